@@ -1,0 +1,32 @@
+import tseslint from 'typescript-eslint';
+
+const noDefaultExport = {
+  selector: 'ExportDefaultDeclaration',
+  message: 'Name what you export: a default export has another name in every file that imports it.',
+};
+const noExportAll = {
+  selector: 'ExportAllDeclaration',
+  message: 'Write exports one by one, so that the surface can be read.',
+};
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', 'eslint.config.js'] },
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport, noExportAll],
+      'no-console': 'error',
+      eqeqeq: ['error', 'always'],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+    },
+  },
+  {
+    files: ['vitest.config.ts'],
+    rules: { 'no-restricted-syntax': ['error', noExportAll] },
+  },
+);

@@ -1,0 +1,176 @@
+/** What the engine may do about an error; only `pipeline/run.ts` acts on it. */
+export type Recovery = 'stop-stream' | 'stop-run';
+
+/** Every code an error of ours can carry; `docs/errors.md` explains each. */
+export const errorCodes = [
+  'config_not_found',
+  'config_invalid',
+  'usage_invalid',
+  'key_missing',
+  'identity_mismatch',
+  'key_rejected',
+  'key_forbidden',
+  'request_rejected',
+  'stream_not_found',
+  'response_invalid',
+  'redirect_refused',
+  'page_unreadable',
+  'source_drifted',
+  'source_emptied',
+  'network_unreachable',
+  'server_failed',
+  'quota_exhausted',
+  'deadline_reached',
+  'request_limit_reached',
+  'state_locked',
+  'state_damaged',
+  'storage_failed',
+  'publish_refused',
+  'publish_failed',
+  'query_failed',
+  'strict_breach',
+  'aborted',
+  'bug',
+] as const;
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** Where an error happened, for the message and for logs; never holds a secret. */
+export interface ErrorContext {
+  readonly stream?: string;
+  readonly offset?: number;
+  readonly status?: number;
+  readonly requestId?: string;
+  readonly path?: string;
+}
+
+export interface ErrorOptions {
+  readonly code: ErrorCode;
+  /** What to do next, as a sentence to the user. */
+  readonly hint: string;
+  readonly context?: ErrorContext;
+  readonly cause?: unknown;
+}
+
+/**
+ * Base of every error a user may see: says what failed, on what, and (in `hint`) what to do next.
+ * `exitCode` is the process exit code of a run that ends with it.
+ */
+export abstract class SyncError extends Error {
+  abstract readonly exitCode: ExitCode;
+  readonly recovery: Recovery = 'stop-stream';
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly context: ErrorContext;
+
+  constructor(message: string, options: ErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = options.code;
+    this.hint = options.hint;
+    this.context = options.context ?? {};
+  }
+}
+
+/** Exit codes of the surface: others script against them. */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 75 | 130 | 143;
+
+/** The configuration or the command line is wrong; nothing was requested. */
+export class ConfigError extends SyncError {
+  readonly exitCode = 2;
+  override readonly recovery = 'stop-run';
+}
+
+/** The key was refused (401): no other stream can succeed either. */
+export class AuthError extends SyncError {
+  readonly exitCode = 3;
+  override readonly recovery = 'stop-run';
+}
+
+/** The key is fine but may not read this endpoint (403). */
+export class ForbiddenError extends SyncError {
+  readonly exitCode = 3;
+}
+
+/** The source broke its contract: a malformed answer, or data that moved while it was read. */
+export class ResponseError extends SyncError {
+  readonly exitCode = 4;
+}
+
+/** The endpoint does not exist (404). */
+export class NotFoundError extends SyncError {
+  readonly exitCode = 4;
+}
+
+/** The server could not be reached, or kept failing; trying again later may help. */
+export class NetworkError extends SyncError {
+  readonly exitCode = 75;
+}
+
+/** The quota, a deadline or a request limit ended the run with its progress saved. */
+export class QuotaError extends SyncError {
+  readonly exitCode = 75;
+  override readonly recovery = 'stop-run';
+  /** Epoch milliseconds at which running again makes progress, when known. */
+  readonly resumeAtMs: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly resumeAtMs?: number | undefined }) {
+    super(message, options);
+    this.resumeAtMs = options.resumeAtMs;
+  }
+}
+
+/** Another run holds the state folder, or a reader holds a file we need. */
+export class LockedError extends SyncError {
+  readonly exitCode = 75;
+  override readonly recovery = 'stop-run';
+}
+
+/** The disk, the work file or the state folder failed. */
+export class StorageError extends SyncError {
+  readonly exitCode = 6;
+  override readonly recovery = 'stop-run';
+}
+
+/** The published file could not be written, or is not ours to replace. */
+export class PublishError extends SyncError {
+  readonly exitCode: ExitCode;
+  override readonly recovery = 'stop-run';
+
+  constructor(message: string, options: ErrorOptions & { readonly exitCode?: 2 | 6 }) {
+    super(message, options);
+    this.exitCode = options.exitCode ?? 6;
+  }
+}
+
+/** A warning became an error because `--strict` was given. */
+export class StrictError extends SyncError {
+  readonly exitCode = 4;
+}
+
+/** The caller's signal ended the run; what was committed stays committed. */
+export class AbortedError extends SyncError {
+  readonly exitCode: ExitCode;
+  override readonly recovery = 'stop-run';
+
+  constructor(message: string, options: ErrorOptions & { readonly exitCode?: 130 | 143 }) {
+    super(message, options);
+    this.exitCode = options.exitCode ?? 130;
+  }
+}
+
+/** Something only a defect of ours explains; the one error shown with its stack. */
+export class BugError extends SyncError {
+  readonly exitCode = 1;
+  override readonly recovery = 'stop-run';
+}
+
+/** Wraps whatever was thrown: errors of ours stay as they are, anything else is a bug of ours. */
+export function toSyncError(thrown: unknown): SyncError {
+  if (thrown instanceof SyncError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new BugError(`unexpected: ${message}`, {
+    code: 'bug',
+    hint: 'This is a defect of Sluice; committed data is safe. Please report it with the text above.',
+    cause: thrown,
+  });
+}

@@ -1,0 +1,39 @@
+import type { WaitReason } from './quota.ts';
+import type { RunReport, StreamReport } from './run-report.ts';
+
+/** What a run tells while it works; values only, so that any display can draw them. */
+export type ProgressEvent =
+  | { readonly type: 'run-started'; readonly runId: string; readonly streams: readonly string[] }
+  | {
+      readonly type: 'stream-started';
+      readonly stream: string;
+      readonly mode: 'full' | 'incremental';
+      readonly from?: string;
+    }
+  | {
+      readonly type: 'stream-resumed';
+      readonly stream: string;
+      readonly pagesHeld: number;
+      readonly rowsHeld: number;
+    }
+  | { readonly type: 'stream-restarted'; readonly stream: string; readonly reason: string }
+  | {
+      readonly type: 'page-staged';
+      readonly stream: string;
+      readonly pagesDone: number;
+      readonly pagesPlanned: number | undefined;
+      readonly rowsDone: number;
+      readonly rowsDeclared: number | undefined;
+    }
+  | { readonly type: 'stream-loading'; readonly stream: string; readonly rows: number }
+  | { readonly type: 'stream-finished'; readonly report: StreamReport }
+  | { readonly type: 'waiting'; readonly reason: WaitReason; readonly untilMs: number }
+  | { readonly type: 'resumed' }
+  | { readonly type: 'quota'; readonly remaining: number; readonly limit: number; readonly resetAtMs: number }
+  | { readonly type: 'warning'; readonly stream?: string; readonly message: string }
+  | { readonly type: 'note'; readonly stream?: string; readonly message: string }
+  | { readonly type: 'publishing'; readonly path: string }
+  | { readonly type: 'published'; readonly path: string; readonly bytes: number }
+  | { readonly type: 'run-finished'; readonly report: RunReport };
+
+export type OnProgress = (event: ProgressEvent) => void;

@@ -1,0 +1,78 @@
+import type { ErrorCode, ExitCode } from './errors.ts';
+import type { QuotaSnapshot } from './quota.ts';
+
+/** How complete one scan's copy is; see docs/delivery.md for what each proves. */
+export type Verdict = 'verified' | 'unverified' | 'drifted' | 'partial';
+
+/** What became of one stream in a run. `fresh` spent no request; `unavailable` answered 404 and nobody asked for it. */
+export type StreamStatus = 'complete' | 'fresh' | 'unavailable' | 'failed' | 'stopped' | 'not-run';
+
+export interface ReportedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint: string;
+  readonly exitCode: ExitCode;
+}
+
+export interface RowCounts {
+  readonly read: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+  readonly quarantined: number;
+}
+
+export interface StreamReport {
+  readonly stream: string;
+  readonly slice: string;
+  readonly table: string;
+  readonly status: StreamStatus;
+  readonly mode: 'full' | 'incremental' | undefined;
+  readonly verdict: Verdict | undefined;
+  /** Why the verdict is not `verified`, or what was noticed. */
+  readonly reasons: readonly string[];
+  readonly rowsDeclared: number | undefined;
+  readonly rows: RowCounts;
+  readonly rowsInTable: number | undefined;
+  readonly pages: number;
+  readonly requests: number;
+  /** Times the scan was begun anew because the data moved under it. */
+  readonly rescans: number;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly watermark: string | undefined;
+  readonly key: { readonly columns: readonly string[]; readonly origin: 'config' | 'learned' } | undefined;
+  readonly schemaChanges: readonly SchemaChange[];
+  readonly error: ReportedError | undefined;
+}
+
+export interface SchemaChange {
+  readonly column: string;
+  readonly change: 'added' | 'widened' | 'replaced';
+  readonly fromType: string | undefined;
+  readonly toType: string;
+}
+
+export type RunStatus = 'complete' | 'partial' | 'failed' | 'stopped' | 'interrupted';
+
+export interface RunReport {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly exitCode: ExitCode;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly requests: number;
+  readonly retries: number;
+  readonly rateLimited: number;
+  readonly waitedMs: number;
+  readonly rows: RowCounts;
+  readonly streams: readonly StreamReport[];
+  readonly warnings: readonly string[];
+  readonly published: { readonly path: string; readonly bytes: number } | undefined;
+  readonly quota: QuotaSnapshot | undefined;
+  /** ISO time at which running again makes progress, when the run stopped for the quota. */
+  readonly resumeAt: string | undefined;
+  readonly error: ReportedError | undefined;
+  readonly version: string;
+}

@@ -1,0 +1,57 @@
+import type { Connector } from './connector.ts';
+import type { QuotaLimits } from './quota.ts';
+import type { Stream } from './stream.ts';
+
+export type Credentials =
+  | { readonly kind: 'api-key'; readonly secret: string }
+  | { readonly kind: 'bearer'; readonly secret: string };
+
+/** Where a setting's value came from, for `config show`. */
+export type Origin = 'config' | 'environment' | 'flag' | 'default' | 'connector';
+
+/** Everything a run needs, resolved: absolute paths, merged defaults, the secret read. */
+export interface Settings {
+  /** Absolute path of the config file; undefined when the library was given an object. */
+  readonly configPath: string | undefined;
+  readonly connector: Connector;
+  /** Without a trailing slash, query or user info. */
+  readonly baseUrl: URL;
+  readonly credentials: Credentials;
+  readonly arrayParams: 'comma' | 'repeat';
+  readonly quotaLimits: QuotaLimits;
+  /** Absolute; processes that name the same folder share one ledger. */
+  readonly ledgerDir: string;
+  readonly keyExpiresAt: string | undefined;
+  /** Absolute path of the published DuckDB file. */
+  readonly duckdbPath: string;
+  /** Absolute path of the state folder. */
+  readonly stateDir: string;
+  readonly maxInvalidRatio: number;
+  readonly retention: { readonly quarantineMs: number; readonly runsMs: number };
+  /** Enabled streams only, in the connector's order, then the config's own. */
+  readonly streams: readonly Stream[];
+  /** Names of streams that config switched off. */
+  readonly disabledStreams: readonly string[];
+  /** What is odd and not wrong, e.g. a base URL without a version segment. */
+  readonly warnings: readonly string[];
+}
+
+/** Options of one `sync`; all optional, with the defaults of the surface. */
+export interface SyncOptions {
+  readonly streams?: readonly string[];
+  readonly fullRefresh?: boolean;
+  /** ISO date; asks from this date instead of the watermark. */
+  readonly from?: string;
+  readonly runId?: string;
+  readonly allowEmpty?: boolean;
+  readonly maxRequests?: number;
+  readonly maxWaitMs?: number;
+  /** The run ends by itself this long after its start, with progress saved. */
+  readonly deadlineMs?: number;
+  /** Sync streams that are still fresh, too. */
+  readonly force?: boolean;
+  /** Any warning fails the run with exit code 4. */
+  readonly strict?: boolean;
+  /** Read at most this many rows of each stream. */
+  readonly limit?: number;
+}
