@@ -1,0 +1,67 @@
+import { buildMentions } from './dataset-mentions.ts';
+import { buildCategoryProducts, buildTopProducts } from './dataset-products.ts';
+import { buildPromptsAnalytics } from './dataset-prompts.ts';
+import { TOPIC_IDS } from './dataset-vocabulary.ts';
+import type { EndpointOptions } from './endpoint.ts';
+import { addDays, listDays } from './iso-day.ts';
+
+/** How much the built-in endpoints hold. */
+export interface DatasetSizes {
+  /** Days that the first day's dated endpoints reach back, that day included. */
+  readonly historyDays: number;
+  readonly prompts: number;
+  readonly mentionsPerDay: number;
+  readonly categories: number;
+  readonly productsPerCategory: number;
+  readonly ranksPerRegion: number;
+}
+
+/** What the data is a function of, besides the day. */
+export interface DatasetOptions {
+  readonly seed: number;
+  readonly sizes: DatasetSizes;
+  /** Oldest day there is; without one the oldest day leaves as a new one comes. */
+  readonly firstDay: string | undefined;
+}
+
+/** The demo's sizes: 1,800 prompt rows, 900 mentions, 420 and 600 product rows on the first day. */
+export const DEMO_SIZES: DatasetSizes = {
+  historyDays: 30,
+  prompts: 60,
+  mentionsPerDay: 30,
+  categories: 12,
+  productsPerCategory: 35,
+  ranksPerRegion: 5,
+};
+
+/** The built-in endpoints by path. */
+export function createDataset(options: DatasetOptions): Readonly<Record<string, EndpointOptions>> {
+  const { seed, sizes } = options;
+  const days = (day: string) => listDays(options.firstDay ?? addDays(day, 1 - sizes.historyDays), day);
+  const newestFirst = (day: string) => days(day).toReversed();
+  return {
+    'visibility/mentions': {
+      paginated: false,
+      dateField: 'date',
+      topicIds: TOPIC_IDS,
+      records: (day) => buildMentions(seed, day, days(day), sizes.mentionsPerDay),
+    },
+    'prompts/analytics': {
+      paginated: true,
+      dateField: 'date',
+      topicIds: TOPIC_IDS,
+      // Newest first, as dashboards show them: each refresh shifts every offset.
+      records: (day) => buildPromptsAnalytics(seed, day, newestFirst(day), sizes.prompts),
+    },
+    'commerce/category-products': {
+      paginated: true,
+      records: (day) => buildCategoryProducts(seed, day, sizes.categories, sizes.productsPerCategory),
+    },
+    'commerce/top-products': {
+      paginated: true,
+      dateField: 'date',
+      defaultLimit: 5,
+      records: (day) => buildTopProducts(seed, day, newestFirst(day), sizes.ranksPerRegion),
+    },
+  };
+}
