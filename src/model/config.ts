@@ -10,17 +10,17 @@ function notYet(name: string) {
 }
 
 function onlyYet<const T extends string>(name: string, available: T, ...later: readonly string[]) {
+  const message = `only "${available}" is available for ${name} in this version`;
   return z
-    .enum([available, ...later] as [T, ...string[]])
-    .refine((value): value is T => value === available, {
-      message: `only "${available}" is available for ${name} in this version`,
-    });
+    .enum([available, ...later] as [T, ...string[]], message)
+    .refine((value): value is T => value === available, message);
 }
 
-const duration = z.union([z.string(), z.literal(0)]).transform((value, context) => {
+const durationMessage = 'must be a duration such as 30m, 1h or 3d';
+const duration = z.union([z.string(), z.literal(0)], durationMessage).transform((value, context) => {
   const ms = parseDuration(String(value));
   if (ms !== undefined) return ms;
-  context.addIssue({ code: 'custom', message: 'must be a duration such as 30m, 1h or 3d' });
+  context.addIssue({ code: 'custom', message: durationMessage });
   return z.NEVER;
 });
 
@@ -28,8 +28,20 @@ const duration = z.union([z.string(), z.literal(0)]).transform((value, context) 
 const lookback = duration.refine((ms) => ms >= 86_400_000, 'must be at least 1d');
 
 const param = z.union([z.string(), z.number(), z.boolean()]);
+const params = z.record(
+  z.string().min(1, 'a parameter needs a name'),
+  z.union(
+    [param, z.array(param).min(1)],
+    'must be text, a number, true, false or a list of these that is not empty',
+  ),
+);
 const fieldName = z.string().min(1);
-const date = z.iso.date();
+const date = z.iso.date('must be a date such as 2027-06-30');
+const filePath = z
+  .string()
+  .regex(/\S/, 'must name a file or folder')
+  // A NUL byte would end the run with an error of Node's that names no setting.
+  .refine((text) => !text.includes('\0'), 'must not hold a NUL character');
 
 const streamName = z
   .string()
@@ -52,21 +64,33 @@ export const streamConfigSchema = z.strictObject({
     .string()
     .regex(/^(\/.*)?$/, 'must be a JSON pointer such as /data')
     .optional(),
-  params: z.record(z.string(), z.union([param, z.array(param).min(1)])).optional(),
+  params: params.optional(),
   sliceBy: notYet('sliceBy'),
   key: z
-    .union([z.literal('auto'), z.array(fieldName).min(1)], 'must be auto or a list of field names')
+    .union(
+      [
+        z.literal('auto'),
+        z
+          .array(fieldName)
+          .min(1)
+          .refine((names) => new Set(names).size === names.length, 'must not name a field twice'),
+      ],
+      'must be auto or a list of field names',
+    )
     .optional(),
   cursor: z
-    .union([
-      z.literal('auto'),
-      z.literal(false),
-      z.strictObject({
-        field: fieldName,
-        param: z.string().min(1).optional(),
-        lookback: lookback.optional(),
-      }),
-    ])
+    .union(
+      [
+        z.literal('auto'),
+        z.literal(false),
+        z.strictObject({
+          field: fieldName,
+          param: z.string().min(1).optional(),
+          lookback: lookback.optional(),
+        }),
+      ],
+      'must be auto, false or a map with a field',
+    )
     .optional(),
   write: z.enum(['merge', 'replace', 'append']).optional(),
   contract: onlyYet('contract', 'evolve', 'freeze', 'discard_row', 'discard_value').optional(),
@@ -90,13 +114,13 @@ export const configSchema = z.strictObject({
         requestsPerHour: z.int().min(1).optional(),
         burstPerSecond: z.int().min(1).optional(),
         reserve: z.int().min(0).optional(),
-        ledgerDir: z.string().min(1).optional(),
+        ledgerDir: filePath.optional(),
       })
       .optional(),
     keyExpiresAt: date.optional(),
   }),
-  destination: z.strictObject({ duckdb: z.string().min(1), parquet: notYet('destination.parquet') }),
-  stateDir: z.string().min(1).optional(),
+  destination: z.strictObject({ duckdb: filePath, parquet: notYet('destination.parquet') }),
+  stateDir: filePath.optional(),
   defaults: z
     .strictObject({
       lookback: lookback.optional(),
@@ -116,12 +140,7 @@ export const configSchema = z.strictObject({
     })
     .optional(),
   notify: notYet('notify'),
-  streams: z
-    .record(
-      streamName,
-      z.preprocess((value) => value ?? {}, streamConfigSchema),
-    )
-    .optional(),
+  streams: z.record(streamName, streamConfigSchema).optional(),
 });
 
 /** The config file's shape as users write it. */

@@ -15,8 +15,8 @@ export interface Connector {
   readonly limits: ApiLimits;
   readonly paging: PagingDescription;
   readonly rateLimitHeaders: RateLimitHeaderNames;
-  /** Segment that a base URL ends in, e.g. `v1`; anything else earns a warning. */
-  readonly versionSegment: RegExp;
+  /** Last segment of a base URL, e.g. `v1`; anything else earns a warning that suggests it. */
+  readonly versionSegment: string;
 }
 
 /** Documented limits, used until the responses tell better. */

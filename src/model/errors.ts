@@ -80,6 +80,11 @@ export class ConfigError extends SyncError {
   override readonly recovery = 'stop-run';
 }
 
+/** The config of one stream does not fit its data; the other streams are not concerned. */
+export class StreamConfigError extends SyncError {
+  readonly exitCode = 2;
+}
+
 /** The key was refused (401): no other stream can succeed either. */
 export class AuthError extends SyncError {
   readonly exitCode = 3;

@@ -4,6 +4,22 @@ export interface ApiRequest {
   readonly url: URL;
   /** Offset asked for, named in errors. */
   readonly offset?: number;
+  /**
+   * Judges a 2xx body while the request can still be repeated. Throwing a SyncError with the code
+   * `page_unreadable` (not a document, cut, not UTF-8) asks the client to try once more; anything else
+   * thrown goes to the caller as it is.
+   */
+  readonly accept?: (response: ApiResponse) => void;
+  /** Bounds of the body, for endpoints that answer with the whole dataset at once. */
+  readonly body?: BodyLimits;
+}
+
+/** How large a body may be and how long it may take. */
+export interface BodyLimits {
+  /** Bytes, on the wire and decompressed; 64 MiB when missing. */
+  readonly maxBytes?: number;
+  /** `total` (the default) bounds the whole exchange; `idle` only the silence between two chunks. */
+  readonly deadline?: 'total' | 'idle';
 }
 
 /** A successful (2xx) answer, whole and decompressed. */
@@ -21,18 +37,81 @@ export type ResponseHeaders = Readonly<Record<string, string | readonly string[]
 
 /** What crosses the wire, once: no quota, no retry, no meaning. */
 export interface Transport {
-  send(request: {
-    readonly url: URL;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly signal?: AbortSignal;
-  }): Promise<TransportResponse>;
+  /** Resolves with any status; throws a TransportFault when no whole answer came. */
+  send(request: TransportRequest): Promise<TransportResponse>;
   close(): Promise<void>;
 }
 
-export interface TransportResponse {
+export interface TransportRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly body?: BodyLimits;
+  /** Called when status and headers are here and the body is not yet; a transport may leave it out. */
+  readonly onHead?: (head: ResponseHead) => void;
+}
+
+export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseHeaders;
+  /** How long after `send` the request was written to a connection, in ms; 0 when not known. */
+  readonly writtenAfterMs?: number;
+}
+
+export interface TransportResponse extends ResponseHead {
   readonly body: Buffer;
+}
+
+/** Why no whole answer came. */
+export type FaultKind =
+  /** The host's name has no address. */
+  | 'dns'
+  /** Nobody accepted the connection. */
+  | 'refused'
+  | 'connect-timeout'
+  /** The certificate or the handshake failed. */
+  | 'tls'
+  /** The proxy refused; `proxyStatus` says how. */
+  | 'proxy'
+  /** The connection ended before any of the answer came. */
+  | 'closed'
+  /** No headers, or the body stopped coming, or all of it took too long. */
+  | 'timeout'
+  /** The body ended early. */
+  | 'cut'
+  /** Not HTTP. */
+  | 'malformed'
+  /** More or longer headers than anybody needs. */
+  | 'headers-too-large'
+  /** A content encoding that was not asked for. */
+  | 'encoding-refused'
+  /** The body is not what its content encoding says. */
+  | 'body-corrupt'
+  | 'body-too-large'
+  /** The caller's signal. */
+  | 'aborted'
+  | 'other';
+
+/** Thrown by a Transport; `detail` is short and holds no header, body or secret of ours. */
+export class TransportFault extends Error {
+  readonly kind: FaultKind;
+  readonly detail: string;
+  /** False only when surely nothing of the request reached the server. */
+  readonly sent: boolean;
+  readonly proxyStatus: number | undefined;
+
+  constructor(
+    kind: FaultKind,
+    detail: string,
+    options: { readonly sent: boolean; readonly proxyStatus?: number; readonly cause?: unknown },
+  ) {
+    super(`${kind}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TransportFault';
+    this.kind = kind;
+    this.detail = detail;
+    this.sent = options.sent;
+    this.proxyStatus = options.proxyStatus;
+  }
 }
 
 /** The one way any part of Sluice reaches the API. */
@@ -45,8 +124,10 @@ export interface ApiClient {
 
 /** Running counts of one client. */
 export interface RequestUsage {
+  /** Requests that may have reached the server, retries included. */
   readonly requests: number;
   readonly retries: number;
   readonly rateLimited: number;
+  /** Time spent waiting for the hourly quota, for 429s and between tries, in ms. */
   readonly waitedMs: number;
 }

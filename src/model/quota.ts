@@ -17,34 +17,77 @@ export interface WindowObservation {
   readonly resetAtMs: number | undefined;
 }
 
-/** The shared memory of one key's use of the API; a plain value, saved as JSON. */
-export interface QuotaState {
-  readonly version: 1;
-  /** The server's current hourly window, once a response told it. */
-  readonly window:
-    { readonly limit: number; readonly remaining: number; readonly resetAtMs: number } | undefined;
-  /** Lowest limit header seen lately, also when the other headers were unusable. */
-  readonly knownLimit: number | undefined;
-  /** No request before this wall time (429s, Remaining 0). `recordedAtMs` guards against clock steps. */
-  readonly notBefore:
-    { readonly atMs: number; readonly recordedAtMs: number; readonly reason: WaitReason } | undefined;
-  /** Repeated 429s since the last success, for the backoff of the whole key. */
-  readonly consecutive429s: number;
-  /** Requests reserved and not settled yet. */
-  readonly inFlight: readonly { readonly id: string; readonly sentAtMs: number }[];
-  /** Wall times until which a finished request still counts against the burst window. */
-  readonly burstBusyUntilMs: readonly number[];
-  /** Sends per minute of the past hour, for the own sliding count while headers are missing. */
-  readonly sendsByMinute: readonly { readonly minute: number; readonly count: number }[];
+/** The server's hourly window as its headers told it; `remaining` is the lowest seen in it. */
+export interface QuotaWindow {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAtMs: number;
+  /** When the last response of this window came, epoch ms. */
+  readonly seenAtMs: number;
 }
 
-/** Why a request has to wait. */
+/** Headers that do not make a window: they may only make the own count stricter. */
+export interface PartialWindow {
+  readonly remaining: number;
+  readonly resetAtMs: number | undefined;
+  readonly seenAtMs: number;
+}
+
+/** No request before `atMs`; `recordedAtMs` tells which requests were sent before it was known. */
+export interface Deferral {
+  readonly atMs: number;
+  readonly recordedAtMs: number;
+  readonly reason: WaitReason;
+}
+
+/** A request reserved and not settled yet. */
+export interface Reservation {
+  readonly id: string;
+  readonly sentAtMs: number;
+}
+
+/** The shared memory of one key's use of the API; a plain value, saved as JSON. All times are epoch ms. */
+export interface QuotaState {
+  readonly version: 1;
+  /** Latest wall time at which anybody used this state: an earlier `now` means the clock was set back. */
+  readonly lastUsedAtMs: number;
+  readonly window: QuotaWindow | undefined;
+  readonly partial: PartialWindow | undefined;
+  /** The last answer outside a known window had no usable headers: the own count holds. */
+  readonly headersMissing: boolean;
+  /** Limit of the last known window, lowered by any Limit header seen since. */
+  readonly knownLimit: number | undefined;
+  readonly notBefore: Deferral | undefined;
+  /** Rounds of 429 since the last success, for the backoff of the whole key. */
+  readonly consecutive429s: number;
+  readonly inFlight: readonly Reservation[];
+  /** Requests that ended without a count from the server; spent until an answer to a later one came. */
+  readonly unaccounted: { readonly count: number; readonly lastAtMs: number } | undefined;
+  /** Finished requests that still fill the burst window: `[untilMs, count]`, in order of time. */
+  readonly burstBusy: readonly CountAt[];
+  /** Sends of the past hour, for the own count: `[minute since the epoch, count]`, in order of time. */
+  readonly sendsByMinute: readonly CountAt[];
+}
+
+/** A time (or minute) and how many belong to it; a pair keeps the saved state small. */
+export type CountAt = readonly [at: number, count: number];
+
+/** Why a request has to wait; `first-response` means that an answer still in flight decides. */
 export type WaitReason = 'burst' | 'hourly-quota' | 'rate-limited' | 'first-response' | 'retry';
+
+const waitReasons: readonly string[] = [
+  'burst',
+  'hourly-quota',
+  'rate-limited',
+  'first-response',
+  'retry',
+] satisfies WaitReason[];
 
 /** Where the quota state lives; `update` is atomic across every process that shares the store. */
 export interface QuotaStore {
+  /** Returning the very state that was passed in writes nothing. */
   update<T>(change: (state: QuotaState) => { readonly state: QuotaState; readonly result: T }): T;
-  /** Why the store is not shared with other processes, when it is not. */
+  /** Why the store is not shared with other processes, when it is not; may appear while it is used. */
   readonly warning: string | undefined;
   close(): void;
 }
@@ -55,4 +98,102 @@ export interface QuotaSnapshot {
   readonly remaining: number | undefined;
   readonly resetAtMs: number | undefined;
   readonly notBeforeMs: number | undefined;
+}
+
+/** Knows nothing, which is the safe start: one request goes alone, and its answer tells the rest. */
+export function initialQuotaState(): QuotaState {
+  return {
+    version: 1,
+    lastUsedAtMs: 0,
+    window: undefined,
+    partial: undefined,
+    headersMissing: false,
+    knownLimit: undefined,
+    notBefore: undefined,
+    consecutive429s: 0,
+    inFlight: [],
+    unaccounted: undefined,
+    burstBusy: [],
+    sendsByMinute: [],
+  };
+}
+
+/** A saved state checked field by field; undefined when any of it is not what this version writes. */
+export function parseQuotaState(text: string): QuotaState | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isQuotaState(value) ? { ...initialQuotaState(), ...value } : undefined;
+}
+
+function isQuotaState(value: unknown): value is QuotaState {
+  return (
+    isRecord(value) &&
+    value['version'] === 1 &&
+    isTime(value['lastUsedAtMs']) &&
+    isMissingOr(value['window'], isWindow) &&
+    isMissingOr(value['partial'], isPartial) &&
+    typeof value['headersMissing'] === 'boolean' &&
+    isMissingOr(value['knownLimit'], isCount) &&
+    isMissingOr(value['notBefore'], isDeferral) &&
+    isCount(value['consecutive429s']) &&
+    isListOf(value['inFlight'], isReservation) &&
+    isMissingOr(value['unaccounted'], isUnaccounted) &&
+    isListOf(value['burstBusy'], isCountAt) &&
+    isListOf(value['sendsByMinute'], isCountAt)
+  );
+}
+
+function isWindow(value: unknown): boolean {
+  return isPartial(value) && isRecord(value) && isCount(value['limit']) && isTime(value['resetAtMs']);
+}
+
+function isPartial(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    isCount(value['remaining']) &&
+    isMissingOr(value['resetAtMs'], isTime) &&
+    isTime(value['seenAtMs'])
+  );
+}
+
+function isDeferral(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { atMs, recordedAtMs, reason } = value;
+  return isTime(atMs) && isTime(recordedAtMs) && typeof reason === 'string' && waitReasons.includes(reason);
+}
+
+function isReservation(value: unknown): boolean {
+  return isRecord(value) && typeof value['id'] === 'string' && isTime(value['sentAtMs']);
+}
+
+function isUnaccounted(value: unknown): boolean {
+  return isRecord(value) && isCount(value['count']) && isTime(value['lastAtMs']);
+}
+
+function isCountAt(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && isTime(value[0]) && isCount(value[1]);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isMissingOr(value: unknown, isPresent: (value: unknown) => boolean): boolean {
+  return value === undefined || isPresent(value);
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -7,7 +7,7 @@ export type Credentials =
   | { readonly kind: 'bearer'; readonly secret: string };
 
 /** Where a setting's value came from, for `config show`. */
-export type Origin = 'config' | 'environment' | 'flag' | 'default' | 'connector';
+export type Origin = 'config' | 'environment' | 'file' | 'flag' | 'default' | 'connector';
 
 /** Everything a run needs, resolved: absolute paths, merged defaults, the secret read. */
 export interface Settings {
@@ -35,6 +35,9 @@ export interface Settings {
   /** What is odd and not wrong, e.g. a base URL without a version segment. */
   readonly warnings: readonly string[];
 }
+
+/** Settings of a command that sends no request and so needs no key, e.g. `status` or `config show`. */
+export type OfflineSettings = Omit<Settings, 'credentials'>;
 
 /** Options of one `sync`; all optional, with the defaults of the surface. */
 export interface SyncOptions {

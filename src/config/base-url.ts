@@ -1,0 +1,47 @@
+import type { Connector } from '../model/connector.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { buildConfigError } from './problem.ts';
+
+const hint = 'Set source.baseUrl to the address the API gave you, e.g. https://analytics.example.com/api/v1.';
+
+/** Reads a base URL without its trailing slash; refuses whatever could send the key in clear or astray. */
+export function readBaseUrl(text: string, loaded: LoadedConfig): URL {
+  const flaw = findFlaw(text);
+  // The text is never shown: it may hold a password.
+  if (flaw !== undefined)
+    throw buildConfigError([{ path: ['source', 'baseUrl'], message: flaw, hint }], loaded);
+  const url = new URL(text);
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+/** What is odd about a base URL that does not end in the API's version segment, with the likely right one. */
+export function findBaseUrlWarnings(url: URL, connector: Connector): readonly string[] {
+  const segments = url.pathname.split('/').filter((segment) => segment !== '');
+  const { versionSegment } = connector;
+  if (segments.at(-1) === versionSegment) return [];
+  const known = segments.lastIndexOf(versionSegment);
+  const suggested = known === -1 ? [...segments, versionSegment] : segments.slice(0, known + 1);
+  return [
+    `source.baseUrl does not end in the version segment ${versionSegment}; did you mean ${url.origin}/${suggested.join('/')}?`,
+  ];
+}
+
+function findFlaw(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) return 'must be a complete URL that starts with https://';
+  if (url.username !== '' || url.password !== '')
+    return 'must not hold a user name or password; the key goes into source.apiKey';
+  if (/[?#]/.test(text))
+    return "must not hold a query (?) or fragment (#); a stream's params go into streams";
+  if (url.protocol === 'https:') return undefined;
+  if (url.protocol !== 'http:') return 'must start with https://';
+  return isLoopback(url.hostname)
+    ? undefined
+    : 'must start with https://: http:// would send the key in clear';
+}
+
+// URL has turned every spelling of an IPv4 address into four decimal numbers.
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}

@@ -1,0 +1,52 @@
+import { stringify } from 'yaml';
+import { configDefaults } from '../model/config.ts';
+
+/** What `sluice init` asks for; a placeholder such as `${DATA_DIR}` stays one. */
+export interface TemplateAnswers {
+  readonly baseUrl: string;
+  readonly duckdb: string;
+}
+
+/** The commented `sluice.yaml` that `sluice init` writes; it loads as it is. */
+export function buildConfigTemplate({ baseUrl, duckdb }: TemplateAnswers): string {
+  return `# Sluice: syncs the analytics API into a DuckDB file. Settings behind a # show their defaults.
+source:
+  connector: analytics-read
+  baseUrl: ${toYamlText(baseUrl)}
+  apiKey: \${ANALYTICS_API_KEY}            # or \${file:/run/secrets/analytics_api_key}; never the key itself
+  # keyExpiresAt: 2027-06-30              # warns from 14 days before
+  # quota:
+  #   requestsPerHour: 600                # a ceiling of your own; default: what the server says
+  #   burstPerSecond: 10
+  #   reserve: 0                          # requests of each hour left for others
+
+destination:
+  duckdb: ${toYamlText(duckdb)}
+
+# stateDir: ${configDefaults.stateDir}                     # work file, checkpoints, lock; private
+
+# defaults:
+#   lookback: 3d                          # days read again, because the API restates them
+#   freshness: 1h                         # a stream read within this time is not read again
+#   fullRefreshEvery: 30d                 # how often everything is read and compared
+#   maxInvalidRatio: 0.05                 # share of bad records that fails a stream
+
+# streams:                                # all built-in streams run unless disabled
+#   visibility_mentions:
+#     params: { entity: acme }            # sent as query parameters
+#   prompts_analytics:
+#     key: [promptId, date]               # default: learned and proved on the data
+#     cursor: { field: date, param: startDate }
+#   commerce_category_products:
+#     path: commerce/category-products    # not documented by the API: correct it if yours differs
+#   commerce_top_products:
+#     enabled: false
+#   my_endpoint:                          # any endpoint the API's text does not list
+#     path: some/new/endpoint
+#     paginated: true
+`;
+}
+
+function toYamlText(text: string): string {
+  return stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();
+}

@@ -1,0 +1,96 @@
+import type { Connector } from '../model/connector.ts';
+import type { Credentials } from '../model/settings.ts';
+import { formatPath, pathKey } from './config-path.ts';
+import type { ConfigLeaf } from './interpolate.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { buildConfigError } from './problem.ts';
+import { secretPaths } from './secret-paths.ts';
+
+type SecretPath = (typeof secretPaths)[number];
+
+/** The secret to send, checked before any request so that a bad one costs none. */
+export function readCredentials(loaded: LoadedConfig, connector: Connector): Credentials {
+  const { apiKey, bearerToken } = loaded.config.source;
+  if (apiKey !== undefined && bearerToken !== undefined)
+    throw buildConfigError(
+      [{ path: ['source', 'bearerToken'], message: 'apiKey is given too; keep exactly one of the two' }],
+      loaded,
+    );
+  if (bearerToken !== undefined)
+    return { kind: 'bearer', secret: checkSecret(bearerToken, ['source', 'bearerToken'], loaded, connector) };
+  return { kind: 'api-key', secret: checkSecret(apiKey ?? '', ['source', 'apiKey'], loaded, connector) };
+}
+
+/** What is unwise about where the secret is kept, and not wrong. */
+export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Platform): readonly string[] {
+  return secretPaths.flatMap((path) => {
+    const leaf = findLeaf(loaded, path);
+    if (leaf?.value === undefined || loaded.path === undefined) return [];
+    const files = leaf.placeholders.filter((origin) => origin.kind === 'file');
+    const written = !leaf.placeholders.some((origin) => origin.kind !== 'default');
+    return [
+      ...(written
+        ? [
+            `${formatPath(path)} is written in ${loaded.fileName}; write \${ANALYTICS_API_KEY} there and keep the key in the environment, or \${file:path}`,
+          ]
+        : []),
+      ...files.flatMap(({ path: file, mode }) =>
+        mode === undefined || platform === 'win32' || isContainerSecret(file) || (mode & 0o077) === 0
+          ? []
+          : [`the key file ${file} can be read by others (mode 0${mode.toString(8)}); run chmod 600 on it`],
+      ),
+    ];
+  });
+}
+
+// Container runtimes mount secrets there as 0444 by themselves, in a file system only the container sees.
+function isContainerSecret(file: string): boolean {
+  return /^\/(?:var\/)?run\/secrets\//.test(file);
+}
+
+function findLeaf(loaded: LoadedConfig, path: SecretPath): ConfigLeaf | undefined {
+  return loaded.leaves.find((leaf) => pathKey(leaf.path) === pathKey(path));
+}
+
+function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, connector: Connector): string {
+  // A file or a shell's $(cat …) may leave the newline that ends the file's last line.
+  const secret = text.replace(/\r?\n$/, '');
+  const flaw = findFlaw(secret);
+  if (flaw === undefined) return secret;
+  const leaf = findLeaf(loaded, path);
+  const missing = secret.trim() === '';
+  throw buildConfigError(
+    [
+      {
+        path,
+        message: `${describeOrigin(leaf)}${flaw}`,
+        code: missing ? 'key_missing' : 'config_invalid',
+        hint: missing
+          ? `Make a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
+          : `Copy the key again without anything around it; if it is lost, make a new one in ${connector.auth.whereKeysAreMade}.`,
+      },
+    ],
+    loaded,
+  );
+}
+
+function describeOrigin(leaf: ConfigLeaf | undefined): string {
+  const origin = leaf?.placeholders.find(({ kind }) => kind !== 'default');
+  if (origin?.kind === 'environment') return `the environment variable ${origin.name} `;
+  return origin?.kind === 'file' ? `the key file ${origin.path} ` : 'the key ';
+}
+
+/** What is wrong with a secret, in words that hold none of its characters. */
+function findFlaw(secret: string): string | undefined {
+  if (secret === '') return 'is missing or empty';
+  if (secret.trim() === '') return 'holds nothing but white space';
+  if (/^\$(?:\{.*\}|[A-Za-z_]\w*)$/.test(secret)) return 'is the name of a variable, not its value';
+  if (secret.startsWith('\uFEFF')) return 'starts with a byte order mark; save the file without one';
+  if (/\r(?!\n)/.test(secret)) return 'holds a carriage return; save the file with Unix line ends';
+  if (/[\r\n]/.test(secret)) return 'holds a line break; a key is one line';
+  if (/\s/u.test(secret)) return 'holds white space';
+  if (/["'`]/.test(secret)) return 'holds quotes; docker --env-file and some others keep them';
+  // The header is ASCII; whatever else it holds was not copied from the dashboard.
+  if (!/^[\x21-\x7e]+$/.test(secret)) return 'holds characters that are not plain ASCII';
+  return undefined;
+}

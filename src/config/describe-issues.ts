@@ -1,0 +1,129 @@
+import type { z } from 'zod';
+import { formatPath, valueAt, type ConfigPath } from './config-path.ts';
+import { findKeyElsewhere, listKnownKeys } from './known-keys.ts';
+import type { Problem } from './problem.ts';
+import { findNearestName, suggestName } from './suggest-name.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Turns what the schema found into problems, each with the path of the key it is about. */
+export function describeIssues(issues: readonly Issue[], config: unknown): readonly Problem[] {
+  return issues.flatMap((issue) => describeIssue(issue, [], config));
+}
+
+/** Words for issues the schema has no words for; values are never in them, since any may be a secret. */
+export function phraseIssue(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return phraseType(issue.expected, issue.input);
+    case 'invalid_value':
+      return phraseChoice(issue.values);
+    case 'too_small':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `must be at least ${issue.minimum}`
+        : 'must not be empty';
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'invalid_union':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+      return 'is not valid';
+  }
+}
+
+function phraseChoice(values: readonly unknown[]): string {
+  return `must be one of ${values.map(String).join(', ')}`;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a map of settings',
+  record: 'a map of settings',
+  array: 'a list',
+};
+
+function phraseType(expected: string, input: unknown): string {
+  if (input === undefined) return 'is required';
+  const wanted = typeNames[expected] ?? expected;
+  const quotes = expected === 'string' && typeof input !== 'object' ? '; put it in quotes' : '';
+  if (expected === 'int' && typeof input === 'number') return `must be ${wanted}`;
+  return `must be ${wanted}, not ${nameType(input)}${quotes}`;
+}
+
+function nameType(input: unknown): string {
+  if (input === null) return 'empty';
+  if (Array.isArray(input)) return 'a list';
+  return typeNames[typeof input] ?? typeof input;
+}
+
+function describeIssue(issue: Issue, prefix: ConfigPath, config: unknown): readonly Problem[] {
+  const path = [...prefix, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: [...path, key], message: phraseUnknownKey(path, key) }));
+    case 'invalid_key':
+      return [{ path, message: issue.issues[0]?.message ?? issue.message }];
+    case 'invalid_union':
+      return describeUnion(issue, path, config);
+    case 'invalid_value':
+      return [{ path, message: `${issue.message}${suggestValue(issue, valueAt(config, path))}` }];
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'invalid_type':
+    case 'not_multiple_of':
+    case 'too_big':
+    case 'too_small':
+      return [{ path, message: issue.message }];
+  }
+}
+
+// A branch that fails only below its root is the one the user meant.
+function describeUnion(
+  issue: Extract<Issue, { readonly code: 'invalid_union' }>,
+  path: ConfigPath,
+  config: unknown,
+): readonly Problem[] {
+  const meant = issue.errors.find(
+    (branch) =>
+      branch.length > 0 &&
+      branch.every((inner) => inner.path.length > 0 || inner.code === 'unrecognized_keys'),
+  );
+  if (meant === undefined) return [{ path, message: issue.message }];
+  return meant.flatMap((inner) => describeIssue(inner, path, config));
+}
+
+function suggestValue(issue: Extract<Issue, { readonly code: 'invalid_value' }>, input: unknown): string {
+  // A message of the schema's own may say that some of these values are not available.
+  if (typeof input !== 'string' || issue.message !== phraseChoice(issue.values)) return '';
+  return suggestName(
+    input,
+    issue.values.filter((value) => typeof value === 'string'),
+  );
+}
+
+function phraseUnknownKey(parent: ConfigPath, key: string): string {
+  const known = listKnownKeys(parent);
+  const misspelt = findNearestName(key, known, 0.75);
+  if (misspelt !== undefined) return `unknown key; did you mean "${misspelt}"?`;
+  const places = findKeyElsewhere(key).map((path) => placeStream(path, parent));
+  const place = places.find((path) => path[0] === parent[0]) ?? places[0];
+  if (place !== undefined) return `unknown key here; it belongs at "${formatPath(place)}"`;
+  const nearest = findNearestName(key, known);
+  return nearest === undefined
+    ? `unknown key; known here: ${known.join(', ')}`
+    : `unknown key; did you mean "${nearest}"?`;
+}
+
+// Inside a stream, `streams.*` means this stream.
+function placeStream(path: readonly string[], parent: ConfigPath): ConfigPath {
+  const stream = parent[0] === 'streams' ? parent[1] : undefined;
+  return path.map((part) => (part === '*' ? (stream ?? 'NAME') : part));
+}

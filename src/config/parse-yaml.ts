@@ -1,0 +1,131 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type YAMLError,
+} from 'yaml';
+import type { ConfigPath } from './config-path.ts';
+import type { Position, Problem } from './problem.ts';
+
+/** A YAML text as plain values, and where each of them stands. */
+export interface ParsedYaml {
+  readonly value: unknown;
+  readonly problems: readonly Problem[];
+  /** Position of the key at a path, or of the nearest one above it that the text holds. */
+  readonly locate: (path: ConfigPath) => Position | undefined;
+  /** A number's text as written, e.g. `007`. */
+  readonly numberText: (path: ConfigPath) => string | undefined;
+}
+
+// Our own words for each: the library's quote the text, which may be a key.
+const messages: Partial<Record<YAMLError['code'], string>> = {
+  ALIAS_PROPS: 'an alias can have no tag or anchor',
+  BAD_ALIAS: 'this alias is not valid',
+  BAD_DQ_ESCAPE: 'this \\ escape is not known; use single quotes for text with backslashes',
+  BAD_INDENT: 'the indentation is wrong, or a [ or { is not closed',
+  BAD_SCALAR_START: 'a value cannot start with this character; put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'two keys on one line; put a value that holds ": " in quotes',
+  DUPLICATE_KEY: 'this key is given twice',
+  MISSING_CHAR: 'a closing quote, bracket, comma or colon is missing before this place',
+  MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a ":" missing?',
+  MULTIPLE_DOCS: 'only one document is allowed; remove the --- line',
+  NON_STRING_KEY: 'a key must be plain text',
+  TAB_AS_INDENT: 'tabs cannot indent; use spaces',
+  TAG_RESOLVE_FAILED: 'tags such as !env are not known; write ${NAME} for an environment variable',
+  UNEXPECTED_TOKEN: 'this text is not expected here; is a quote or a comma missing?',
+};
+
+/** Parses one YAML 1.2 document; what is wrong with it comes back as problems with their positions. */
+export function parseYaml(text: string): ParsedYaml {
+  const lines = new LineCounter();
+  // Pretty errors would copy lines of the file, and with them a key, into messages.
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    version: '1.2',
+    logLevel: 'error',
+  });
+  const problems = listYamlErrors(document).map((error) => describeYamlError(error, text, lines));
+  const plain = problems.length === 0 ? toPlainValue(document) : { value: undefined, problems };
+  return {
+    ...plain,
+    locate: (path) => locateKey(document, lines, path),
+    numberText: (path) => {
+      const node: unknown = document.getIn(path, true);
+      return isScalar(node) && typeof node.value === 'number' ? node.source : undefined;
+    },
+  };
+}
+
+// After one slip of syntax the parser stumbles on what follows: only the first is worth mending.
+function listYamlErrors(document: Document.Parsed): readonly YAMLError[] {
+  const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  const isSyntax = ({ code }: YAMLError) => code !== 'DUPLICATE_KEY' && code !== 'TAG_RESOLVE_FAILED';
+  const first = errors.findIndex(isSyntax);
+  return first === -1 ? errors : errors.slice(0, first + 1);
+}
+
+function toPlainValue(document: Document.Parsed): Pick<ParsedYaml, 'value' | 'problems'> {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    // An alias inside its own anchor makes a value without an end; JSON refuses exactly those.
+    JSON.stringify(value);
+    return { value, problems: [] };
+  } catch {
+    return {
+      value: undefined,
+      problems: [
+        { path: [], message: 'an alias names no anchor above it, names itself, or is used too often' },
+      ],
+    };
+  }
+}
+
+function describeYamlError(error: YAMLError, text: string, lines: LineCounter): Problem {
+  const start = error.pos[0];
+  const { line, col } = lines.linePos(start);
+  const words = messages[error.code] ?? 'this is not valid YAML';
+  const key = error.code === 'DUPLICATE_KEY' ? /^["']?([\w.-]+)/.exec(text.slice(start))?.[1] : undefined;
+  const lineText = text.slice(lines.lineStarts[line - 1] ?? 0).split('\n', 1)[0] ?? '';
+  const bare = /[{[,][^"']*\$\{/.test(lineText);
+  const message = bare ? 'inside { } or [ ] a placeholder needs quotes: "${NAME}"' : words;
+  return {
+    path: [],
+    message: key === undefined ? message : `the key "${key}" is given twice`,
+    position: { line, column: col },
+  };
+}
+
+function locateKey(document: Document.Parsed, lines: LineCounter, path: ConfigPath): Position | undefined {
+  let node: unknown = document.contents;
+  let offset = document.contents?.range[0];
+  for (const part of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    const child = findChild(node, part);
+    if (child === undefined) break;
+    offset = child.offset ?? offset;
+    node = child.node;
+  }
+  if (offset === undefined) return undefined;
+  const { line, col } = lines.linePos(offset);
+  return { line, column: col };
+}
+
+function findChild(
+  node: unknown,
+  part: string | number,
+): { readonly node: unknown; readonly offset: number | undefined } | undefined {
+  if (isMap(node)) {
+    const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part));
+    if (pair === undefined) return undefined;
+    return { node: pair.value, offset: isScalar(pair.key) ? pair.key.range?.[0] : undefined };
+  }
+  if (!isSeq(node) || typeof part !== 'number') return undefined;
+  const item: unknown = node.items[part];
+  return { node: item, offset: isScalar(item) || isMap(item) || isSeq(item) ? item.range?.[0] : undefined };
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError, type ErrorCode } from '../model/errors.ts';
+import { escapeText } from './config-path.ts';
+
+/** Reads a config file as text; every way that can fail says what to do. */
+export function readConfigFile(path: string, fileName: string): string {
+  const bytes = readBytes(path, fileName);
+  const text = decodeUtf8(bytes);
+  if (text === undefined || text.includes('\0'))
+    throw fileError(
+      fileName,
+      'is not UTF-8 text',
+      'Save it as UTF-8; PowerShell: Set-Content -Encoding utf8.',
+    );
+  return text;
+}
+
+/** UTF-8 text without a byte order mark, or undefined when the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The code of a Node file error, e.g. `ENOENT`. */
+export function fileErrorCode(error: unknown): string {
+  const code = (error as { readonly code?: unknown }).code;
+  return typeof code === 'string' ? code : 'unknown error';
+}
+
+function readBytes(path: string, fileName: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw readError(fileErrorCode(error), fileName, error);
+  }
+}
+
+function readError(code: string, fileName: string, cause: unknown): ConfigError {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return fileError(
+        fileName,
+        'does not exist',
+        'Run `sluice init` to write one, `sluice demo` to look around without a key, or name a file with --config FILE.',
+        'config_not_found',
+        cause,
+      );
+    case 'EISDIR':
+      return fileError(fileName, 'is a folder', 'Name the file in it, e.g. --config FOLDER/sluice.yaml.');
+    case 'EACCES':
+    case 'EPERM':
+      return fileError(
+        fileName,
+        'may not be read by this user',
+        'Give this user read permission, e.g. chmod u+r.',
+      );
+    default:
+      return fileError(
+        fileName,
+        `could not be read (${code})`,
+        'Check the path and the disk.',
+        undefined,
+        cause,
+      );
+  }
+}
+
+function fileError(
+  fileName: string,
+  what: string,
+  hint: string,
+  code: ErrorCode = 'config_invalid',
+  cause?: unknown,
+): ConfigError {
+  return new ConfigError(`config file ${escapeText(fileName)} ${what}`, {
+    code,
+    hint,
+    context: { path: fileName },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,122 @@
+import path from 'node:path';
+import { configDefaults } from '../model/config.ts';
+import type { Connector } from '../model/connector.ts';
+import { ConfigError } from '../model/errors.ts';
+import type { QuotaLimits } from '../model/quota.ts';
+import type { OfflineSettings, Settings } from '../model/settings.ts';
+import { findBaseUrlWarnings, readBaseUrl } from './base-url.ts';
+import { escapeText } from './config-path.ts';
+import { findCredentialWarnings, readCredentials } from './credentials.ts';
+import { findExpiryWarnings } from './key-expiry.ts';
+import { findHome, findLedgerDir } from './ledger-dir.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { buildConfigError } from './problem.ts';
+import { resolveStreams } from './resolve-streams.ts';
+import { resolvePath, resolveStoragePaths } from './storage-paths.ts';
+import { suggestName } from './suggest-name.ts';
+
+/** What settings are made of; everything outside the config comes as an argument. */
+export interface ResolveOptions {
+  readonly loaded: LoadedConfig;
+  readonly connectors: Readonly<Record<string, Connector>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly nowMs: number;
+  readonly platform?: NodeJS.Platform;
+  readonly overrides?: SettingsOverrides;
+}
+
+/** Values of the command line that win over the config; relative paths start at the current folder. */
+export interface SettingsOverrides {
+  readonly baseUrl?: string;
+  readonly duckdb?: string;
+  readonly stateDir?: string;
+}
+
+/** Everything a run needs, with the secret read and checked; throws a ConfigError before any request. */
+export function resolveSettings(options: ResolveOptions): Settings {
+  const settings = resolveOfflineSettings(options);
+  return { ...settings, credentials: readCredentials(options.loaded, settings.connector) };
+}
+
+/** The same for commands that send no request: a missing key is no error. */
+export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings {
+  const { loaded, env, nowMs, overrides = {}, platform = process.platform } = options;
+  assertTlsIsVerified(env);
+  const { source, retention, defaults } = loaded.config;
+  const connector = findConnector(options);
+  const baseUrl = readBaseUrl(overrides.baseUrl ?? source.baseUrl, loaded);
+  const quotaLimits = readQuotaLimits(loaded, connector);
+  const home = findHome(env, platform);
+  const paths = resolveStoragePaths(loaded, home, {
+    ...(overrides.duckdb === undefined ? {} : { duckdb: path.resolve(overrides.duckdb) }),
+    ...(overrides.stateDir === undefined ? {} : { stateDir: path.resolve(overrides.stateDir) }),
+  });
+  const ledgerDir = source.quota?.ledgerDir;
+  return {
+    configPath: loaded.path,
+    connector,
+    baseUrl,
+    arrayParams: source.arrayParams ?? 'comma',
+    quotaLimits,
+    ledgerDir:
+      ledgerDir === undefined
+        ? findLedgerDir({ env, platform, stateDir: paths.stateDir })
+        : resolvePath(ledgerDir, loaded.baseDir, home),
+    keyExpiresAt: source.keyExpiresAt,
+    ...paths,
+    maxInvalidRatio: defaults?.maxInvalidRatio ?? configDefaults.maxInvalidRatio,
+    retention: {
+      quarantineMs: retention?.quarantine ?? configDefaults.retentionQuarantineMs,
+      runsMs: retention?.runs ?? configDefaults.retentionRunsMs,
+    },
+    ...resolveStreams(loaded, connector),
+    warnings: [
+      ...findBaseUrlWarnings(baseUrl, connector),
+      ...findExpiryWarnings(source.keyExpiresAt, nowMs, connector),
+      ...findCredentialWarnings(loaded, platform),
+    ],
+  };
+}
+
+function assertTlsIsVerified(env: ResolveOptions['env']): void {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
+  throw new ConfigError(
+    'NODE_TLS_REJECT_UNAUTHORIZED=0 is set: any server could pose as the API and take the key',
+    {
+      code: 'config_invalid',
+      hint: 'Unset it; for a company certificate set NODE_EXTRA_CA_CERTS to its file instead.',
+    },
+  );
+}
+
+function findConnector({ loaded, connectors }: ResolveOptions): Connector {
+  const name = loaded.config.source.connector;
+  const connector = Object.hasOwn(connectors, name) ? connectors[name] : undefined;
+  if (connector !== undefined) return connector;
+  const known = Object.keys(connectors);
+  const message = `unknown connector "${escapeText(name)}"${suggestName(name, known)}`;
+  throw buildConfigError(
+    [{ path: ['source', 'connector'], message, hint: `Connectors: ${known.join(', ')}.` }],
+    loaded,
+  );
+}
+
+function readQuotaLimits(loaded: LoadedConfig, connector: Connector): QuotaLimits {
+  const { requestsPerHour, burstPerSecond, reserve = 0 } = loaded.config.source.quota ?? {};
+  if (reserve >= (requestsPerHour ?? Infinity))
+    throw buildConfigError(
+      [
+        {
+          path: ['source', 'quota', 'reserve'],
+          message: 'must be less than requestsPerHour, or no request is left to send',
+        },
+      ],
+      loaded,
+    );
+  return {
+    requestsPerHourCeiling: requestsPerHour,
+    defaultRequestsPerHour: connector.limits.requestsPerHour,
+    burstPerSecond: burstPerSecond ?? connector.limits.burstPerSecond,
+    reserve,
+  };
+}

@@ -1,0 +1,134 @@
+import { configDefaults, type Config, type StreamConfig } from '../model/config.ts';
+import type { Connector, StreamDescription } from '../model/connector.ts';
+import type { CursorRule, Stream } from '../model/stream.ts';
+import { buildFingerprint } from './fingerprint.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { buildConfigError, type Problem } from './problem.ts';
+import { findNearestName } from './suggest-name.ts';
+
+/** The streams of a config: those to run, and the names of those it switched off. */
+export interface ResolvedStreams {
+  readonly streams: readonly Stream[];
+  readonly disabledStreams: readonly string[];
+}
+
+/** Lays the config over the connector's streams: built-in ones first, then the config's own in its order. */
+export function resolveStreams(loaded: LoadedConfig, connector: Connector): ResolvedStreams {
+  const { config } = loaded;
+  const configured = Object.entries(config.streams ?? {});
+  const builtIn = new Set(connector.streams.map((stream) => stream.name));
+  const extras = configured.filter(([name]) => !builtIn.has(name));
+  const problems = [
+    ...extras.flatMap(([name, stream]) => findExtraProblems(name, stream, [...builtIn])),
+    ...configured.flatMap(([name, stream]) => findStreamProblems(name, stream, connector)),
+  ];
+  if (problems.length > 0) throw buildConfigError(problems, loaded);
+  const own = new Map(configured);
+  const all = [
+    ...connector.streams.map((description) => ({ description, stream: own.get(description.name) })),
+    ...extras.map(([name, stream]) => ({ description: describeExtra(name, stream, connector), stream })),
+  ];
+  const disabledStreams = all
+    .filter(({ stream }) => stream?.enabled === false)
+    .map(({ description }) => description.name);
+  if (disabledStreams.length === all.length)
+    throw buildConfigError([{ path: ['streams'], message: 'every stream is disabled; enable one' }], loaded);
+  return {
+    streams: all
+      .filter(({ stream }) => stream?.enabled !== false)
+      .map(({ description, stream }) => buildStream(description, stream, config, connector)),
+    disabledStreams,
+  };
+}
+
+/** The parameter that asks for rows from a date on, where the connector knows one for any stream. */
+function findStartParam(connector: Connector): string | undefined {
+  return connector.streams.find((stream) => stream.startParam !== undefined)?.startParam;
+}
+
+function describeExtra(name: string, stream: StreamConfig, connector: Connector): StreamDescription {
+  const startParam = findStartParam(connector);
+  return {
+    name,
+    path: stream.path ?? '',
+    paginated: false,
+    ...(startParam === undefined ? {} : { startParam }),
+  };
+}
+
+function buildStream(
+  description: StreamDescription,
+  own: StreamConfig | undefined,
+  config: Config,
+  connector: Connector,
+): Stream {
+  const { defaults } = config;
+  const requested = {
+    path: own?.path ?? description.path,
+    paginated: own?.paginated ?? description.paginated,
+    recordsPointer: own?.records,
+    params: own?.params ?? {},
+    pageSize: own?.pageSize ?? connector.limits.maxPageSize,
+    key: Array.isArray(own?.key)
+      ? ({ kind: 'fields', fields: own.key } as const)
+      : ({ kind: 'auto' } as const),
+    cursor: readCursor(own?.cursor, description.startParam),
+    write: own?.write ?? 'merge',
+  };
+  const cursorLookback = typeof own?.cursor === 'object' ? own.cursor.lookback : undefined;
+  return {
+    ...requested,
+    name: description.name,
+    table: description.name,
+    lookbackMs: cursorLookback ?? defaults?.lookback ?? configDefaults.lookbackMs,
+    freshnessMs: defaults?.freshness ?? configDefaults.freshnessMs,
+    fullRefreshEveryMs: defaults?.fullRefreshEvery ?? configDefaults.fullRefreshEveryMs,
+    named: own !== undefined,
+    fingerprint: buildFingerprint({ ...requested, arrayParams: config.source.arrayParams ?? 'comma' }),
+  };
+}
+
+function readCursor(cursor: StreamConfig['cursor'], startParam: string | undefined): CursorRule {
+  const param = typeof cursor === 'object' ? (cursor.param ?? startParam) : startParam;
+  if (cursor === false || param === undefined) return { kind: 'off' };
+  return typeof cursor === 'object' ? { kind: 'field', field: cursor.field, param } : { kind: 'auto', param };
+}
+
+function findExtraProblems(
+  name: string,
+  stream: StreamConfig,
+  builtIn: readonly string[],
+): readonly Problem[] {
+  if (stream.path !== undefined) return [];
+  const nearest = findNearestName(name, builtIn);
+  const question =
+    nearest === undefined ? `built-in streams are ${builtIn.join(', ')}` : `did you mean "${nearest}"?`;
+  return [
+    { path: ['streams', name], message: `unknown stream; ${question} A stream of your own needs a path` },
+  ];
+}
+
+function findStreamProblems(name: string, stream: StreamConfig, connector: Connector): readonly Problem[] {
+  const { limitParam, offsetParam } = connector.paging;
+  const { maxPageSize } = connector.limits;
+  const needsParam = typeof stream.cursor === 'object' && stream.cursor.param === undefined;
+  return [
+    ...Object.keys(stream.params ?? {})
+      .filter((param) => param === limitParam || param === offsetParam)
+      .map((param) => ({
+        path: ['streams', name, 'params', param],
+        message: 'is set by Sluice for each page; remove the line (pageSize sets the rows of a page)',
+      })),
+    ...(stream.pageSize !== undefined && stream.pageSize > maxPageSize
+      ? [{ path: ['streams', name, 'pageSize'], message: `must be at most ${maxPageSize}` }]
+      : []),
+    ...(needsParam && findStartParam(connector) === undefined
+      ? [
+          {
+            path: ['streams', name, 'cursor'],
+            message: 'needs param: the query parameter for the start date',
+          },
+        ]
+      : []),
+  ];
+}

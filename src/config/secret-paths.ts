@@ -1,0 +1,14 @@
+import { pathKey, type ConfigPath } from './config-path.ts';
+
+/** Settings whose value is a secret by definition. */
+export const secretPaths = [
+  ['source', 'apiKey'],
+  ['source', 'bearerToken'],
+] as const satisfies readonly ConfigPath[];
+
+const secretKeys = new Set(secretPaths.map(pathKey));
+
+/** Whether the setting at a path is a secret. */
+export function isSecretPath(path: ConfigPath): boolean {
+  return secretKeys.has(pathKey(path));
+}

@@ -1,0 +1,72 @@
+import { configSchema, type Config } from '../model/config.ts';
+import { isAtOrBelow, pathKey, valueAt, type ConfigPath } from './config-path.ts';
+import { describeIssues, phraseIssue } from './describe-issues.ts';
+import type { Problem } from './problem.ts';
+
+/** A valid config, or everything that is wrong with it. */
+export type Validation = { readonly config: Config } | { readonly problems: readonly Problem[] };
+
+/** Validates plain values; text that a placeholder gave may stand for a number, true or false. */
+export function validateConfig(raw: unknown, placeholderPaths: readonly ConfigPath[]): Validation {
+  const value = fillEmptySections(raw);
+  const result = configSchema.safeParse(value, { error: phraseIssue });
+  if (result.success) return { config: result.data };
+  const replaceable = new Set(placeholderPaths.map(pathKey));
+  const converted = result.error.issues.reduce<unknown>((current, issue) => {
+    const path = issue.path.filter((part) => typeof part !== 'symbol');
+    const expected = issue.code === 'invalid_type' ? issue.expected : undefined;
+    const scalar = replaceable.has(pathKey(path)) ? readScalar(valueAt(current, path), expected) : undefined;
+    return scalar === undefined ? current : replaceAt(current, path, scalar);
+  }, value);
+  const second = converted === value ? result : configSchema.safeParse(converted, { error: phraseIssue });
+  if (second.success) return { config: second.data };
+  return { problems: describeIssues(second.error.issues, converted) };
+}
+
+/** Problems that do not merely follow from another problem at the same place. */
+export function withoutFollowing(
+  problems: readonly Problem[],
+  causes: readonly Problem[],
+): readonly Problem[] {
+  return problems.filter((problem) => !causes.some((cause) => isAtOrBelow(problem.path, cause.path)));
+}
+
+// A section whose every line is commented out is null in YAML and means: nothing set here.
+function fillEmptySections(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const sections = ['source', 'destination', 'defaults', 'retention', 'streams'];
+  const filled = mapValues(value, (child, key) => (child === null && sections.includes(key) ? {} : child));
+  return mapValues(filled, (child, key) => {
+    if (!isRecord(child)) return child;
+    if (key === 'streams') return mapValues(child, (stream) => stream ?? {});
+    if (key === 'source') return mapValues(child, (part, name) => (name === 'quota' ? (part ?? {}) : part));
+    return child;
+  });
+}
+
+function readScalar(text: unknown, expected: string | undefined): number | boolean | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (expected === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (expected !== 'number' && expected !== 'int') return undefined;
+  return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : undefined;
+}
+
+function replaceAt(value: unknown, path: ConfigPath, replacement: unknown): unknown {
+  const [part, ...rest] = path;
+  if (part === undefined) return replacement;
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) => (index === part ? replaceAt(item, rest, replacement) : item));
+  if (!isRecord(value)) return value;
+  return mapValues(value, (child, key) => (key === part ? replaceAt(child, rest, replacement) : child));
+}
+
+function mapValues(
+  record: Readonly<Record<string, unknown>>,
+  change: (value: unknown, key: string) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

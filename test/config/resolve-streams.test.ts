@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { selectStreams } from '../../src/config/select-streams.ts';
+import { catchConfigError, configText, problemsOf, resolve } from './support.ts';
+
+const builtIn = [
+  'visibility_mentions',
+  'prompts_analytics',
+  'commerce_category_products',
+  'commerce_top_products',
+];
+
+function streamOf(streams: string, name: string, source = '', defaults = '') {
+  const text = configText(`${defaults}${streams === '' ? '' : `streams: { ${streams} }\n`}`, source);
+  const stream = resolve(text).streams.find((candidate) => candidate.name === name);
+  if (stream === undefined) throw new Error(`no stream ${name}`);
+  return stream;
+}
+
+describe('streams', () => {
+  it('are the built-in ones when config names none', () => {
+    const { streams, disabledStreams } = resolve(configText());
+    expect(streams.map(({ name }) => name)).toEqual(builtIn);
+    expect(disabledStreams).toEqual([]);
+    expect(streams[1]).toMatchObject({
+      table: 'prompts_analytics',
+      path: 'prompts/analytics',
+      paginated: true,
+      recordsPointer: undefined,
+      params: {},
+      pageSize: 100,
+      key: { kind: 'auto' },
+      cursor: { kind: 'auto', param: 'startDate' },
+      write: 'merge',
+      lookbackMs: 3 * 86_400_000,
+      freshnessMs: 3_600_000,
+      fullRefreshEveryMs: 30 * 86_400_000,
+      named: false,
+    });
+    expect(streams[0]?.paginated).toBe(false);
+  });
+
+  it('keep the built-in order, then the order of the config, without the disabled ones', () => {
+    const { streams, disabledStreams } = resolve(
+      configText(
+        'streams: { zebra: { path: z }, commerce_top_products: { enabled: false }, ant: { path: a }, prompts_analytics: {}, off: { path: o, enabled: false } }\n',
+      ),
+    );
+    expect(streams.map(({ name }) => name)).toEqual([...builtIn.slice(0, 3), 'zebra', 'ant']);
+    expect(disabledStreams).toEqual(['commerce_top_products', 'off']);
+    expect(streams.map(({ named }) => named)).toEqual([false, true, false, true, true]);
+  });
+
+  it('are overridden part by part', () => {
+    expect(
+      streamOf(
+        'prompts_analytics: { path: /other/path, paginated: false, records: /items, params: { topicIds: [a, b] }, key: [id, date], cursor: { field: date, param: since, lookback: 5d }, write: replace, pageSize: 20 }',
+        'prompts_analytics',
+      ),
+    ).toMatchObject({
+      path: 'other/path',
+      paginated: false,
+      recordsPointer: '/items',
+      params: { topicIds: ['a', 'b'] },
+      key: { kind: 'fields', fields: ['id', 'date'] },
+      cursor: { kind: 'field', field: 'date', param: 'since' },
+      write: 'replace',
+      pageSize: 20,
+      lookbackMs: 5 * 86_400_000,
+    });
+  });
+
+  it('take lookback from the cursor, then from defaults', () => {
+    const defaults = 'defaults: { lookback: 7d, freshness: 2h, fullRefreshEvery: 10d }\n';
+    const own = 'prompts_analytics: { cursor: { field: date, lookback: 2d } }';
+    expect(streamOf(own, 'prompts_analytics', '', defaults).lookbackMs).toBe(2 * 86_400_000);
+    expect(streamOf(own, 'visibility_mentions', '', defaults)).toMatchObject({
+      lookbackMs: 7 * 86_400_000,
+      freshnessMs: 2 * 3_600_000,
+      fullRefreshEveryMs: 10 * 86_400_000,
+    });
+    expect(streamOf(own, 'prompts_analytics').cursor).toMatchObject({ param: 'startDate' });
+  });
+
+  it('have no cursor when config says so', () => {
+    expect(streamOf('prompts_analytics: { cursor: false }', 'prompts_analytics').cursor).toEqual({
+      kind: 'off',
+    });
+  });
+
+  it('of the config are unpaginated unless it says otherwise', () => {
+    expect(streamOf('mine: { path: a/b }', 'mine')).toMatchObject({
+      paginated: false,
+      cursor: { kind: 'auto', param: 'startDate' },
+    });
+    expect(streamOf('mine: { path: a/b, paginated: true, records: /data }', 'mine').paginated).toBe(true);
+  });
+
+  it.each(['prompt_analytics: {}', 'prompt_analytics: { enabled: false }', 'prompt_analytics:'])(
+    'that are misspelt are told apart from new ones: %s',
+    (streams) => {
+      expect(problemsOf(() => resolve(configText(`streams:\n  ${streams}\n`)))).toEqual([
+        'sluice.yaml:8:3 streams.prompt_analytics: unknown stream; did you mean "prompts_analytics"? A stream of your own needs a path',
+      ]);
+    },
+  );
+
+  it('far from any built-in name get the list of those', () => {
+    expect(problemsOf(() => resolve(configText('streams: { zzz: {} }\n')))[0]).toContain(builtIn.join(', '));
+  });
+
+  it('may not set the paging parameters', () => {
+    const text = configText('streams: { prompts_analytics: { params: { limit: 5, offset: 0 } } }\n');
+    expect(problemsOf(() => resolve(text)).slice(1)).toEqual([
+      expect.stringContaining('streams.prompts_analytics.params.limit: is set by Sluice'),
+      expect.stringContaining('streams.prompts_analytics.params.offset: is set by Sluice'),
+    ]);
+  });
+
+  it('cannot all be disabled', () => {
+    const off = builtIn.map((name) => `${name}: { enabled: false }`).join(', ');
+    expect(problemsOf(() => resolve(configText(`streams: { ${off} }\n`)))[0]).toContain(
+      'every stream is disabled',
+    );
+  });
+});
+
+describe('fingerprint', () => {
+  const name = 'prompts_analytics';
+  const print = (own: string, source = '', defaults = '') =>
+    streamOf(`${name}: { ${own} }`, name, source, defaults).fingerprint;
+  const plain = print('');
+
+  it('is short and the same for the same settings in any order', () => {
+    expect(plain).toMatch(/^[0-9a-f]{16}$/);
+    expect(streamOf('', name).fingerprint).toBe(plain);
+    expect(print('params: { b: 2, a: [x, y] }')).toBe(print('params: { a: [x, y], b: "2" }'));
+  });
+
+  it.each([
+    'path: other',
+    'paginated: false',
+    'records: /x',
+    'pageSize: 50',
+    'params: { a: 1 }',
+    'key: [id]',
+    'cursor: false',
+    'cursor: { field: d }',
+    'write: append',
+  ])('changes with %s', (own) => {
+    expect(print(own)).not.toBe(plain);
+  });
+
+  it('tells apart what only looks alike', () => {
+    const prints = [
+      'params: { a: [x, y] }',
+      'params: { a: "x,y" }',
+      'params: { a: [y, x] }',
+      'params: { a: x, b: y }',
+    ];
+    expect(new Set(prints.map((own) => print(own))).size).toBe(prints.length);
+    expect(print('', '  arrayParams: repeat\n')).not.toBe(plain);
+  });
+
+  it('does not change with lookback, freshness or another key', () => {
+    expect(print('', '', 'defaults: { lookback: 9d, freshness: 3h }\n')).toBe(plain);
+    expect(print('cursor: { field: d }')).toBe(print('cursor: { field: d, lookback: 8d }'));
+  });
+});
+
+describe('selectStreams', () => {
+  const settings = resolve(configText('streams: { commerce_top_products: { enabled: false } }\n'));
+
+  it('gives the named streams in the order of the config, each once', () => {
+    const names = selectStreams(settings, ['prompts_analytics', 'visibility_mentions', 'prompts_analytics']);
+    expect(names.map(({ name }) => name)).toEqual(['visibility_mentions', 'prompts_analytics']);
+    expect(selectStreams(settings)).toBe(settings.streams);
+  });
+
+  it.each([
+    [['prompt_analytics'], 'unknown stream "prompt_analytics"; did you mean "prompts_analytics"?'],
+    [['visibility_mentions', 'x\u001b'], 'unknown stream "x\\u{1b}"'],
+    [['commerce_top_products'], 'stream "commerce_top_products" is disabled in the config'],
+    [[''], 'unknown stream ""'],
+    [[], 'no stream was named'],
+  ])('refuses %j', (names, message) => {
+    const error = catchConfigError(() => selectStreams(settings, names));
+    expect(error).toMatchObject({ code: 'usage_invalid', exitCode: 2, message });
+    expect(error.hint).toBe(`Streams of this config: ${builtIn.slice(0, 3).join(', ')}.`);
+  });
+});
