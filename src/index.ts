@@ -1,0 +1,8 @@
+export { sync, plan, check, type LibraryOptions, type PlanSyncOptions } from './library.ts';
+export { defineConfig } from './config/load-config.ts';
+export type { ConfigInput } from './model/config.ts';
+export type { Clock } from './model/clock.ts';
+export type { OnProgress, ProgressEvent } from './model/progress.ts';
+export type { CheckReport, PlanReport } from './model/reports.ts';
+export type { RunReport, StreamReport, Verdict } from './model/run-report.ts';
+export { SyncError, type ErrorCode, type ExitCode } from './model/errors.ts';

@@ -1,0 +1,52 @@
+/**
+ * A JSON number whose text a double cannot hold exactly: 2^53 + 1, 1e400, thirty digits. It keeps the
+ * text as received and writes it back verbatim in `JSON.stringify`.
+ */
+export class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toJSON(): unknown {
+    return rawJson(this.text);
+  }
+}
+
+// JSON.rawJSON is in Node >= 21 and not yet in TypeScript's library.
+function rawJson(text: string): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
+}
+
+type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+/** Parses JSON text like `JSON.parse`, but numbers a double would change come back as ExactNumber. */
+export function parseExact(text: string): unknown {
+  const keepExact: SourceReviver = (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && !isExactAsDouble(value, source)
+      ? new ExactNumber(source)
+      : value;
+  return JSON.parse(text, keepExact as (this: unknown, key: string, value: unknown) => unknown);
+}
+
+/** True when the double `value`, read from `source`, is the number the source wrote down. */
+export function isExactAsDouble(value: number, source: string): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (source.length <= 15) return true;
+  return normalizeDecimal(source) === normalizeDecimal(String(value));
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** One spelling for each decimal value: sign, digits without outer zeros, power of ten. */
+export function normalizeDecimal(source: string): string {
+  const match = NUMBER.exec(source);
+  if (match === null) return source;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const trimmed = digits.replace(/0+$/, '');
+  if (trimmed === '') return `${sign}0`;
+  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - trimmed.length);
+  return `${sign}${trimmed}e${power}`;
+}

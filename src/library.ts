@@ -1,0 +1,52 @@
+import { connectors } from '../connectors/registry.ts';
+import { loadConfig, parseConfig } from './config/load-config.ts';
+import { resolveSettings } from './config/resolve-settings.ts';
+import { type Clock, systemClock } from './model/clock.ts';
+import type { ConfigInput } from './model/config.ts';
+import type { OnProgress } from './model/progress.ts';
+import type { CheckReport, PlanReport } from './model/reports.ts';
+import type { RunReport } from './model/run-report.ts';
+import type { Settings, SyncOptions } from './model/settings.ts';
+
+/** Options of the library's functions: those of the command line, and what a program has instead of a terminal. */
+export interface LibraryOptions extends SyncOptions {
+  readonly onProgress?: OnProgress;
+  /** Ends the run after what is committed; its report then has exit code 130. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+export interface PlanSyncOptions extends LibraryOptions {
+  /** Spend no request: sizes are those of the last scan. */
+  readonly offline?: boolean;
+}
+
+/**
+ * Runs one sync with a config object, or with the path of a `sluice.yaml`. What fails in a stream is in the
+ * report; a SyncError is thrown only when the run could not start (config, another run, disk).
+ */
+export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
+  const { runSync } = await import('./pipeline/run.ts');
+  return runSync(toSettings(config, options), options);
+}
+
+/** Tells what the next sync would do, with at most one request a stream. */
+export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
+  const { planSync } = await import('./pipeline/plan.ts');
+  return planSync(toSettings(config, options), { ...options, offline: options.offline ?? false });
+}
+
+/** Tries everything a sync needs, with at most one request a stream. */
+export async function check(
+  config: ConfigInput | string,
+  options: LibraryOptions = {},
+): Promise<CheckReport> {
+  const { runChecks } = await import('./pipeline/check.ts');
+  return runChecks(toSettings(config, options), options);
+}
+
+function toSettings(config: ConfigInput | string, { clock = systemClock }: LibraryOptions): Settings {
+  const { env } = process;
+  const loaded = typeof config === 'string' ? loadConfig({ path: config, env }) : parseConfig(config);
+  return resolveSettings({ loaded, connectors, env, nowMs: clock.now() });
+}

@@ -1,0 +1,147 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { lockStateFolder } from '../../state/lock.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { LockedError, type SyncError, toSyncError } from '../model/errors.ts';
+import type { Transport } from '../model/http.ts';
+import type { CheckItem, CheckReport } from '../model/reports.ts';
+import type { Settings } from '../model/settings.ts';
+import type { Stream } from '../model/stream.ts';
+import { openApi, type OpenedApi } from './open-api.ts';
+import { assertTargetIsOurs } from './open-warehouse.ts';
+import { requestPage } from './request-page.ts';
+
+export interface CheckOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly transport?: Transport | undefined;
+}
+
+interface Outcome {
+  readonly item: CheckItem;
+  readonly error: SyncError | undefined;
+}
+
+/**
+ * Tries everything a sync needs, with at most one request a stream, and names a fix for each failure.
+ * Stops at the first 429 and at a refused key: the next request would end the same way.
+ */
+export async function runChecks(settings: Settings, options: CheckOptions = {}): Promise<CheckReport> {
+  const clock = options.clock ?? systemClock;
+  const startedAtMs = clock.now();
+  const outcomes: Outcome[] = [
+    { item: okItem('config', settings.configPath ?? 'given by the program'), error: undefined },
+    ...settings.warnings.map((detail) => ({ item: warningItem('config', detail), error: undefined })),
+    await attempt('state folder', async () => checkStateFolder(settings, startedAtMs)),
+    await attempt('destination', async () => checkDestination(settings)),
+  ];
+  const api = openApi(settings, { maxWaitMs: 0 }, { clock, emit: () => undefined, startedAtMs });
+  try {
+    if (api.warning !== undefined)
+      outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
+    outcomes.push(...(await checkEndpoints(settings, api, options.signal)));
+    const quota = api.quota.snapshot();
+    const failed = outcomes.flatMap(({ error }) => error ?? []);
+    return {
+      ok: failed.length === 0,
+      exitCode: decideCheckCode(outcomes),
+      items: outcomes.map(({ item }) => item),
+      requestsSpent: api.client.usage.requests,
+      quota: quota.limit === undefined ? undefined : quota,
+    };
+  } finally {
+    await api.close();
+  }
+}
+
+async function checkStateFolder(settings: Settings, nowMs: number): Promise<CheckItem> {
+  try {
+    const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
+    lock.release();
+    return okItem('state folder', settings.stateDir);
+  } catch (error) {
+    // A run that is on its way is no fault of the setup.
+    if (error instanceof LockedError) return warningItem('state folder', error.message);
+    throw error;
+  }
+}
+
+async function checkDestination(settings: Settings): Promise<CheckItem> {
+  await assertTargetIsOurs(settings);
+  const folder = dirname(settings.duckdbPath);
+  if (existsSync(folder)) accessSync(folder, constants.W_OK);
+  return okItem('destination', settings.duckdbPath);
+}
+
+async function checkEndpoints(
+  settings: Settings,
+  api: OpenedApi,
+  signal: AbortSignal | undefined,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  let stopped: SyncError | undefined;
+  for (const stream of settings.streams) {
+    if (stopped !== undefined) {
+      outcomes.push({
+        item: {
+          name: stream.name,
+          status: 'skipped',
+          detail: 'not tried after the failure above',
+          fix: undefined,
+        },
+        error: undefined,
+      });
+      continue;
+    }
+    const outcome = await attempt(stream.name, async () => checkEndpoint(settings, api, stream, signal));
+    if (outcome.error?.code === 'stream_not_found' && !stream.named) {
+      outcomes.push({
+        item: warningItem(
+          stream.name,
+          `the API has no ${stream.path} (404); set its path, or enabled: false`,
+        ),
+        error: undefined,
+      });
+      continue;
+    }
+    outcomes.push(outcome);
+    if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
+  }
+  return outcomes;
+}
+
+async function checkEndpoint(
+  settings: Settings,
+  api: OpenedApi,
+  stream: Stream,
+  signal: AbortSignal | undefined,
+): Promise<CheckItem> {
+  const page = await requestPage(settings, api.client, stream, undefined, 0, signal);
+  const rows = page.total === undefined ? 'no total declared' : `${page.total} rows`;
+  return okItem(stream.name, `${stream.path}: ${rows}`);
+}
+
+async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {
+  try {
+    return { item: await check(), error: undefined };
+  } catch (thrown) {
+    const error = toSyncError(thrown);
+    return { item: { name, status: 'failed', detail: error.message, fix: error.hint }, error };
+  }
+}
+
+function decideCheckCode(outcomes: readonly Outcome[]): number {
+  const codes = new Set(outcomes.flatMap(({ error }) => error?.exitCode ?? []));
+  const [first] = codes;
+  if (first === undefined) return 0;
+  // A fault of the setup outweighs that of one endpoint.
+  return [2, 3, 6, 75].find((code) => codes.has(code as never)) ?? first;
+}
+
+function okItem(name: string, detail: string): CheckItem {
+  return { name, status: 'ok', detail, fix: undefined };
+}
+
+function warningItem(name: string, detail: string): CheckItem {
+  return { name, status: 'warning', detail, fix: undefined };
+}

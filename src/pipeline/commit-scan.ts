@@ -1,0 +1,139 @@
+import { ResponseError } from '../model/errors.ts';
+import type { RowCounts, SchemaChange, StreamReport } from '../model/run-report.ts';
+import type { Checkpoint, LearnedColumn, Stream } from '../model/stream.ts';
+import { writeCheckpoint, writeContract } from '../../state/checkpoints.ts';
+import { writeStreamRun } from '../../state/runs.ts';
+import { countDuplicates } from '../warehouse/find-key.ts';
+import { evolveTable, tableName } from '../warehouse/evolve-table.ts';
+import { mergeRows, type MergeRequest } from '../warehouse/merge-rows.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import type { FetchedScan } from './fetch-scan.ts';
+import { nextCheckpoint } from './next-checkpoint.ts';
+import type { PreparedLoad } from './prepare-load.ts';
+import type { RunContext } from './run-context.ts';
+
+/** What a committed scan changed. */
+export interface CommittedScan {
+  readonly rows: RowCounts;
+  readonly rowsInTable: number;
+  readonly schemaChanges: readonly SchemaChange[];
+  readonly checkpoint: Checkpoint;
+}
+
+/**
+ * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
+ * (invariant 1). `saveRun` writes the run's own row, with the stream's report in it.
+ */
+export async function commitScan(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+  checkpoint: Checkpoint | undefined,
+  describe: (committed: CommittedScan) => StreamReport,
+  saveRun: (report: StreamReport) => Promise<void>,
+): Promise<StreamReport> {
+  const { database, runId } = context;
+  await refuseEmptiedSource(context, stream, scan, load);
+  const nowIso = new Date(context.clock.now()).toISOString();
+  const keyChanged = await hasKeyChanged(context, stream, load, checkpoint);
+
+  const report = await database.transaction(async () => {
+    // An ALTER after other changes of its table makes the commit fail.
+    const schemaChanges = await evolveTable(database, stream.table, load.columns, load.tableExisted);
+    const merged = await mergeRows(database, {
+      table: stream.table,
+      columns: storedColumns(load.columns).map(({ name }) => name),
+      key: load.key?.columns,
+      absent: absentRows(stream, scan, load, keyChanged),
+      insertOnly: stream.write === 'append',
+      runId,
+      syncedAt: nowIso,
+    });
+    await quarantineRecords(context, stream, load, nowIso);
+    const rows: RowCounts = { read: scan.rows, ...merged, quarantined: load.rejected.length };
+    const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options: context.options });
+    await writeCheckpoint(database, next);
+    await writeContract(database, stream.name, load.columns.map(toLearned), runId);
+    const rowsInTable = await database.count(`SELECT count(*) FROM ${tableName(stream.table)}`);
+    const described = describe({ rows, rowsInTable, schemaChanges, checkpoint: next });
+    await writeStreamRun(database, runId, described);
+    await saveRun(described);
+    return described;
+  });
+  // A log that holds DDL is the one replay has trouble with: leave none behind.
+  await database.checkpoint();
+  return report;
+}
+
+/** Rows where the table had some and now none came is an accident far more often than the truth. */
+async function refuseEmptiedSource(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+): Promise<void> {
+  if (scan.rows > 0 || !load.tableExisted || context.options.allowEmpty === true) return;
+  const held = await context.database.count(`SELECT count(*) FROM ${tableName(stream.table)}`);
+  if (held === 0) return;
+  throw new ResponseError(`${stream.name}: the API returned no records, the table holds ${held}`, {
+    code: 'source_emptied',
+    hint: 'The table is as it was. If the source really is empty, run again with --allow-empty.',
+    context: { stream: stream.name },
+  });
+}
+
+async function hasKeyChanged(
+  context: RunContext,
+  stream: Stream,
+  load: PreparedLoad,
+  checkpoint: Checkpoint | undefined,
+): Promise<boolean> {
+  if (!load.tableExisted || load.key === undefined || checkpoint === undefined) return false;
+  if (checkpoint.keyFields?.join() === load.key.columns.join()) return false;
+  // Old rows can stay beside the new ones if the new key tells them apart as well.
+  const known = load.key.columns.every((name) =>
+    load.columns.some(
+      (column) => column.name === name && column.existingType !== undefined && column.existingType !== 'NULL',
+    ),
+  );
+  return !known || (await countDuplicates(context.database, tableName(stream.table), load.key.columns)) > 0;
+}
+
+function absentRows(
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+  keyChanged: boolean,
+): MergeRequest['absent'] {
+  const trusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
+  if (!trusted || stream.write === 'append') return 'keep';
+  if (scan.plan.mode === 'full') {
+    return stream.write === 'replace' || load.key === undefined || keyChanged ? 'remove-all' : 'keep';
+  }
+  if (load.key !== undefined || load.cursorColumn === undefined || scan.plan.from === undefined)
+    return 'keep';
+  return { removeFrom: { column: load.cursorColumn, date: scan.plan.from } };
+}
+
+async function quarantineRecords(
+  { database, runId }: RunContext,
+  stream: Stream,
+  load: PreparedLoad,
+  nowIso: string,
+): Promise<void> {
+  for (const { position, text } of load.rejected) {
+    await database.run(
+      `INSERT INTO _sluice.quarantine VALUES ($1, $2, '', $3, 0, $4, '', $5, $6::TIMESTAMPTZ)`,
+      [runId, stream.name, position, 'the record is not a JSON object', text, nowIso],
+    );
+  }
+}
+
+function storedColumns(columns: readonly ColumnPlan[]): readonly ColumnPlan[] {
+  return columns.filter(({ type }) => type !== 'NULL');
+}
+
+function toLearned({ path, name, type }: ColumnPlan): LearnedColumn {
+  return { path, name, type };
+}

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import type { Page, PageRecord } from '../model/page.ts';
+
+/**
+ * A stretch of a scan still to be read. The record at `start` was read before and is asked for again:
+ * its value shows whether the data moved (only a scan's first segment has nothing before it).
+ */
+export interface Segment {
+  readonly start: number;
+  /** Last position to read; undefined while nobody knows where the data ends. */
+  readonly end: number | undefined;
+  /** Nothing was read before it, so its page brings no joint. */
+  readonly first: boolean;
+  /** Times this segment was asked for without getting further. */
+  readonly attempts: number;
+}
+
+/** What one page added: the records to keep, and the fingerprints its joints are judged by. */
+export interface AcceptedPage {
+  readonly offset: number;
+  /** Position of the first kept record. */
+  readonly firstPosition: number;
+  readonly kept: readonly PageRecord[];
+  readonly firstHash: string | undefined;
+  /** Fingerprint of the last kept record. */
+  readonly lastHash: string | undefined;
+  readonly total: number | undefined;
+  /** Fingerprint of the whole page; only of the scan's first. */
+  readonly pageHash: string | undefined;
+}
+
+/** A page as the stage remembers it; enough to go on with a scan after a crash. */
+export interface StagedPage {
+  readonly offset: number;
+  readonly firstPosition: number;
+  readonly rows: number;
+  readonly firstHash: string | undefined;
+  readonly lastHash: string | undefined;
+  readonly total: number | undefined;
+}
+
+/**
+ * Which positions of a scan have been read, and whether the pages fit together. Pages may come in any
+ * order and of any length: what a short page leaves open becomes a new segment.
+ */
+export class Coverage {
+  readonly #pageSize: number;
+  #pending: Segment[] = [{ start: 0, end: undefined, first: true, attempts: 0 }];
+  #asked: Segment[] = [];
+  readonly #lastHashAt = new Map<number, string>();
+  readonly #firstHashAt = new Map<number, string>();
+  #total: number | undefined;
+  #headHash: string | undefined;
+  #headRows = 0;
+  #rows = 0;
+  #pages = 0;
+  #problems: string[] = [];
+
+  constructor(pageSize: number) {
+    this.#pageSize = pageSize;
+  }
+
+  get total(): number | undefined {
+    return this.#total;
+  }
+  get rows(): number {
+    return this.#rows;
+  }
+  get pages(): number {
+    return this.#pages;
+  }
+  /** Fingerprint of the whole first page, for the look at the head when the scan ends. */
+  get headHash(): string | undefined {
+    return this.#headHash;
+  }
+  /** Pages this scan will have read when it ends, as far as the total tells. */
+  get pagesPlanned(): number | undefined {
+    return this.#total === undefined ? undefined : this.#pages + this.#pending.length + this.#asked.length;
+  }
+  get complete(): boolean {
+    return this.#pending.length === 0 && this.#asked.length === 0 && this.#pages > 0;
+  }
+  /** Signs that the data moved while it was read; empty for a scan that fits together. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** The next segment to ask for; none while the first page's answer is needed to know more. */
+  takeSegment(): Segment | undefined {
+    const segment = this.#pending.shift();
+    if (segment !== undefined) this.#asked.push(segment);
+    return segment;
+  }
+
+  /** Puts a segment back whose request failed. */
+  returnSegment(segment: Segment): void {
+    this.#asked = this.#asked.filter((asked) => asked !== segment);
+    this.#pending.unshift(segment);
+  }
+
+  /** Takes in the page that answered `segment`; returns what of it is new. */
+  accept(segment: Segment, page: Page): AcceptedPage {
+    this.#asked = this.#asked.filter((asked) => asked !== segment);
+    if (segment.first) this.#begin(page);
+    this.#checkTotal(page);
+
+    const skip = segment.first ? 0 : 1;
+    const end = segment.end ?? Infinity;
+    const kept = page.records.slice(skip, Math.max(skip, end - segment.start + 1));
+    const accepted: AcceptedPage = {
+      offset: segment.start,
+      firstPosition: segment.start + skip,
+      kept,
+      firstHash: hashOf(page.records[0]),
+      lastHash: hashOf(kept.at(-1)),
+      total: page.total,
+      pageHash: segment.first ? this.#headHash : undefined,
+    };
+    this.#record(accepted, kept.length);
+    this.#planRest(segment, page, segment.start + skip + kept.length - 1);
+    return accepted;
+  }
+
+  /** Takes back what an earlier process staged, once the head page showed that the data is the same. */
+  restore(pages: readonly StagedPage[]): void {
+    const ordered = pages.toSorted((a, b) => a.firstPosition - b.firstPosition);
+    let covered = -1;
+    const gaps: Segment[] = [];
+    for (const page of ordered) {
+      if (page.offset > covered && page.offset > 0) gaps.push(...this.#split(covered, page.offset));
+      this.#record(page, page.rows);
+      covered = Math.max(covered, page.firstPosition + page.rows - 1);
+    }
+    const last = this.#total === undefined ? undefined : this.#total - 1;
+    if (last === undefined) gaps.push({ start: covered, end: undefined, first: false, attempts: 0 });
+    else if (covered < last) gaps.push(...this.#split(covered, last));
+    this.#pending = gaps;
+  }
+
+  /** Begins a scan that goes on from staged pages: the head page was asked for again and is the same. */
+  resume(head: Page, pages: readonly StagedPage[]): void {
+    this.#total = head.total;
+    this.#headHash = hashPage(head);
+    this.#headRows = head.records.length;
+    this.restore(pages);
+  }
+
+  #begin(page: Page): void {
+    this.#total = page.total;
+    this.#headHash = hashPage(page);
+    this.#headRows = page.records.length;
+  }
+
+  #record(page: StagedPage | AcceptedPage, rows: number): void {
+    this.#pages += 1;
+    this.#rows += rows;
+    if (page.offset > 0) this.#join(this.#firstHashAt, page.offset, page.firstHash, this.#lastHashAt);
+    if (rows > 0)
+      this.#join(this.#lastHashAt, page.firstPosition + rows - 1, page.lastHash, this.#firstHashAt);
+  }
+
+  #join(
+    own: Map<number, string>,
+    position: number,
+    hash: string | undefined,
+    other: Map<number, string>,
+  ): void {
+    // An empty page has no first record to compare: it shows by not getting further.
+    if (hash === undefined) return;
+    const match = other.get(position);
+    if (match === undefined) own.set(position, hash);
+    else if (match === hash) other.delete(position);
+    else this.#problems.push(`the record at position ${position} differs between two pages`);
+  }
+
+  #checkTotal(page: Page): void {
+    if (page.total !== this.#total) {
+      this.#problems.push(
+        `the declared total changed from ${this.#total ?? 'none'} to ${page.total ?? 'none'}`,
+      );
+    } else if (this.#total !== undefined && page.offset + page.records.length > this.#total) {
+      this.#problems.push(
+        `${page.offset + page.records.length} records were received of ${this.#total} declared`,
+      );
+    }
+  }
+
+  #planRest(segment: Segment, page: Page, covered: number): void {
+    const end = segment.end ?? (this.#total === undefined ? undefined : this.#total - 1);
+    if (end === undefined) {
+      if (page.hasMore === true) this.#continueFrom(segment, covered, undefined);
+      return;
+    }
+    if (covered >= end) return;
+    if (segment.first && covered >= 0) this.#pending.push(...this.#split(covered, end));
+    else this.#continueFrom(segment, covered, end);
+  }
+
+  // A page that brought nothing new is asked for once more, then held against the source.
+  #continueFrom(segment: Segment, covered: number, end: number | undefined): void {
+    const stuck = segment.first ? covered < 0 : covered <= segment.start;
+    const attempts = stuck ? segment.attempts + 1 : 0;
+    if (attempts > 1) {
+      this.#problems.push(
+        `no record came beyond position ${covered}, though ${end === undefined ? 'more were announced' : `${end + 1} are declared`}`,
+      );
+      return;
+    }
+    this.#pending.unshift({ start: Math.max(covered, 0), end, first: covered < 0, attempts });
+  }
+
+  // The server may cap the page size: plan with what the first page brought, not with what was asked.
+  #split(covered: number, end: number): Segment[] {
+    const step = Math.max(
+      1,
+      Math.min(this.#pageSize, this.#headRows > 1 ? this.#headRows : this.#pageSize) - 1,
+    );
+    const segments: Segment[] = [];
+    for (let start = covered; start < end; start += step) {
+      segments.push({ start, end: Math.min(start + step, end), first: false, attempts: 0 });
+    }
+    return segments;
+  }
+}
+
+/** Fingerprint of one record by value: member order and white space do not count. */
+export function hashOf(record: PageRecord | undefined): string | undefined {
+  return record === undefined ? undefined : hashText(canonicalText(record.value));
+}
+
+/** Fingerprint of a page's records and declared total. */
+export function hashPage(page: Page): string {
+  return hashText(
+    [String(page.total), ...page.records.map((record) => canonicalText(record.value))].join('\n'),
+  );
+}
+
+function hashText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) => {
+    if (
+      typeof member !== 'object' ||
+      member === null ||
+      Array.isArray(member) ||
+      Object.getPrototypeOf(member) === null
+    )
+      return member;
+    return Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

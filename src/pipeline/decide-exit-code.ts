@@ -1,0 +1,39 @@
+import type { ExitCode } from '../model/errors.ts';
+import type { RunStatus, StreamReport } from '../model/run-report.ts';
+
+// With several causes and nothing committed, the one that a person has to act on first.
+const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
+// These end a run whatever its streams did before.
+const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 6, 130, 143]);
+
+/**
+ * The exit code of a run, by the rules of part 4 of the design: one stream, or all failing alike, gives
+ * its code; some committed beside failures gives 5, unless only the quota stopped the others (75).
+ */
+export function decideExitCode(streams: readonly StreamReport[], runError: ExitCode | undefined): ExitCode {
+  if (runError !== undefined && ALWAYS.has(runError)) return runError;
+  const codes = new Set(streams.flatMap(({ error }) => error?.exitCode ?? []));
+  if (runError !== undefined) codes.add(runError);
+  if (codes.size === 0) return 0;
+  const committed = streams.some(({ status }) => status === 'complete' || status === 'fresh');
+  const [only] = codes;
+  if (codes.size === 1 && only !== undefined && (!committed || only === 75)) return only;
+  return committed ? 5 : (URGENCY.find((code) => codes.has(code)) ?? 1);
+}
+
+/** One word for a run's outcome, as `_sluice.runs.status` has it. */
+export function describeOutcome(exitCode: ExitCode): RunStatus {
+  switch (exitCode) {
+    case 0:
+      return 'complete';
+    case 5:
+      return 'partial';
+    case 75:
+      return 'stopped';
+    case 130:
+    case 143:
+      return 'interrupted';
+    default:
+      return 'failed';
+  }
+}

@@ -1,0 +1,77 @@
+import type { SyncOptions } from '../model/settings.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { FetchedScan } from './fetch-scan.ts';
+import { toDate } from './plan-scan.ts';
+import type { PreparedLoad } from './prepare-load.ts';
+
+export interface CheckpointFacts {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly load: PreparedLoad;
+  readonly checkpoint: Checkpoint | undefined;
+  readonly runId: string;
+  readonly options: SyncOptions;
+}
+
+/**
+ * The checkpoint a committed scan leaves. Only `verified` and `unverified` scans move the watermark, and
+ * one begun with `--from` or `--limit` never moves it past what a normal run would.
+ */
+export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
+  const { stream, scan, load, checkpoint, runId, options } = facts;
+  const startedAt = new Date(scan.startedAtMs).toISOString();
+  const trusted =
+    (scan.verdict === 'verified' || scan.verdict === 'unverified') && options.limit === undefined;
+  const whole = trusted && scan.plan.mode === 'full';
+  const normal = trusted && options.from === undefined;
+  return {
+    stream: stream.name,
+    slice: '',
+    fingerprint: trusted || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
+    cursorField: load.cursorColumn ?? checkpoint?.cursorField,
+    cursorState: nextCursorState(facts),
+    watermark: normal ? nextWatermark(facts) : checkpoint?.watermark,
+    keyFields: load.key?.columns ?? (whole ? undefined : checkpoint?.keyFields),
+    keyOrigin: load.key?.origin ?? (whole ? undefined : checkpoint?.keyOrigin),
+    keyProvedOn: nextProofDays(facts, trusted),
+    lastFullScanAt: whole ? startedAt : checkpoint?.lastFullScanAt,
+    lastVerifiedAt: scan.verdict === 'verified' && normal ? startedAt : checkpoint?.lastVerifiedAt,
+    lastVerdict: scan.verdict,
+    rowsDeclared: whole ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
+    runId,
+  };
+}
+
+function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {
+  const newest = load.newestCursor;
+  if (newest === undefined) return checkpoint?.watermark;
+  // Rows dated ahead must not make the next run skip the days between.
+  const today = toDate(scan.serverDateMs);
+  const reached = newest < today ? newest : today;
+  if (scan.plan.mode === 'full' || checkpoint?.watermark === undefined) return reached;
+  return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;
+}
+
+/** An `auto` cursor is proved by an answer to its parameter that held only later rows, and fewer of them. */
+function nextCursorState({ stream, scan, load, checkpoint }: CheckpointFacts): Checkpoint['cursorState'] {
+  if (stream.cursor.kind !== 'auto') return undefined;
+  const { cursorState } = checkpoint ?? {};
+  if (!scan.plan.trial || scan.plan.from === undefined) {
+    return cursorState ?? (load.cursorColumn === undefined ? undefined : 'candidate');
+  }
+  if (load.oldestCursor === undefined) return cursorState ?? 'candidate';
+  const onlyLater = load.oldestCursor >= scan.plan.from;
+  if (!onlyLater) return 'refuted';
+  const fewer = checkpoint?.rowsDeclared !== undefined && (scan.total ?? scan.rows) < checkpoint.rowsDeclared;
+  return fewer ? 'proved' : (cursorState ?? 'candidate');
+}
+
+function nextProofDays({ scan, load, checkpoint }: CheckpointFacts, trusted: boolean): readonly string[] {
+  if (load.key?.origin !== 'learned') return [];
+  const same = checkpoint?.keyFields?.join() === load.key.columns.join();
+  const before = same ? checkpoint.keyProvedOn : [];
+  // One row has every key; and a scan that moved proves nothing.
+  if (!trusted || scan.rows < 2) return before;
+  const today = toDate(scan.serverDateMs);
+  return before.includes(today) ? before : [...before, today].slice(-2);
+}

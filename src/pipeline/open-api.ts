@@ -1,0 +1,70 @@
+import { hashKey, openQuotaLedger } from '../../state/quota-ledger.ts';
+import { createApiClient } from '../http/client.ts';
+import { Quota } from '../http/quota.ts';
+import { createUndiciTransport } from '../http/undici-transport.ts';
+import type { Clock } from '../model/clock.ts';
+import { configDefaults } from '../model/config.ts';
+import type { ApiClient, Transport } from '../model/http.ts';
+import type { OnProgress } from '../model/progress.ts';
+import type { Settings, SyncOptions } from '../model/settings.ts';
+import { version } from '../model/version.ts';
+
+/** The way to the API: one client over one quota over one ledger. */
+export interface OpenedApi {
+  readonly client: ApiClient;
+  readonly quota: Quota;
+  /** Why other processes do not see this one's requests, when they do not. */
+  readonly warning: string | undefined;
+  close(): Promise<void>;
+}
+
+export interface ApiOptions extends Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs' | 'maxRequests'> {
+  readonly transport?: Transport | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+export interface ApiEffects {
+  readonly clock: Clock;
+  readonly emit: OnProgress;
+  readonly startedAtMs: number;
+}
+
+/** Opens the ledger, the quota and the connections of one command; no request leaves yet. */
+export function openApi(settings: Settings, options: ApiOptions, { clock, emit }: ApiEffects): OpenedApi {
+  const { connector, credentials, baseUrl, quotaLimits, ledgerDir } = settings;
+  const store = openQuotaLedger({ dir: ledgerDir, keyHash: hashKey(credentials.secret, baseUrl) });
+  const quota = new Quota({
+    store,
+    limits: quotaLimits,
+    clock,
+    maxWaitMs: options.maxWaitMs ?? configDefaults.maxWaitMs,
+    ...(options.deadlineMs === undefined ? {} : { deadlineMs: clock.monotonic() + options.deadlineMs }),
+    ...(options.maxRequests === undefined ? {} : { maxRequests: options.maxRequests }),
+    listener: {
+      onWait: (reason, untilMs) => emit({ type: 'waiting', reason, untilMs }),
+      onResume: () => emit({ type: 'resumed' }),
+      onObserved: ({ limit, remaining, resetAtMs }) => {
+        if (limit === undefined || remaining === undefined || resetAtMs === undefined) return;
+        emit({ type: 'quota', limit, remaining, resetAtMs });
+      },
+    },
+  });
+  const transport = options.transport ?? createUndiciTransport({ baseUrl, userAgent: `sluice/${version}` });
+  const client = createApiClient({
+    connector,
+    credentials,
+    quota,
+    transport,
+    clock,
+    random: options.random ?? Math.random,
+  });
+  return {
+    client,
+    quota,
+    warning: store.warning,
+    async close() {
+      await client.close();
+      store.close();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { copyFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { migrate, readMeta, writeMeta } from '../../state/migrations.ts';
+import { readPublishedRecord } from '../../state/published-record.ts';
+import { ConfigError, LockedError, PublishError, StorageError } from '../model/errors.ts';
+import type { Settings } from '../model/settings.ts';
+import { Database } from '../warehouse/database.ts';
+
+/** The work file of a state folder; only one run has it open. */
+export function workFile(stateDir: string): string {
+  return join(stateDir, 'work.duckdb');
+}
+
+/**
+ * Opens the work file for a run that holds the state lock: creates it, or restores it from the published
+ * file, which carries its own state; brings its tables up to date; and refuses another source's state.
+ */
+export async function openWarehouse(settings: Settings): Promise<Database> {
+  const file = workFile(settings.stateDir);
+  const spill = join(settings.stateDir, 'tmp');
+  const stage = join(settings.stateDir, 'stage');
+  for (const folder of [spill, stage]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!existsSync(file) && existsSync(settings.duckdbPath))
+    await restoreFromPublished(settings.duckdbPath, file);
+  const database = await Database.open({ file, folders: [spill, stage] });
+  try {
+    // The engine creates its files for everybody to read.
+    chmodSync(file, 0o600);
+    await database.transaction(async () => {
+      await migrate(database, file);
+      await claimIdentity(database, settings);
+    });
+    return database;
+  } catch (error) {
+    await database.release();
+    throw error;
+  }
+}
+
+async function restoreFromPublished(published: string, file: string): Promise<void> {
+  const temporary = `${file}.restore`;
+  try {
+    await copyFile(published, temporary);
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw new StorageError(`cannot restore the state from ${published}: ${(error as Error).message}`, {
+      code: 'storage_failed',
+      hint: 'Check the permissions of both folders. Nothing was requested.',
+      context: { path: published },
+      cause: error,
+    });
+  }
+}
+
+// Rows of two sources in one table could never be told apart again. A new key is no new source: keys expire.
+async function claimIdentity(database: Database, settings: Settings): Promise<void> {
+  const meta = await readMeta(database);
+  const identity = { connector: settings.connector.name, base_url: settings.baseUrl.href.replace(/\/$/, '') };
+  for (const [name, value] of Object.entries(identity)) {
+    const held = meta.get(name);
+    if (held === undefined) await writeMeta(database, name, value);
+    else if (held !== value) {
+      throw new ConfigError(
+        `the state in ${settings.stateDir} belongs to ${name} ${held}, the config says ${value}`,
+        {
+          code: 'identity_mismatch',
+          hint: 'Name another stateDir and destination for this source, or set the old value back. Nothing was requested.',
+          context: { path: settings.stateDir },
+        },
+      );
+    }
+  }
+}
+
+/**
+ * Refuses to replace a file that is not ours, before any request is spent on data that could then not be
+ * published. A file we published is known by its inode, since a user may hold it open for writing.
+ */
+export async function assertTargetIsOurs(settings: Settings): Promise<void> {
+  const target = settings.duckdbPath;
+  if (!existsSync(target)) return;
+  const record = readPublishedRecord(settings.stateDir);
+  const { dev, ino, size } = statSync(target);
+  if (record?.path === target && record.inode === ino && record.device === dev) return;
+  if (size > 0 && (await hasOurMeta(target))) return;
+  throw new PublishError(`${target} exists and was not written by Sluice; it is not replaced`, {
+    code: 'publish_refused',
+    hint: 'Name another file as destination.duckdb, or move this one away. Nothing was requested.',
+    context: { path: target },
+    exitCode: 2,
+  });
+}
+
+async function hasOurMeta(file: string): Promise<boolean> {
+  let database;
+  try {
+    database = await Database.open({ file, readOnly: true, folders: [] });
+    return (await readMeta(database)).has('schema_version');
+  } catch (error) {
+    if (error instanceof LockedError) throw error;
+    return false;
+  } finally {
+    await database?.release();
+  }
+}

@@ -1,0 +1,120 @@
+import type { SyncOptions } from '../model/settings.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What the next scan of a stream asks for, and why. */
+export interface ScanPlan {
+  readonly mode: 'full' | 'incremental';
+  /** ISO date sent as the cursor's parameter. */
+  readonly from: string | undefined;
+  /** The parameter is only tried: the answer decides whether the API honours it. */
+  readonly trial: boolean;
+  readonly reason: string;
+  readonly warnings: readonly string[];
+}
+
+export type StreamPlan =
+  { readonly action: 'scan'; readonly scan: ScanPlan } | { readonly action: 'skip'; readonly reason: string };
+
+/** Decides from config, checkpoint and options what a stream needs; pure, costs no request. */
+export function planStream(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  options: SyncOptions,
+  nowMs: number,
+): StreamPlan {
+  if (isFresh(stream, checkpoint, options, nowMs)) {
+    return { action: 'skip', reason: `verified at ${checkpoint?.lastVerifiedAt ?? ''}, still fresh` };
+  }
+  return { action: 'scan', scan: planScan(stream, checkpoint, options, nowMs) };
+}
+
+/** True while the last verified scan is young enough that asking again would bring nothing. */
+export function isFresh(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  options: SyncOptions,
+  nowMs: number,
+): boolean {
+  if (
+    options.force === true ||
+    options.fullRefresh === true ||
+    options.from !== undefined ||
+    options.limit !== undefined
+  )
+    return false;
+  if (checkpoint?.lastVerifiedAt === undefined || checkpoint.fingerprint !== stream.fingerprint) return false;
+  const ageMs = nowMs - Date.parse(checkpoint.lastVerifiedAt);
+  // A tenth less, so that an hourly job does not miss its turn by seconds. A scan "in the future" is no evidence.
+  return ageMs >= 0 && ageMs < stream.freshnessMs * 0.9;
+}
+
+function planScan(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  options: SyncOptions,
+  nowMs: number,
+): ScanPlan {
+  const full = (reason: string, warnings: readonly string[] = []): ScanPlan => ({
+    mode: 'full',
+    from: undefined,
+    trial: false,
+    reason,
+    warnings,
+  });
+  if (options.fullRefresh === true) return full('asked for with --full-refresh');
+  const { cursor } = stream;
+  if (options.from !== undefined) {
+    if (cursor.kind === 'off' || checkpoint?.cursorState === 'refuted') {
+      return full('the stream has no usable cursor', [
+        `--from is ignored for ${stream.name}: it has no usable cursor`,
+      ]);
+    }
+    const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
+    return { mode: 'incremental', from: options.from, trial, reason: 'asked for with --from', warnings: [] };
+  }
+  if (checkpoint === undefined) return full('first sync');
+  if (checkpoint.fingerprint !== stream.fingerprint) return full('its config changed');
+  if (stream.write === 'replace') return full('it is replaced as a whole');
+  if (cursor.kind === 'off') return full('its cursor is off');
+  if (checkpoint.lastFullScanAt === undefined || checkpoint.watermark === undefined)
+    return full('no full scan yet');
+  if (nowMs - Date.parse(checkpoint.lastFullScanAt) >= stream.fullRefreshEveryMs)
+    return full('a full refresh is due');
+  if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
+  if (checkpoint.cursorField === undefined) return full('it has no cursor');
+  const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
+  return {
+    mode: 'incremental',
+    from: shiftDate(watermark, -stream.lookbackMs),
+    trial: cursor.kind === 'auto' && checkpoint.cursorState !== 'proved',
+    reason: `since ${watermark} less the lookback`,
+    warnings: warning === undefined ? [] : [warning],
+  };
+}
+
+// A date far ahead in the data must not make every later sync ask for nothing.
+function clampWatermark(
+  stream: Stream,
+  watermark: string,
+  nowMs: number,
+): { watermark: string; warning: string | undefined } {
+  const tomorrow = toDate(nowMs + DAY_MS);
+  if (watermark <= tomorrow) return { watermark, warning: undefined };
+  return {
+    watermark: toDate(nowMs),
+    warning: `the watermark of ${stream.name} (${watermark}) lies in the future; today is used`,
+  };
+}
+
+/** ISO date of a time, in UTC. */
+export function toDate(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+function shiftDate(date: string, byMs: number): string {
+  return toDate(
+    Date.parse(`${date}T00:00:00Z`) + Math.trunc(byMs / DAY_MS) * DAY_MS - (byMs % DAY_MS === 0 ? 0 : DAY_MS),
+  );
+}

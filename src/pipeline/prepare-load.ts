@@ -1,0 +1,258 @@
+import { ResponseError, StreamConfigError } from '../model/errors.ts';
+import type { Checkpoint, LearnedColumn, Stream } from '../model/stream.ts';
+import { type CandidateColumn, chooseCursorCandidate, proposeKeys } from '../schema/key-candidates.ts';
+import { pathKey } from '../schema/name-columns.ts';
+import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
+import { type ColumnPlan, resolveColumns } from '../schema/resolve-columns.ts';
+import { survivesCast, tableExists } from '../warehouse/evolve-table.ts';
+import { countDuplicates, countMissingKeys, findKey } from '../warehouse/find-key.ts';
+import { quoteIdentifier } from '../warehouse/identifiers.ts';
+import { INCOMING, projectStage } from '../warehouse/project-stage.ts';
+import type { StagedRecord } from '../warehouse/staged-records.ts';
+import { findDuplicatePositions } from './confirm-duplicates.ts';
+import type { FetchedScan } from './fetch-scan.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A scan's rows in the incoming table, with the key and cursor they will be merged by. */
+export interface PreparedLoad {
+  readonly columns: readonly ColumnPlan[];
+  readonly tableExisted: boolean;
+  /** Records that are no objects: they go to quarantine as received. */
+  readonly rejected: readonly StagedRecord[];
+  readonly key: PreparedKey | undefined;
+  readonly cursorColumn: string | undefined;
+  /** Newest cursor date among the incoming rows, ISO. */
+  readonly newestCursor: string | undefined;
+  readonly oldestCursor: string | undefined;
+  readonly notes: readonly string[];
+}
+
+export interface PreparedKey {
+  readonly columns: readonly string[];
+  readonly origin: 'config' | 'learned';
+  /** Rows dropped because a later one has the same key. */
+  readonly duplicates: number;
+  /** Positions of some of them and of the rows that stayed, to ask for again. */
+  readonly duplicatePositions: readonly number[];
+}
+
+/** A learned key no longer holds: the stream has to be read in full to learn another. */
+export class KeyBroken extends Error {}
+
+/** Days on which a learned key must hold before it is taken for granted. */
+export const KEY_PROOF_DAYS = 2;
+
+/** Turns a fetched scan into typed rows and settles the key they are told apart by. */
+export async function prepareLoad(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  contract: readonly LearnedColumn[],
+): Promise<PreparedLoad> {
+  const { database } = context;
+  const tableExisted = await tableExists(database, stream.table);
+  const columns = await planColumns(context, stream, scan.tree, tableExisted ? contract : []);
+  const rejected = await projectStage(database, scan.recordsFile, columns);
+  refuseTooManyRejects(context, stream, scan, rejected);
+
+  const candidates = listCandidates(scan.tree, columns);
+  const cursorColumn = chooseCursor(stream, scan, checkpoint, columns, candidates);
+  const notes: string[] = [];
+  const key = await settleKey(context, stream, scan, checkpoint, columns, candidates, cursorColumn, notes);
+  return {
+    columns,
+    tableExisted,
+    rejected,
+    key,
+    cursorColumn,
+    notes,
+    ...(await readCursorRange(context, columns, cursorColumn)),
+  };
+}
+
+async function planColumns(
+  { database }: RunContext,
+  stream: Stream,
+  tree: FieldTree,
+  contract: readonly LearnedColumn[],
+): Promise<readonly ColumnPlan[]> {
+  // Which casts are exact only the table knows: collect the questions, ask them, decide again.
+  const questions = new Map<string, Parameters<Parameters<typeof resolveColumns>[2]>>();
+  resolveColumns(tree, contract, (...question) => questions.set(question.join(' '), question) !== undefined);
+  const answers = new Map<string, boolean>();
+  for (const [id, [column, from, to]] of questions) {
+    answers.set(id, await survivesCast(database, stream.table, column, from, to));
+  }
+  return resolveColumns(tree, contract, (...question) => answers.get(question.join(' ')) ?? false);
+}
+
+function refuseTooManyRejects(
+  { settings }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  rejected: readonly StagedRecord[],
+): void {
+  const ratio = scan.rows === 0 ? 0 : rejected.length / scan.rows;
+  const [first] = rejected;
+  if (first === undefined || ratio <= settings.maxInvalidRatio) return;
+  throw new ResponseError(
+    `${stream.name}: ${rejected.length} of ${scan.rows} records are no JSON objects, the first at position ${first.position}`,
+    {
+      code: 'response_invalid',
+      hint: `The table is as it was. More than maxInvalidRatio (${settings.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
+      context: { stream: stream.name, offset: first.position },
+    },
+  );
+}
+
+function listCandidates(tree: FieldTree, columns: readonly ColumnPlan[]): readonly CandidateColumn[] {
+  return columns
+    .filter(({ type, companion }) => type !== 'NULL' && !companion)
+    .map(({ path, name, type }) => {
+      const node = findNode(tree.root, path);
+      return { name, type, alwaysFilled: node?.filled === tree.records, longestText: node?.longestText ?? 0 };
+    });
+}
+
+function findNode(root: FieldNode, path: readonly string[]): FieldNode | undefined {
+  return path.reduce<FieldNode | undefined>((node, name) => node?.children.get(name), root);
+}
+
+function chooseCursor(
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+  candidates: readonly CandidateColumn[],
+): string | undefined {
+  if (stream.cursor.kind === 'off') return undefined;
+  if (stream.cursor.kind === 'field') return resolveField(stream, 'cursor', stream.cursor.field, columns);
+  if (checkpoint?.cursorState === 'refuted') return undefined;
+  if (scan.plan.mode === 'incremental' || checkpoint?.cursorState === 'proved') {
+    return checkpoint?.cursorField ?? chooseCursorCandidate(candidates);
+  }
+  return chooseCursorCandidate(candidates);
+}
+
+async function settleKey(
+  { database, options }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+  candidates: readonly CandidateColumn[],
+  cursor: string | undefined,
+  notes: string[],
+): Promise<PreparedKey | undefined> {
+  if (stream.key.kind === 'fields') {
+    if (scan.rows === 0) return undefined;
+    const names = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
+    return { columns: names, origin: 'config', ...(await applyConfiguredKey(database, stream, names)) };
+  }
+  const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
+  if (scan.rows === 0) return known && learnedKey(known);
+  // A key that still names a cursor which the API refuted must be learned again without it.
+  const stale =
+    checkpoint?.cursorState === 'refuted' &&
+    checkpoint.keyProvedOn.length < KEY_PROOF_DAYS &&
+    scan.plan.mode === 'full';
+  if (known !== undefined && !stale && (await isKey(database, known, columns))) return learnedKey(known);
+  if (known !== undefined && scan.plan.mode === 'incremental') throw new KeyBroken(known.join(', '));
+  // A part of the data would "prove" keys that the whole refutes.
+  if (options.limit !== undefined || scan.verdict === 'drifted') return undefined;
+  const learned = await findKey(database, proposeKeys(candidates, cursor));
+  if (learned === undefined) {
+    notes.push('no set of fields tells its rows apart; the table is replaced as a whole');
+    return undefined;
+  }
+  if (known === undefined || known.join() !== learned.join())
+    notes.push(`learned the key (${learned.join(', ')})`);
+  return learnedKey(learned);
+}
+
+function learnedKey(columns: readonly string[]): PreparedKey {
+  return { columns, origin: 'learned', duplicates: 0, duplicatePositions: [] };
+}
+
+async function isKey(
+  database: RunContext['database'],
+  key: readonly string[],
+  columns: readonly ColumnPlan[],
+): Promise<boolean> {
+  const stored = new Set(columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name));
+  if (!key.every((name) => stored.has(name))) return false;
+  return (
+    (await countMissingKeys(database, INCOMING, key)) === 0 &&
+    (await countDuplicates(database, INCOMING, key)) === 0
+  );
+}
+
+/** Of rows with one key the last stays, as a source that sends a row twice means the newer one. */
+async function applyConfiguredKey(
+  database: RunContext['database'],
+  stream: Stream,
+  key: readonly string[],
+): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {
+  const missing = await countMissingKeys(database, INCOMING, key);
+  if (missing > 0) {
+    const [row] = await database.all(
+      `SELECT min(_sluice_position) AS p FROM ${INCOMING} WHERE ${key.map((name) => `${quoteIdentifier(name)} IS NULL`).join(' OR ')}`,
+    );
+    throw new ResponseError(
+      `${stream.name}: ${missing} records have no value for the key (${key.join(', ')}), the first at position ${String(row?.['p'])}`,
+      {
+        code: 'response_invalid',
+        hint: `The table is as it was. Name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        context: { stream: stream.name },
+      },
+    );
+  }
+  const duplicates = await countDuplicates(database, INCOMING, key);
+  if (duplicates === 0) return { duplicates, duplicatePositions: [] };
+  const duplicatePositions = await findDuplicatePositions(database, key);
+  const partition = key.map(quoteIdentifier).join(', ');
+  await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position NOT IN
+    (SELECT max(_sluice_position) FROM ${INCOMING} GROUP BY ${partition})`);
+  return { duplicates, duplicatePositions };
+}
+
+/** Column of a field a user named: by its path with dots, or by the column's own name. */
+function resolveField(
+  stream: Stream,
+  what: 'key' | 'cursor',
+  field: string,
+  columns: readonly ColumnPlan[],
+): string {
+  const found =
+    columns.find(({ path }) => path.join('.') === field || pathKey(path) === field) ??
+    columns.find(({ name }) => name === field);
+  if (found !== undefined && found.type !== 'NULL') return found.name;
+  const known = columns.filter(({ type }) => type !== 'NULL').map(({ path }) => path.join('.'));
+  throw new StreamConfigError(
+    `streams.${stream.name}.${what} names "${field}", which ${found === undefined ? 'no record has' : 'is null in every record'}`,
+    {
+      code: 'config_invalid',
+      hint: `The table is as it was. Fields of this stream: ${known.slice(0, 30).join(', ') || 'none'}.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
+async function readCursorRange(
+  { database }: RunContext,
+  columns: readonly ColumnPlan[],
+  cursor: string | undefined,
+): Promise<Pick<PreparedLoad, 'newestCursor' | 'oldestCursor'>> {
+  const column = columns.find(({ name }) => name === cursor);
+  if (column === undefined || !['DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR'].includes(column.type)) {
+    return { newestCursor: undefined, oldestCursor: undefined };
+  }
+  // A configured cursor may be text that only mostly holds dates.
+  const date = `TRY_CAST(${column.type === 'VARCHAR' ? `left(${quoteIdentifier(column.name)}, 10)` : quoteIdentifier(column.name)} AS DATE)`;
+  const [row] = await database.all(
+    `SELECT CAST(max(${date}) AS VARCHAR) AS newest, CAST(min(${date}) AS VARCHAR) AS oldest FROM ${INCOMING}`,
+  );
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return { newestCursor: text(row?.['newest']), oldestCursor: text(row?.['oldest']) };
+}

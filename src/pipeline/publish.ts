@@ -1,0 +1,50 @@
+import { existsSync, statSync } from 'node:fs';
+import { readMeta, writeMeta } from '../../state/migrations.ts';
+import { readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
+import { StorageError } from '../model/errors.ts';
+import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
+import type { Database } from '../warehouse/database.ts';
+import { workFile } from './open-warehouse.ts';
+import type { RunContext } from './run-context.ts';
+
+/** Marks the warehouse as changed by a run; call in the transaction that changed it. */
+export async function markGeneration(database: Database, runId: string): Promise<void> {
+  await writeMeta(database, 'generation', runId);
+}
+
+/**
+ * Closes the work file and publishes it, unless the published file already holds this state. Safe to
+ * repeat: a crash between commit and publish loses nothing.
+ */
+export async function publishRun(
+  context: RunContext,
+): Promise<{ readonly path: string; readonly bytes: number } | undefined> {
+  const { database, settings, emit } = context;
+  const generation = (await readMeta(database)).get('generation');
+  if (generation === undefined || isPublished(settings.stateDir, settings.duckdbPath, generation))
+    return undefined;
+
+  emit({ type: 'publishing', path: settings.duckdbPath });
+  await database.checkpoint();
+  await database.release();
+  const file = workFile(settings.stateDir);
+  if (existsSync(`${file}.wal`)) {
+    throw new StorageError(`${file} has changes that are not written into it yet`, {
+      code: 'storage_failed',
+      hint: 'Run again: committed data is safe and will be published then.',
+      context: { path: file },
+    });
+  }
+  const published = await publishDuckdbFile(file, settings.duckdbPath, context.runId);
+  const { path, bytes, device, inode } = published;
+  writePublishedRecord(settings.stateDir, { path, device, inode, generation });
+  emit({ type: 'published', path, bytes });
+  return { path, bytes };
+}
+
+function isPublished(stateDir: string, path: string, generation: string): boolean {
+  const record = readPublishedRecord(stateDir);
+  if (record?.path !== path || record.generation !== generation || !existsSync(path)) return false;
+  const { dev, ino } = statSync(path);
+  return record.device === dev && record.inode === ino;
+}

@@ -1,0 +1,71 @@
+import { NetworkError, ResponseError } from '../model/errors.ts';
+import type { Page } from '../model/page.ts';
+import type { Coverage, Segment } from './coverage.ts';
+
+export interface RequestedPage {
+  readonly segment: Segment;
+  readonly page: Page;
+}
+
+/**
+ * Asks for a scan's pages, several at a time, and yields them as they arrive. The caller hands each to
+ * `coverage.accept` before it takes the next, and so decides what is still to be asked for.
+ *
+ * After a failure nothing new is asked, but pages on their way are still yielded: they are paid for.
+ */
+export async function* requestPages(
+  coverage: Coverage,
+  concurrency: number,
+  request: (segment: Segment) => Promise<Page>,
+): AsyncGenerator<RequestedPage> {
+  const inFlight = new Set<Promise<Settled>>();
+  let answered = 0;
+  let failure: unknown;
+  for (;;) {
+    while (failure === undefined && inFlight.size < concurrency) {
+      const segment = coverage.takeSegment();
+      if (segment === undefined) break;
+      const answeredBefore = answered;
+      const settled: Promise<Settled> = request(segment)
+        .then((page): Settled => ({ segment, page }))
+        .catch((error: unknown): Settled => ({ segment, error, othersAnswered: answered > answeredBefore }))
+        .then((result) => {
+          inFlight.delete(settled);
+          return result;
+        });
+      inFlight.add(settled);
+    }
+    if (inFlight.size === 0) break;
+    const result = await Promise.race(inFlight);
+    if ('page' in result) {
+      answered += 1;
+      yield result;
+    } else {
+      coverage.returnSegment(result.segment);
+      failure ??= blamePage(result);
+    }
+  }
+  if (failure !== undefined) throw failure as Error;
+}
+
+type Settled = RequestedPage | FailedPage;
+
+interface FailedPage {
+  readonly segment: Segment;
+  readonly error: unknown;
+  readonly othersAnswered: boolean;
+}
+
+// A server that answers other pages is up: one that fails for good is broken at this offset, and waiting will not mend it.
+function blamePage({ segment, error, othersAnswered }: FailedPage): unknown {
+  if (!(error instanceof NetworkError) || error.code !== 'server_failed' || !othersAnswered) return error;
+  return new ResponseError(
+    `the page at offset ${segment.start} fails while others answer: ${error.message}`,
+    {
+      code: 'page_unreadable',
+      hint: 'The table is as it was and the other pages are kept for 24 h. Tell the provider of the API about this offset.',
+      context: { ...error.context, offset: segment.start },
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,19 @@
+import type { Clock } from '../model/clock.ts';
+import type { ApiClient } from '../model/http.ts';
+import type { OnProgress } from '../model/progress.ts';
+import type { Settings, SyncOptions } from '../model/settings.ts';
+import type { Database } from '../warehouse/database.ts';
+
+/** What every stage of one run shares; the values in it never change during the run. */
+export interface RunContext {
+  readonly runId: string;
+  readonly settings: Settings;
+  readonly options: SyncOptions;
+  readonly clock: Clock;
+  readonly client: ApiClient;
+  readonly database: Database;
+  readonly signal: AbortSignal | undefined;
+  readonly emit: OnProgress;
+  /** Requests in flight at once. */
+  readonly concurrency: number;
+}

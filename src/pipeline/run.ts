@@ -1,0 +1,277 @@
+import { randomBytes } from 'node:crypto';
+import { readCheckpoint } from '../../state/checkpoints.ts';
+import { lockStateFolder } from '../../state/lock.ts';
+import { appendRunFile, readRunFile } from '../../state/run-file.ts';
+import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
+import { selectStreams } from '../config/select-streams.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { toAbortError } from '../http/abort.ts';
+import { NotFoundError, StrictError, type SyncError, toSyncError } from '../model/errors.ts';
+import type { Transport } from '../model/http.ts';
+import type { OnProgress, ProgressEvent } from '../model/progress.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
+import type { RowCounts, RunReport, StreamReport } from '../model/run-report.ts';
+import type { Settings, SyncOptions } from '../model/settings.ts';
+import type { Stream } from '../model/stream.ts';
+import { version } from '../model/version.ts';
+import type { Database } from '../warehouse/database.ts';
+import { decideExitCode, describeOutcome } from './decide-exit-code.ts';
+import { openApi } from './open-api.ts';
+import { assertTargetIsOurs, openWarehouse } from './open-warehouse.ts';
+import { markGeneration, publishRun } from './publish.ts';
+import type { RunContext } from './run-context.ts';
+import { reportStream, syncStream, toReportedError } from './sync-stream.ts';
+
+/** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
+export interface RunEffects {
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly transport?: Transport | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+/**
+ * Syncs every selected stream, one after the other, and publishes what was committed. What fails in a
+ * stream is in the report; only what keeps a run from starting is thrown (config, lock, disk).
+ */
+export async function runSync(
+  settings: Settings,
+  options: SyncOptions & RunEffects = {},
+): Promise<RunReport> {
+  const clock = options.clock ?? systemClock;
+  const streams = selectStreams(settings, options.streams);
+  const startedAtMs = clock.now();
+  const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString());
+  try {
+    await assertTargetIsOurs(settings);
+    const database = await openWarehouse(settings);
+    try {
+      const run = new SyncRun(settings, options, clock, startedAtMs, database);
+      return await run.execute(streams);
+    } finally {
+      await database.release();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** One run from its first stream to its report; owns the connection to the API. */
+class SyncRun {
+  readonly #context: RunContext;
+  readonly #startedAtMs: number;
+  readonly #api: ReturnType<typeof openApi>;
+  readonly #warnings: string[] = [];
+  readonly #reports: StreamReport[] = [];
+  readonly #committed = new Set<string>();
+
+  constructor(
+    settings: Settings,
+    options: SyncOptions & RunEffects,
+    clock: Clock,
+    startedAtMs: number,
+    database: Database,
+  ) {
+    const emit = (event: ProgressEvent) => {
+      if (event.type === 'warning') this.#warnings.push(event.message);
+      options.onProgress?.(event);
+    };
+    const runId = options.runId ?? createRunId(startedAtMs);
+    this.#startedAtMs = startedAtMs;
+    this.#api = openApi(settings, options, { clock, emit, startedAtMs });
+    const { signal } = options;
+    const concurrency = Math.max(1, Math.min(settings.quotaLimits.burstPerSecond, 16));
+    this.#context = {
+      runId,
+      settings,
+      options,
+      clock,
+      client: this.#api.client,
+      database,
+      signal,
+      emit,
+      concurrency,
+    };
+  }
+
+  async execute(streams: readonly Stream[]): Promise<RunReport> {
+    const { runId, emit, settings, database, signal } = this.#context;
+    // An abort must also end a statement that is running: closing under it would hang.
+    const interrupt = () => {
+      database.interrupt();
+    };
+    signal?.addEventListener('abort', interrupt, { once: true });
+    try {
+      emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
+      for (const message of settings.warnings) emit({ type: 'warning', message });
+      if (this.#api.warning !== undefined) emit({ type: 'warning', message: this.#api.warning });
+      const runError = await this.#syncAll(streams);
+      return await this.#finish(runError);
+    } finally {
+      signal?.removeEventListener('abort', interrupt);
+      await this.#api.close();
+    }
+  }
+
+  async #syncAll(streams: readonly Stream[]): Promise<SyncError | undefined> {
+    let runError: SyncError | undefined;
+    for (const stream of streams) {
+      if (this.#context.signal?.aborted === true) runError ??= toAbortError(this.#context.signal);
+      if (runError !== undefined) {
+        this.#reports.push(this.#reportNotRun(stream));
+        continue;
+      }
+      const checkpoint = await readCheckpoint(this.#context.database, stream.name, '');
+      const outcome = await syncStream(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
+      this.#reports.push(outcome.report);
+      if (outcome.committed) this.#committed.add(stream.name);
+      if (outcome.error?.recovery === 'stop-run') runError = outcome.error;
+    }
+    return runError;
+  }
+
+  #reportNotRun(stream: Stream): StreamReport {
+    const { clock, client } = this.#context;
+    return reportStream(
+      this.#context,
+      stream,
+      { atMs: clock.now(), requests: client.usage.requests },
+      { status: 'not-run' },
+    );
+  }
+
+  async #finish(runError: SyncError | undefined): Promise<RunReport> {
+    const { signal, settings, emit } = this.#context;
+    let error = runError ?? this.#nothingAvailable();
+    let published: RunReport['published'];
+    try {
+      if (this.#committed.size > 0) await this.#saveFinalRun(this.#report(error, undefined));
+      if (signal?.aborted !== true) published = await publishRun(this.#context);
+    } catch (thrown) {
+      error ??= toSyncError(thrown);
+    }
+    error ??= this.#strictBreach();
+    const report = this.#report(error, published);
+    appendRunFile(settings.stateDir, report);
+    emit({ type: 'run-finished', report });
+    return report;
+  }
+
+  // One endpoint that answers 404 may not be in a plan; all of them mean a wrong base URL.
+  #nothingAvailable(): SyncError | undefined {
+    if (this.#reports.length === 0 || !this.#reports.every(({ status }) => status === 'unavailable'))
+      return undefined;
+    return new NotFoundError(`every endpoint below ${this.#context.settings.baseUrl.href} answers 404`, {
+      code: 'stream_not_found',
+      hint: 'Check source.baseUrl in sluice.yaml (it ends in a version segment such as /v1) and the paths of the streams.',
+    });
+  }
+
+  #strictBreach(): SyncError | undefined {
+    const [first] = this.#warnings;
+    if (this.#context.options.strict !== true || first === undefined) return undefined;
+    return new StrictError(`--strict: ${this.#warnings.length} warnings, the first: ${first}`, {
+      code: 'strict_breach',
+      hint: 'What was synced is committed and published. Mend the cause, or run without --strict.',
+    });
+  }
+
+  /** The run's row as it stands, with a stream's report that is being committed. */
+  async #saveRun(report: StreamReport): Promise<void> {
+    const { database, runId } = this.#context;
+    await markGeneration(database, runId);
+    await writeRun(database, {
+      ...this.#report(undefined, undefined, [...this.#reports, report]),
+      status: 'stopped',
+      exitCode: 75,
+    });
+  }
+
+  async #saveFinalRun(run: RunReport): Promise<void> {
+    const { database, settings, clock } = this.#context;
+    const before = (ageMs: number) => new Date(clock.now() - ageMs).toISOString();
+    await database.transaction(async () => {
+      await markGeneration(database, run.runId);
+      await writeRun(database, run);
+      for (const report of run.streams) {
+        if (!this.#committed.has(report.stream)) await writeStreamRun(database, run.runId, report);
+      }
+      await addMissingRuns(database, readRunFile(settings.stateDir));
+      await purgeHistory(database, {
+        runs: before(settings.retention.runsMs),
+        quarantine: before(settings.retention.quarantineMs),
+      });
+    });
+  }
+
+  #report(
+    error: SyncError | undefined,
+    published: RunReport['published'],
+    streams: readonly StreamReport[] = this.#reports,
+  ): RunReport {
+    const { runId, client, clock } = this.#context;
+    const exitCode = decideExitCode(streams, error?.exitCode);
+    const { requests, retries, rateLimited, waitedMs } = client.usage;
+    const resumeAtMs =
+      error !== undefined && 'resumeAtMs' in error ? (error.resumeAtMs as number | undefined) : undefined;
+    return {
+      runId,
+      status: describeOutcome(exitCode),
+      exitCode,
+      startedAt: new Date(this.#startedAtMs).toISOString(),
+      finishedAt: new Date(clock.now()).toISOString(),
+      requests,
+      retries,
+      rateLimited,
+      waitedMs,
+      rows: sumRows(streams),
+      streams,
+      warnings: [...this.#warnings],
+      published,
+      quota: this.#quota(),
+      resumeAt: resumeAtMs === undefined ? undefined : new Date(resumeAtMs).toISOString(),
+      error: error && toReportedError(error),
+      version,
+    };
+  }
+
+  #quota(): QuotaSnapshot | undefined {
+    const snapshot = this.#api.quota.snapshot();
+    return snapshot.limit === undefined ? undefined : snapshot;
+  }
+}
+
+/** Runs that never reached the warehouse, because nothing of them was committed, join its history with the next that is. */
+async function addMissingRuns(database: Database, runs: readonly RunReport[]): Promise<void> {
+  const known = new Set(
+    (await database.all('SELECT run_id FROM _sluice.runs')).map((row) => String(row['run_id'])),
+  );
+  for (const run of runs) {
+    if (known.has(run.runId)) continue;
+    await writeRun(database, run);
+    for (const report of run.streams) await writeStreamRun(database, run.runId, report);
+  }
+}
+
+function sumRows(streams: readonly StreamReport[]): RowCounts {
+  const sum = (pick: (rows: RowCounts) => number) =>
+    streams.reduce((total, { rows }) => total + pick(rows), 0);
+  return {
+    read: sum(({ read }) => read),
+    inserted: sum(({ inserted }) => inserted),
+    updated: sum(({ updated }) => updated),
+    unchanged: sum(({ unchanged }) => unchanged),
+    deleted: sum(({ deleted }) => deleted),
+    quarantined: sum(({ quarantined }) => quarantined),
+  };
+}
+
+/** Sorts by time, and tells two runs of one second apart. */
+function createRunId(startedAtMs: number): string {
+  const time = new Date(startedAtMs)
+    .toISOString()
+    .replace(/[-:]/g, '')
+    .replace(/\.\d+Z$/, 'Z');
+  return `${time}-${randomBytes(3).toString('hex')}`;
+}

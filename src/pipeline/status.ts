@@ -1,0 +1,152 @@
+import { existsSync, statSync } from 'node:fs';
+import { readCheckpoints } from '../../state/checkpoints.ts';
+import { readRunFile } from '../../state/run-file.ts';
+import { ConfigError } from '../model/errors.ts';
+import type { RunSummary, StatusReport, StreamStatusRow } from '../model/reports.ts';
+import type { RunReport, Verdict } from '../model/run-report.ts';
+import type { OfflineSettings } from '../model/settings.ts';
+import type { SqlRow } from '../model/sql.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { Database } from '../warehouse/database.ts';
+import { quoteIdentifier } from '../warehouse/identifiers.ts';
+import { openPublished } from '../warehouse/query-published.ts';
+import { isFresh } from './plan-scan.ts';
+import { KEY_PROOF_DAYS } from './prepare-load.ts';
+
+/**
+ * How each stream stands, from the published file and the small run file: never from the work file,
+ * which a run may hold.
+ */
+export async function readStatus(
+  settings: OfflineSettings,
+  nowMs: number = Date.now(),
+): Promise<StatusReport> {
+  const [lastRun] = readRunFile(settings.stateDir);
+  const { duckdbPath } = settings;
+  const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
+  const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath);
+  return {
+    duckdbPath,
+    published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
+    streams: settings.streams.map((stream) => describeStream(stream, rows.get(stream.name), nowMs)),
+    quota: lastRun?.quota,
+    lastRun,
+  };
+}
+
+interface Facts {
+  readonly checkpoint: Checkpoint;
+  readonly rows: number | undefined;
+}
+
+async function readFacts(path: string): Promise<ReadonlyMap<string, Facts>> {
+  const database = await openPublished(path);
+  try {
+    const facts = new Map<string, Facts>();
+    for (const checkpoint of await readCheckpoints(database)) {
+      facts.set(checkpoint.stream, { checkpoint, rows: await countRows(database, checkpoint.stream) });
+    }
+    return facts;
+  } finally {
+    await database.release();
+  }
+}
+
+async function countRows(database: Database, table: string): Promise<number | undefined> {
+  return database.count(`SELECT count(*) FROM main.${quoteIdentifier(table)}`).catch(() => undefined);
+}
+
+function describeStream(stream: Stream, facts: Facts | undefined, nowMs: number): StreamStatusRow {
+  const checkpoint = facts?.checkpoint;
+  return {
+    stream: stream.name,
+    verdict: checkpoint?.lastVerdict as Verdict | undefined,
+    rows: facts?.rows,
+    watermark: checkpoint?.watermark,
+    verifiedAt: checkpoint?.lastVerifiedAt,
+    fresh: isFresh(stream, checkpoint, {}, nowMs),
+    keyColumns: checkpoint?.keyFields,
+    keyState: keyState(checkpoint),
+  };
+}
+
+function keyState(checkpoint: Checkpoint | undefined): StreamStatusRow['keyState'] {
+  if (checkpoint?.keyOrigin === undefined) return undefined;
+  if (checkpoint.keyOrigin === 'config') return 'config';
+  return checkpoint.keyProvedOn.length >= KEY_PROOF_DAYS ? 'proved' : 'provisional';
+}
+
+/** The last runs, newest first: those the run file has, and the published history behind them. */
+export async function readRuns(
+  settings: OfflineSettings,
+  { limit }: { readonly limit: number },
+): Promise<readonly RunSummary[]> {
+  const recent = readRunFile(settings.stateDir).map(summarizeRun);
+  const known = new Set(recent.map(({ runId }) => runId));
+  const published = existsSync(settings.duckdbPath)
+    ? await readPublishedRuns(settings.duckdbPath, limit)
+    : [];
+  return [...recent, ...published.filter(({ runId }) => !known.has(runId))]
+    .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+    .slice(0, limit);
+}
+
+/** One run: the whole report while the run file has it, else its row of the published history. */
+export async function readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary> {
+  const report = readRunFile(settings.stateDir).find((run) => run.runId === runId);
+  if (report !== undefined) return report;
+  const published = existsSync(settings.duckdbPath)
+    ? await readPublishedRuns(settings.duckdbPath, 100_000)
+    : [];
+  const found = published.find((run) => run.runId === runId);
+  if (found !== undefined) return found;
+  throw new ConfigError(`no run has the id ${runId}`, {
+    code: 'usage_invalid',
+    hint: '`sluice runs` lists the runs.',
+  });
+}
+
+async function readPublishedRuns(path: string, limit: number): Promise<readonly RunSummary[]> {
+  const database = await openPublished(path);
+  try {
+    const rows = await database.all(
+      `SELECT * FROM _sluice.runs ORDER BY started_at DESC LIMIT ${Math.trunc(limit)}`,
+    );
+    return rows.map(toSummary);
+  } finally {
+    await database.release();
+  }
+}
+
+function summarizeRun({ rows, ...run }: RunReport): RunSummary {
+  return {
+    runId: run.runId,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    status: run.status,
+    exitCode: run.exitCode,
+    requests: run.requests,
+    waitedMs: run.waitedMs,
+    rowsRead: rows.read,
+    rowsInserted: rows.inserted,
+    rowsUpdated: rows.updated,
+    rowsUnchanged: rows.unchanged,
+  };
+}
+
+function toSummary(row: SqlRow): RunSummary {
+  const time = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
+  return {
+    runId: String(row['run_id']),
+    startedAt: time(row['started_at']),
+    finishedAt: time(row['finished_at']),
+    status: String(row['status']),
+    exitCode: Number(row['exit_code']),
+    requests: Number(row['requests']),
+    waitedMs: Number(row['waited_ms']),
+    rowsRead: Number(row['rows_read']),
+    rowsInserted: Number(row['rows_inserted']),
+    rowsUpdated: Number(row['rows_updated']),
+    rowsUnchanged: Number(row['rows_unchanged']),
+  };
+}

@@ -1,0 +1,85 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { PublishError } from '../model/errors.ts';
+
+export interface PublishedFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Identifies the file on its disk, so that a later run knows it again without opening it. */
+  readonly device: number;
+  readonly inode: number;
+}
+
+/**
+ * Makes the committed work file appear at `target`, whole or not at all (invariant 4): a copy beside it,
+ * brought to the disk, then renamed over it. Readers keep the file they have open; new ones get this one.
+ *
+ * The work file must be closed, with its log written into it.
+ */
+export async function publishDuckdbFile(
+  workFile: string,
+  target: string,
+  runId: string,
+): Promise<PublishedFile> {
+  const folder = dirname(target);
+  const temporary = join(folder, `.${basename(target)}.${runId}.tmp`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await removeLeftovers(folder, basename(target));
+    // Shares the blocks where the file system can, else copies them.
+    await copyFile(workFile, temporary, constants.COPYFILE_FICLONE);
+    await syncToDisk(temporary, await readMode(target));
+    // A log beside the old file belongs to it; with the new one it would be refused, or worse, merged.
+    await rm(`${target}.wal`, { force: true });
+    await rename(temporary, target);
+    await syncFolder(folder);
+    const { size, dev, ino } = await stat(target);
+    return { path: target, bytes: size, device: dev, inode: ino };
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw new PublishError(`cannot publish ${target}: ${(error as Error).message}`, {
+      code: 'publish_failed',
+      hint: 'Everything synced is committed in the state folder and the file readers see is as it was. Mend the cause and run again: publishing needs no request.',
+      context: { path: target },
+      cause: error,
+    });
+  }
+}
+
+// Copies that a killed run left behind; a run holds the state lock, so none is in use.
+async function removeLeftovers(folder: string, name: string): Promise<void> {
+  for (const entry of await readdir(folder)) {
+    if (entry.startsWith(`.${name}.`) && entry.endsWith('.tmp'))
+      await rm(join(folder, entry), { force: true });
+  }
+}
+
+/** Permissions of the file that is replaced; for a new one those any program would give. */
+async function readMode(target: string): Promise<number> {
+  try {
+    return (await stat(target)).mode & 0o777;
+  } catch {
+    return 0o666 & ~process.umask();
+  }
+}
+
+async function syncToDisk(file: string, mode: number): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    await handle.chmod(mode);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Some systems do not let folders be opened; the rename is atomic there as well.
+  const handle = await open(folder, 'r').catch(() => undefined);
+  try {
+    await handle?.sync().catch(() => undefined);
+  } finally {
+    await handle?.close();
+  }
+}

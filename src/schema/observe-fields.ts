@@ -1,0 +1,121 @@
+import { ExactNumber } from '../json/exact-number.ts';
+import { classifyExactNumber, classifyString, Kind, stringKinds } from './field-kinds.ts';
+
+/** Objects nested deeper than this stay whole, as JSON. */
+export const MAX_FLATTEN_DEPTH = 6;
+/** A nested object with more member names than this over a scan is a map, not a record: it stays whole. */
+export const MAX_NESTED_FIELDS = 250;
+
+/** What a scan showed about one field; grows while records are observed. */
+export interface FieldNode {
+  readonly path: readonly string[];
+  /** Earliest place among its siblings in any record: columns keep the order people wrote. */
+  position: number;
+  /** Union of `Kind` bits. */
+  kinds: number;
+  /** Records in which the field had a value that is not null. */
+  filled: number;
+  /** Most digits before and after the decimal point, over exact numbers. */
+  wholeDigits: number;
+  scale: number;
+  longestText: number;
+  /** Set when the object has too many members to be columns; `children` is then incomplete. */
+  folded: boolean;
+  readonly children: Map<string, FieldNode>;
+}
+
+/** The fields of every record of a scan. */
+export interface FieldTree {
+  records: number;
+  readonly root: FieldNode;
+}
+
+export function createFieldTree(): FieldTree {
+  return { records: 0, root: createNode([]) };
+}
+
+function createNode(path: readonly string[]): FieldNode {
+  return {
+    path,
+    position: Infinity,
+    kinds: 0,
+    filled: 0,
+    wholeDigits: 0,
+    scale: 0,
+    longestText: 0,
+    folded: false,
+    children: new Map(),
+  };
+}
+
+/** Adds one record's values to the tree; the result does not depend on the order of records. */
+export function observeRecord(tree: FieldTree, record: Readonly<Record<string, unknown>>): void {
+  tree.records += 1;
+  observeMembers(tree.root, record, 0);
+}
+
+function observeMembers(node: FieldNode, object: Readonly<Record<string, unknown>>, depth: number): void {
+  let position = 0;
+  for (const name of Object.keys(object)) {
+    let child = node.children.get(name);
+    if (child === undefined) {
+      if (depth > 0 && node.children.size >= MAX_NESTED_FIELDS) {
+        node.folded = true;
+        continue;
+      }
+      child = createNode([...node.path, name]);
+      node.children.set(name, child);
+    }
+    if (position < child.position) child.position = position;
+    position += 1;
+    observeValue(child, object[name], depth + 1);
+  }
+}
+
+function observeValue(node: FieldNode, value: unknown, depth: number): void {
+  if (value === null || value === undefined) {
+    node.kinds |= Kind.null;
+    return;
+  }
+  node.filled += 1;
+  switch (typeof value) {
+    case 'string':
+      observeString(node, value);
+      return;
+    case 'number':
+      node.kinds |= Number.isSafeInteger(value) && !Object.is(value, -0) ? Kind.safeInteger : Kind.double;
+      return;
+    case 'boolean':
+      node.kinds |= Kind.boolean;
+      return;
+    default:
+      observeContainer(node, value, depth);
+  }
+}
+
+function observeString(node: FieldNode, value: string): void {
+  if (value.length > node.longestText) node.longestText = value.length;
+  // Once plain text was seen, no other string can change the column's type.
+  node.kinds |= (node.kinds & Kind.text) === 0 ? classifyString(value) : Kind.text & stringKinds;
+}
+
+function observeContainer(node: FieldNode, value: object, depth: number): void {
+  if (value instanceof ExactNumber) {
+    const { kind, whole, scale } = classifyExactNumber(value.text);
+    node.kinds |= kind;
+    node.wholeDigits = Math.max(node.wholeDigits, whole);
+    node.scale = Math.max(node.scale, scale);
+  } else if (Array.isArray(value)) {
+    node.kinds |= Kind.array;
+  } else {
+    node.kinds |= Kind.object;
+    if (depth < MAX_FLATTEN_DEPTH) observeMembers(node, value as Record<string, unknown>, depth);
+  }
+}
+
+/** True for what can become a row: an object, not null, an array or a number kept as text. */
+export function isRecordObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
+}

@@ -1,0 +1,190 @@
+import type { ColumnType } from '../model/schema.ts';
+import type { LearnedColumn } from '../model/stream.ts';
+import { chooseType, kindsHeldBy, mayWiden, widenType } from './column-types.ts';
+import { Kind } from './field-kinds.ts';
+import { nameColumns, pathKey } from './name-columns.ts';
+import type { FieldNode, FieldTree } from './observe-fields.ts';
+
+/** One column a scan's rows are loaded into. */
+export interface ColumnPlan {
+  readonly path: readonly string[];
+  readonly name: string;
+  readonly type: ColumnType;
+  /** Type in the table now; undefined for a column to add. */
+  readonly existingType: ColumnType | undefined;
+  /** Kinds of value this column takes; others belong to its companion or to its members' columns. */
+  readonly takes: number;
+  /** True for `<column>__text`, which takes what its main column cannot hold. */
+  readonly companion: boolean;
+}
+
+/** Says whether every value of a table's column survives a cast to the type. */
+export type CanCast = (column: string, from: ColumnType, to: ColumnType) => boolean;
+
+/**
+ * Decides the columns of a table after a scan: what it has, widened where the scan's values ask for it,
+ * and what is new. Pure; depends on the set of records only, never on their order.
+ */
+export function resolveColumns(
+  tree: FieldTree,
+  existing: readonly LearnedColumn[],
+  canCast: CanCast,
+): readonly ColumnPlan[] {
+  const known = new Map(existing.map((column) => [pathKey(column.path), column]));
+  const fields = collectFields(tree.root, known, []);
+  const mains = fields.map((field) => planColumn(field, known.get(pathKey(field.node.path)), canCast));
+  const companions = mains.filter((plan) => plan.needsCompanion).map(planCompanion);
+  const seen = new Set([...mains, ...companions].map((plan) => pathKey(plan.path)));
+  const untouched = existing
+    .filter((column) => !seen.has(pathKey(column.path)))
+    .map((column) => keepColumn(column, mains));
+
+  const plans = [...mains, ...companions, ...untouched];
+  const names = nameColumns(
+    plans.map((plan) => plan.path),
+    new Map(existing.map((column) => [pathKey(column.path), column.name])),
+  );
+  const order = new Map(existing.map((column, at) => [pathKey(column.path), at]));
+  return plans
+    .map(({ path, type, existingType, takes, companion, position }) => ({
+      column: { path, name: names.get(pathKey(path)) ?? '', type, existingType, takes, companion },
+      rank: order.get(pathKey(path)) ?? Infinity,
+      position,
+    }))
+    .toSorted(
+      (a, b) =>
+        compare(a.rank, b.rank) ||
+        comparePositions(a.position, b.position) ||
+        compare(a.column.name, b.column.name),
+    )
+    .map(({ column }) => column);
+}
+
+interface Field {
+  readonly node: FieldNode;
+  readonly position: readonly number[];
+  /** Its members have columns of their own. */
+  readonly flattened: boolean;
+}
+
+interface DraftPlan extends Omit<ColumnPlan, 'name'> {
+  readonly position: readonly number[];
+  readonly flattened: boolean;
+  readonly needsCompanion: boolean;
+}
+
+function collectFields(
+  parent: FieldNode,
+  known: ReadonlyMap<string, LearnedColumn>,
+  above: readonly number[],
+): Field[] {
+  return [...parent.children.values()].flatMap((node) => {
+    const position = [...above, node.position];
+    const flattened = isFlattened(node, known);
+    // What is no object beside flattened members keeps a column of its own.
+    const own =
+      !flattened || known.has(pathKey(node.path)) || (node.kinds & ~(Kind.object | Kind.null)) !== 0;
+    return [
+      ...(own ? [{ node, position, flattened }] : []),
+      ...(flattened ? collectFields(node, known, position) : []),
+    ];
+  });
+}
+
+// Members become columns when a field only ever held objects, or when the table already has them so.
+function isFlattened(node: FieldNode, known: ReadonlyMap<string, LearnedColumn>): boolean {
+  if ((node.kinds & Kind.object) === 0 || node.children.size === 0 || node.folded) return false;
+  const own = known.get(pathKey(node.path))?.type;
+  if (own !== undefined && own !== 'NULL') return own !== 'JSON';
+  return (node.kinds & ~(Kind.object | Kind.null)) === 0 || hasKnownMembers(node.path, known);
+}
+
+function hasKnownMembers(path: readonly string[], known: ReadonlyMap<string, LearnedColumn>): boolean {
+  for (const column of known.values()) {
+    if (column.path.length > path.length && path.every((part, at) => column.path[at] === part)) return true;
+  }
+  return false;
+}
+
+function planColumn(
+  { node, position, flattened }: Field,
+  existing: LearnedColumn | undefined,
+  canCast: CanCast,
+): DraftPlan {
+  const objects = flattened ? Kind.object : 0;
+  const seen = { kinds: node.kinds & ~objects, wholeDigits: node.wholeDigits, scale: node.scale };
+  const wanted = existing === undefined ? chooseType(seen) : widenType(existing.type, seen);
+  const base = { path: node.path, existingType: existing?.type, companion: false, position, flattened };
+  if (
+    existing === undefined ||
+    existing.type === 'NULL' ||
+    wanted === existing.type ||
+    isCastable(existing, wanted, canCast)
+  ) {
+    return { ...base, type: wanted, takes: kindsHeldBy(wanted) & ~objects, needsCompanion: false };
+  }
+  return { ...base, type: existing.type, takes: kindsHeldBy(existing.type) & ~objects, needsCompanion: true };
+}
+
+function isCastable(existing: LearnedColumn, to: ColumnType, canCast: CanCast): boolean {
+  return mayWiden(existing.type, to) && canCast(existing.name, existing.type, to);
+}
+
+const COMPANION_SUFFIX = '\u0000_text';
+
+/** Path of a column's companion; the NUL keeps it apart from any name a field is likely to have. */
+function companionPath(path: readonly string[]): readonly string[] {
+  return [...path.slice(0, -1), `${path.at(-1) ?? ''}${COMPANION_SUFFIX}`];
+}
+
+/** Path of the field whose values the companion at `path` takes, or undefined when it is no companion's path. */
+export function companionSource(path: readonly string[]): readonly string[] | undefined {
+  const last = path.at(-1);
+  return last?.endsWith(COMPANION_SUFFIX) === true
+    ? [...path.slice(0, -1), last.slice(0, -COMPANION_SUFFIX.length)]
+    : undefined;
+}
+
+function planCompanion(main: DraftPlan): DraftPlan {
+  return {
+    ...main,
+    path: companionPath(main.path),
+    type: 'VARCHAR',
+    existingType: undefined,
+    takes: leftOverBy(main),
+    companion: true,
+    needsCompanion: false,
+  };
+}
+
+function leftOverBy(main: DraftPlan): number {
+  return ~main.takes & ~Kind.null & ~(main.flattened ? Kind.object : 0);
+}
+
+/** A column the table has and no record of the scan filled: kept, so that older rows keep their values. */
+function keepColumn(column: LearnedColumn, mains: readonly DraftPlan[]): DraftPlan {
+  const source = companionSource(column.path);
+  const main = source && mains.find((plan) => pathKey(plan.path) === pathKey(source));
+  return {
+    path: column.path,
+    type: column.type,
+    existingType: column.type,
+    takes: main === undefined ? kindsHeldBy(column.type) : leftOverBy(main),
+    companion: source !== undefined,
+    position: [],
+    flattened: false,
+    needsCompanion: false,
+  };
+}
+
+function comparePositions(a: readonly number[], b: readonly number[]): number {
+  for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
+    const difference = compare(a[at] ?? -1, b[at] ?? -1);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function compare<T extends number | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,60 @@
+import type { Database } from './database.ts';
+import { quoteIdentifier } from './identifiers.ts';
+import { INCOMING } from './project-stage.ts';
+
+const SAMPLE_ROWS = 20_000;
+// One statement counts this many sets, so that a wide search stays a few passes over a sample.
+const SETS_PER_STATEMENT = 24;
+const MOST_PROOFS = 8;
+
+/**
+ * The first of the proposed sets of columns that is unique over every incoming row, or undefined. A set
+ * that repeats within a sample is never proved on the whole.
+ */
+export async function findKey(
+  database: Database,
+  proposals: readonly (readonly string[])[],
+): Promise<readonly string[] | undefined> {
+  const rows = await database.count(`SELECT count(*) FROM ${INCOMING}`);
+  // One row proves nothing: every field of it is unique.
+  if (rows < 2) return undefined;
+  let proofs = 0;
+  for (let at = 0; at < proposals.length && proofs < MOST_PROOFS; at += SETS_PER_STATEMENT) {
+    const sets = proposals.slice(at, at + SETS_PER_STATEMENT);
+    for (const set of await uniqueInSample(database, sets)) {
+      proofs += 1;
+      if (rows <= SAMPLE_ROWS || (await countDuplicates(database, INCOMING, set)) === 0) return set;
+      if (proofs >= MOST_PROOFS) break;
+    }
+  }
+  return undefined;
+}
+
+async function uniqueInSample(
+  database: Database,
+  sets: readonly (readonly string[])[],
+): Promise<readonly (readonly string[])[]> {
+  const counts = sets.map((set, at) => `count(DISTINCT ${rowOf(set)}) AS d${at}`).join(', ');
+  const [row = {}] = await database.all(
+    `SELECT count(*) AS n, ${counts} FROM (SELECT * FROM ${INCOMING} ORDER BY _sluice_position LIMIT ${SAMPLE_ROWS})`,
+  );
+  return sets.filter((_, at) => row[`d${at}`] === row['n']);
+}
+
+/** Rows of a table beyond the first of each key. */
+export function countDuplicates(database: Database, table: string, key: readonly string[]): Promise<number> {
+  return database.count(
+    `SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ${table} GROUP BY ${key.map(quoteIdentifier).join(', ')})`,
+  );
+}
+
+/** Rows of a table that lack a value for a part of the key. */
+export function countMissingKeys(database: Database, table: string, key: readonly string[]): Promise<number> {
+  return database.count(
+    `SELECT count(*) FROM ${table} WHERE ${key.map((name) => `${quoteIdentifier(name)} IS NULL`).join(' OR ')}`,
+  );
+}
+
+function rowOf(columns: readonly string[]): string {
+  return `row(${columns.map(quoteIdentifier).join(', ')})`;
+}

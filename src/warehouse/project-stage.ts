@@ -1,0 +1,64 @@
+import { open } from 'node:fs/promises';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { cellReader, compileProjection } from '../schema/project-record.ts';
+import { isRecordObject } from '../schema/observe-fields.ts';
+import type { Database } from './database.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { readStagedRecords, type StagedRecord } from './staged-records.ts';
+
+/** Name of the table a scan's rows wait in before they are merged. */
+export const INCOMING = 'temp.incoming';
+
+// Larger than any page the transport accepts, so that the engine's own line limit is never the one met.
+const LONGEST_LINE_BYTES = 256 * 2 ** 20;
+const WRITE_CHUNK = 1 << 20;
+
+/**
+ * Turns a stage into the table `incoming`: `_sluice_position` and the typed columns. Returns the records that
+ * are no objects and so fit no table; they go to quarantine.
+ */
+export async function projectStage(
+  database: Database,
+  recordsFile: string,
+  columns: readonly ColumnPlan[],
+): Promise<readonly StagedRecord[]> {
+  const projected = `${recordsFile}.flat`;
+  const rejected = await writeProjection(recordsFile, projected, columns);
+  const cells = columns.map(({ name, type }, at) => ({
+    cell: `c${at}`,
+    name: quoteIdentifier(name),
+    ...cellReader(`c${at}`, type),
+  }));
+  const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
+  const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
+  await database.run(`CREATE OR REPLACE TABLE ${INCOMING} AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
+    format = 'newline_delimited', maximum_object_size = ${LONGEST_LINE_BYTES}, columns = {${readColumns}})`);
+  return rejected;
+}
+
+async function writeProjection(
+  recordsFile: string,
+  projected: string,
+  columns: readonly ColumnPlan[],
+): Promise<readonly StagedRecord[]> {
+  const project = compileProjection(columns);
+  const rejected: StagedRecord[] = [];
+  const output = await open(projected, 'w', 0o600);
+  try {
+    let pending = '';
+    for await (const records of readStagedRecords(recordsFile)) {
+      for (const record of records) {
+        if (isRecordObject(record.value)) pending += project(record.position, record.value);
+        else rejected.push(record);
+      }
+      if (pending.length >= WRITE_CHUNK) {
+        await output.appendFile(pending);
+        pending = '';
+      }
+    }
+    await output.appendFile(pending);
+  } finally {
+    await output.close();
+  }
+  return rejected;
+}

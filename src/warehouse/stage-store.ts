@@ -1,0 +1,204 @@
+import { type FileHandle, mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { StorageError } from '../model/errors.ts';
+
+const MOST_QUEUED_CHARS = 8 * 2 ** 20;
+
+/** What a staged scan was asked for; pages of another question are of no use to it. */
+export const stagedScanSchema = z.object({
+  version: z.literal(1),
+  stream: z.string(),
+  /** Connector, parameters, page size and start date, as one hash. */
+  question: z.string(),
+  startedAtMs: z.number(),
+  runId: z.string(),
+});
+export type StagedScan = z.infer<typeof stagedScanSchema>;
+
+const stagedPageSchema = z.object({
+  offset: z.number(),
+  firstPosition: z.number(),
+  rows: z.number(),
+  firstHash: z.string().optional(),
+  lastHash: z.string().optional(),
+  total: z.number().optional(),
+  pageHash: z.string().optional(),
+  /** Bytes of the records file once this page is in it. */
+  endByte: z.number(),
+});
+/** One line of the index: a page that is whole in the records file. */
+export type StagedPageEntry = z.infer<typeof stagedPageSchema>;
+
+export interface StagedLines {
+  readonly entry: Omit<StagedPageEntry, 'endByte'>;
+  /** Record lines, each ending in a line break. */
+  readonly lines: string;
+}
+
+/**
+ * The pages of one scan on disk: records in `records.ndjson`, one line each, and an index that names a
+ * page only after its records are on the disk. A crash therefore leaves whole pages and a tail to cut.
+ */
+export class StageStore {
+  readonly recordsFile: string;
+  readonly #records: FileHandle;
+  readonly #index: FileHandle;
+  #endByte: number;
+  #queue: {
+    readonly item: StagedLines;
+    readonly done: () => void;
+    readonly failed: (error: unknown) => void;
+  }[] = [];
+  #writing: Promise<void> | undefined;
+  #failure: unknown;
+
+  private constructor(folder: string, records: FileHandle, index: FileHandle, endByte: number) {
+    this.recordsFile = join(folder, 'records.ndjson');
+    this.#records = records;
+    this.#index = index;
+    this.#endByte = endByte;
+  }
+
+  /** Begins an empty stage, forgetting what the folder held. */
+  static async begin(folder: string, scan: StagedScan): Promise<StageStore> {
+    return storageGuard(folder, async () => {
+      await rm(folder, { recursive: true, force: true });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(join(folder, 'scan.json'), JSON.stringify(scan), { mode: 0o600 });
+      return StageStore.#openAt(folder, 0);
+    });
+  }
+
+  /** Opens what an earlier process staged, cutting off a page it did not finish. */
+  static async reopen(folder: string, pages: readonly StagedPageEntry[]): Promise<StageStore> {
+    return storageGuard(folder, async () => {
+      const endByte = pages.reduce((end, page) => Math.max(end, page.endByte), 0);
+      await truncate(join(folder, 'records.ndjson'), endByte);
+      await writeFile(
+        join(folder, 'pages.ndjson'),
+        pages.map((page) => `${JSON.stringify(page)}\n`).join(''),
+        { mode: 0o600 },
+      );
+      return StageStore.#openAt(folder, endByte);
+    });
+  }
+
+  static async #openAt(folder: string, endByte: number): Promise<StageStore> {
+    const records = await open(join(folder, 'records.ndjson'), 'a', 0o600);
+    const index = await open(join(folder, 'pages.ndjson'), 'a', 0o600);
+    return new StageStore(folder, records, index, endByte);
+  }
+
+  /** Resolves once the page survives a crash. Pages handed in meanwhile are written together. */
+  append(item: StagedLines): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#queue.push({ item, done, failed });
+      this.#writing ??= this.#drain().finally(() => {
+        this.#writing = undefined;
+      });
+    });
+  }
+
+  /** Waits only while more is queued than memory should hold. */
+  async settle(): Promise<void> {
+    while (this.#writing !== undefined && this.#queuedChars() > MOST_QUEUED_CHARS) await this.#writing;
+  }
+
+  #queuedChars(): number {
+    return this.#queue.reduce((sum, { item }) => sum + item.lines.length, 0);
+  }
+
+  /** Waits until everything handed in is on the disk; throws what a write threw. */
+  async flush(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure as Error;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing?.catch(() => undefined);
+    await this.#records.close();
+    await this.#index.close();
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      try {
+        await this.#write(batch.map(({ item }) => item));
+        for (const { done } of batch) done();
+      } catch (error) {
+        this.#failure ??= wrapStorageError(this.recordsFile, error);
+        for (const { failed } of batch) failed(this.#failure);
+      }
+    }
+  }
+
+  async #write(items: readonly StagedLines[]): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure as Error;
+    const entries: string[] = [];
+    let end = this.#endByte;
+    for (const { entry, lines } of items) {
+      end += Buffer.byteLength(lines);
+      entries.push(`${JSON.stringify({ ...entry, endByte: end })}\n`);
+    }
+    await this.#records.appendFile(items.map(({ lines }) => lines).join(''));
+    await this.#records.datasync();
+    await this.#index.appendFile(entries.join(''));
+    await this.#index.datasync();
+    this.#endByte = end;
+  }
+}
+
+/** What an earlier process staged in a folder, or undefined when nothing there is usable. */
+export async function readStage(
+  folder: string,
+): Promise<{ readonly scan: StagedScan; readonly pages: readonly StagedPageEntry[] } | undefined> {
+  try {
+    const scan = stagedScanSchema.parse(JSON.parse(await readFile(join(folder, 'scan.json'), 'utf8')));
+    const records = await open(join(folder, 'records.ndjson'), 'r');
+    const { size } = await records.stat().finally(() => records.close());
+    const pages: StagedPageEntry[] = [];
+    for (const line of (await readFile(join(folder, 'pages.ndjson'), 'utf8')).split('\n')) {
+      const page = parseEntry(line);
+      // The first line that is torn, or names bytes the disk lost, ends what can be trusted.
+      if (page === undefined || page.endByte > size) break;
+      pages.push(page);
+    }
+    return pages.length === 0 ? undefined : { scan, pages };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes a stage whose rows are committed. */
+export async function discardStage(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+}
+
+function parseEntry(line: string): StagedPageEntry | undefined {
+  try {
+    return stagedPageSchema.parse(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}
+
+async function storageGuard<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw wrapStorageError(folder, error);
+  }
+}
+
+function wrapStorageError(path: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  return new StorageError(`cannot stage pages in ${path}: ${(error as Error).message}`, {
+    code: 'storage_failed',
+    hint: 'Free some space or mend the permissions of the state folder, then run again; whole pages are kept.',
+    context: { path },
+    cause: error,
+  });
+}

@@ -1,0 +1,113 @@
+import type { SqlRow, SqlSession } from '../src/model/sql.ts';
+import type { Checkpoint, LearnedColumn } from '../src/model/stream.ts';
+import type { ColumnType } from '../src/model/schema.ts';
+
+/** Every stream's checkpoint, by stream and slice. */
+export async function readCheckpoints(session: SqlSession): Promise<readonly Checkpoint[]> {
+  return (await session.all('SELECT * FROM _sluice.checkpoints ORDER BY stream, slice')).map(toCheckpoint);
+}
+
+/** The checkpoint of one stream, or undefined before its first commit. */
+export async function readCheckpoint(
+  session: SqlSession,
+  stream: string,
+  slice: string,
+): Promise<Checkpoint | undefined> {
+  const [row] = await session.all('SELECT * FROM _sluice.checkpoints WHERE stream = $1 AND slice = $2', [
+    stream,
+    slice,
+  ]);
+  return row && toCheckpoint(row);
+}
+
+/** Replaces a checkpoint; call in the transaction that wrote its rows (invariant 1). */
+export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoint): Promise<void> {
+  await session.run('DELETE FROM _sluice.checkpoints WHERE stream = $1 AND slice = $2', [
+    checkpoint.stream,
+    checkpoint.slice,
+  ]);
+  await session.run(
+    `INSERT INTO _sluice.checkpoints VALUES ($1, $2, $3, $4, $5, $6, $7::JSON, $8, $9::JSON, $10::TIMESTAMPTZ,
+       $11::TIMESTAMPTZ, $12, $13, $14)`,
+    [
+      checkpoint.stream,
+      checkpoint.slice,
+      checkpoint.fingerprint,
+      checkpoint.cursorField ?? null,
+      checkpoint.cursorState ?? null,
+      checkpoint.watermark ?? null,
+      checkpoint.keyFields === undefined ? null : JSON.stringify(checkpoint.keyFields),
+      checkpoint.keyOrigin ?? null,
+      JSON.stringify(checkpoint.keyProvedOn),
+      checkpoint.lastFullScanAt ?? null,
+      checkpoint.lastVerifiedAt ?? null,
+      checkpoint.lastVerdict ?? null,
+      checkpoint.rowsDeclared ?? null,
+      checkpoint.runId,
+    ],
+  );
+}
+
+/** The columns learned for a stream, in table order. */
+export async function readContract(session: SqlSession, stream: string): Promise<readonly LearnedColumn[]> {
+  const rows = await session.all(
+    'SELECT path, column_name, type FROM _sluice.contracts WHERE stream = $1 ORDER BY ordinal',
+    [stream],
+  );
+  return rows.map((row) => ({
+    path: JSON.parse(String(row['path'])) as string[],
+    name: String(row['column_name']),
+    type: String(row['type']) as ColumnType,
+  }));
+}
+
+/** Replaces a stream's learned columns; call in the transaction that changed its table. */
+export async function writeContract(
+  session: SqlSession,
+  stream: string,
+  columns: readonly LearnedColumn[],
+  runId: string,
+): Promise<void> {
+  await session.run('DELETE FROM _sluice.contracts WHERE stream = $1', [stream]);
+  for (const [ordinal, { path, name, type }] of columns.entries()) {
+    await session.run('INSERT INTO _sluice.contracts VALUES ($1, $2::JSON, $3, $4, $5, $6)', [
+      stream,
+      JSON.stringify(path),
+      name,
+      type,
+      ordinal,
+      runId,
+    ]);
+  }
+}
+
+function toCheckpoint(row: SqlRow): Checkpoint {
+  return {
+    stream: String(row['stream']),
+    slice: String(row['slice']),
+    fingerprint: String(row['fingerprint']),
+    cursorField: optionalText(row['cursor_field']),
+    cursorState: optionalText(row['cursor_state']) as Checkpoint['cursorState'],
+    watermark: optionalText(row['watermark']),
+    keyFields: optionalList(row['key_fields']),
+    keyOrigin: optionalText(row['key_origin']) as Checkpoint['keyOrigin'],
+    keyProvedOn: optionalList(row['key_proved_on']) ?? [],
+    lastFullScanAt: optionalTime(row['last_full_scan_at']),
+    lastVerifiedAt: optionalTime(row['last_verified_at']),
+    lastVerdict: optionalText(row['last_verdict']),
+    rowsDeclared: row['rows_declared'] === null ? undefined : Number(row['rows_declared']),
+    runId: String(row['run_id']),
+  };
+}
+
+function optionalText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function optionalList(value: unknown): readonly string[] | undefined {
+  return typeof value === 'string' ? (JSON.parse(value) as string[]) : undefined;
+}
+
+function optionalTime(value: unknown): string | undefined {
+  return value instanceof Date ? value.toISOString() : undefined;
+}

@@ -1,0 +1,72 @@
+import { StorageError } from '../src/model/errors.ts';
+import type { SqlSession } from '../src/model/sql.ts';
+
+/**
+ * The tables of schema `_sluice`, as steps that are only ever added to: step n brings a file from
+ * version n - 1 to n. No keys, defaults or indexes (see docs/decisions/20261120-no-primary-keys.md).
+ */
+const migrations: readonly (readonly string[])[] = [
+  [
+    'CREATE SCHEMA IF NOT EXISTS _sluice',
+    'CREATE TABLE _sluice.meta (key VARCHAR, value VARCHAR)',
+    `CREATE TABLE _sluice.runs (run_id VARCHAR, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, status VARCHAR,
+       exit_code INTEGER, requests BIGINT, retries BIGINT, waited_ms BIGINT, rows_read BIGINT, rows_inserted BIGINT,
+       rows_updated BIGINT, rows_unchanged BIGINT, rows_deleted BIGINT, rows_quarantined BIGINT, version VARCHAR)`,
+    `CREATE TABLE _sluice.stream_runs (run_id VARCHAR, stream VARCHAR, slice VARCHAR, status VARCHAR, verdict VARCHAR,
+       rows_declared BIGINT, rows_read BIGINT, pages BIGINT, requests BIGINT, rescans BIGINT, started_at TIMESTAMPTZ,
+       finished_at TIMESTAMPTZ)`,
+    `CREATE TABLE _sluice.checkpoints (stream VARCHAR, slice VARCHAR, fingerprint VARCHAR, cursor_field VARCHAR,
+       cursor_state VARCHAR, watermark VARCHAR, key_fields JSON, key_origin VARCHAR, key_proved_on JSON,
+       last_full_scan_at TIMESTAMPTZ, last_verified_at TIMESTAMPTZ, last_verdict VARCHAR, rows_declared BIGINT,
+       run_id VARCHAR)`,
+    `CREATE TABLE _sluice.contracts (stream VARCHAR, path JSON, column_name VARCHAR, type VARCHAR, ordinal INTEGER,
+       run_id VARCHAR)`,
+    `CREATE TABLE _sluice.quarantine (run_id VARCHAR, stream VARCHAR, slice VARCHAR, page_offset BIGINT,
+       row_index BIGINT, reason VARCHAR, path VARCHAR, record VARCHAR, quarantined_at TIMESTAMPTZ)`,
+    `CREATE TABLE _sluice.schema_changes (run_id VARCHAR, stream VARCHAR, column_name VARCHAR, change VARCHAR,
+       from_type VARCHAR, to_type VARCHAR, changed_at TIMESTAMPTZ)`,
+  ],
+];
+
+/** Version a file has once every step is applied. */
+export const schemaVersion = migrations.length;
+
+/** Brings a warehouse's `_sluice` tables up to date; call inside a transaction. */
+export async function migrate(session: SqlSession, file: string): Promise<void> {
+  const version = await readSchemaVersion(session);
+  if (version > schemaVersion) {
+    throw new StorageError(
+      `${file} was written by a newer Sluice (state version ${version}, this one knows ${schemaVersion})`,
+      {
+        code: 'state_damaged',
+        hint: 'Upgrade Sluice; the file was not touched.',
+        context: { path: file },
+      },
+    );
+  }
+  for (const step of migrations.slice(version)) {
+    for (const statement of step) await session.run(statement);
+  }
+  if (version < schemaVersion) await writeMeta(session, 'schema_version', String(schemaVersion));
+}
+
+async function readSchemaVersion(session: SqlSession): Promise<number> {
+  const tables = await session.all(
+    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'meta'`,
+  );
+  if (tables.length === 0) return 0;
+  const version = (await readMeta(session)).get('schema_version');
+  return version === undefined || !/^\d+$/.test(version) ? 0 : Number(version);
+}
+
+/** Every entry of `_sluice.meta`. */
+export async function readMeta(session: SqlSession): Promise<ReadonlyMap<string, string>> {
+  const rows = await session.all('SELECT key, value FROM _sluice.meta');
+  return new Map(rows.map((row) => [String(row['key']), String(row['value'])]));
+}
+
+/** Sets one entry of `_sluice.meta`. */
+export async function writeMeta(session: SqlSession, key: string, value: string): Promise<void> {
+  await session.run('DELETE FROM _sluice.meta WHERE key = $1', [key]);
+  await session.run('INSERT INTO _sluice.meta VALUES ($1, $2)', [key, value]);
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writeFileAtomically } from './run-file.ts';
+
+const recordSchema = z.object({
+  version: z.literal(1),
+  path: z.string(),
+  device: z.number(),
+  inode: z.number(),
+  /** Which commit the file holds. */
+  generation: z.string(),
+});
+
+/** What this state folder published last, and where. */
+export type PublishedRecord = Omit<z.infer<typeof recordSchema>, 'version'>;
+
+/** Undefined before the first publish, or when the record cannot be read. */
+export function readPublishedRecord(stateDir: string): PublishedRecord | undefined {
+  try {
+    return recordSchema.parse(JSON.parse(readFileSync(recordFile(stateDir), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+export function writePublishedRecord(stateDir: string, record: PublishedRecord): void {
+  writeFileAtomically(recordFile(stateDir), JSON.stringify({ version: 1, ...record }));
+}
+
+function recordFile(stateDir: string): string {
+  return join(stateDir, 'published.json');
+}

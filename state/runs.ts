@@ -1,0 +1,82 @@
+import type { RunReport, StreamReport } from '../src/model/run-report.ts';
+import type { SqlSession } from '../src/model/sql.ts';
+
+/** Inserts or replaces a run's row. */
+export async function writeRun(session: SqlSession, run: RunReport): Promise<void> {
+  await session.run('DELETE FROM _sluice.runs WHERE run_id = $1', [run.runId]);
+  await session.run(
+    `INSERT INTO _sluice.runs VALUES ($1, $2::TIMESTAMPTZ, $3::TIMESTAMPTZ, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+       $13, $14, $15)`,
+    [
+      run.runId,
+      run.startedAt,
+      run.finishedAt,
+      run.status,
+      run.exitCode,
+      run.requests,
+      run.retries,
+      Math.round(run.waitedMs),
+      run.rows.read,
+      run.rows.inserted,
+      run.rows.updated,
+      run.rows.unchanged,
+      run.rows.deleted,
+      run.rows.quarantined,
+      run.version,
+    ],
+  );
+}
+
+/** Inserts or replaces what one run did for one stream. */
+export async function writeStreamRun(
+  session: SqlSession,
+  runId: string,
+  report: StreamReport,
+): Promise<void> {
+  await session.run('DELETE FROM _sluice.stream_runs WHERE run_id = $1 AND stream = $2 AND slice = $3', [
+    runId,
+    report.stream,
+    report.slice,
+  ]);
+  await session.run(
+    `INSERT INTO _sluice.stream_runs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::TIMESTAMPTZ,
+       $12::TIMESTAMPTZ)`,
+    [
+      runId,
+      report.stream,
+      report.slice,
+      report.status,
+      report.verdict ?? null,
+      report.rowsDeclared ?? null,
+      report.rows.read,
+      report.pages,
+      report.requests,
+      report.rescans,
+      report.startedAt,
+      report.finishedAt,
+    ],
+  );
+  for (const { column, change, fromType, toType } of report.schemaChanges) {
+    await session.run('INSERT INTO _sluice.schema_changes VALUES ($1, $2, $3, $4, $5, $6, $7::TIMESTAMPTZ)', [
+      runId,
+      report.stream,
+      column,
+      change,
+      fromType ?? null,
+      toType,
+      report.finishedAt,
+    ]);
+  }
+}
+
+/** Forgets runs and quarantined records older than their retention. */
+export async function purgeHistory(
+  session: SqlSession,
+  before: { readonly runs: string; readonly quarantine: string },
+): Promise<void> {
+  await session.run('DELETE FROM _sluice.stream_runs WHERE started_at < $1::TIMESTAMPTZ', [before.runs]);
+  await session.run('DELETE FROM _sluice.runs WHERE started_at < $1::TIMESTAMPTZ', [before.runs]);
+  await session.run('DELETE FROM _sluice.quarantine WHERE quarantined_at < $1::TIMESTAMPTZ', [
+    before.quarantine,
+  ]);
+}
