@@ -7,7 +7,10 @@ function readVersion(): string {
   // src/model is two folders below it in a clone, dist/src/model three.
   for (const path of ['../../package.json', '../../../package.json']) {
     try {
-      const manifest = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as Record<string, unknown>;
+      const manifest = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as Record<
+        string,
+        unknown
+      >;
       if (manifest['name'] === 'sluice') return String(manifest['version']);
     } catch {
       // Not there: the next place is.

@@ -1,5 +1,5 @@
 import { ResponseError } from '../model/errors.ts';
-import type { RowCounts, SchemaChange, StreamReport } from '../model/run-report.ts';
+import type { RowCounts, StreamReport } from '../model/run-report.ts';
 import type { Checkpoint, LearnedColumn, Stream } from '../model/stream.ts';
 import { writeCheckpoint, writeContract } from '../../state/checkpoints.ts';
 import { writeStreamRun } from '../../state/runs.ts';
@@ -7,18 +7,9 @@ import { countDuplicates } from '../warehouse/find-key.ts';
 import { evolveTable, tableName } from '../warehouse/evolve-table.ts';
 import { mergeRows, type MergeRequest } from '../warehouse/merge-rows.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
-import type { FetchedScan } from './fetch-scan.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
-import type { PreparedLoad } from './prepare-load.ts';
 import type { RunContext } from './run-context.ts';
-
-/** What a committed scan changed. */
-export interface CommittedScan {
-  readonly rows: RowCounts;
-  readonly rowsInTable: number;
-  readonly schemaChanges: readonly SchemaChange[];
-  readonly checkpoint: Checkpoint;
-}
+import type { CommittedScan, FetchedScan, PreparedLoad } from './scan.ts';
 
 /**
  * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing

@@ -3,7 +3,7 @@ import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
 import { readStagedRecords } from '../warehouse/staged-records.ts';
-import { hashOf } from './coverage.ts';
+import { hashOf } from '../json/fingerprint.ts';
 
 // Enough to tell a source that repeats itself from pages that shifted, without a second scan.
 const MOST_POSITIONS = 3;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hashOf, hashPage } from '../json/fingerprint.ts';
 import type { Page, PageRecord } from '../model/page.ts';
 
 /**
@@ -221,33 +221,4 @@ export class Coverage {
     }
     return segments;
   }
-}
-
-/** Fingerprint of one record by value: member order and white space do not count. */
-export function hashOf(record: PageRecord | undefined): string | undefined {
-  return record === undefined ? undefined : hashText(canonicalText(record.value));
-}
-
-/** Fingerprint of a page's records and declared total. */
-export function hashPage(page: Page): string {
-  return hashText(
-    [String(page.total), ...page.records.map((record) => canonicalText(record.value))].join('\n'),
-  );
-}
-
-function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
-}
-
-function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) => {
-    if (
-      typeof member !== 'object' ||
-      member === null ||
-      Array.isArray(member) ||
-      Object.getPrototypeOf(member) === null
-    )
-      return member;
-    return Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

@@ -2,38 +2,19 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import type { Verdict } from '../model/run-report.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
-import { createFieldTree, type FieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
+import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { readStage, StageStore, type StagedPageEntry } from '../warehouse/stage-store.ts';
 import { formatStagedLines, readStagedRecords } from '../warehouse/staged-records.ts';
 import { buildUrl } from './build-url.ts';
-import { type AcceptedPage, Coverage, hashPage, type Segment } from './coverage.ts';
+import { hashPage } from '../json/fingerprint.ts';
+import { type AcceptedPage, Coverage, type Segment } from './coverage.ts';
 import { judgeScan } from './judge-scan.ts';
-import type { ScanPlan } from './plan-scan.ts';
 import { requestPage } from './request-page.ts';
 import { requestPages } from './request-pages.ts';
 import type { RunContext } from './run-context.ts';
-
-/** A scan with its last page in, staged on disk and judged; not loaded yet. */
-export interface FetchedScan {
-  readonly plan: ScanPlan;
-  readonly recordsFile: string;
-  readonly tree: FieldTree;
-  readonly verdict: Verdict;
-  readonly reasons: readonly string[];
-  readonly total: number | undefined;
-  readonly rows: number;
-  readonly pages: number;
-  readonly rescans: number;
-  readonly duplicateMembers: number;
-  readonly startedAtMs: number;
-  /** The server's date when the scan began, epoch ms. */
-  readonly serverDateMs: number;
-  /** Asks for the page that begins at an offset, once more. */
-  readonly askAgain: (offset: number) => Promise<Page>;
-}
+import type { FetchedScan, ScanPlan } from './scan.ts';
 
 const MAX_RESCANS = 2;
 /** How long staged pages are of use. */

@@ -1,8 +1,7 @@
+import { toDate } from '../model/dates.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
-import type { FetchedScan } from './fetch-scan.ts';
-import { toDate } from './plan-scan.ts';
-import type { PreparedLoad } from './prepare-load.ts';
+import type { FetchedScan, PreparedLoad } from './scan.ts';
 
 export interface CheckpointFacts {
   readonly stream: Stream;

@@ -1,21 +1,7 @@
+import { DAY_MS, subtractDays, toDate } from '../model/dates.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
-
-const DAY_MS = 86_400_000;
-
-/** What the next scan of a stream asks for, and why. */
-export interface ScanPlan {
-  readonly mode: 'full' | 'incremental';
-  /** ISO date sent as the cursor's parameter. */
-  readonly from: string | undefined;
-  /** The parameter is only tried: the answer decides whether the API honours it. */
-  readonly trial: boolean;
-  readonly reason: string;
-  readonly warnings: readonly string[];
-}
-
-export type StreamPlan =
-  { readonly action: 'scan'; readonly scan: ScanPlan } | { readonly action: 'skip'; readonly reason: string };
+import type { ScanPlan, StreamPlan } from './scan.ts';
 
 /** Decides from config, checkpoint and options what a stream needs; pure, costs no request. */
 export function planStream(
@@ -87,7 +73,7 @@ function planScan(
   const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
   return {
     mode: 'incremental',
-    from: shiftDate(watermark, -stream.lookbackMs),
+    from: subtractDays(watermark, stream.lookbackMs),
     trial: cursor.kind === 'auto' && checkpoint.cursorState !== 'proved',
     reason: `since ${watermark} less the lookback`,
     warnings: warning === undefined ? [] : [warning],
@@ -106,15 +92,4 @@ function clampWatermark(
     watermark: toDate(nowMs),
     warning: `the watermark of ${stream.name} (${watermark}) lies in the future; today is used`,
   };
-}
-
-/** ISO date of a time, in UTC. */
-export function toDate(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
-function shiftDate(date: string, byMs: number): string {
-  return toDate(
-    Date.parse(`${date}T00:00:00Z`) + Math.trunc(byMs / DAY_MS) * DAY_MS - (byMs % DAY_MS === 0 ? 0 : DAY_MS),
-  );
 }

@@ -13,7 +13,8 @@ import { readStage } from '../warehouse/stage-store.ts';
 import { countRequests, estimateDuration } from './estimate.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './fetch-scan.ts';
 import { openApi } from './open-api.ts';
-import { planStream, type ScanPlan } from './plan-scan.ts';
+import { planStream } from './plan-scan.ts';
+import type { ScanPlan } from './scan.ts';
 import { requestPage } from './request-page.ts';
 import { toReportedError } from './sync-stream.ts';
 

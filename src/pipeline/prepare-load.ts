@@ -10,37 +10,11 @@ import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { INCOMING, projectStage } from '../warehouse/project-stage.ts';
 import type { StagedRecord } from '../warehouse/staged-records.ts';
 import { findDuplicatePositions } from './confirm-duplicates.ts';
-import type { FetchedScan } from './fetch-scan.ts';
 import type { RunContext } from './run-context.ts';
-
-/** A scan's rows in the incoming table, with the key and cursor they will be merged by. */
-export interface PreparedLoad {
-  readonly columns: readonly ColumnPlan[];
-  readonly tableExisted: boolean;
-  /** Records that are no objects: they go to quarantine as received. */
-  readonly rejected: readonly StagedRecord[];
-  readonly key: PreparedKey | undefined;
-  readonly cursorColumn: string | undefined;
-  /** Newest cursor date among the incoming rows, ISO. */
-  readonly newestCursor: string | undefined;
-  readonly oldestCursor: string | undefined;
-  readonly notes: readonly string[];
-}
-
-export interface PreparedKey {
-  readonly columns: readonly string[];
-  readonly origin: 'config' | 'learned';
-  /** Rows dropped because a later one has the same key. */
-  readonly duplicates: number;
-  /** Positions of some of them and of the rows that stayed, to ask for again. */
-  readonly duplicatePositions: readonly number[];
-}
+import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey, type PreparedLoad } from './scan.ts';
 
 /** A learned key no longer holds: the stream has to be read in full to learn another. */
 export class KeyBroken extends Error {}
-
-/** Days on which a learned key must hold before it is taken for granted. */
-export const KEY_PROOF_DAYS = 2;
 
 /** Turns a fetched scan into typed rows and settles the key they are told apart by. */
 export async function prepareLoad(

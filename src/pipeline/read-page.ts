@@ -144,7 +144,7 @@ function assertNoErrorEnvelope(response: ApiResponse, value: unknown): void {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const told = [code, message]
     .filter((part) => typeof part === 'string')
-    .map((part) => escapeForTerminal((part).slice(0, 500)));
+    .map((part) => escapeForTerminal(part.slice(0, 500)));
   throw invalid(response, `the answer has status ${response.status} but holds an error: ${told.join(': ')}`);
 }
 

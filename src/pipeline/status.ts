@@ -11,7 +11,7 @@ import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { openPublished } from '../warehouse/query-published.ts';
 import { isFresh } from './plan-scan.ts';
-import { KEY_PROOF_DAYS } from './prepare-load.ts';
+import { KEY_PROOF_DAYS } from './scan.ts';
 
 /**
  * How each stream stands, from the published file and the small run file: never from the work file,

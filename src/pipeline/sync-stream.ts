@@ -5,12 +5,13 @@ import type { ReportedError, RowCounts, StreamReport, StreamStatus } from '../mo
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
-import { type CommittedScan, commitScan } from './commit-scan.ts';
+import { commitScan } from './commit-scan.ts';
 import { recordsStillThere } from './confirm-duplicates.ts';
-import { type FetchedScan, fetchScan, stageFolder } from './fetch-scan.ts';
-import { planStream, type ScanPlan } from './plan-scan.ts';
-import { KeyBroken, prepareLoad, type PreparedLoad } from './prepare-load.ts';
+import { fetchScan, stageFolder } from './fetch-scan.ts';
+import { planStream } from './plan-scan.ts';
+import { KeyBroken, prepareLoad } from './prepare-load.ts';
 import type { RunContext } from './run-context.ts';
+import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
 
 /** What a stream's sync led to; the error is for the run to act on (see `recovery`). */
 export interface StreamOutcome {

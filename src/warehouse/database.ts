@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import type { DuckDBConnection, DuckDBInstance, Json } from '@duckdb/node-api';
-import { AbortedError, LockedError, StorageError, SyncError } from '../model/errors.ts';
+import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
 import type { QueryCell, QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
@@ -185,9 +185,10 @@ export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
       cause: thrown,
     });
   }
-  return new StorageError(`the warehouse refused a statement: ${message}`, {
-    code: 'storage_failed',
-    hint: 'Everything committed before is intact. If running again does not help, please report this.',
+  // Whatever else the engine refuses is a statement of ours that it should not have been given.
+  return new BugError(`the warehouse refused a statement: ${message}`, {
+    code: 'bug',
+    hint: 'Everything committed before is intact. This is a defect of Sluice; please report it with the text above.',
     context,
     cause: thrown,
   });

@@ -53,7 +53,7 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
       .map((name) => `s.${quoteIdentifier(name)} IS DISTINCT FROM t.${quoteIdentifier(name)}`)
       .join(' OR ') || 'false';
 
-  await database.run(`CREATE OR REPLACE TABLE ${DELTA} AS
+  await database.run(`CREATE OR REPLACE TEMP TABLE delta AS
     SELECT s._sluice_position, t._sluice_row, CASE WHEN t._sluice_row IS NULL THEN 'new' WHEN ${differs} THEN 'changed' ELSE 'same' END AS change
     FROM ${theirs} s LEFT JOIN ${ours} t ON ${match.join(' AND ')}`);
   const counts = await countChanges(database);

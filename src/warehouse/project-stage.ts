@@ -31,7 +31,7 @@ export async function projectStage(
   }));
   const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
-  await database.run(`CREATE OR REPLACE TABLE ${INCOMING} AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
+  await database.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
     format = 'newline_delimited', maximum_object_size = ${LONGEST_LINE_BYTES}, columns = {${readColumns}})`);
   return rejected;
 }

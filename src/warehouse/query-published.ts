@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ConfigError, LockedError, StorageError, type SyncError } from '../model/errors.ts';
+import { BugError, ConfigError, LockedError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { Database } from './database.ts';
 
@@ -48,7 +48,7 @@ export async function openPublished(path: string): Promise<Database> {
 
 async function explainFailure(database: Database, error: SyncError): Promise<SyncError> {
   const cause = error.cause instanceof Error ? error.cause.message : error.message;
-  if (!(error instanceof StorageError) || error.code !== 'storage_failed') return error;
+  if (!(error instanceof BugError)) return error;
   const tables = await database
     .all(
       `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,

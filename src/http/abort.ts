@@ -1,0 +1,17 @@
+import { AbortedError, SyncError } from '../model/errors.ts';
+
+/** Throws the caller's own error when its signal has aborted, else an AbortedError. */
+export function assertNotAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw toAbortError(signal);
+}
+
+/** What a signal's abort means to a caller: its reason when that is an error of ours. */
+export function toAbortError(signal: AbortSignal): SyncError {
+  const reason: unknown = signal.reason;
+  if (reason instanceof SyncError) return reason;
+  return new AbortedError('the run was interrupted', {
+    code: 'aborted',
+    hint: 'What was committed is safe. Run the same command again to continue.',
+    cause: reason,
+  });
+}

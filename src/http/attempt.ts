@@ -1,0 +1,104 @@
+import type { Clock } from '../model/clock.ts';
+import type { RateLimitHeaderNames } from '../model/connector.ts';
+import {
+  type ApiRequest,
+  type ResponseHead,
+  type Transport,
+  TransportFault,
+  type TransportResponse,
+} from '../model/http.ts';
+import { readErrorEnvelope } from './error-envelope.ts';
+import type { Quota, Slot } from './quota.ts';
+import { readWindow, type WindowReading } from './rate-limit-headers.ts';
+import { readRetryAfter } from './retry-after.ts';
+
+/** What one attempt needs. */
+export interface AttemptTools {
+  readonly quota: Quota;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly headerNames: RateLimitHeaderNames;
+  readonly onWarning: (message: string) => void;
+}
+
+/** How one attempt ended: with an answer of any status, or with none. */
+export type AttemptResult =
+  | {
+      readonly kind: 'answer';
+      readonly response: TransportResponse;
+      readonly serverDateMs: number | undefined;
+      /** The longer of Retry-After and the body's retryAfter, ms. */
+      readonly hintMs: number | undefined;
+    }
+  | { readonly kind: 'fault'; readonly fault: TransportFault };
+
+/** An answer's head, read when it came. */
+interface HeadReading extends WindowReading {
+  readonly head: ResponseHead;
+  readonly hintMs: number | undefined;
+}
+
+/**
+ * Sends a request once, inside a slot of the quota (invariant 5). The slot is settled as soon as the headers
+ * are here, so that a long body holds nobody up; a 429's needs its body, which may hold a longer hint.
+ */
+export async function attemptRequest(
+  tools: AttemptTools,
+  request: ApiRequest,
+  options: { readonly signal: AbortSignal; readonly isRetry: boolean },
+): Promise<AttemptResult> {
+  const { quota, transport, headers } = tools;
+  const slot = await quota.acquire(options.signal, { isRetry: options.isRetry });
+  const seen: { reading?: HeadReading } = {};
+  const onHead = (head: ResponseHead): HeadReading => {
+    const reading = readHead(tools, head);
+    seen.reading = reading;
+    if (head.status !== 429) settleAnswer(quota, slot, reading);
+    return reading;
+  };
+  try {
+    const { url, body } = request;
+    const sending = { url, headers, signal: options.signal, onHead, ...(body && { body }) };
+    const response = await transport.send(sending);
+    return finish(tools, slot, seen.reading ?? onHead(response), response);
+  } catch (error) {
+    // Whatever else was thrown is a bug, and stays what it is.
+    const fault = error instanceof TransportFault ? error : undefined;
+    const { reading } = seen;
+    if (reading === undefined) {
+      quota.settle(slot, { kind: fault?.sent === false ? 'unsent' : 'failed' });
+    } else if (reading.head.status === 429) {
+      // Its body was lost, but not what it asks for.
+      return finish(tools, slot, reading, { ...reading.head, body: Buffer.alloc(0) });
+    }
+    if (fault === undefined) throw error;
+    return { kind: 'fault', fault };
+  }
+}
+
+function readHead(tools: AttemptTools, head: ResponseHead): HeadReading {
+  const receivedAtMs = tools.clock.now();
+  const reading = readWindow(head.headers, tools.headerNames, receivedAtMs);
+  if (reading.warning !== undefined) tools.onWarning(reading.warning);
+  return { ...reading, head, hintMs: readRetryAfter(head.headers, receivedAtMs, reading.serverDateMs) };
+}
+
+function settleAnswer(quota: Quota, slot: Slot, { head, observation }: HeadReading): void {
+  quota.settle(slot, { kind: 'answered', observation, writtenAfterMs: head.writtenAfterMs ?? 0 });
+}
+
+function finish(
+  tools: AttemptTools,
+  slot: Slot,
+  reading: HeadReading,
+  response: TransportResponse,
+): AttemptResult {
+  const { observation, serverDateMs } = reading;
+  if (response.status !== 429) return { kind: 'answer', response, serverDateMs, hintMs: reading.hintMs };
+  const bodyHintMs = readErrorEnvelope(response.body).retryAfterMs;
+  const hintMs = reading.hintMs === undefined ? bodyHintMs : Math.max(reading.hintMs, bodyHintMs ?? 0);
+  tools.quota.settle(slot, { kind: 'rate-limited', observation, hintMs, random: tools.random() });
+  return { kind: 'answer', response, serverDateMs, hintMs };
+}

@@ -1,0 +1,105 @@
+import { ConfigError, NetworkError, ResponseError, type SyncError } from '../model/errors.ts';
+import type { ApiRequest, FaultKind, TransportFault } from '../model/http.ts';
+import { quoteServerText } from '../model/redact.ts';
+import { buildContext, describeRequest } from './describe-request.ts';
+
+const COMMITTED = 'What was committed is safe.';
+
+/** The error that says why no answer came, after the last try. */
+export function buildFaultError(
+  request: ApiRequest,
+  fault: TransportFault,
+  tries: number,
+  secrets: readonly string[],
+): SyncError {
+  const { port, protocol, hostname } = request.url;
+  const address = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+  const count = tries > 1 ? ` (${tries} tries)` : '';
+  const detail = quoteServerText(fault.detail, secrets, 300);
+  const message = `${describeRequest(request)}: ${describeFault(fault.kind, address)}${count}: ${detail}`;
+  const options = { context: buildContext(request), cause: fault };
+  switch (fault.kind) {
+    case 'malformed':
+    case 'headers-too-large':
+      return new ResponseError(message, {
+        ...options,
+        code: 'response_invalid',
+        hint: `${COMMITTED} What answers is no healthy HTTP server: check source.baseUrl, and any proxy in between.`,
+      });
+    case 'encoding-refused':
+    case 'body-corrupt':
+    case 'body-too-large':
+      return new ResponseError(message, {
+        ...options,
+        code: 'page_unreadable',
+        hint: `${COMMITTED} Check source.baseUrl and any proxy in between; a smaller page size makes smaller bodies.`,
+      });
+    case 'tls':
+      return new NetworkError(message, {
+        ...options,
+        code: 'network_unreachable',
+        hint: `${COMMITTED} Nothing was sent. For a certificate of your own authority set NODE_EXTRA_CA_CERTS; certificates are always checked.`,
+      });
+    case 'proxy':
+      return fault.proxyStatus === 407 || fault.proxyStatus === 403
+        ? new ConfigError(message, {
+            ...options,
+            code: 'config_invalid',
+            hint: 'The proxy in HTTPS_PROXY refused: check its address and credentials, or exempt the host with NO_PROXY.',
+          })
+        : buildUnreachableError(message, options);
+    case 'dns':
+    case 'refused':
+    case 'connect-timeout':
+    case 'closed':
+    case 'timeout':
+    case 'cut':
+    case 'aborted':
+    case 'other':
+      return buildUnreachableError(message, options);
+  }
+}
+
+function buildUnreachableError(
+  message: string,
+  options: { readonly context: ReturnType<typeof buildContext>; readonly cause: unknown },
+): NetworkError {
+  return new NetworkError(message, {
+    ...options,
+    code: 'network_unreachable',
+    hint: `${COMMITTED} Check the network, the proxy settings and source.baseUrl, or run again later.`,
+  });
+}
+
+function describeFault(kind: FaultKind, address: string): string {
+  switch (kind) {
+    case 'dns':
+    case 'refused':
+    case 'connect-timeout':
+      return `cannot reach ${address}`;
+    case 'tls':
+      return `TLS with ${address} failed`;
+    case 'proxy':
+      return `the proxy does not let us through to ${address}`;
+    case 'closed':
+      return `${address} closed the connection without an answer`;
+    case 'timeout':
+      return `${address} did not answer in time`;
+    case 'cut':
+      return `the answer of ${address} was cut`;
+    case 'malformed':
+      return `${address} sent malformed HTTP`;
+    case 'headers-too-large':
+      return `${address} sent too many headers`;
+    case 'encoding-refused':
+      return `${address} sent an encoding nobody asked for`;
+    case 'body-corrupt':
+      return `${address} sent a body that does not match its encoding`;
+    case 'body-too-large':
+      return `${address} sent a body beyond the limit`;
+    case 'aborted':
+      return `the request to ${address} was interrupted`;
+    case 'other':
+      return `the request to ${address} failed`;
+  }
+}

@@ -1,0 +1,76 @@
+import type { CountAt, QuotaState } from '../model/quota.ts';
+import { CONNECT_DEADLINE_MS, LONGEST_TRANSIT_MS } from './deadlines.ts';
+import { ANSWER_POLL_MS, type QuotaWait } from './quota-wait.ts';
+
+/** The server's burst window, ms. */
+export const BURST_WINDOW_MS = 1_000;
+
+/** Room for clocks that tick in whole milliseconds and timers that fire a little early, ms. */
+export const TIMER_MARGIN_MS = 20;
+
+const FILLS_MS = BURST_WINDOW_MS + TIMER_MARGIN_MS;
+
+// A connection takes its deadline at most, and the way to the server LONGEST_TRANSIT_MS: then it has arrived.
+const LATEST_ARRIVAL_MS = CONNECT_DEADLINE_MS + LONGEST_TRANSIT_MS;
+
+// Lists longer than this are coarsened: at a lifted burst limit the state must not grow with the rate.
+const LONGEST_LIST = 48;
+const COARSE_MS = 50;
+
+/*
+ * Why at most `burstPerSecond` requests arrive within any sliding second. A request sent at s, written to a
+ * connection at w and answered at r arrives at some a with w <= a <= min(r, w + LONGEST_TRANSIT_MS). It fills
+ * a slot from s until min(r, w + LONGEST_TRANSIT_MS) + 1020 ms, so at least until a + 1020 ms. Suppose more
+ * than `burstPerSecond` arrived within one second, and let k be the last of them to be sent. When k was sent
+ * a slot was free, so one of the others, i, no longer filled its own: a_i + 1020 <= s_k <= a_k, more than a
+ * second apart, a contradiction. A process that dies leaves its slots filled until surely arrived.
+ */
+
+/** How long the burst limit holds a request back; undefined when it may leave at `now`. */
+export function readBurstWait(state: QuotaState, now: number, burstPerSecond: number): QuotaWait | undefined {
+  const flying = state.inFlight.filter((slot) => slot.sentAtMs + LATEST_ARRIVAL_MS + FILLS_MS > now).length;
+  let excess = flying + 1 - burstPerSecond;
+  for (const [, count] of state.burstBusy) excess += count;
+  if (excess <= 0) return undefined;
+  for (const [untilMs, count] of state.burstBusy) {
+    excess -= count;
+    if (excess <= 0) return { untilMs, reason: 'burst', endsBy: 'answer-or-time' };
+  }
+  return { untilMs: now + ANSWER_POLL_MS, reason: 'burst', endsBy: 'answer-or-time' };
+}
+
+/** Keeps a settled request in the burst window until its arrival is surely more than a second ago. */
+export function fillBurstSlot(
+  busy: readonly CountAt[],
+  settled: { readonly writtenAtMs: number; readonly now: number },
+): readonly CountAt[] {
+  const latestArrivalMs = Math.min(settled.now, settled.writtenAtMs + LONGEST_TRANSIT_MS);
+  const untilMs = latestArrivalMs + FILLS_MS;
+  if (untilMs <= settled.now) return busy;
+  const list = insertCount(busy, untilMs);
+  return list.length <= LONGEST_LIST ? list : coarsen(list);
+}
+
+/** Forgets the slots that are free at `now`. */
+export function dropFreeSlots(busy: readonly CountAt[], now: number): readonly CountAt[] {
+  const firstBusy = busy.findIndex(([untilMs]) => untilMs > now);
+  if (firstBusy === 0) return busy;
+  return firstBusy === -1 ? [] : busy.slice(firstBusy);
+}
+
+function insertCount(list: readonly CountAt[], at: number): readonly CountAt[] {
+  const index = list.findLastIndex(([other]) => other <= at);
+  const found = list[index];
+  if (found !== undefined && found[0] === at) return list.with(index, [at, found[1] + 1]);
+  return list.toSpliced(index + 1, 0, [at, 1]);
+}
+
+// Rounding up keeps a slot filled for longer, never for less.
+function coarsen(list: readonly CountAt[]): readonly CountAt[] {
+  const counts = new Map<number, number>();
+  for (const [at, count] of list) {
+    const roundedAt = Math.ceil(at / COARSE_MS) * COARSE_MS;
+    counts.set(roundedAt, (counts.get(roundedAt) ?? 0) + count);
+  }
+  return [...counts];
+}

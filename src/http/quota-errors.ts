@@ -1,0 +1,69 @@
+import { formatDuration } from '../model/duration.ts';
+import { ConfigError, QuotaError } from '../model/errors.ts';
+import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
+
+/** The quota needs a longer wait than `--max-wait` leaves; times are epoch ms. */
+export function buildQuotaExhaustedError(
+  wait: { readonly reason: WaitReason; readonly untilMs: number; readonly nowMs: number },
+  quota: QuotaSnapshot,
+): QuotaError {
+  const cause =
+    wait.reason === 'rate-limited'
+      ? 'the API asked for a pause (429)'
+      : `the hourly quota is used up${quota.limit === undefined ? '' : ` (${quota.limit} requests an hour)`}`;
+  const length = formatDuration(Math.max(0, wait.untilMs - wait.nowMs));
+  return new QuotaError(
+    `${cause}; it goes on at ${formatUtc(wait.untilMs)}, in ${length}, which is longer than this run may wait`,
+    {
+      code: 'quota_exhausted',
+      hint: `Progress is saved. Run again after ${formatUtc(wait.untilMs)}, or allow a longer wait with --max-wait.`,
+      resumeAtMs: wait.untilMs,
+    },
+  );
+}
+
+/** The run's deadline is here, or comes before the wait that is needed ends. */
+export function buildDeadlineError(
+  wait: { readonly untilMs: number } | undefined,
+  nowMs: number,
+): QuotaError {
+  const resumeAtMs = wait?.untilMs ?? nowMs;
+  const when = wait === undefined ? 'at any time' : `after ${formatUtc(resumeAtMs)}`;
+  return new QuotaError(
+    wait === undefined
+      ? "the run's deadline is reached"
+      : `the next request may leave at ${formatUtc(resumeAtMs)}, after the run's deadline`,
+    {
+      code: 'deadline_reached',
+      hint: `Progress is saved. Run again ${when}, or give the run more time with --deadline.`,
+      resumeAtMs,
+    },
+  );
+}
+
+/** The run used the requests that `--max-requests` gave it. */
+export function buildRequestLimitError(maxRequests: number, nowMs: number): QuotaError {
+  return new QuotaError(`the run used the ${maxRequests} requests it may send`, {
+    code: 'request_limit_reached',
+    hint: 'Progress is saved. Run again to continue, or raise --max-requests.',
+    resumeAtMs: nowMs,
+  });
+}
+
+/** Config leaves not one request of the hour. */
+export function buildNoQuotaError(limit: number, reserve: number): ConfigError {
+  return new ConfigError(
+    `source.quota leaves no request: ${limit} an hour, of which ${reserve} are held in reserve`,
+    {
+      code: 'config_invalid',
+      hint: 'Lower source.quota.reserve, or raise source.quota.requestsPerHour.',
+    },
+  );
+}
+
+/** A wall time as people and scripts read it, to the second: `2026-11-20 14:00:00 UTC`. */
+export function formatUtc(timeMs: number): string {
+  // A moment later rather than earlier: coming back a second early would find the quota still used up.
+  const iso = new Date(Math.ceil(timeMs / 1000) * 1000).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}

@@ -1,0 +1,92 @@
+import type { QuotaState } from '../model/quota.ts';
+import { RESERVATION_LIFETIME_MS } from './deadlines.ts';
+import { dropFreeSlots, fillBurstSlot } from './quota-burst.ts';
+import { dropOldSends, moveSendsBack } from './quota-own-count.ts';
+import { addUnaccounted, RESET_SLACK_MS } from './quota-window.ts';
+import { WINDOW_MS } from './rate-limit-headers.ts';
+
+// Smaller steps back (a correction, processes a little apart) hold the time still instead.
+const SMALLEST_STEP_BACK_MS = 2_000;
+
+/**
+ * Brings a state up to `now`: moves it when the clock was set back, expires the reservations of dead
+ * processes, forgets what is over. The time to reckon with is the result's `lastUsedAtMs`.
+ */
+export function tidyState(before: QuotaState, now: number): QuotaState {
+  const state = now < before.lastUsedAtMs - SMALLEST_STEP_BACK_MS ? moveBack(before, now) : before;
+  const time = Math.max(now, state.lastUsedAtMs);
+  const alive = state.inFlight.filter((slot) => slot.sentAtMs + RESERVATION_LIFETIME_MS > time);
+  const expiredCount = state.inFlight.length - alive.length;
+  const { window, partial, notBefore } = state;
+  const deferralOver = notBefore === undefined || notBefore.atMs + WINDOW_MS <= time;
+  return {
+    ...state,
+    lastUsedAtMs: time,
+    window: window !== undefined && time < window.resetAtMs + RESET_SLACK_MS ? window : undefined,
+    partial: partial !== undefined && time < endOfPartial(partial) ? partial : undefined,
+    // A deferral that is over still tells which 429s belong to one round.
+    notBefore: deferralOver ? undefined : notBefore,
+    consecutive429s: deferralOver ? 0 : state.consecutive429s,
+    inFlight: expiredCount === 0 ? state.inFlight : alive,
+    unaccounted: addUnaccounted(state.unaccounted, expiredCount, time),
+    burstBusy: dropFreeSlots(state.burstBusy, time),
+    sendsByMinute: dropOldSends(state.sendsByMinute, time),
+  };
+}
+
+/** Expires the reservations that `isDead` knows to belong to processes that are gone. */
+export function forgetDeadReservations(
+  before: QuotaState,
+  nowMs: number,
+  isDead: (id: string) => boolean,
+): QuotaState {
+  const state = tidyState(before, nowMs);
+  const now = state.lastUsedAtMs;
+  const alive = state.inFlight.filter((slot) => !isDead(slot.id));
+  const deadCount = state.inFlight.length - alive.length;
+  if (deadCount === 0) return state;
+  let { burstBusy } = state;
+  for (let i = 0; i < deadCount; i++) burstBusy = fillBurstSlot(burstBusy, { writtenAtMs: now, now });
+  return {
+    ...state,
+    inFlight: alive,
+    burstBusy,
+    unaccounted: addUnaccounted(state.unaccounted, deadCount, now),
+  };
+}
+
+function endOfPartial(partial: NonNullable<QuotaState['partial']>): number {
+  return partial.resetAtMs === undefined ? partial.seenAtMs + WINDOW_MS : partial.resetAtMs + RESET_SLACK_MS;
+}
+
+/**
+ * The clock was set back by at least `byMs`. Moving every time by as much keeps each wait's remaining
+ * duration: nothing is waited for twice, and nothing becomes due before its time.
+ */
+function moveBack(state: QuotaState, now: number): QuotaState {
+  const byMs = state.lastUsedAtMs - now;
+  const { window, partial, notBefore, unaccounted } = state;
+  return {
+    ...state,
+    lastUsedAtMs: now,
+    window: window && {
+      ...window,
+      resetAtMs: window.resetAtMs - byMs,
+      seenAtMs: window.seenAtMs - byMs,
+    },
+    partial: partial && {
+      ...partial,
+      resetAtMs: partial.resetAtMs === undefined ? undefined : partial.resetAtMs - byMs,
+      seenAtMs: partial.seenAtMs - byMs,
+    },
+    notBefore: notBefore && {
+      ...notBefore,
+      atMs: notBefore.atMs - byMs,
+      recordedAtMs: notBefore.recordedAtMs - byMs,
+    },
+    inFlight: state.inFlight.map((slot) => ({ ...slot, sentAtMs: slot.sentAtMs - byMs })),
+    unaccounted: unaccounted && { ...unaccounted, lastAtMs: unaccounted.lastAtMs - byMs },
+    burstBusy: state.burstBusy.map(([untilMs, count]) => [untilMs - byMs, count]),
+    sendsByMinute: moveSendsBack(state.sendsByMinute, byMs),
+  };
+}

@@ -1,0 +1,137 @@
+import type { QuotaLimits, QuotaState, QuotaWindow, Reservation, WindowObservation } from '../model/quota.ts';
+import { WINDOW_MS } from './rate-limit-headers.ts';
+
+/** Observations whose resets differ by no more than this are of one window, ms. */
+export const SAME_WINDOW_MS = 5_000;
+
+/** Room after the reset: a server may have cut the fraction of a second off its Reset header, ms. */
+export const RESET_SLACK_MS = 1_000;
+
+/** The parts of the state that responses teach. */
+type Learned = Pick<QuotaState, 'window' | 'partial' | 'headersMissing' | 'knownLimit' | 'unaccounted'>;
+
+/**
+ * What a response to `slot` teaches. `slot` is undefined when its reservation had expired.
+ *
+ * Let S be the server's own count of what remains, and `free` the requests of ours that it has not counted
+ * yet. The rules keep `window.remaining - unaccounted - in flight <= S - free`: among the answers of one
+ * window the one counted last has the lowest Remaining, and whatever was counted after it is still in flight
+ * or in `unaccounted`, which is dropped only by an answer to a request sent after it.
+ */
+export function learnWindow(
+  state: QuotaState,
+  slot: Reservation | undefined,
+  now: number,
+  observed: WindowObservation,
+  defaultLimit: number,
+): Learned {
+  const unaccounted = observed.remaining === undefined ? state.unaccounted : forgetAccounted(state, slot);
+  if (isWhole(observed)) {
+    const window = mergeWindow(state.window, observed, slot, now);
+    return { window, partial: undefined, headersMissing: false, knownLimit: window.limit, unaccounted };
+  }
+  const knownLimit =
+    observed.limit === undefined
+      ? state.knownLimit
+      : Math.min(state.knownLimit ?? defaultLimit, observed.limit);
+  if (state.window !== undefined) {
+    const { limit = Infinity, remaining = Infinity } = observed;
+    const window = {
+      ...state.window,
+      limit: Math.min(state.window.limit, limit),
+      remaining: Math.min(state.window.remaining, remaining),
+    };
+    const learned = { window, partial: undefined, headersMissing: false, knownLimit };
+    if (observed.remaining !== undefined) return { ...learned, unaccounted };
+    return { ...learned, unaccounted: addUnaccounted(unaccounted, 1, now) };
+  }
+  return { ...learnPartial(state, slot, now, observed, unaccounted), knownLimit };
+}
+
+/** Adds requests whose fate the server has not told. */
+export function addUnaccounted(
+  unaccounted: QuotaState['unaccounted'],
+  count: number,
+  now: number,
+): QuotaState['unaccounted'] {
+  return count === 0 ? unaccounted : { count: (unaccounted?.count ?? 0) + count, lastAtMs: now };
+}
+
+/**
+ * How many requests the known window still gives, before those in flight are taken off. A ceiling is held
+ * against everything used in the window, also by others: that is what the server tells.
+ */
+export function countSpare(state: QuotaState, window: QuotaWindow, limits: QuotaLimits): number {
+  const used = Math.max(0, window.limit - window.remaining);
+  const ceiling = limits.requestsPerHourCeiling ?? Infinity;
+  const unaccounted = state.unaccounted?.count ?? 0;
+  return Math.min(window.remaining, window.limit, ceiling - used) - unaccounted - limits.reserve;
+}
+
+function isWhole(
+  observed: WindowObservation,
+): observed is { readonly [K in keyof WindowObservation]: number } {
+  return observed.limit !== undefined && observed.remaining !== undefined && observed.resetAtMs !== undefined;
+}
+
+function forgetAccounted(state: QuotaState, slot: Reservation | undefined): QuotaState['unaccounted'] {
+  const { unaccounted } = state;
+  const later = unaccounted !== undefined && slot !== undefined && slot.sentAtMs > unaccounted.lastAtMs;
+  return later ? undefined : unaccounted;
+}
+
+function mergeWindow(
+  known: QuotaWindow | undefined,
+  observed: { readonly limit: number; readonly remaining: number; readonly resetAtMs: number },
+  slot: Reservation | undefined,
+  now: number,
+): QuotaWindow {
+  const fresh = { ...observed, seenAtMs: now };
+  if (known === undefined) return fresh;
+  const laterByMs = observed.resetAtMs - known.resetAtMs;
+  if (laterByMs > SAME_WINDOW_MS) {
+    // A later window is believed when the known one may be over, or the server counted this request after
+    // every answer we have. Otherwise clocks of several servers may disagree, and the stricter one holds.
+    const mayBeOver = now >= known.resetAtMs - SAME_WINDOW_MS;
+    const countedLast = slot !== undefined && slot.sentAtMs > known.seenAtMs;
+    if (mayBeOver || countedLast) return fresh;
+  }
+  if (laterByMs < -SAME_WINDOW_MS) {
+    // A late answer of the window before: its reset, known to a second plus its time on the way, is past.
+    const onTheWayMs = slot === undefined ? WINDOW_MS : now - slot.sentAtMs;
+    if (observed.resetAtMs <= now + 1_000 + onTheWayMs) return known;
+  }
+  return {
+    limit: Math.min(known.limit, observed.limit),
+    remaining: Math.min(known.remaining, observed.remaining),
+    resetAtMs: Math.min(known.resetAtMs, observed.resetAtMs),
+    seenAtMs: now,
+  };
+}
+
+function learnPartial(
+  state: QuotaState,
+  slot: Reservation | undefined,
+  now: number,
+  observed: WindowObservation,
+  unaccounted: QuotaState['unaccounted'],
+): Omit<Learned, 'knownLimit'> {
+  const base = { window: undefined, headersMissing: true };
+  const { remaining, resetAtMs } = observed;
+  const { partial } = state;
+  if (remaining === undefined) {
+    return { ...base, partial, unaccounted: addUnaccounted(unaccounted, partial ? 1 : 0, now) };
+  }
+  const fresh = { remaining, resetAtMs, seenAtMs: now };
+  const countedLast = partial === undefined || (slot !== undefined && slot.sentAtMs > partial.seenAtMs);
+  if (countedLast) return { ...base, partial: fresh, unaccounted };
+  return {
+    ...base,
+    unaccounted,
+    partial: {
+      ...fresh,
+      remaining: Math.min(remaining, partial.remaining),
+      resetAtMs: resetAtMs ?? partial.resetAtMs,
+    },
+  };
+}

@@ -1,0 +1,235 @@
+import PQueue from 'p-queue';
+import type { Clock } from '../model/clock.ts';
+import type { QuotaLimits, QuotaSnapshot, QuotaStore } from '../model/quota.ts';
+import { assertNotAborted, toAbortError } from './abort.ts';
+import {
+  buildDeadlineError,
+  buildNoQuotaError,
+  buildQuotaExhaustedError,
+  buildRequestLimitError,
+} from './quota-errors.ts';
+import { createOwner, isOwnerGone } from './quota-owner.ts';
+import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
+import { forgetDeadReservations, tidyState } from './quota-tidy.ts';
+import type { QuotaWait } from './quota-wait.ts';
+import { createWaitTeller, type QuotaListener, type ToldWait } from './wait-teller.ts';
+
+// A wait this much too short is a timer's rounding, not a wait a user would want to forbid.
+const ROUNDING_MS = 10;
+
+// While waiting, the shared state is touched this often, so that a clock set back is noticed in time.
+const TOUCH_MS = 30_000;
+
+export interface QuotaOptions {
+  readonly store: QuotaStore;
+  readonly limits: QuotaLimits;
+  readonly clock: Clock;
+  /** How long this run may wait in all for the hourly quota and for 429s, ms; Infinity for ever. */
+  readonly maxWaitMs: number;
+  /** When the run has to end, on `clock.monotonic()`. */
+  readonly deadlineMs?: number;
+  readonly maxRequests?: number;
+  readonly listener?: QuotaListener;
+  /** Names this process in the shared state; for tests. */
+  readonly owner?: string;
+}
+
+/** The right to send one request; give it back with `settle`, whatever became of the request. */
+export interface Slot {
+  readonly id: string;
+}
+
+/**
+ * The budget of one key, shared through its store with every process that uses the key. Requests are
+ * admitted one after the other, in the order they came, a retry before a new one.
+ */
+export class Quota {
+  readonly #options: QuotaOptions;
+  readonly #owner: string;
+  readonly #gate = new PQueue({ concurrency: 1 });
+  #wake: (() => void) | undefined;
+  #lastId = 0;
+  #spent = 0;
+  #quotaWaitMs = 0;
+  #retryWaitMs = 0;
+  readonly #beginWait: () => ToldWait;
+
+  constructor(options: QuotaOptions) {
+    this.#options = options;
+    this.#owner = options.owner ?? createOwner();
+    this.#beginWait = createWaitTeller(options.clock, options.listener);
+    options.store.update((state) => {
+      const isDead = (id: string) => isOwnerGone(id);
+      return { state: forgetDeadReservations(state, options.clock.now(), isDead), result: undefined };
+    });
+  }
+
+  /** Time this run has waited for the hourly quota, for 429s and between tries, ms. */
+  get waitedMs(): number {
+    return this.#quotaWaitMs + this.#retryWaitMs;
+  }
+
+  /** Requests of this run that may have reached the server. */
+  get spentRequests(): number {
+    return this.#spent;
+  }
+
+  /**
+   * Resolves when a request may leave. Throws QuotaError `quota_exhausted`, `deadline_reached` or
+   * `request_limit_reached` when that would take longer than the run may, and the signal's AbortedError.
+   */
+  async acquire(signal?: AbortSignal, options: { readonly isRetry?: boolean } = {}): Promise<Slot> {
+    assertNotAborted(signal);
+    const granted: Slot[] = [];
+    const admit = async () => {
+      const slot = await this.#admit(signal);
+      granted.push(slot);
+      return slot;
+    };
+    try {
+      const priority = options.isRetry === true ? 1 : 0;
+      return await this.#gate.add(admit, { priority, ...(signal && { signal }) });
+    } catch (error) {
+      for (const slot of granted) this.settle(slot, { kind: 'unsent' });
+      throw signal?.aborted === true ? toAbortError(signal) : error;
+    }
+  }
+
+  /** Ends a slot; an answer teaches the shared state. */
+  settle(slot: Slot, outcome: SlotOutcome): void {
+    const { store, limits, clock, listener } = this.#options;
+    if (outcome.kind === 'unsent') this.#spent -= 1;
+    const snapshot = store.update((before) => {
+      const state = settleSlot(before, { id: slot.id, now: clock.now(), limits, outcome });
+      return { state, result: readSnapshot(state) };
+    });
+    if ('observation' in outcome) listener?.onObserved?.(snapshot);
+    this.#wake?.();
+  }
+
+  /** Waits between two tries of one request, ms; throws `deadline_reached` instead of sleeping past it. */
+  async pause(ms: number, signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    assertNotAborted(signal);
+    this.#assertBeforeDeadline(ms, undefined);
+    const startMs = clock.monotonic();
+    const told = this.#beginWait();
+    told.update({ reason: 'retry', untilMs: clock.now() + ms });
+    try {
+      await clock.sleep(ms, signal);
+    } catch (error) {
+      throw signal?.aborted === true ? toAbortError(signal) : error;
+    } finally {
+      this.#retryWaitMs += clock.monotonic() - startMs;
+      told.end();
+    }
+  }
+
+  /** What is known now. */
+  snapshot(): QuotaSnapshot {
+    const { store, clock } = this.#options;
+    return store.update((state) => ({ state, result: readSnapshot(tidyState(state, clock.now())) }));
+  }
+
+  async #admit(signal: AbortSignal | undefined): Promise<Slot> {
+    const { limits } = this.#options;
+    const told = this.#beginWait();
+    try {
+      for (;;) {
+        assertNotAborted(signal);
+        this.#assertWithinRun();
+        const id = `${this.#owner}/${this.#lastId + 1}`;
+        const decision = this.#reserve(id);
+        if (decision.kind === 'granted') {
+          this.#lastId += 1;
+          this.#spent += 1;
+          return { id };
+        }
+        if (decision.kind === 'impossible') throw buildNoQuotaError(decision.limit, limits.reserve);
+        told.update(decision);
+        await this.#waitOut(decision, signal);
+      }
+    } finally {
+      told.end();
+    }
+  }
+
+  #reserve(id: string): Decision {
+    const { store, limits, clock } = this.#options;
+    return store.update((before) => {
+      const { state, decision } = reserveSlot(before, { now: clock.now(), limits, id });
+      return { state, result: decision };
+    });
+  }
+
+  /**
+   * Sleeps for as long as the rules asked, reckoned without the wall clock from here on: set forward while
+   * we sleep it ends nothing early.
+   */
+  async #waitOut(wait: QuotaWait, signal: AbortSignal | undefined): Promise<void> {
+    const { store, clock } = this.#options;
+    const neededMs = Math.max(1, wait.untilMs - clock.now());
+    this.#assertMayWait(wait, neededMs);
+    const startMs = clock.monotonic();
+    try {
+      for (;;) {
+        const leftMs = startMs + neededMs - clock.monotonic();
+        if (leftMs <= 0) return;
+        const woken = await this.#sleep(Math.min(leftMs, TOUCH_MS), wait.endsBy, signal);
+        if (woken) return;
+        if (leftMs > TOUCH_MS) {
+          store.update((state) => ({ state: tidyState(state, clock.now()), result: undefined }));
+        }
+      }
+    } finally {
+      if (isCounted(wait)) this.#quotaWaitMs += clock.monotonic() - startMs;
+    }
+  }
+
+  /** True when an answer of this process ended the sleep early. */
+  async #sleep(ms: number, endsBy: QuotaWait['endsBy'], signal: AbortSignal | undefined): Promise<boolean> {
+    const sleeping = new AbortController();
+    const wake = () => sleeping.abort();
+    signal?.addEventListener('abort', wake, { once: true });
+    if (endsBy === 'answer-or-time') this.#wake = wake;
+    try {
+      await this.#options.clock.sleep(ms, sleeping.signal);
+      return false;
+    } catch (error) {
+      if (!sleeping.signal.aborted) throw error;
+      assertNotAborted(signal);
+      return true;
+    } finally {
+      this.#wake = undefined;
+      signal?.removeEventListener('abort', wake);
+    }
+  }
+
+  #assertWithinRun(): void {
+    const { maxRequests, clock } = this.#options;
+    if (maxRequests !== undefined && this.#spent >= maxRequests) {
+      throw buildRequestLimitError(maxRequests, clock.now());
+    }
+    this.#assertBeforeDeadline(0, undefined);
+  }
+
+  #assertMayWait(wait: QuotaWait, neededMs: number): void {
+    this.#assertBeforeDeadline(neededMs, isCounted(wait) ? wait : undefined);
+    if (!isCounted(wait) || neededMs <= ROUNDING_MS) return;
+    if (this.#quotaWaitMs + neededMs > this.#options.maxWaitMs) {
+      const nowMs = this.#options.clock.now();
+      throw buildQuotaExhaustedError({ ...wait, nowMs }, this.snapshot());
+    }
+  }
+
+  #assertBeforeDeadline(neededMs: number, wait: QuotaWait | undefined): void {
+    const { deadlineMs, clock } = this.#options;
+    if (deadlineMs === undefined || clock.monotonic() + neededMs < deadlineMs) return;
+    throw buildDeadlineError(wait, clock.now());
+  }
+}
+
+// Burst waits and waits for an answer in flight are part of the pace: --max-wait 0 allows them.
+function isCounted(wait: QuotaWait): boolean {
+  return wait.reason === 'hourly-quota' || wait.reason === 'rate-limited';
+}

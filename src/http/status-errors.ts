@@ -1,0 +1,121 @@
+import type { Connector } from '../model/connector.ts';
+import {
+  AuthError,
+  ConfigError,
+  type ErrorContext,
+  ForbiddenError,
+  NetworkError,
+  NotFoundError,
+  QuotaError,
+  ResponseError,
+  type SyncError,
+} from '../model/errors.ts';
+import type { ApiRequest, TransportResponse } from '../model/http.ts';
+import { quoteServerText } from '../model/redact.ts';
+import { buildContext, describeRequest, readRequestId } from './describe-request.ts';
+import { readErrorEnvelope } from './error-envelope.ts';
+import { readSingleHeader } from './header-values.ts';
+import { formatUtc } from './quota-errors.ts';
+import { isRetryableStatus } from './retry-delay.ts';
+
+/** An answer that is no success, after the last try. */
+export interface FailedAnswer {
+  readonly request: ApiRequest;
+  readonly response: TransportResponse;
+  readonly tries: number;
+  readonly connector: Connector;
+  readonly secrets: readonly string[];
+  /** When the key may be used again after a 429, epoch ms. */
+  readonly resumeAtMs: number | undefined;
+}
+
+const COMMITTED = 'What was committed is safe.';
+
+/** The error that says what a status outside 2xx means and what to do about it. */
+export function buildStatusError(answer: FailedAnswer): SyncError {
+  const { request, response, connector } = answer;
+  const { status } = response;
+  const requestId = readRequestId(response.headers, answer.secrets);
+  const context = buildContext(request, { status, requestId });
+  const message = describeAnswer(answer, requestId);
+  if (status >= 300 && status <= 399) return buildRedirectError(answer, context);
+  if (isRetryableStatus(status)) {
+    return new NetworkError(message, {
+      code: 'server_failed',
+      hint: `${COMMITTED} The server may recover: run again later.`,
+      context,
+    });
+  }
+  switch (status) {
+    case 401:
+      return new AuthError(message, {
+        code: 'key_rejected',
+        hint: `The key is one of: ${connector.auth.rejectionCauses.join(', ')}. Make a new one in ${connector.auth.whereKeysAreMade}. ${COMMITTED}`,
+        context,
+      });
+    case 403:
+      return new ForbiddenError(message, {
+        code: 'key_forbidden',
+        hint: `The key is valid but its account may not read this endpoint: ask for the permission, or disable the stream. ${COMMITTED}`,
+        context,
+      });
+    case 404:
+      return new NotFoundError(message, {
+        code: 'stream_not_found',
+        hint: `Check the stream's path and the ids in its params (account, competitor, topic), or disable the stream. Its table is kept.`,
+        context,
+      });
+    case 407:
+      return new ConfigError(message, {
+        code: 'config_invalid',
+        hint: 'A proxy asks for credentials: put them into HTTPS_PROXY, or exempt the host with NO_PROXY.',
+        context,
+      });
+    case 429:
+      return new QuotaError(message, {
+        code: 'quota_exhausted',
+        hint: `Progress is saved. Run again ${answer.resumeAtMs === undefined ? 'later' : `after ${formatUtc(answer.resumeAtMs)}`}.`,
+        context,
+        resumeAtMs: answer.resumeAtMs,
+      });
+    default:
+      return new ResponseError(message, {
+        code: 'request_rejected',
+        hint: `${COMMITTED} Check the stream's params, or the path, against the API's text: asking again cannot help.`,
+        context,
+      });
+  }
+}
+
+function describeAnswer(answer: FailedAnswer, requestId: string | undefined): string {
+  const { request, response, tries, secrets } = answer;
+  const envelope = readErrorEnvelope(response.body);
+  const code = envelope.code === undefined ? '' : ` ${quoteServerText(envelope.code, secrets, 60)}`;
+  const text = envelope.message === undefined ? '' : `: ${quoteServerText(envelope.message, secrets)}`;
+  const notes = [
+    tries > 1 ? `after ${tries} tries` : undefined,
+    requestId === undefined ? undefined : `request id ${requestId}`,
+  ].filter((note) => note !== undefined);
+  const suffix = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+  return `${describeRequest(request)}: the API answered ${response.status}${code}${text}${suffix}`;
+}
+
+/** Names only the host of the target: the rest of a URL may hold anything. */
+function buildRedirectError(answer: FailedAnswer, context: ErrorContext): ResponseError {
+  const { request, response, secrets } = answer;
+  const location = readSingleHeader(response.headers, 'location');
+  const target =
+    location !== undefined && URL.canParse(location, request.url.href)
+      ? new URL(location, request.url.href)
+      : undefined;
+  const host =
+    target === undefined ? 'nowhere' : quoteServerText(target.host || target.protocol, secrets, 100);
+  return new ResponseError(
+    `${describeRequest(request)}: the API answered ${response.status}, a redirect to ${host}, which is not followed`,
+    {
+      code: 'redirect_refused',
+      hint: `No redirect is followed, because it would hand the API key on. If the API has moved, set source.baseUrl to its new address. ${COMMITTED}`,
+      context,
+    },
+  );
+}

@@ -1,0 +1,11 @@
+export const DAY_MS = 86_400_000;
+
+/** ISO date of a time, in UTC. */
+export function toDate(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** The date so many whole days before an ISO date; a started day counts as one. */
+export function subtractDays(date: string, ms: number): string {
+  return toDate(Date.parse(`${date}T00:00:00Z`) - Math.ceil(ms / DAY_MS) * DAY_MS);
+}

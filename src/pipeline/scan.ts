@@ -1,0 +1,75 @@
+import type { Page } from '../model/page.ts';
+import type { RowCounts, SchemaChange, Verdict } from '../model/run-report.ts';
+import type { Checkpoint } from '../model/stream.ts';
+import type { FieldTree } from '../schema/observe-fields.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import type { StagedRecord } from '../warehouse/staged-records.ts';
+
+// The values that pass from stage to stage of a scan: planned -> fetched -> prepared -> committed.
+
+/** What the next scan of a stream asks for, and why. */
+export interface ScanPlan {
+  readonly mode: 'full' | 'incremental';
+  /** ISO date sent as the cursor's parameter. */
+  readonly from: string | undefined;
+  /** The parameter is only tried: the answer decides whether the API honours it. */
+  readonly trial: boolean;
+  readonly reason: string;
+  readonly warnings: readonly string[];
+}
+
+export type StreamPlan =
+  { readonly action: 'scan'; readonly scan: ScanPlan } | { readonly action: 'skip'; readonly reason: string };
+
+/** A scan with its last page in, staged on disk and judged; not loaded yet. */
+export interface FetchedScan {
+  readonly plan: ScanPlan;
+  readonly recordsFile: string;
+  readonly tree: FieldTree;
+  readonly verdict: Verdict;
+  readonly reasons: readonly string[];
+  readonly total: number | undefined;
+  readonly rows: number;
+  readonly pages: number;
+  readonly rescans: number;
+  readonly duplicateMembers: number;
+  readonly startedAtMs: number;
+  /** The server's date when the scan began, epoch ms. */
+  readonly serverDateMs: number;
+  /** Asks for the page that begins at an offset, once more. */
+  readonly askAgain: (offset: number) => Promise<Page>;
+}
+
+/** A scan's rows in the incoming table, with the key and cursor they will be merged by. */
+export interface PreparedLoad {
+  readonly columns: readonly ColumnPlan[];
+  readonly tableExisted: boolean;
+  /** Records that are no objects: they go to quarantine as received. */
+  readonly rejected: readonly StagedRecord[];
+  readonly key: PreparedKey | undefined;
+  readonly cursorColumn: string | undefined;
+  /** Newest cursor date among the incoming rows, ISO. */
+  readonly newestCursor: string | undefined;
+  readonly oldestCursor: string | undefined;
+  readonly notes: readonly string[];
+}
+
+export interface PreparedKey {
+  readonly columns: readonly string[];
+  readonly origin: 'config' | 'learned';
+  /** Rows dropped because a later one has the same key. */
+  readonly duplicates: number;
+  /** Positions of some of them and of the rows that stayed, to ask for again. */
+  readonly duplicatePositions: readonly number[];
+}
+
+/** What a committed scan changed. */
+export interface CommittedScan {
+  readonly rows: RowCounts;
+  readonly rowsInTable: number;
+  readonly schemaChanges: readonly SchemaChange[];
+  readonly checkpoint: Checkpoint;
+}
+
+/** Days on which a learned key must hold before it is taken for granted. */
+export const KEY_PROOF_DAYS = 2;

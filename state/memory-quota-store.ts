@@ -1,0 +1,17 @@
+import { initialQuotaState, type QuotaState, type QuotaStore } from '../src/model/quota.ts';
+
+/** A quota state in memory: shared by whatever uses the same object, and by no other process. */
+export function createMemoryQuotaStore(
+  options: { readonly state?: QuotaState; readonly warning?: string } = {},
+): QuotaStore {
+  let state = options.state ?? initialQuotaState();
+  return {
+    warning: options.warning,
+    update(change) {
+      const changed = change(state);
+      state = changed.state;
+      return changed.result;
+    },
+    close() {},
+  };
+}
