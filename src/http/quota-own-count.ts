@@ -31,10 +31,10 @@ export function dropOldSends(sends: readonly CountAt[], now: number): readonly C
   return first === -1 ? [] : sends.slice(first);
 }
 
-/** Moves the sends with a clock that was set back; rounded so that they count for longer, never shorter. */
-export function moveSendsBack(sends: readonly CountAt[], byMs: number): readonly CountAt[] {
-  const minutes = Math.floor(byMs / MINUTE_MS);
-  return minutes === 0 ? sends : sends.map(([minute, count]) => [minute - minutes, count]);
+/** Moves the sends with a clock that was set; rounded so that they count for longer, never shorter. */
+export function moveSends(sends: readonly CountAt[], byMs: number): readonly CountAt[] {
+  const minutes = Math.ceil(byMs / MINUTE_MS);
+  return minutes === 0 ? sends : sends.map(([minute, count]) => [minute + minutes, count]);
 }
 
 /** Requests per hour by the own count: the lowest of the ceiling and the limit known last, less the reserve. */

@@ -1,7 +1,7 @@
 import type { QuotaState } from '../model/quota.ts';
 import { RESERVATION_LIFETIME_MS } from './deadlines.ts';
 import { dropFreeSlots, fillBurstSlot } from './quota-burst.ts';
-import { dropOldSends, moveSendsBack } from './quota-own-count.ts';
+import { dropOldSends, moveSends } from './quota-own-count.ts';
 import { addUnaccounted, RESET_SLACK_MS } from './quota-window.ts';
 import { WINDOW_MS } from './rate-limit-headers.ts';
 
@@ -13,7 +13,8 @@ const SMALLEST_STEP_BACK_MS = 2_000;
  * processes, forgets what is over. The time to reckon with is the result's `lastUsedAtMs`.
  */
 export function tidyState(before: QuotaState, now: number): QuotaState {
-  const state = now < before.lastUsedAtMs - SMALLEST_STEP_BACK_MS ? moveBack(before, now) : before;
+  const backMs = before.lastUsedAtMs - now;
+  const state = backMs > SMALLEST_STEP_BACK_MS ? moveTimes(before, -backMs) : before;
   const time = Math.max(now, state.lastUsedAtMs);
   const alive = state.inFlight.filter((slot) => slot.sentAtMs + RESERVATION_LIFETIME_MS > time);
   const expiredCount = state.inFlight.length - alive.length;
@@ -60,33 +61,41 @@ function endOfPartial(partial: NonNullable<QuotaState['partial']>): number {
 }
 
 /**
- * The clock was set back by at least `byMs`. Moving every time by as much keeps each wait's remaining
- * duration: nothing is waited for twice, and nothing becomes due before its time.
+ * Moves a state with a wall clock that was set forward by `jumpMs`, which only a process that was running
+ * then can know. Whoever notices first moves it; that the state was used since shows in its last use.
  */
-function moveBack(state: QuotaState, now: number): QuotaState {
-  const byMs = state.lastUsedAtMs - now;
+export function followJump(state: QuotaState, now: number, jumpMs: number): QuotaState {
+  if (jumpMs <= 0 || state.lastUsedAtMs > now - jumpMs) return state;
+  return moveTimes(state, jumpMs);
+}
+
+/**
+ * Moves every time with a clock that was set. Each wait keeps what is left of it: nothing is waited for
+ * twice, and nothing becomes due before its time.
+ */
+function moveTimes(state: QuotaState, byMs: number): QuotaState {
   const { window, partial, notBefore, unaccounted } = state;
   return {
     ...state,
-    lastUsedAtMs: now,
+    lastUsedAtMs: state.lastUsedAtMs + byMs,
     window: window && {
       ...window,
-      resetAtMs: window.resetAtMs - byMs,
-      seenAtMs: window.seenAtMs - byMs,
+      resetAtMs: window.resetAtMs + byMs,
+      seenAtMs: window.seenAtMs + byMs,
     },
     partial: partial && {
       ...partial,
-      resetAtMs: partial.resetAtMs === undefined ? undefined : partial.resetAtMs - byMs,
-      seenAtMs: partial.seenAtMs - byMs,
+      resetAtMs: partial.resetAtMs === undefined ? undefined : partial.resetAtMs + byMs,
+      seenAtMs: partial.seenAtMs + byMs,
     },
     notBefore: notBefore && {
       ...notBefore,
-      atMs: notBefore.atMs - byMs,
-      recordedAtMs: notBefore.recordedAtMs - byMs,
+      atMs: notBefore.atMs + byMs,
+      recordedAtMs: notBefore.recordedAtMs + byMs,
     },
-    inFlight: state.inFlight.map((slot) => ({ ...slot, sentAtMs: slot.sentAtMs - byMs })),
-    unaccounted: unaccounted && { ...unaccounted, lastAtMs: unaccounted.lastAtMs - byMs },
-    burstBusy: state.burstBusy.map(([untilMs, count]) => [untilMs - byMs, count]),
-    sendsByMinute: moveSendsBack(state.sendsByMinute, byMs),
+    inFlight: state.inFlight.map((slot) => ({ ...slot, sentAtMs: slot.sentAtMs + byMs })),
+    unaccounted: unaccounted && { ...unaccounted, lastAtMs: unaccounted.lastAtMs + byMs },
+    burstBusy: state.burstBusy.map(([untilMs, count]) => [untilMs + byMs, count]),
+    sendsByMinute: moveSends(state.sendsByMinute, byMs),
   };
 }

@@ -120,7 +120,7 @@ function learnPartial(
   const { remaining, resetAtMs } = observed;
   const { partial } = state;
   if (remaining === undefined) {
-    return { ...base, partial, unaccounted: addUnaccounted(unaccounted, partial ? 1 : 0, now) };
+    return { ...base, partial, unaccounted: addUnaccounted(unaccounted, 1, now) };
   }
   const fresh = { remaining, resetAtMs, seenAtMs: now };
   const countedLast = partial === undefined || (slot !== undefined && slot.sentAtMs > partial.seenAtMs);

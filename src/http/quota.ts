@@ -1,7 +1,8 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../model/clock.ts';
-import type { QuotaLimits, QuotaSnapshot, QuotaStore } from '../model/quota.ts';
+import type { QuotaLimits, QuotaSnapshot, QuotaState, QuotaStore } from '../model/quota.ts';
 import { assertNotAborted, toAbortError } from './abort.ts';
+import { createClockWatch, type WatchedTime } from './clock-watch.ts';
 import {
   buildDeadlineError,
   buildNoQuotaError,
@@ -10,7 +11,7 @@ import {
 } from './quota-errors.ts';
 import { createOwner, isOwnerGone } from './quota-owner.ts';
 import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
-import { forgetDeadReservations, tidyState } from './quota-tidy.ts';
+import { followJump, forgetDeadReservations, tidyState } from './quota-tidy.ts';
 import type { QuotaWait } from './quota-wait.ts';
 import { createWaitTeller, type QuotaListener, type ToldWait } from './wait-teller.ts';
 
@@ -52,15 +53,16 @@ export class Quota {
   #spent = 0;
   #quotaWaitMs = 0;
   #retryWaitMs = 0;
+  readonly #readTime: () => WatchedTime;
   readonly #beginWait: () => ToldWait;
 
   constructor(options: QuotaOptions) {
     this.#options = options;
     this.#owner = options.owner ?? createOwner();
     this.#beginWait = createWaitTeller(options.clock, options.listener);
-    options.store.update((state) => {
-      const isDead = (id: string) => isOwnerGone(id);
-      return { state: forgetDeadReservations(state, options.clock.now(), isDead), result: undefined };
+    this.#readTime = createClockWatch(options.clock);
+    this.#update((state, now) => {
+      return { state: forgetDeadReservations(state, now, isOwnerGone), result: undefined };
     });
   }
 
@@ -97,10 +99,10 @@ export class Quota {
 
   /** Ends a slot; an answer teaches the shared state. */
   settle(slot: Slot, outcome: SlotOutcome): void {
-    const { store, limits, clock, listener } = this.#options;
+    const { limits, listener } = this.#options;
     if (outcome.kind === 'unsent') this.#spent -= 1;
-    const snapshot = store.update((before) => {
-      const state = settleSlot(before, { id: slot.id, now: clock.now(), limits, outcome });
+    const snapshot = this.#update((before, now) => {
+      const state = settleSlot(before, { id: slot.id, now, limits, outcome });
       return { state, result: readSnapshot(state) };
     });
     if ('observation' in outcome) listener?.onObserved?.(snapshot);
@@ -127,8 +129,10 @@ export class Quota {
 
   /** What is known now. */
   snapshot(): QuotaSnapshot {
-    const { store, clock } = this.#options;
-    return store.update((state) => ({ state, result: readSnapshot(tidyState(state, clock.now())) }));
+    return this.#update((before, now) => {
+      const state = tidyState(before, now);
+      return { state, result: readSnapshot(state) };
+    });
   }
 
   async #admit(signal: AbortSignal | undefined): Promise<Slot> {
@@ -155,10 +159,20 @@ export class Quota {
   }
 
   #reserve(id: string): Decision {
-    const { store, limits, clock } = this.#options;
-    return store.update((before) => {
-      const { state, decision } = reserveSlot(before, { now: clock.now(), limits, id });
+    const { limits } = this.#options;
+    return this.#update((before, now) => {
+      const { state, decision } = reserveSlot(before, { now, limits, id });
       return { state, result: decision };
+    });
+  }
+
+  /** Changes the shared state; the time is read inside, so that it is in the order of the changes. */
+  #update<T>(
+    change: (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T },
+  ): T {
+    return this.#options.store.update((before) => {
+      const { now, jumpMs } = this.#readTime();
+      return change(followJump(before, now, jumpMs), now);
     });
   }
 
@@ -167,7 +181,7 @@ export class Quota {
    * we sleep it ends nothing early.
    */
   async #waitOut(wait: QuotaWait, signal: AbortSignal | undefined): Promise<void> {
-    const { store, clock } = this.#options;
+    const { clock } = this.#options;
     const neededMs = Math.max(1, wait.untilMs - clock.now());
     this.#assertMayWait(wait, neededMs);
     const startMs = clock.monotonic();
@@ -178,7 +192,7 @@ export class Quota {
         const woken = await this.#sleep(Math.min(leftMs, TOUCH_MS), wait.endsBy, signal);
         if (woken) return;
         if (leftMs > TOUCH_MS) {
-          store.update((state) => ({ state: tidyState(state, clock.now()), result: undefined }));
+          this.#update((state, now) => ({ state: tidyState(state, now), result: undefined }));
         }
       }
     } finally {

@@ -124,8 +124,14 @@ function scanValue(text: string, start: number): ScannedValue {
 }
 
 function isHardToken(text: string, start: number, end: number): boolean {
-  if (end - start > SAFE_NUMBER_LENGTH) return true;
-  // A short token can still overflow (1e400) when it has an exponent.
+  if (end - start <= SAFE_NUMBER_LENGTH && !hasExponent(text, start, end)) return false;
+  // Most long numbers are doubles as a serializer writes them: they read back as the same text.
+  const token = text.slice(start, end);
+  return String(Number(token)) !== token;
+}
+
+// A short token can still overflow (1e400).
+function hasExponent(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) if ((text.charCodeAt(at) | 32) === 101) return true;
   return false;
 }

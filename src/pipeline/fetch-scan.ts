@@ -63,6 +63,8 @@ class ScanInProgress {
   #startedAtMs: number;
   #serverDateMs: number;
   #duplicateMembers = 0;
+  /** The first record as received; comparing it spares a fingerprint of every page. */
+  #headText: string | undefined;
 
   constructor(context: RunContext, stream: Stream, plan: ScanPlan, rescans: number) {
     this.#context = context;
@@ -94,7 +96,7 @@ class ScanInProgress {
   async #fetchDocument(onFirstPage: (page: Page) => void): Promise<void> {
     await this.#begin();
     const page = await this.#requestPage(0);
-    this.#noteServerDate(page);
+    this.#noteHead(page);
     onFirstPage(page);
     const segment = this.#coverage.takeSegment();
     if (segment === undefined) return;
@@ -111,7 +113,7 @@ class ScanInProgress {
     if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS) return false;
 
     const page = await this.#requestPage(0);
-    this.#noteServerDate(page);
+    this.#noteHead(page);
     onFirstPage(page);
     if (hashPage(page) !== head.pageHash) {
       const { emit } = this.#context;
@@ -163,7 +165,7 @@ class ScanInProgress {
         request,
       )) {
         if (segment.first) {
-          this.#noteServerDate(page);
+          this.#noteHead(page);
           onFirstPage(page);
         } else {
           this.#refuseIgnoredOffset(page);
@@ -183,7 +185,8 @@ class ScanInProgress {
 
   // Every later page being the first one again is not data that moved: no restart could mend it.
   #refuseIgnoredOffset(page: Page): void {
-    if (page.records.length < 2 || hashPage(page) !== this.#coverage.headHash) return;
+    if (page.records.length < 2 || page.records[0]?.text !== this.#headText) return;
+    if (hashPage(page) !== this.#coverage.headHash) return;
     throw new ResponseError(
       `${this.#stream.name}: the page at offset ${page.offset} is the first page again; the API ignores the offset`,
       {
@@ -245,7 +248,8 @@ class ScanInProgress {
     };
   }
 
-  #noteServerDate(page: Page): void {
+  #noteHead(page: Page): void {
+    this.#headText = page.records[0]?.text;
     this.#serverDateMs = page.serverDateMs ?? this.#context.clock.now();
   }
 

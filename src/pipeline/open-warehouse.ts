@@ -42,6 +42,8 @@ async function restoreFromPublished(published: string, file: string): Promise<vo
   const temporary = `${file}.restore`;
   try {
     await copyFile(published, temporary);
+    // A log of the file that was lost would be refused beside this one.
+    if (existsSync(`${file}.wal`)) await rename(`${file}.wal`, `${file}.wal.lost`);
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true });

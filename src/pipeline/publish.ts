@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
 import { StorageError } from '../model/errors.ts';
@@ -35,11 +35,17 @@ export async function publishRun(
       context: { path: file },
     });
   }
-  const published = await publishDuckdbFile(file, settings.duckdbPath, context.runId);
-  const { path, bytes, device, inode } = published;
+  const published = await publishDuckdbFile(file, followLink(settings.duckdbPath), context.runId);
+  const { bytes, device, inode } = published;
+  const path = settings.duckdbPath;
   writePublishedRecord(settings.stateDir, { path, device, inode, generation });
   emit({ type: 'published', path, bytes });
   return { path, bytes };
+}
+
+// A rename over a link would put a file in its place and leave what it points to as it was.
+function followLink(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 function isPublished(stateDir: string, path: string, generation: string): boolean {

@@ -1,0 +1,37 @@
+import type { ConfigEntry } from '../../config/config-entry.ts';
+import { defineCommand } from '../command.ts';
+import { formatCountOf } from '../render/format-values.ts';
+import { requestConfig } from './load-settings.ts';
+
+/** What is in effect, and why. */
+export const configShowCommand = defineCommand({
+  description: 'Shows every setting in effect, where it comes from, and no secret.',
+  options: {},
+  examples: [
+    ['sluice config show', 'With ./sluice.yaml'],
+    ['sluice config show --json', 'For a script'],
+  ],
+  async run(context, { globals }) {
+    context.chooseStop('quit');
+    const entries = await context.engine.explainConfig(requestConfig(context, globals));
+    return {
+      exitCode: 0,
+      summary: formatCountOf(entries.length, 'setting'),
+      result: entries,
+      text: await renderEntries(entries),
+    };
+  },
+});
+
+async function renderEntries(entries: readonly ConfigEntry[]): Promise<string> {
+  const { drawTable } = await import('../render/table.ts');
+  const { toSafeCell } = await import('../render/safe-text.ts');
+  return drawTable(
+    [{ title: 'SETTING' }, { title: 'VALUE' }, { title: 'FROM' }],
+    entries.map(({ key, value, origin, detail }) => [
+      toSafeCell(key),
+      toSafeCell(String(value)),
+      toSafeCell(detail === '' ? origin : `${origin} ${detail}`),
+    ]),
+  );
+}

@@ -1,0 +1,117 @@
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { QueryResult } from '../../model/reports.ts';
+import type { RunReport } from '../../model/run-report.ts';
+import type { Settings } from '../../model/settings.ts';
+import type { CommandInput, CommandOutcome } from '../command.ts';
+import { defineCommand } from '../command.ts';
+import type { CliContext, GlobalValues } from '../context.ts';
+import type { RunningSimulator } from '../engine.ts';
+import { textOption } from '../options/option-kinds.ts';
+import { openProgressDisplay } from '../progress/progress-display.ts';
+
+const DAY_MS = 86_400_000;
+const options = {
+  dir: textOption({
+    flag: 'dir',
+    summary: 'Folder to make (default ./sluice-demo)',
+    group: 'Demo:',
+    example: './sluice-demo',
+  }),
+} as const;
+
+/** The whole way, on this machine alone. */
+export const demoCommand = defineCommand({
+  description:
+    'Starts a simulated API, syncs it, lets a day pass, syncs what is new, and shows the ' +
+    'tables. Leaves a DuckDB file and its config in a folder.',
+  options,
+  examples: [
+    ['sluice demo', 'In ./sluice-demo'],
+    ['sluice demo --dir /tmp/demo', 'Somewhere else'],
+  ],
+  run: runDemo,
+});
+
+async function runDemo(context: CliContext, input: CommandInput<typeof options>): Promise<CommandOutcome> {
+  const { prepareDemoFolder } = await import('../demo/demo-folder.ts');
+  const shownAs = input.values.dir ?? './sluice-demo';
+  const dir = resolve(context.cwd, shownAs);
+  await prepareDemoFolder(dir, shownAs);
+  // Yesterday's data first, so that the day that passes is a day the calendar has.
+  const day = new Date(context.clock.now() - DAY_MS).toISOString().slice(0, 10);
+  const simulator = await context.engine.startSimulator({ day });
+  try {
+    return await tellStory(context, input.globals, { simulator, dir, shownAs });
+  } finally {
+    await simulator.close();
+  }
+}
+
+interface Scene {
+  readonly simulator: RunningSimulator;
+  readonly dir: string;
+  readonly shownAs: string;
+}
+
+async function tellStory(context: CliContext, globals: GlobalValues, scene: Scene): Promise<CommandOutcome> {
+  const { engine, output } = context;
+  const text = await import('../demo/demo-text.ts');
+  const { DEMO_QUERY } = await import('../demo/demo-query.ts');
+  const { formatQueryResult } = await import('../render/query-formats.ts');
+  const tell = (part: string) => {
+    if (globals.json !== true) output.writeResult(`${part}\n`);
+  };
+  const heading = (title: string) => tell(text.writeHeading(title, output.stdout.paint));
+
+  const settings = await writeConfig(context, scene);
+  heading(`A simulated API is up at ${scene.simulator.baseUrl}. First sync: everything.`);
+  const first = await syncOnce(context, globals, settings);
+  tell(`\n${await renderReport(first, context)}\n`);
+  if (first.exitCode !== 0) return toOutcome({ dir: scene.dir, first }, first, '');
+
+  scene.simulator.advanceDay();
+  heading('A day passes. Second sync: what is new, and what was restated.');
+  const second = await syncOnce(context, globals, settings);
+  tell(`\n${await renderReport(second, context)}\n`);
+  if (second.exitCode !== 0) return toOutcome({ dir: scene.dir, first, second }, second, '');
+
+  heading('The tables');
+  tell(`${text.describeDays(first, second)}\n`);
+  const query: QueryResult = await engine.queryPublished(settings.duckdbPath, DEMO_QUERY, {});
+  heading('A question to them');
+  tell(`${text.describeQuery(formatQueryResult(query, 'table', output.stdout.columns()))}\n`);
+  const next = text.describeNextSteps(settings.duckdbPath, join(scene.shownAs, 'sluice.yaml'));
+  return toOutcome({ dir: scene.dir, duckdb: settings.duckdbPath, first, second, query }, second, next);
+}
+
+async function writeConfig({ engine, clock }: CliContext, { simulator, dir }: Scene): Promise<Settings> {
+  const template = { baseUrl: simulator.baseUrl, duckdb: './warehouse.duckdb' };
+  const path = join(dir, 'sluice.yaml');
+  await writeFile(path, await engine.buildConfigTemplate(template));
+  // No HOME in this environment: the demo's ledger then lies in its own folder, not among the user's.
+  const env = { ANALYTICS_API_KEY: simulator.key };
+  return engine.loadSettings({ path, env, nowMs: clock.now() });
+}
+
+async function syncOnce(context: CliContext, globals: GlobalValues, settings: Settings): Promise<RunReport> {
+  const display = await openProgressDisplay(context, globals);
+  try {
+    // The simulated day takes no hour, so to the freshness rule nothing could be new yet.
+    const options = { force: true, signal: context.signal, onProgress: display.onProgress };
+    return await context.engine.runSync(settings, options);
+  } finally {
+    display.close();
+  }
+}
+
+async function renderReport(report: RunReport, { clock, output }: CliContext): Promise<string> {
+  const { renderRunReport } = await import('../render/render-sync.ts');
+  return renderRunReport(report, { nowMs: clock.now(), columns: output.stdout.columns() });
+}
+
+function toOutcome(result: unknown, last: RunReport, text: string): CommandOutcome {
+  const error = last.error ?? last.streams.find((stream) => stream.error !== undefined)?.error;
+  const summary = last.exitCode === 0 ? 'two syncs, one simulated day apart' : 'the demo did not finish';
+  return { exitCode: last.exitCode, summary, result, text, error };
+}

@@ -1,0 +1,113 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { ConfigError, StorageError } from '../../model/errors.ts';
+import { defineCommand } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { flagOption, textOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
+import { DEFAULT_CONFIG } from './load-settings.ts';
+
+const EXAMPLE_URL = 'https://analytics.example.com/api/v1';
+const group = 'Answers:';
+
+/** The first config file. */
+export const initCommand = defineCommand({
+  description:
+    'Writes a config file with every setting explained. Asks for two values on a terminal; ' +
+    'never overwrites a file.',
+  options: {
+    baseUrl: textOption({
+      flag: 'base-url',
+      summary: 'Address of the API, ending in its version',
+      group,
+      example: EXAMPLE_URL,
+    }),
+    duckdb: textOption({
+      flag: 'duckdb',
+      summary: 'The DuckDB file readers will open',
+      group,
+      example: './warehouse.duckdb',
+    }),
+    yes: flagOption({ flag: 'yes', summary: 'Ask nothing', group }),
+  },
+  examples: [
+    ['sluice init', 'Asks'],
+    [`sluice init --yes --base-url ${EXAMPLE_URL}`, 'Asks nothing'],
+  ],
+  async run(context, { values, globals }) {
+    context.chooseStop('quit');
+    const path = globals.config ?? DEFAULT_CONFIG;
+    if (values.baseUrl !== undefined) assertUrl(values.baseUrl);
+    const asks = values.yes !== true && globals.json !== true;
+    const prompt = asks ? context.prompt : undefined;
+    const baseUrl = values.baseUrl ?? (await ask(prompt, 'Base URL of the API', EXAMPLE_URL));
+    assertUrl(baseUrl);
+    const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', './warehouse.duckdb'));
+    await writeNewFile(
+      resolve(context.cwd, path),
+      path,
+      await context.engine.buildConfigTemplate({ baseUrl, duckdb }),
+    );
+    return {
+      exitCode: 0,
+      summary: `wrote ${path}`,
+      result: { path: resolve(context.cwd, path), baseUrl, duckdb },
+      text: describeNextSteps(path, baseUrl),
+    };
+  },
+});
+
+async function ask(prompt: CliContext['prompt'], question: string, fallback: string): Promise<string> {
+  return prompt === undefined ? fallback : prompt(question, fallback);
+}
+
+function assertUrl(text: string): void {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  if (protocol === 'https:' || protocol === 'http:') return;
+  throw usageError(
+    `the base URL must be an address that starts with https://, not ${JSON.stringify(text)}`,
+    `For example: --base-url ${EXAMPLE_URL}`,
+  );
+}
+
+async function writeNewFile(absolutePath: string, path: string, text: string): Promise<void> {
+  try {
+    // `wx` makes "never overwrites" true even for two inits at once.
+    await writeFile(absolutePath, text, { flag: 'wx' });
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (code === 'EEXIST') {
+      throw new ConfigError(`${path} exists already and is left as it is`, {
+        code: 'usage_invalid',
+        hint: 'Edit it, remove it first, or write another file: sluice init -c other.yaml',
+        context: { path },
+        cause,
+      });
+    }
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new ConfigError(`the folder of ${path} does not exist`, {
+        code: 'usage_invalid',
+        hint: 'Make the folder first, or choose another with -c.',
+        context: { path },
+        cause,
+      });
+    }
+    throw new StorageError(`${path} could not be written (${code || 'unknown cause'})`, {
+      code: 'storage_failed',
+      hint: 'Check the rights and the space of its folder, or choose another with -c.',
+      context: { path },
+      cause,
+    });
+  }
+}
+
+function describeNextSteps(path: string, baseUrl: string): string {
+  const option = path === DEFAULT_CONFIG ? '' : ` -c ${path}`;
+  const steps = [
+    ...(baseUrl === EXAMPLE_URL ? [`set source.baseUrl in ${path} to your API's address`] : []),
+    'export ANALYTICS_API_KEY=...   (from the dashboard: Settings > API Keys)',
+    `sluice check${option}`,
+    `sluice sync${option}`,
+  ];
+  return [`Wrote ${path}. Next:`, ...steps.map((step, i) => `  ${i + 1}. ${step}`)].join('\n');
+}

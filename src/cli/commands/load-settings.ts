@@ -1,0 +1,26 @@
+import type { OfflineSettings, Settings } from '../../model/settings.ts';
+import type { CliContext, GlobalValues } from '../context.ts';
+import type { ConfigRequest } from '../engine.ts';
+
+/** Where the config is looked for unless told. */
+export const DEFAULT_CONFIG = './sluice.yaml';
+
+/** Reads the config with its key, which no output shows from then on. */
+export async function loadSettings(context: CliContext, globals: GlobalValues): Promise<Settings> {
+  const settings = await context.engine.loadSettings(requestConfig(context, globals));
+  context.keepSecret(settings.credentials.secret);
+  return settings;
+}
+
+/** Reads the config for a command that works without a key. */
+export async function loadOfflineSettings(
+  context: CliContext,
+  globals: GlobalValues,
+): Promise<OfflineSettings> {
+  return context.engine.loadOfflineSettings(requestConfig(context, globals));
+}
+
+/** Which config the command line means. */
+export function requestConfig(context: CliContext, globals: GlobalValues): ConfigRequest {
+  return { path: globals.config ?? DEFAULT_CONFIG, env: context.env, nowMs: context.clock.now() };
+}

@@ -1,0 +1,47 @@
+import { defineCommand } from '../command.ts';
+import { choiceOption } from '../options/option-kinds.ts';
+import { formatCountOf } from '../render/format-values.ts';
+import { queryFormats } from '../render/query-format-names.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+// A terminal's scrollback is no place for a million rows; pipes and files get them all.
+const MOST_ROWS_ON_TERMINAL = 1_000;
+
+/** SQL over the published file. */
+export const queryCommand = defineCommand({
+  description: 'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs.',
+  argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
+  options: {
+    format: choiceOption({
+      flag: 'format',
+      summary: 'table (default), csv, json, ndjson or markdown',
+      group: 'Output:',
+      choices: queryFormats,
+    }),
+  },
+  examples: [
+    ['sluice query "from visibility_mentions limit 5"', 'Look at a table'],
+    ['sluice query "from _sluice.runs" --format csv > runs.csv', 'Save a result'],
+  ],
+  async run(context, { values, globals, argument = '' }) {
+    context.chooseStop('quit');
+    const settings = await loadOfflineSettings(context, globals);
+    const { stdout } = context.output;
+    const format = values.format ?? 'table';
+    const isCapped =
+      stdout.isTerminal && globals.json !== true && (format === 'table' || format === 'markdown');
+    const found = await context.engine.queryPublished(settings.duckdbPath, argument, {
+      ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }),
+    });
+    const isCut = isCapped && found.rows.length > MOST_ROWS_ON_TERMINAL;
+    const result = isCut ? { ...found, rows: found.rows.slice(0, MOST_ROWS_ON_TERMINAL) } : found;
+    const { formatQueryResult } = await import('../render/query-formats.ts');
+    const text = globals.json === true ? '' : formatQueryResult(result, format, stdout.columns());
+    if (isCut) {
+      context.output.writeNote(
+        `Only the first ${formatCountOf(MOST_ROWS_ON_TERMINAL, 'row')} are shown; --format csv writes all.`,
+      );
+    }
+    return { exitCode: 0, summary: formatCountOf(result.rows.length, 'row'), result, text };
+  },
+});

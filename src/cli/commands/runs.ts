@@ -1,0 +1,39 @@
+import type { RunSummary } from '../../model/reports.ts';
+import type { RunReport } from '../../model/run-report.ts';
+import type { CommandOutcome } from '../command.ts';
+import { defineCommand } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { formatCountOf } from '../render/format-values.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+const MOST_RUNS = 20;
+
+/** What happened so far. */
+export const runsCommand = defineCommand({
+  description: `Shows the last ${MOST_RUNS} runs, or one of them stream by stream.`,
+  argument: { name: 'ID', summary: 'the id of a run', required: false },
+  options: {},
+  examples: [
+    ['sluice runs', 'The last runs'],
+    ['sluice runs nightly-2026-01-31', 'One run in detail'],
+  ],
+  async run(context, { globals, argument }) {
+    context.chooseStop('quit');
+    const settings = await loadOfflineSettings(context, globals);
+    if (argument !== undefined)
+      return toRunOutcome(await context.engine.readRun(settings, argument), context);
+    const runs = await context.engine.readRuns(settings, { limit: MOST_RUNS });
+    const { renderRuns } = await import('../render/render-runs.ts');
+    return { exitCode: 0, summary: formatCountOf(runs.length, 'run'), result: runs, text: renderRuns(runs) };
+  },
+});
+
+async function toRunOutcome(run: RunReport | RunSummary, context: CliContext): Promise<CommandOutcome> {
+  const summary = `run ${run.runId}: ${run.status}`;
+  const { renderRunSummary, toRunSummary } = await import('../render/render-runs.ts');
+  if (!('streams' in run)) return { exitCode: 0, summary, result: run, text: renderRunSummary(run) };
+  const { renderRunReport } = await import('../render/render-sync.ts');
+  const options = { nowMs: context.clock.now(), columns: context.output.stdout.columns() };
+  const text = `${renderRunSummary(toRunSummary(run))}\n\n${renderRunReport(run, options)}`;
+  return { exitCode: 0, summary, result: run, text };
+}

@@ -1,0 +1,138 @@
+import { AbortedError } from '../../model/errors.ts';
+import type { CommandOutcome } from '../command.ts';
+import { defineCommand } from '../command.ts';
+import { countOption, dateOption, patternOption, textOption } from '../options/option-kinds.ts';
+import { formatCount } from '../render/format-values.ts';
+
+const group = 'Simulator:';
+const DEFAULT_PORT = 4010;
+
+/** A stand-in for the API. */
+export const simulateCommand = defineCommand({
+  description:
+    'Serves a simulated API, its quota and its data included, until it is stopped. Steer it ' +
+    'with POST /_simulator/advance-day and GET /_simulator/state.',
+  options: {
+    port: countOption({
+      flag: 'port',
+      summary: `Port to listen on, 0 for any free one (default ${DEFAULT_PORT})`,
+      group,
+      example: String(DEFAULT_PORT),
+      min: 0,
+      max: 65_535,
+    }),
+    host: textOption({
+      flag: 'host',
+      summary: 'Address to listen on (default 127.0.0.1)',
+      group,
+      example: '127.0.0.1',
+    }),
+    key: patternOption({
+      flag: 'key',
+      summary: 'The made-up key it accepts (never a real one)',
+      group,
+      example: 'demo-key-0123456789',
+      pattern: /^[\x21-\x7e]{1,200}$/,
+      problem: 'must be 1 to 200 visible ASCII characters',
+    }),
+    requestsPerHour: countOption({
+      flag: 'requests-per-hour',
+      summary: 'Hourly quota (default 600)',
+      group,
+      example: '600',
+    }),
+    burst: countOption({
+      flag: 'burst',
+      summary: 'Requests per second (default 10)',
+      group,
+      example: '10',
+    }),
+    day: dateOption({
+      flag: 'day',
+      summary: 'The newest day its data has (default today)',
+      group,
+      example: '2026-01-31',
+    }),
+    seed: countOption({
+      flag: 'seed',
+      summary: 'Other data of the same kind (default 1)',
+      group,
+      example: '7',
+      min: 0,
+      max: 2_147_483_647,
+    }),
+  },
+  examples: [
+    ['sluice simulate', 'On port 4010, until Ctrl-C'],
+    ['sluice simulate --requests-per-hour 20', 'See what a sync does when the quota runs out'],
+  ],
+  async run(context, { values, announce }) {
+    context.chooseStop('close');
+    const { signal, clock, engine } = context;
+    const { port = DEFAULT_PORT, host = '127.0.0.1', key, requestsPerHour, burst, seed } = values;
+    const day = values.day ?? new Date(clock.now()).toISOString().slice(0, 10);
+    const request = { port, host, key, day, seed, requestsPerHour, burstPerSecond: burst };
+    const simulator = await engine.startSimulator(request);
+    try {
+      const { baseUrl, origin } = simulator;
+      const limits = { requestsPerHour: requestsPerHour ?? 600, burstPerSecond: burst ?? 10 };
+      const config = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
+      const text = describeServer({ baseUrl, origin, key: simulator.key, day, config, ...limits });
+      const result = { baseUrl, origin, key: simulator.key, day, ...limits, config };
+      announce({ exitCode: 0, summary: `serving ${baseUrl}`, result, text });
+      await waitForAbort(signal);
+    } finally {
+      await simulator.close();
+    }
+    return toStoppedOutcome(signal);
+  },
+});
+
+interface ServerDescription {
+  readonly baseUrl: string;
+  readonly origin: string;
+  readonly key: string;
+  readonly day: string;
+  readonly requestsPerHour: number;
+  readonly burstPerSecond: number;
+  readonly config: string;
+}
+
+function describeServer({
+  baseUrl,
+  origin,
+  key,
+  day,
+  requestsPerHour,
+  burstPerSecond,
+  config,
+}: ServerDescription) {
+  const settings = config.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line));
+  return [
+    `Serving ${baseUrl}: data up to ${day}, ${formatCount(requestsPerHour)} requests an hour, ` +
+      `${formatCount(burstPerSecond)} a second.`,
+    '',
+    'A config for it, e.g. in simulated.yaml:',
+    '',
+    ...settings.map((line) => `  ${line.replace(/\s+#.*$/, '')}`),
+    '',
+    'Then:',
+    `  ANALYTICS_API_KEY=${key} sluice sync -c simulated.yaml`,
+    `  curl -X POST ${origin}/_simulator/advance-day`,
+    '',
+    'Ctrl-C stops it.',
+  ].join('\n');
+}
+
+function waitForAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function toStoppedOutcome(signal: AbortSignal): CommandOutcome {
+  const reason: unknown = signal.reason;
+  const exitCode = reason instanceof AbortedError ? reason.exitCode : 130;
+  return { exitCode, summary: 'stopped', result: null, text: '' };
+}

@@ -1,0 +1,62 @@
+import { systemClock } from '../model/clock.ts';
+import type { ExitCode, SyncError } from '../model/errors.ts';
+import { StorageError, toSyncError } from '../model/errors.ts';
+import { redact } from '../model/redact.ts';
+import { collectSecrets } from './collect-secrets.ts';
+import type { CliContext } from './context.ts';
+import { defaultEngine } from './default-engine.ts';
+import { hideSqliteWarning } from './hide-sqlite-warning.ts';
+import { createOutput } from './output.ts';
+import { flushStreams, watchPipes } from './pipes.ts';
+import { createPrompt } from './prompt.ts';
+import { renderError } from './render/render-error.ts';
+import { runCli } from './run-cli.ts';
+import { listenForSignals } from './signals.ts';
+
+/** Runs the command line of this process and ends it; nothing else sets its exit code. */
+export async function main(): Promise<void> {
+  const { stdout, stderr, stdin, env, argv } = process;
+  const secrets = new Set(collectSecrets(env));
+  const output = createOutput({ stdout, stderr, env, mask: (text) => redact(text, [...secrets]) });
+  let crashCode: ExitCode | undefined;
+  const crash = (error: SyncError) => {
+    // What fails while a crash is told would tell itself for ever.
+    if (crashCode !== undefined) return;
+    crashCode = error.exitCode;
+    output.writeNote(renderError(error, output.stderr.paint));
+    void exit(() => error.exitCode);
+  };
+  process.on('uncaughtException', (thrown) => crash(toSyncError(thrown)));
+  process.on('unhandledRejection', (thrown) => crash(toSyncError(thrown)));
+  watchPipes(stdout, stderr, (cause) => crash(toOutputError(cause)));
+  hideSqliteWarning(process);
+
+  const stop = listenForSignals(process, output);
+  const context: CliContext = {
+    output,
+    env,
+    clock: systemClock,
+    cwd: process.cwd(),
+    signal: stop.signal,
+    chooseStop: stop.choose,
+    engine: defaultEngine,
+    keepSecret: (secret) => void secrets.add(secret),
+    prompt: stdin.isTTY && stderr.isTTY ? createPrompt(stdin, stderr) : undefined,
+  };
+  const exitCode = await runCli(argv.slice(2), context);
+  await exit(() => crashCode ?? exitCode);
+}
+
+function toOutputError(cause: Error): StorageError {
+  return new StorageError(`the output could not be written: ${cause.message}`, {
+    code: 'storage_failed',
+    hint: 'Check the space and the rights where the output goes; what was committed is safe.',
+    cause,
+  });
+}
+
+async function exit(chooseCode: () => ExitCode): Promise<void> {
+  // Exiting with text still in a pipe would cut it off.
+  await flushStreams([process.stdout, process.stderr]);
+  process.exit(chooseCode());
+}

@@ -1,0 +1,30 @@
+/** One command-line option, its twin in the environment and the check both go through. */
+export interface Option<T> {
+  /** Name without the dashes, e.g. `max-wait`; its twin is `SLUICE_MAX_WAIT`. */
+  readonly flag: string;
+  readonly alias?: string;
+  readonly takesValue: boolean;
+  /** Text of `--help`. */
+  readonly summary: string;
+  /** Heading it stands under in `--help`. */
+  readonly group: string;
+  /** A right value, named whenever a wrong one is refused. */
+  readonly example: string;
+  readonly parse: (text: string, nowMs: number) => ParsedValue<T>;
+}
+
+/** Outcome of reading one value: the value, or what is wrong with the text as `must be ...`. */
+export type ParsedValue<T> = { readonly value: T } | { readonly problem: string };
+
+/** What each kind of option is described with. */
+export interface OptionText {
+  readonly flag: string;
+  readonly alias?: string;
+  readonly summary: string;
+  readonly group: string;
+}
+
+/** Name of the environment variable that stands in for a flag. */
+export function nameTwin(flag: string): string {
+  return `SLUICE_${flag.replaceAll('-', '_').toUpperCase()}`;
+}

@@ -1,0 +1,164 @@
+import yargs from 'yargs';
+import type { Argv } from 'yargs';
+import type { Command } from '../command.ts';
+import type { CommandEntry } from '../commands.ts';
+import type { ChosenCommand } from './check-arguments.ts';
+import { checkArguments } from './check-arguments.ts';
+import { globalOptions } from './global-options.ts';
+import type { Option } from './option.ts';
+import type { RawFlags } from './resolve-values.ts';
+
+/** What a command line asks for. */
+export type ParsedCommandLine =
+  | { readonly kind: 'help'; readonly text: string; readonly asked: boolean }
+  | { readonly kind: 'version' }
+  | {
+      readonly kind: 'run';
+      readonly name: string;
+      readonly command: Command;
+      readonly flags: RawFlags;
+      readonly argument: string | undefined;
+    };
+
+/** Width that help is written for. */
+export const HELP_COLUMNS = 80;
+
+/** Reads a command line without acting on it; throws a usage error for what it does not understand. */
+export async function parseCommandLine(
+  argv: readonly string[],
+  commands: readonly CommandEntry[],
+): Promise<ParsedCommandLine> {
+  let chosen: ChosenCommand | undefined;
+  const parser = buildParser(commands, (command) => {
+    chosen = command;
+  });
+  let help = '';
+  const parsed = await parser.parseAsync([...argv], {}, (_error: unknown, _parsed: unknown, text: string) => {
+    help = text;
+  });
+
+  if (help !== '') return { kind: 'help', text: tidyHelp(help), asked: true };
+  if (parsed['version'] === true) return { kind: 'version' };
+  const words = parsed._.map(String);
+  await checkArguments({ argv, words, flags: parsed, chosen, commands });
+  if (chosen === undefined) return { kind: 'help', text: tidyHelp(await parser.getHelp()), asked: false };
+  const rest = words.slice(chosen.name.split(' ').length);
+  return { kind: 'run', ...chosen, flags: readFlags(parsed), argument: rest[0] };
+}
+
+function buildParser(commands: readonly CommandEntry[], choose: (command: ChosenCommand) => void): Argv {
+  const parser = hideTypes(yargs([]))
+    .scriptName('sluice')
+    .parserConfiguration({
+      // `--no-progress` is an option of its own, and names are spelt one way only.
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'duplicate-arguments-array': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+    })
+    .detectLocale(false)
+    .wrap(HELP_COLUMNS)
+    .version(false)
+    .exitProcess(false)
+    .showHelpOnFail(false)
+    .usage(`sluice <command> [options]\n\n${ABOUT}`)
+    .option('version', { type: 'boolean', describe: 'Show the version', group: 'Global options:' })
+    .help('help', 'Show help; for one command: sluice <command> --help')
+    .alias('help', 'h')
+    .group('help', 'Global options:')
+    .epilogue(EPILOGUE);
+  addOptions(parser, Object.values(globalOptions));
+  addCommands(parser, commands, choose);
+  return parser;
+}
+
+// Known to yargs 18, not to its types yet.
+function hideTypes(parser: Argv): Argv {
+  const configurable = parser as Argv & { usageConfiguration(configuration: object): unknown };
+  configurable.usageConfiguration({ 'hide-types': true });
+  return parser;
+}
+
+const ABOUT =
+  'Syncs a rate-limited, read-only analytics API into a DuckDB file you own:\n' +
+  'inside the quota, provably complete, never locking a reader out.';
+
+const EPILOGUE = `Every option has a twin in the environment: --max-wait is SLUICE_MAX_WAIT.
+
+Examples:
+  sluice demo      See it work: no key, no network
+  sluice init      Write a config file
+  sluice sync      Sync once`;
+
+function addCommands(
+  parser: Argv,
+  commands: readonly CommandEntry[],
+  choose: (command: ChosenCommand) => void,
+): void {
+  const groups = new Map<string, CommandEntry[]>();
+  for (const command of commands) {
+    const [first = '', second] = command.name.split(' ');
+    if (second === undefined) addCommand(parser, first, command, choose);
+    else groups.set(first, [...(groups.get(first) ?? []), command]);
+  }
+  for (const [name, members] of groups) {
+    const list = members.map((member) => member.summary).join('; ');
+    const examples = members.map((member) => `  sluice ${member.name}`);
+    parser.command(name, list, (group) => {
+      group.usage(`sluice ${name} <command> [options]`).epilogue(['Examples:', ...examples].join('\n'));
+      for (const member of members) addCommand(group, member.name.split(' ')[1] ?? '', member, choose);
+      return group;
+    });
+  }
+}
+
+function addCommand(
+  parser: Argv,
+  word: string,
+  { name, summary, load }: CommandEntry,
+  choose: (command: ChosenCommand) => void,
+): void {
+  const builder = async (options: Argv) => {
+    const command = await load();
+    choose({ name, command });
+    const { argument, description } = command;
+    const shown =
+      argument === undefined ? '' : argument.required ? ` ${argument.name}` : ` [${argument.name}]`;
+    options.usage(`sluice ${name}${shown} [options]\n\n${description}`).epilogue(describeExamples(command));
+    addOptions(options, command.options);
+    return options;
+  };
+  // Its types know no builder that loads something first.
+  parser.command(word, summary, builder as unknown as (options: Argv) => Argv);
+}
+
+function addOptions(parser: Argv, options: readonly Option<unknown>[]): void {
+  for (const option of options) {
+    parser.option(option.flag, {
+      type: option.takesValue ? 'string' : 'boolean',
+      describe: option.summary,
+      group: option.group,
+      ...(option.alias !== undefined && { alias: option.alias }),
+    });
+  }
+}
+
+// yargs lays examples out in two narrow columns; one under the other they can be copied.
+function describeExamples(command: Command): string {
+  const lines = command.examples.map(([commandLine, does]) => `  ${commandLine}\n      ${does}`);
+  return ['Examples:', ...lines].join('\n');
+}
+
+function tidyHelp(text: string): string {
+  const lines = text.split('\n').map((line) => line.trimEnd());
+  return `${lines.join('\n').trim()}\n`;
+}
+
+function readFlags(parsed: Readonly<Record<string, unknown>>): RawFlags {
+  const flags = Object.entries(parsed).filter(([name]) => name !== '_' && name !== '$0');
+  return Object.fromEntries(
+    flags.map(([name, value]) => [name, typeof value === 'boolean' ? value : String(value)]),
+  );
+}

@@ -1,0 +1,52 @@
+import type { Option } from './option.ts';
+import { nameTwin } from './option.ts';
+import { usageError } from './usage-error.ts';
+
+/** Options by the name a command reads them with. */
+export type Options = Readonly<Record<string, Option<unknown>>>;
+
+/** Values of a command's options; undefined where neither the flag nor its twin was given. */
+export type OptionValues<O extends Options> = {
+  readonly [Name in keyof O]: (O[Name] extends Option<infer T> ? T : never) | undefined;
+};
+
+/** What the command line held, by flag, still as text; booleans were given without a value. */
+export type RawFlags = Readonly<Record<string, string | boolean | undefined>>;
+
+/** Where values come from: the command line wins over the environment. */
+export interface ValueSources {
+  readonly flags: RawFlags;
+  readonly env: NodeJS.ProcessEnv;
+  readonly nowMs: number;
+}
+
+/** Reads and checks every option; throws a usage error that names the flag or the variable. */
+export function resolveValues<O extends Options>(options: O, sources: ValueSources): OptionValues<O> {
+  const values = Object.entries(options).map(([name, option]) => [name, resolveValue(option, sources)]);
+  return Object.fromEntries(values) as OptionValues<O>;
+}
+
+function resolveValue(option: Option<unknown>, { flags, env, nowMs }: ValueSources): unknown {
+  const flag = `--${option.flag}`;
+  const given = flags[option.flag];
+  if (typeof given === 'boolean') return given;
+  if (given !== undefined) {
+    return parseValue(option, given, nowMs, flag, `${flag} ${quoteForShell(option.example)}`);
+  }
+  const twin = nameTwin(option.flag);
+  // Compose files and job templates pass variables that are empty for "not set".
+  const inherited = env[twin]?.trim();
+  if (inherited === undefined || inherited === '') return undefined;
+  return parseValue(option, inherited, nowMs, twin, `${twin}=${quoteForShell(option.example)}`);
+}
+
+function parseValue(option: Option<unknown>, text: string, nowMs: number, name: string, example: string) {
+  if (text === '') throw usageError(`${name} needs a value`, `For example: ${example}`);
+  const parsed = option.parse(text, nowMs);
+  if ('value' in parsed) return parsed.value;
+  throw usageError(`${name} ${parsed.problem}, not ${JSON.stringify(text)}`, `For example: ${example}`);
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w./:,=-]+$/.test(text) ? text : `'${text}'`;
+}

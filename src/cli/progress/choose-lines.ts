@@ -1,0 +1,55 @@
+import type { ProgressEvent } from '../../model/progress.ts';
+import { SHORT_WAIT_MS } from './describe-wait.ts';
+
+/** Which lines were written, as far as later ones depend on it. */
+export interface LineMemory {
+  readonly pages: Readonly<Record<string, { readonly atMs: number; readonly share: number }>>;
+  /** End of the wait that a line announced; undefined while none is announced. */
+  readonly waitUntilMs: number | undefined;
+}
+
+export const emptyLineMemory: LineMemory = { pages: {}, waitUntilMs: undefined };
+
+const LEAST_GAP_MS = 1_000;
+const LONGEST_GAP_MS = 15_000;
+const SHARE_STEP = 0.1;
+
+/**
+ * Whether an event gets a line of the plain log: pages one per tenth of the stream, but neither two within
+ * a second nor none for long; waits whenever they are worth noticing.
+ */
+export function chooseLine(
+  memory: LineMemory,
+  event: ProgressEvent,
+  nowMs: number,
+): { readonly memory: LineMemory; readonly due: boolean } {
+  if (event.type === 'page-staged') return choosePage(memory, event, nowMs);
+  if (event.type === 'waiting') return chooseWait(memory, event.untilMs, nowMs);
+  if (event.type !== 'resumed') return { memory, due: true };
+  return { memory: { ...memory, waitUntilMs: undefined }, due: memory.waitUntilMs !== undefined };
+}
+
+function chooseWait(memory: LineMemory, untilMs: number, nowMs: number) {
+  if (untilMs - nowMs < SHORT_WAIT_MS) return { memory, due: false };
+  const { waitUntilMs } = memory;
+  const due = waitUntilMs === undefined || Math.abs(untilMs - waitUntilMs) > LEAST_GAP_MS;
+  return { memory: due ? { ...memory, waitUntilMs: untilMs } : memory, due };
+}
+
+function choosePage(memory: LineMemory, event: ProgressEvent & { type: 'page-staged' }, nowMs: number) {
+  const share = event.pagesPlanned === undefined ? 0 : event.pagesDone / Math.max(1, event.pagesPlanned);
+  const last = memory.pages[event.stream];
+  const entry = { atMs: nowMs, share };
+  if (last === undefined) {
+    return { memory: remember(memory, event.stream, entry), due: true };
+  }
+  // A scan begun anew counts from the start again.
+  const step = Math.abs(share - last.share);
+  const gapMs = nowMs - last.atMs;
+  const due = gapMs >= LONGEST_GAP_MS || (gapMs >= LEAST_GAP_MS && step >= SHARE_STEP);
+  return { memory: due ? remember(memory, event.stream, entry) : memory, due };
+}
+
+function remember(memory: LineMemory, stream: string, entry: LineMemory['pages'][string]): LineMemory {
+  return { ...memory, pages: { ...memory.pages, [stream]: entry } };
+}

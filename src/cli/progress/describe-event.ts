@@ -1,0 +1,103 @@
+import { formatDuration } from '../../model/duration.ts';
+import type { ProgressEvent } from '../../model/progress.ts';
+import type { StreamReport } from '../../model/run-report.ts';
+import { formatBytes, formatCount, formatCountOf } from '../render/format-values.ts';
+import { describeWait } from './describe-wait.ts';
+import type { ProgressState } from './progress-state.ts';
+
+/** A line of the log, and the values a machine may want of it. */
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The log line of an event; `before` is the state it arrived in. Undefined where no line is due. */
+export function describeEvent(
+  event: ProgressEvent,
+  before: ProgressState,
+  nowMs: number,
+): LogLine | undefined {
+  switch (event.type) {
+    case 'run-started':
+      return info(`run ${event.runId}: ${formatCountOf(event.streams.length, 'stream')}`, event);
+    case 'stream-started':
+      return info(`${event.stream}: reading ${describeMode(event.mode, event.from)}`, event);
+    case 'stream-resumed':
+      return info(
+        `${event.stream}: going on after ${formatCountOf(event.pagesHeld, 'page')} ` +
+          `(${formatCountOf(event.rowsHeld, 'row')}) that an earlier run kept`,
+        event,
+      );
+    case 'stream-restarted':
+      return { level: 'warn', message: `${event.stream}: begun anew: ${event.reason}`, fields: event };
+    case 'page-staged':
+      return info(`${event.stream}: ${describePages(event)}`, event);
+    case 'stream-loading':
+      return info(`${event.stream}: loading ${formatCountOf(event.rows, 'row')}`, event);
+    case 'stream-finished':
+      return describeFinished(event.report);
+    case 'waiting':
+      return info(describeWait(event.reason, event.untilMs, nowMs), event);
+    case 'resumed':
+      return info(
+        `going on after ${formatDuration(nowMs - (before.wait?.sinceMs ?? nowMs))} of waiting`,
+        event,
+      );
+    case 'quota':
+      return {
+        level: 'debug',
+        message: `quota: ${formatCount(event.remaining)} of ${formatCount(event.limit)} left`,
+        fields: event,
+      };
+    case 'warning':
+    case 'note': {
+      const subject = event.stream === undefined ? '' : `${event.stream}: `;
+      const level = event.type === 'warning' ? 'warn' : 'info';
+      return { level, message: `${subject}${event.message}`, fields: event };
+    }
+    case 'publishing':
+      return info(`publishing ${event.path}`, event);
+    case 'published':
+      return info(`published ${event.path} (${formatBytes(event.bytes)})`, event);
+    case 'run-finished': {
+      const { runId, status, exitCode, requests, waitedMs } = event.report;
+      return info(`run ${runId}: ${status}`, {
+        type: event.type,
+        runId,
+        status,
+        exitCode,
+        requests,
+        waitedMs,
+      });
+    }
+  }
+}
+
+function describeMode(mode: 'full' | 'incremental', from: string | undefined): string {
+  if (mode === 'full') return 'in full';
+  return from === undefined ? 'what is new' : `what is new from ${from}`;
+}
+
+function describePages(event: ProgressEvent & { type: 'page-staged' }): string {
+  const pages = formatCount(event.pagesDone);
+  const rows = formatCount(event.rowsDone);
+  const ofPages = event.pagesPlanned === undefined ? '' : ` of ${formatCount(event.pagesPlanned)}`;
+  const ofRows = event.rowsDeclared === undefined ? '' : ` of ${formatCount(event.rowsDeclared)}`;
+  return `${pages}${ofPages} pages, ${rows}${ofRows} rows`;
+}
+
+function describeFinished(report: StreamReport): LogLine {
+  const { stream, status, verdict, rows, requests, error } = report;
+  const fields = { type: 'stream-finished', stream, status, verdict, rows, requests, error };
+  if (error !== undefined) return { level: 'error', message: `${stream}: ${error.message}`, fields };
+  if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
+  const message =
+    `${stream}: ${verdict ?? 'done'}, ${formatCount(rows.inserted)} new, ` +
+    `${formatCount(rows.updated)} changed, ${formatCount(rows.unchanged)} unchanged`;
+  return { level: verdict === 'drifted' || verdict === 'partial' ? 'warn' : 'info', message, fields };
+}
+
+function info(message: string, fields: Readonly<Record<string, unknown>>): LogLine {
+  return { level: 'info', message, fields };
+}

@@ -1,0 +1,28 @@
+import { formatDuration } from '../../model/duration.ts';
+import type { WaitReason } from '../../model/quota.ts';
+import { formatUpcoming } from '../render/format-values.ts';
+
+/** Waits shorter than this are part of the pace and not worth a line. */
+export const SHORT_WAIT_MS = 2_000;
+
+/** What a run waits for, until when and how long that still is. */
+export function describeWait(reason: WaitReason, untilMs: number, nowMs: number): string {
+  const leftMs = Math.max(0, untilMs - nowMs);
+  if (leftMs < 60_000) return `waiting for ${nameCause(reason)} (${formatDuration(leftMs)} left)`;
+  return `waiting for ${nameCause(reason)} until ${formatUpcoming(untilMs, nowMs)} (${formatDuration(leftMs)} left)`;
+}
+
+function nameCause(reason: WaitReason): string {
+  switch (reason) {
+    case 'hourly-quota':
+      return 'the hourly quota';
+    case 'rate-limited':
+      return 'the pause the server asked for (429)';
+    case 'burst':
+      return 'the burst limit';
+    case 'first-response':
+      return 'the first response';
+    case 'retry':
+      return 'the next try';
+  }
+}

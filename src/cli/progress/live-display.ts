@@ -1,0 +1,69 @@
+import { createLogUpdate } from 'log-update';
+import type { Clock } from '../../model/clock.ts';
+import type { ProgressEvent } from '../../model/progress.ts';
+import type { Output } from '../output.ts';
+import type { LogWriter } from './log-writer.ts';
+import { describeEvent } from './describe-event.ts';
+import type { ProgressDisplay } from './progress-display.ts';
+import { createProgressState } from './progress-state.ts';
+import { reduceProgress } from './reduce-progress.ts';
+import { renderProgress } from './render-progress.ts';
+
+const REDRAW_MS = 200;
+
+/** Shows a run as lines that redraw themselves, with warnings and errors kept above them. */
+export function createLiveDisplay(
+  output: Output,
+  clock: Clock,
+  makeLog: (write: (line: string) => void) => LogWriter,
+): ProgressDisplay {
+  const terminal = output.stderr;
+  // Leaving the cursor alone needs no exit handler that would give it back.
+  const update = createLogUpdate(terminal.stream as NodeJS.WritableStream, { showCursor: true });
+  const log = makeLog(output.writeNote);
+  let state = createProgressState(clock.now());
+  let isClosed = false;
+
+  function draw(): void {
+    const picture = renderProgress(state, {
+      // Some consoles wrap a line that fills the last column.
+      columns: (terminal.columns() ?? 80) - 1,
+      nowMs: clock.now(),
+      hasUnicode: terminal.hasUnicode,
+      paint: terminal.paint,
+    });
+    if (picture !== '') update(output.mask(picture));
+  }
+
+  output.guardNotes((write) => {
+    update.clear();
+    write();
+    draw();
+  });
+  // The countdown of a wait moves without any event.
+  const ticker = setInterval(draw, REDRAW_MS);
+  ticker.unref();
+
+  return {
+    onProgress(event) {
+      const nowMs = clock.now();
+      const line = isWorthKeeping(event) ? describeEvent(event, state, nowMs) : undefined;
+      state = reduceProgress(state, event, nowMs);
+      if (line !== undefined) log(line);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      clearInterval(ticker);
+      draw();
+      update.done();
+      output.guardNotes(undefined);
+    },
+  };
+}
+
+const KEPT: readonly ProgressEvent['type'][] = ['warning', 'stream-restarted'];
+
+function isWorthKeeping(event: ProgressEvent): boolean {
+  return KEPT.includes(event.type) || (event.type === 'stream-finished' && event.report.error !== undefined);
+}

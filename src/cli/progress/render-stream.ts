@@ -1,0 +1,125 @@
+import type { Style } from '../output.ts';
+import { formatCount } from '../render/format-values.ts';
+import { cutToWidth } from '../render/measure-width.ts';
+import type { ProgressState, StreamProgress } from './progress-state.ts';
+import type { RenderOptions } from './render-progress.ts';
+
+interface Marks {
+  readonly queued: string;
+  readonly busy: string;
+  readonly done: string;
+  readonly failed: string;
+  readonly full: string;
+  readonly empty: string;
+  readonly ellipsis: string;
+}
+
+const UNICODE: Marks = {
+  queued: '·',
+  busy: '›',
+  done: '✓',
+  failed: '✗',
+  full: '█',
+  empty: '░',
+  ellipsis: '…',
+};
+const ASCII: Marks = {
+  queued: '.',
+  busy: '>',
+  done: '+',
+  failed: 'x',
+  full: '#',
+  empty: '-',
+  ellipsis: '...',
+};
+const BAR_WIDTH = 16;
+
+/** Draws a stream's line, leaving out the least important parts first where the room is short. */
+export function renderStream(
+  stream: StreamProgress,
+  state: ProgressState,
+  nameWidth: number,
+  { columns, hasUnicode, paint }: RenderOptions,
+): string {
+  const marks = hasUnicode ? UNICODE : ASCII;
+  const { mark, style } = chooseMark(stream, marks);
+  const name = stream.stream.padEnd(nameWidth);
+  const room = columns - 2;
+  const choices = describeParts(stream, state, marks).map((parts) => [name, ...parts].join('  ').trimEnd());
+  const fitting = choices.find((text) => text.length <= room) ?? choices.at(-1) ?? name;
+  const text = cutToWidth(fitting, room, marks.ellipsis);
+  return `${paint(style, mark)} ${stream.state === 'queued' ? paint('dim', text) : text}`;
+}
+
+function chooseMark(stream: StreamProgress, marks: Marks): { readonly mark: string; readonly style: Style } {
+  switch (stream.state) {
+    case 'queued':
+      return { mark: marks.queued, style: 'dim' };
+    case 'reading':
+    case 'loading':
+      return { mark: marks.busy, style: 'cyan' };
+    case 'finished':
+      return stream.report?.error === undefined
+        ? { mark: marks.done, style: 'green' }
+        : { mark: marks.failed, style: 'red' };
+  }
+}
+
+/** What may stand behind the name, from the richest choice to the barest. */
+function describeParts(
+  stream: StreamProgress,
+  state: ProgressState,
+  marks: Marks,
+): readonly (readonly string[])[] {
+  switch (stream.state) {
+    case 'queued':
+      return [['queued'], []];
+    case 'loading':
+      return [[`loading ${formatCount(stream.rowsDone)} rows`], ['loading']];
+    case 'finished':
+      return describeFinished(stream);
+    case 'reading':
+      return describeReading(stream, state, marks);
+  }
+}
+
+function describeFinished({ report }: StreamProgress): readonly (readonly string[])[] {
+  if (report === undefined) return [['done']];
+  if (report.status !== 'complete') return [[report.status]];
+  const verdict = report.verdict ?? 'done';
+  const { inserted, updated, unchanged } = report.rows;
+  const news = `${formatCount(inserted)} new, ${formatCount(updated)} changed`;
+  return [[verdict, `${news}, ${formatCount(unchanged)} unchanged`], [verdict, news], [verdict]];
+}
+
+function describeReading(
+  stream: StreamProgress,
+  state: ProgressState,
+  marks: Marks,
+): readonly (readonly string[])[] {
+  const rows = `${formatCount(stream.rowsDone)} rows`;
+  const rate = describeRate(stream, state);
+  if (stream.pagesPlanned === undefined) {
+    const pages = stream.pagesDone === 0 ? 'reading' : `${formatCount(stream.pagesDone)} pages`;
+    return [[pages, rows, rate], [pages, rows], [pages]];
+  }
+  const share = Math.min(1, stream.pagesDone / Math.max(1, stream.pagesPlanned));
+  const percent = `${Math.floor(share * 100)} %`.padStart(5);
+  const filled = Math.floor(share * BAR_WIDTH);
+  const bar = marks.full.repeat(filled) + marks.empty.repeat(BAR_WIDTH - filled);
+  const pages = `${formatCount(stream.pagesDone)}/${formatCount(stream.pagesPlanned)} pages`;
+  return [
+    [`${bar} ${percent}`, pages, rows, rate],
+    [`${bar} ${percent}`, pages, rows],
+    [`${bar} ${percent}`, pages],
+    [percent, pages],
+    [percent],
+  ];
+}
+
+function describeRate(stream: StreamProgress, state: ProgressState): string {
+  const seconds = (state.activeMs - stream.beganAtActiveMs) / 1_000;
+  const rows = stream.rowsDone - stream.rowsHeld;
+  if (seconds < 0.5 || rows <= 0) return '';
+  return `${formatCount(Math.round(rows / seconds))} rows/s`;
+}

@@ -1,0 +1,42 @@
+import type { SchemaChange, StreamReport } from '../../model/run-report.ts';
+import { formatCountOf } from './format-values.ts';
+import { toSafeLine } from './safe-text.ts';
+
+const MOST_COLUMNS = 6;
+
+/** What is worth saying about a stream besides its counts, each note without a full stop. */
+export function describeNotes(report: StreamReport): readonly string[] {
+  const { rows, rescans, schemaChanges, status } = report;
+  return [
+    status === 'fresh' ? 'synced lately, no request spent (--force syncs it anyway)' : '',
+    status === 'unavailable' ? 'the API has no such endpoint (404)' : '',
+    status === 'not-run' ? 'not reached' : '',
+    ...(status === 'complete' ? report.reasons.map(toSafeLine) : []),
+    rows.deleted > 0 ? `${formatCountOf(rows.deleted, 'row')} deleted` : '',
+    rows.quarantined > 0 ? `${formatCountOf(rows.quarantined, 'record')} quarantined` : '',
+    rescans > 0 ? `begun anew ${formatCountOf(rescans, 'time')}, the data moved` : '',
+    isNewTable(report) ? describeLearned(schemaChanges) : describeSchemaChanges(schemaChanges),
+  ].filter((note) => note !== '');
+}
+
+function isNewTable({ rows, rowsInTable }: StreamReport): boolean {
+  return rows.inserted > 0 && rows.inserted === rowsInTable;
+}
+
+// Every column of a new table is new: their number says enough.
+function describeLearned(changes: readonly SchemaChange[]): string {
+  return changes.length === 0 ? '' : `${formatCountOf(changes.length, 'column')} learned`;
+}
+
+function describeSchemaChanges(changes: readonly SchemaChange[]): string {
+  const widened = changes.filter(({ change }) => change !== 'added').map(describeWidening);
+  const added = changes.filter(({ change }) => change === 'added').map(({ column }) => toSafeLine(column));
+  const shown = added.slice(0, MOST_COLUMNS).join(', ');
+  const more = added.length > MOST_COLUMNS ? ` and ${added.length - MOST_COLUMNS} more` : '';
+  const noun = added.length === 1 ? 'new column' : 'new columns';
+  return [...(added.length > 0 ? [`${noun}: ${shown}${more}`] : []), ...widened].join('; ');
+}
+
+function describeWidening({ column, fromType, toType }: SchemaChange): string {
+  return `${toSafeLine(column)} is now ${toType}${fromType === undefined ? '' : ` (was ${fromType})`}`;
+}

@@ -1,0 +1,48 @@
+/** `1234567` as `1,234,567`; a dash for a count nobody knows. Independent of the machine's locale. */
+export function formatCount(count: number | undefined): string {
+  return count === undefined ? '-' : String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** A count with its noun: `1 request`, `2,000 requests`. */
+export function formatCountOf(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A size in bytes for people: `4.2 MB`. */
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
+}
+
+/** A moment that has passed: `2026-11-20 14:00:05 UTC`. */
+export function formatMoment(time: string | number): string {
+  const ms = typeof time === 'number' ? time : Date.parse(time);
+  if (Number.isNaN(ms)) return String(time);
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/**
+ * A moment to come, to the minute: `14:00 UTC`, with the date unless it is today's. Rounded up, so that
+ * nobody comes back before it.
+ */
+export function formatUpcoming(ms: number, nowMs: number): string {
+  const iso = new Date(Math.ceil(ms / 60_000) * 60_000).toISOString();
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const time = `${iso.slice(11, 16)} UTC`;
+  return iso.startsWith(today) ? time : `${iso.slice(0, 10)} ${time}`;
+}
+
+/** A moment to come in UTC and, where that differs, on the machine's own clock. */
+export function formatReturnTime(ms: number, nowMs: number): string {
+  const utc = formatUpcoming(ms, nowMs);
+  const local = new Date(Math.ceil(ms / 60_000) * 60_000);
+  if (local.getTimezoneOffset() === 0) return utc;
+  const time = [local.getHours(), local.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+  return `${utc} (${time} local time)`;
+}

@@ -1,0 +1,87 @@
+import type { QueryCell, QueryResult } from '../../model/reports.ts';
+import type { QueryFormat } from './query-format-names.ts';
+import { writeJson } from './write-json.ts';
+import { toSafeCell } from './safe-text.ts';
+import { drawTableWithin } from './table.ts';
+
+/** Writes rows in a format; `columns` is the width of the terminal, undefined where there is none. */
+export function formatQueryResult(
+  result: QueryResult,
+  format: QueryFormat,
+  columns: number | undefined,
+): string {
+  switch (format) {
+    case 'table':
+      return writeTable(result, columns);
+    case 'csv':
+      return writeCsv(result, columns !== undefined);
+    case 'json':
+      return `[${toObjects(result).map(writeJson).join(',\n ')}]\n`;
+    case 'ndjson':
+      return toObjects(result)
+        .map((row) => `${writeJson(row)}\n`)
+        .join('');
+    case 'markdown':
+      return writeMarkdown(result);
+  }
+}
+
+function writeTable({ columns, rows }: QueryResult, maxWidth: number | undefined): string {
+  const drawn = drawTableWithin(
+    columns.map(({ name, type }) => ({ title: toSafeCell(name), align: isNumeric(type) ? 'right' : 'left' })),
+    rows.map((row) => row.map(writeTableCell)),
+    maxWidth,
+  );
+  return `${drawn}\n`;
+}
+
+function writeTableCell(cell: QueryCell): string {
+  return cell === null ? 'NULL' : toSafeCell(String(cell));
+}
+
+// RFC 4180: CRLF after every record, quotes doubled. An empty text is quoted, so that NULL is not it.
+function writeCsv({ columns, rows }: QueryResult, forTerminal: boolean): string {
+  const write = (cell: QueryCell) => {
+    if (cell === null) return '';
+    const text = forTerminal ? toSafeCell(String(cell)) : String(cell);
+    return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const records = [columns.map(({ name }) => name), ...rows];
+  return records.map((record) => `${record.map(write).join(',')}\r\n`).join('');
+}
+
+function writeMarkdown({ columns, rows }: QueryResult): string {
+  const write = (cell: QueryCell) => writeTableCell(cell).replaceAll('\\', '\\\\').replaceAll('|', '\\|');
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
+  const rule = columns.map(({ type }) => (isNumeric(type) ? '---:' : '---'));
+  return (
+    line(columns.map(({ name }) => write(name))) +
+    line(rule) +
+    rows.map((row) => line(row.map(write))).join('')
+  );
+}
+
+function toObjects({ columns, rows }: QueryResult): readonly Readonly<Record<string, QueryCell>>[] {
+  const names = distinguish(columns.map(({ name }) => name));
+  return rows.map((row) => {
+    // A column may be called __proto__.
+    const object = Object.create(null) as Record<string, QueryCell>;
+    names.forEach((name, i) => (object[name] = row[i] ?? null));
+    return object;
+  });
+}
+
+// `select 1 as a, 2 as a` has two columns; as one object's members the second is a_2.
+function distinguish(names: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let i = 2; taken.has(unique); i += 1) unique = `${name}_${i}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+function isNumeric(type: string): boolean {
+  return /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL)/i.test(type);
+}

@@ -1,0 +1,86 @@
+import type { RunReport, StreamReport } from '../../model/run-report.ts';
+import { formatCount } from './format-values.ts';
+import { describeRunFooter } from './describe-run.ts';
+import { describeFailures } from './describe-failures.ts';
+import { describeNotes } from './describe-notes.ts';
+import { toSafeLine } from './safe-text.ts';
+import { drawTable, measureBlock } from './table.ts';
+import type { TableColumn } from './table.ts';
+
+/** What the pictures of reports depend on besides the report. */
+export interface ReportOptions {
+  readonly nowMs: number;
+  /** Width of the terminal; undefined where nothing limits it. */
+  readonly columns: number | undefined;
+}
+
+/** A run for people: its streams, what failed and why, what it cost and where the data lies. */
+export function renderRunReport(report: RunReport, options: ReportOptions): string {
+  return [
+    report.streams.length === 0 ? '' : renderStreams(report.streams, options.columns),
+    report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
+    describeFailures(report),
+    describeRunFooter(report, options.nowMs),
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n');
+}
+
+const COLUMNS: readonly TableColumn[] = [
+  { title: 'STREAM' },
+  { title: 'VERDICT' },
+  { title: 'NEW', align: 'right' },
+  { title: 'CHANGED', align: 'right' },
+  { title: 'UNCHANGED', align: 'right' },
+  { title: 'IN TABLE', align: 'right' },
+  { title: 'REQUESTS', align: 'right' },
+];
+
+/** The table of streams, with its notes beside it where they fit and below it where they do not. */
+function renderStreams(streams: readonly StreamReport[], columns: number | undefined): string {
+  const rows = streams.map(describeRow);
+  const notes = streams.map((stream) => describeNotes(stream).join('; '));
+  const width = columns ?? Number.POSITIVE_INFINITY;
+  if (notes.some((note) => note !== '')) {
+    const wide = drawTable(
+      [...COLUMNS, { title: 'NOTE' }],
+      rows.map((row, i) => [...row, notes[i] ?? '']),
+    );
+    if (measureBlock(wide) <= width) return wide;
+  }
+  const below = streams.flatMap(({ stream }, i) => (notes[i] === '' ? [] : [`${stream}: ${notes[i]}`]));
+  const plain = drawTable(COLUMNS, rows);
+  const table = measureBlock(plain) <= width ? plain : streams.map(renderRecord).join('\n');
+  return below.length === 0 ? table : `${table}\n\n${below.join('\n')}`;
+}
+
+function describeRow(report: StreamReport): readonly string[] {
+  const { rows } = report;
+  const counts = report.status === 'complete' ? [rows.inserted, rows.updated, rows.unchanged] : [];
+  return [
+    nameStream(report),
+    describeVerdict(report),
+    ...[0, 1, 2].map((i) => formatCount(counts[i])),
+    formatCount(report.rowsInTable),
+    formatCount(report.requests),
+  ];
+}
+
+/** The same for a terminal too narrow for the table. */
+function renderRecord(report: StreamReport): string {
+  const { rows } = report;
+  const counts =
+    report.status === 'complete'
+      ? `\n  new ${formatCount(rows.inserted)}, changed ${formatCount(rows.updated)}, ` +
+        `unchanged ${formatCount(rows.unchanged)}\n  in table ${formatCount(report.rowsInTable)}`
+      : '';
+  return `${nameStream(report)}\n  ${describeVerdict(report)}${counts}`;
+}
+
+function nameStream({ stream, slice }: StreamReport): string {
+  return toSafeLine(slice === '' ? stream : `${stream} ${slice}`);
+}
+
+function describeVerdict({ status, verdict }: StreamReport): string {
+  return status === 'complete' ? (verdict ?? 'complete') : status;
+}

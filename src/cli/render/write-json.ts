@@ -1,0 +1,12 @@
+/** JSON on one line; control characters that a terminal would act on are escaped as JSON allows. */
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value, replaceForJson).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function replaceForJson(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return value === undefined ? null : value;
+}

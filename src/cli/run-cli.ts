@@ -1,0 +1,78 @@
+import type { ExitCode, SyncError } from '../model/errors.ts';
+import { toSyncError } from '../model/errors.ts';
+import type { CommandOutcome } from './command.ts';
+import type { CommandEntry } from './commands.ts';
+import { commands } from './commands.ts';
+import type { CliContext } from './context.ts';
+import { parseCommandLine } from './options/parse-command-line.ts';
+import { wantsJson } from './options/wants-json.ts';
+import { buildEnvelope } from './render/envelope.ts';
+import { renderError, toReportedError } from './render/render-error.ts';
+
+/** Runs one command line and returns its exit code; never throws, never exits. */
+export async function runCli(
+  argv: readonly string[],
+  context: CliContext,
+  available: readonly CommandEntry[] = commands,
+): Promise<ExitCode> {
+  const printer = createPrinter(argv, context);
+  try {
+    const parsed = await parseCommandLine(argv, available);
+    switch (parsed.kind) {
+      case 'help': {
+        if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
+        // A script that calls sluice without a command has a defect: its stdout stays empty.
+        if (!printer.isJson) context.output.writeNote(parsed.text);
+        return printer.fail(undefined, await missingCommand(), { isToldAlready: true });
+      }
+      case 'version':
+        return printer.print('version', toTextOutcome(`${await context.engine.readVersion()}\n`));
+      case 'run': {
+        const { name, command, flags, argument } = parsed;
+        printer.name(name);
+        const announce = (outcome: CommandOutcome) => void printer.print(name, outcome);
+        return printer.print(name, await command.run(context, { flags, argument, announce }));
+      }
+    }
+  } catch (thrown) {
+    return printer.fail(undefined, toSyncError(thrown), { isToldAlready: false });
+  }
+}
+
+/** Prints at most one result; what comes after it, in `--json`, is the exit code alone. */
+function createPrinter(argv: readonly string[], { output, env }: CliContext) {
+  const isJson = wantsJson(argv, env);
+  let current: string | undefined;
+  let isPrinted = false;
+
+  function print(command: string | undefined, outcome: CommandOutcome): ExitCode {
+    if (isJson && !isPrinted) output.writeResult(buildEnvelope(command, outcome, output.mask));
+    if (!isJson && outcome.text !== '') {
+      output.writeResult(outcome.text.endsWith('\n') ? outcome.text : `${outcome.text}\n`);
+    }
+    isPrinted = true;
+    return outcome.exitCode;
+  }
+
+  function fail(
+    command: string | undefined,
+    error: SyncError,
+    { isToldAlready }: { readonly isToldAlready: boolean },
+  ): ExitCode {
+    if (!isToldAlready) output.writeNote(renderError(error, output.stderr.paint));
+    const { exitCode, message } = error;
+    const outcome = { exitCode, summary: message, result: null, text: '', error: toReportedError(error) };
+    return print(command ?? current, outcome);
+  }
+
+  return { isJson, print, fail, name: (command: string) => void (current = command) };
+}
+
+function toTextOutcome(text: string): CommandOutcome {
+  return { exitCode: 0, summary: text.trim(), result: { text }, text };
+}
+
+async function missingCommand(): Promise<SyncError> {
+  const { usageError } = await import('./options/usage-error.ts');
+  return usageError('no command was given', 'See sluice --help; to try it: sluice demo');
+}

@@ -1,0 +1,43 @@
+import { ConfigError } from '../model/errors.ts';
+import { createSimulator } from '../simulator/simulator.ts';
+import { DEMO_KEY } from '../simulator/simulator-options.ts';
+import type { SimulatorServer } from '../simulator/server.ts';
+import { startSimulatorServer } from '../simulator/server.ts';
+import type { RunningSimulator, SimulatorRequest } from './engine.ts';
+
+/** Serves a simulator from this process. */
+export async function startSimulator(request: SimulatorRequest): Promise<RunningSimulator> {
+  const { host, port, key = DEMO_KEY, day, seed, requestsPerHour, burstPerSecond } = request;
+  const simulator = createSimulator({
+    day,
+    keys: [key],
+    ...(seed !== undefined && { seed }),
+    rateLimit: {
+      ...(requestsPerHour !== undefined && { requestsPerHour }),
+      ...(burstPerSecond !== undefined && { burstPerSecond }),
+    },
+  });
+  const listening = startSimulatorServer(simulator, {
+    ...(host !== undefined && { host }),
+    ...(port !== undefined && { port }),
+  });
+  const server = await listening.catch((cause: unknown) =>
+    refuseAddress(host ?? '127.0.0.1', port ?? 0, cause),
+  );
+  return {
+    baseUrl: server.baseUrl,
+    origin: server.origin,
+    key,
+    advanceDay: () => simulator.advanceDay(),
+    close: () => server.close(),
+  };
+}
+
+function refuseAddress(host: string, port: number, cause: unknown): SimulatorServer {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+  throw new ConfigError(`the simulator cannot listen on ${host} port ${port} (${code})`, {
+    code: 'usage_invalid',
+    hint: 'Choose another --port, or 0 for any free one.',
+    cause,
+  });
+}
