@@ -32,8 +32,9 @@ export async function sync(config: ConfigInput | string, options: LibraryOptions
 
 /** Tells what the next sync would do, with at most one request a stream. */
 export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
-  const { planSync } = await import('./pipeline/plan.ts');
-  return planSync(toSettings(config, options), { ...options, offline: options.offline ?? false });
+  const { planOffline, planSync } = await import('./pipeline/plan.ts');
+  const settings = toSettings(config, options);
+  return options.offline === true ? planOffline(settings, options) : planSync(settings, options);
 }
 
 /** Tries everything a sync needs, with at most one request a stream. */

@@ -31,6 +31,10 @@ export const defaultEngine: Engine = {
     const { planSync } = await import('../pipeline/plan.ts');
     return planSync(settings, options);
   },
+  async planOffline(settings, options) {
+    const { planOffline } = await import('../pipeline/plan.ts');
+    return planOffline(settings, options);
+  },
   async runChecks(settings, options) {
     const { runChecks } = await import('../pipeline/check.ts');
     return runChecks(settings, options);
@@ -56,8 +60,8 @@ export const defaultEngine: Engine = {
     return startSimulator(request);
   },
   async readVersion() {
-    const { readVersion } = await import('./read-version.ts');
-    return readVersion();
+    const { version } = await import('../model/version.ts');
+    return version;
   },
 };
 

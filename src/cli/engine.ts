@@ -12,10 +12,9 @@ export interface Engine {
   explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;
   buildConfigTemplate(values: { readonly baseUrl: string; readonly duckdb: string }): Promise<string>;
   runSync(settings: Settings, options: SyncOptions & Progressing): Promise<RunReport>;
-  planSync(
-    settings: Settings,
-    options: SyncOptions & { readonly offline: boolean } & Cancellable,
-  ): Promise<PlanReport>;
+  planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
+  /** The same without a request, from what earlier runs saw; needs no key. */
+  planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;
   runChecks(settings: Settings, options: Cancellable): Promise<CheckReport>;
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
   readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;

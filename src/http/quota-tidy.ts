@@ -8,6 +8,9 @@ import { WINDOW_MS } from './rate-limit-headers.ts';
 // Smaller steps back (a correction, processes a little apart) hold the time still instead.
 const SMALLEST_STEP_BACK_MS = 2_000;
 
+// Two clocks are never read at once; less than the margin of the burst rule does no harm.
+const TOLERATED_MS = 10;
+
 /**
  * Brings a state up to `now`: moves it when the clock was set back, expires the reservations of dead
  * processes, forgets what is over. The time to reckon with is the result's `lastUsedAtMs`.
@@ -61,12 +64,21 @@ function endOfPartial(partial: NonNullable<QuotaState['partial']>): number {
 }
 
 /**
- * Moves a state with a wall clock that was set forward by `jumpMs`, which only a process that was running
- * then can know. Whoever notices first moves it; that the state was used since shows in its last use.
+ * Moves a state with a wall clock that this process saw being set by `stepMs` since it last used the state,
+ * which was then moved by `seenMovedMs` in all. Whoever comes first moves it: for the others it then is where
+ * they expect it. It is moved back only when surely nobody used it since: late is safe, early is not.
  */
-export function followJump(state: QuotaState, now: number, jumpMs: number): QuotaState {
-  if (jumpMs <= 0 || state.lastUsedAtMs > now - jumpMs) return state;
-  return moveTimes(state, jumpMs);
+export function followClock(
+  state: QuotaState,
+  step: { readonly now: number; readonly stepMs: number; readonly seenMovedMs: number },
+): QuotaState {
+  const missingMs = step.seenMovedMs + step.stepMs - state.movedMs;
+  if (missingMs > TOLERATED_MS) return moveTimes(state, missingMs);
+  const isUnused = step.now < state.lastUsedAtMs;
+  if (isUnused && step.stepMs < -TOLERATED_MS && missingMs < -TOLERATED_MS) {
+    return moveTimes(state, missingMs);
+  }
+  return state;
 }
 
 /**
@@ -78,6 +90,7 @@ function moveTimes(state: QuotaState, byMs: number): QuotaState {
   return {
     ...state,
     lastUsedAtMs: state.lastUsedAtMs + byMs,
+    movedMs: state.movedMs + byMs,
     window: window && {
       ...window,
       resetAtMs: window.resetAtMs + byMs,

@@ -4,8 +4,8 @@ import { WINDOW_MS } from './rate-limit-headers.ts';
 /** Observations whose resets differ by no more than this are of one window, ms. */
 export const SAME_WINDOW_MS = 5_000;
 
-/** Room after the reset: a server may have cut the fraction of a second off its Reset header, ms. */
-export const RESET_SLACK_MS = 1_000;
+/** Room after the reset, ms: a server may have cut up to a second off its Reset header, and clocks drift apart. */
+export const RESET_SLACK_MS = 1_500;
 
 /** The parts of the state that responses teach. */
 type Learned = Pick<QuotaState, 'window' | 'partial' | 'headersMissing' | 'knownLimit' | 'unaccounted'>;

@@ -11,7 +11,7 @@ import {
 } from './quota-errors.ts';
 import { createOwner, isOwnerGone } from './quota-owner.ts';
 import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
-import { followJump, forgetDeadReservations, tidyState } from './quota-tidy.ts';
+import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
 import type { QuotaWait } from './quota-wait.ts';
 import { createWaitTeller, type QuotaListener, type ToldWait } from './wait-teller.ts';
 
@@ -53,6 +53,8 @@ export class Quota {
   #spent = 0;
   #quotaWaitMs = 0;
   #retryWaitMs = 0;
+  /** How far the shared state had been moved with the clock when this object used it last, ms. */
+  #seenMovedMs: number;
   readonly #readTime: () => WatchedTime;
   readonly #beginWait: () => ToldWait;
 
@@ -61,8 +63,9 @@ export class Quota {
     this.#owner = options.owner ?? createOwner();
     this.#beginWait = createWaitTeller(options.clock, options.listener);
     this.#readTime = createClockWatch(options.clock);
-    this.#update((state, now) => {
-      return { state: forgetDeadReservations(state, now, isOwnerGone), result: undefined };
+    this.#seenMovedMs = options.store.update((before) => {
+      const state = forgetDeadReservations(before, options.clock.now(), isOwnerGone);
+      return { state, result: state.movedMs };
     });
   }
 
@@ -171,8 +174,11 @@ export class Quota {
     change: (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T },
   ): T {
     return this.#options.store.update((before) => {
-      const { now, jumpMs } = this.#readTime();
-      return change(followJump(before, now, jumpMs), now);
+      const { now, stepMs } = this.#readTime();
+      const seenMovedMs = this.#seenMovedMs;
+      const changed = change(followClock(before, { now, stepMs, seenMovedMs }), now);
+      this.#seenMovedMs = changed.state.movedMs;
+      return changed;
     });
   }
 

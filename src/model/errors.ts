@@ -106,9 +106,24 @@ export class NotFoundError extends SyncError {
   readonly exitCode = 4;
 }
 
+/** One endpoint that answers 404 may not be in a plan; all of them mean a wrong base URL. */
+export function buildNothingFoundError(baseUrl: URL): NotFoundError {
+  return new NotFoundError(`every endpoint below ${baseUrl.href} answers 404`, {
+    code: 'stream_not_found',
+    hint: 'Check source.baseUrl in sluice.yaml (it ends in a version segment such as /v1) and the paths of the streams.',
+  });
+}
+
 /** The server could not be reached, or kept failing; trying again later may help. */
 export class NetworkError extends SyncError {
   readonly exitCode = 75;
+  override readonly recovery: Recovery;
+
+  constructor(message: string, options: ErrorOptions) {
+    super(message, options);
+    // A host that cannot be reached is gone for every stream; one that fails may fail for this one only.
+    this.recovery = options.code === 'network_unreachable' ? 'stop-run' : 'stop-stream';
+  }
 }
 
 /** The quota, a deadline or a request limit ended the run with its progress saved. */

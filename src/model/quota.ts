@@ -51,6 +51,8 @@ export interface QuotaState {
   readonly version: 1;
   /** Latest wall time at which anybody used this state: an earlier `now` means the clock was set back. */
   readonly lastUsedAtMs: number;
+  /** How far all times here were moved, in all, because the wall clock was set. */
+  readonly movedMs: number;
   readonly window: QuotaWindow | undefined;
   readonly partial: PartialWindow | undefined;
   /** The last answer outside a known window had no usable headers: the own count holds. */
@@ -105,6 +107,7 @@ export function initialQuotaState(): QuotaState {
   return {
     version: 1,
     lastUsedAtMs: 0,
+    movedMs: 0,
     window: undefined,
     partial: undefined,
     headersMissing: false,
@@ -134,6 +137,7 @@ function isQuotaState(value: unknown): value is QuotaState {
     isRecord(value) &&
     value['version'] === 1 &&
     isTime(value['lastUsedAtMs']) &&
+    isTime(value['movedMs']) &&
     isMissingOr(value['window'], isWindow) &&
     isMissingOr(value['partial'], isPartial) &&
     typeof value['headersMissing'] === 'boolean' &&

@@ -2,8 +2,10 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockStateFolder } from '../../state/lock.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { LockedError, type SyncError, toSyncError } from '../model/errors.ts';
+import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
+import { formatDuration } from '../model/duration.ts';
 import type { Transport } from '../model/http.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
 import type { CheckItem, CheckReport } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
@@ -35,12 +37,13 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     await attempt('state folder', async () => checkStateFolder(settings, startedAtMs)),
     await attempt('destination', async () => checkDestination(settings)),
   ];
-  const api = openApi(settings, { maxWaitMs: 0 }, { clock, emit: () => undefined, startedAtMs });
+  const api = openApi(settings, { maxWaitMs: 0 }, { clock, emit: () => undefined });
   try {
     if (api.warning !== undefined)
       outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
-    outcomes.push(...(await checkEndpoints(settings, api, options.signal)));
+    const endpoints = await checkEndpoints(settings, api, options.signal);
     const quota = api.quota.snapshot();
+    outcomes.push(...describeKey(endpoints), ...describeQuota(quota, clock.now()), ...endpoints);
     const failed = outcomes.flatMap(({ error }) => error ?? []);
     return {
       ok: failed.length === 0,
@@ -107,7 +110,27 @@ async function checkEndpoints(
     outcomes.push(outcome);
     if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
   }
+  if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
+    outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(settings.baseUrl))));
+  }
   return outcomes;
+}
+
+/** A key is accepted once any endpoint answered with data; a refused one fails at its endpoint. */
+function describeKey(endpoints: readonly Outcome[]): readonly Outcome[] {
+  const accepted = endpoints.some(({ item }) => item.status === 'ok');
+  return accepted ? [{ item: okItem('key', 'accepted'), error: undefined }] : [];
+}
+
+function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: number): readonly Outcome[] {
+  if (limit === undefined || remaining === undefined || resetAtMs === undefined) return [];
+  const reset = formatDuration(resetAtMs - nowMs);
+  return [
+    {
+      item: okItem('quota', `${remaining} of ${limit} requests left, all of them again in ${reset}`),
+      error: undefined,
+    },
+  ];
 }
 
 async function checkEndpoint(

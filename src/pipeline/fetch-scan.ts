@@ -1,13 +1,9 @@
-import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { readStage, StageStore, type StagedPageEntry } from '../warehouse/stage-store.ts';
 import { formatStagedLines, readStagedRecords } from '../warehouse/staged-records.ts';
-import { buildUrl } from './build-url.ts';
 import { hashPage } from '../json/fingerprint.ts';
 import { type AcceptedPage, Coverage, type Segment } from './coverage.ts';
 import { judgeScan } from './judge-scan.ts';
@@ -15,16 +11,9 @@ import { requestPage } from './request-page.ts';
 import { requestPages } from './request-pages.ts';
 import type { RunContext } from './run-context.ts';
 import type { FetchedScan, ScanPlan } from './scan.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './stage-identity.ts';
 
 const MAX_RESCANS = 2;
-/** How long staged pages are of use. */
-export const STAGE_LIFETIME_MS = 24 * 3_600_000;
-
-/** Folder of a stream's stage below the state folder. */
-export function stageFolder(stateDir: string, stream: Stream): string {
-  return join(stateDir, 'stage', stream.name);
-}
-
 /**
  * Reads every page of a scan and stages it. Goes on from what an earlier process staged if the head page
  * is still the same; begins anew, at most twice, when the data moves under it, and then keeps what it
@@ -257,24 +246,6 @@ class ScanInProgress {
     const { client, settings, signal } = this.#context;
     return requestPage(settings, client, this.#stream, this.#plan.from, offset, signal);
   }
-}
-
-/** Names what staged pages answer: connector, base URL, path, parameters, start date, page size and limit. */
-export function hashQuestion(
-  settings: Settings,
-  stream: Stream,
-  from: string | undefined,
-  limit: number | undefined,
-): string {
-  const url = buildUrl(settings, stream, from, undefined);
-  const parts = [
-    settings.connector.name,
-    url.href,
-    stream.pageSize,
-    stream.recordsPointer ?? '',
-    limit ?? '',
-  ];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
 function toEntry({

@@ -26,7 +26,6 @@ export interface ApiOptions extends Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs'
 export interface ApiEffects {
   readonly clock: Clock;
   readonly emit: OnProgress;
-  readonly startedAtMs: number;
 }
 
 /** Opens the ledger, the quota and the connections of one command; no request leaves yet. */

@@ -60,9 +60,11 @@ async function restoreFromPublished(published: string, file: string): Promise<vo
 async function claimIdentity(database: Database, settings: Settings): Promise<void> {
   const meta = await readMeta(database);
   const identity = { connector: settings.connector.name, base_url: settings.baseUrl.href.replace(/\/$/, '') };
+  // Until something is committed there is nothing to mix with: a mistyped URL may be mended.
+  const committed = meta.has('generation');
   for (const [name, value] of Object.entries(identity)) {
     const held = meta.get(name);
-    if (held === undefined) await writeMeta(database, name, value);
+    if (held === undefined || !committed) await writeMeta(database, name, value);
     else if (held !== value) {
       throw new ConfigError(
         `the state in ${settings.stateDir} belongs to ${name} ${held}, the config says ${value}`,

@@ -1,26 +1,26 @@
 import { existsSync } from 'node:fs';
 import { readCheckpoints } from '../../state/checkpoints.ts';
+import { readRunFile } from '../../state/run-file.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { toSyncError } from '../model/errors.ts';
-import type { ApiClient, Transport } from '../model/http.ts';
+import { type SyncError, toSyncError } from '../model/errors.ts';
+import type { Transport } from '../model/http.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../model/reports.ts';
-import type { Settings, SyncOptions } from '../model/settings.ts';
+import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { openPublished } from '../warehouse/query-published.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { readStage } from '../warehouse/stage-store.ts';
 import { countRequests, estimateDuration } from './estimate.ts';
-import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './fetch-scan.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './stage-identity.ts';
 import { openApi } from './open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from './scan.ts';
 import { requestPage } from './request-page.ts';
-import { toReportedError } from './sync-stream.ts';
+import { toReportedError } from './report-stream.ts';
 
 export interface PlanOptions extends SyncOptions {
-  /** Spend no request: sizes are those of the last scan. */
-  readonly offline: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
@@ -32,53 +32,108 @@ export interface PlanOptions extends SyncOptions {
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
-  const startedAtMs = clock.now();
-  const streams = selectStreams(settings, options.streams);
-  const known = await readKnown(settings);
-  const api = openApi(settings, options, { clock, emit: () => undefined, startedAtMs });
+  const api = openApi(settings, options, { clock, emit: () => undefined });
   try {
-    const planned: PlannedStream[] = [];
-    for (const stream of streams) {
-      const before = planned.find(({ error }) => error?.exitCode === 3 || error?.exitCode === 75)?.error;
-      const checkpoint = known.checkpoints.get(stream.name);
-      if (before !== undefined && !options.offline)
-        planned.push({ ...emptyPlan(stream), action: 'failed', error: before });
-      else planned.push(await planOne(settings, options, stream, checkpoint, known, api.client, startedAtMs));
-    }
-    const quota = api.quota.snapshot();
-    const requestsPerHour =
-      quota.limit ??
-      settings.quotaLimits.requestsPerHourCeiling ??
-      settings.quotaLimits.defaultRequestsPerHour;
-    const totals = {
-      rows: total(planned, 'rows'),
-      pages: total(planned, 'pages'),
-      requests: total(planned, 'requests'),
+    let stopped: SyncError | undefined;
+    const sizeOf: SizeOf = async (stream, { from }) => {
+      // A refused key or a spent quota ends every other request alike.
+      if (stopped !== undefined) throw stopped;
+      try {
+        return (await requestPage(settings, api.client, stream, from, 0, options.signal)).total;
+      } catch (thrown) {
+        const error = toSyncError(thrown);
+        if (error.recovery === 'stop-run') stopped = error;
+        throw error;
+      }
     };
-    const { burstPerSecond, reserve } = settings.quotaLimits;
-    const estimate =
-      totals.requests === undefined
-        ? undefined
-        : estimateDuration({
-            requests: totals.requests,
-            requestsPerHour,
-            burstPerSecond,
-            reserve,
-            quota,
-            nowMs: clock.now(),
-          });
-    return {
-      offline: options.offline,
-      streams: planned,
-      totals,
-      requestsSpent: api.client.usage.requests,
-      quota: { ...quota, requestsPerHour },
-      windows: estimate?.windows,
-      etaMs: estimate?.etaMs,
-    };
+    const known = await readKnown(settings);
+    const streams = await planStreams(settings, options, known, clock, sizeOf);
+    return summarize(settings, streams, clock.now(), api.quota.snapshot(), api.client.usage.requests, false);
   } finally {
     await api.close();
   }
+}
+
+/** The same without any request, and without a key: sizes are those that earlier runs saw. */
+export async function planOffline(settings: OfflineSettings, options: PlanOptions): Promise<PlanReport> {
+  const clock = options.clock ?? systemClock;
+  const known = await readKnown(settings);
+  const sizeOf: SizeOf = (stream, scan, checkpoint) => estimateRows(stream, scan, checkpoint, known);
+  const streams = await planStreams(settings, options, known, clock, sizeOf);
+  const [lastRun] = readRunFile(settings.stateDir);
+  return summarize(settings, streams, clock.now(), lastRun?.quota ?? NO_QUOTA, 0, true);
+}
+
+/** Rows a scan would read, or undefined when nobody knows. */
+type SizeOf = (
+  stream: Stream,
+  scan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+) => Promise<number | undefined>;
+
+const NO_QUOTA: QuotaSnapshot = {
+  limit: undefined,
+  remaining: undefined,
+  resetAtMs: undefined,
+  notBeforeMs: undefined,
+};
+
+async function planStreams(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  known: Known,
+  clock: Clock,
+  sizeOf: SizeOf,
+): Promise<readonly PlannedStream[]> {
+  const planned: PlannedStream[] = [];
+  for (const stream of selectStreams(settings, options.streams)) {
+    planned.push(
+      await planOne(settings, options, stream, known.checkpoints.get(stream.name), sizeOf, clock.now()),
+    );
+  }
+  return planned;
+}
+
+function summarize(
+  settings: OfflineSettings,
+  streams: readonly PlannedStream[],
+  nowMs: number,
+  quota: QuotaSnapshot,
+  requestsSpent: number,
+  offline: boolean,
+): PlanReport {
+  const {
+    requestsPerHourCeiling = Infinity,
+    defaultRequestsPerHour,
+    burstPerSecond,
+    reserve,
+  } = settings.quotaLimits;
+  const requestsPerHour = Math.min(requestsPerHourCeiling, quota.limit ?? defaultRequestsPerHour);
+  const totals = {
+    rows: total(streams, 'rows'),
+    pages: total(streams, 'pages'),
+    requests: total(streams, 'requests'),
+  };
+  const estimate =
+    totals.requests === undefined
+      ? undefined
+      : estimateDuration({
+          requests: totals.requests,
+          requestsPerHour,
+          burstPerSecond,
+          reserve,
+          quota,
+          nowMs,
+        });
+  return {
+    offline,
+    streams,
+    totals,
+    requestsSpent,
+    quota: { ...quota, requestsPerHour },
+    windows: estimate?.windows,
+    etaMs: estimate?.etaMs,
+  };
 }
 
 interface Known {
@@ -87,7 +142,7 @@ interface Known {
   readonly countFrom: (stream: Stream, column: string, from: string) => Promise<number | undefined>;
 }
 
-async function readKnown(settings: Settings): Promise<Known> {
+async function readKnown(settings: OfflineSettings): Promise<Known> {
   const path = settings.duckdbPath;
   if (!existsSync(path)) return { checkpoints: new Map(), countFrom: () => Promise.resolve(undefined) };
   const database = await openPublished(path);
@@ -117,37 +172,34 @@ async function readKnown(settings: Settings): Promise<Known> {
 }
 
 async function planOne(
-  settings: Settings,
+  settings: OfflineSettings,
   options: PlanOptions,
   stream: Stream,
   checkpoint: Checkpoint | undefined,
-  known: Known,
-  client: ApiClient,
+  sizeOf: SizeOf,
   nowMs: number,
 ): Promise<PlannedStream> {
   const plan = planStream(stream, checkpoint, options, nowMs);
-  if (plan.action === 'skip')
+  if (plan.action === 'skip') {
     return { ...emptyPlan(stream), action: 'skip-fresh', rows: 0, pages: 0, requests: 0, note: plan.reason };
+  }
   const { scan } = plan;
   const base: PlannedStream = { ...emptyPlan(stream), action: scan.mode, from: scan.from, note: scan.reason };
   try {
-    const rows = options.offline
-      ? await estimateRows(stream, scan, checkpoint, known)
-      : (await requestPage(settings, client, stream, scan.from, 0, options.signal)).total;
+    const rows = await sizeOf(stream, scan, checkpoint);
     return { ...base, ...(await countWork(settings, options, stream, scan, rows, nowMs)) };
   } catch (thrown) {
     const error = toSyncError(thrown);
-    const unavailable = error.code === 'stream_not_found' && !stream.named;
-    return unavailable
-      ? {
-          ...base,
-          action: 'unavailable',
-          rows: 0,
-          pages: 0,
-          requests: 0,
-          note: 'the API has no such endpoint (404)',
-        }
-      : { ...base, action: 'failed', error: toReportedError(error) };
+    if (error.code !== 'stream_not_found' || stream.named)
+      return { ...base, action: 'failed', error: toReportedError(error) };
+    return {
+      ...base,
+      action: 'unavailable',
+      rows: 0,
+      pages: 0,
+      requests: 0,
+      note: 'the API has no such endpoint (404)',
+    };
   }
 }
 
@@ -164,7 +216,7 @@ async function estimateRows(
 }
 
 async function countWork(
-  settings: Settings,
+  settings: OfflineSettings,
   options: PlanOptions,
   stream: Stream,
   scan: ScanPlan,
@@ -186,7 +238,7 @@ async function countWork(
 }
 
 async function countHeldPages(
-  settings: Settings,
+  settings: OfflineSettings,
   options: PlanOptions,
   stream: Stream,
   scan: ScanPlan,

@@ -18,7 +18,8 @@ export async function* requestPages(
   concurrency: number,
   request: (segment: Segment) => Promise<Page>,
 ): AsyncGenerator<RequestedPage> {
-  const inFlight = new Set<Promise<Settled>>();
+  // A page stays in here until it is yielded: several may arrive while the caller stages one.
+  const inFlight = new Map<Segment, Promise<Settled>>();
   let answered = 0;
   let failure: unknown;
   for (;;) {
@@ -26,17 +27,14 @@ export async function* requestPages(
       const segment = coverage.takeSegment();
       if (segment === undefined) break;
       const answeredBefore = answered;
-      const settled: Promise<Settled> = request(segment)
+      const settled = request(segment)
         .then((page): Settled => ({ segment, page }))
-        .catch((error: unknown): Settled => ({ segment, error, othersAnswered: answered > answeredBefore }))
-        .then((result) => {
-          inFlight.delete(settled);
-          return result;
-        });
-      inFlight.add(settled);
+        .catch((error: unknown): Settled => ({ segment, error, othersAnswered: answered > answeredBefore }));
+      inFlight.set(segment, settled);
     }
     if (inFlight.size === 0) break;
-    const result = await Promise.race(inFlight);
+    const result = await Promise.race(inFlight.values());
+    inFlight.delete(result.segment);
     if ('page' in result) {
       answered += 1;
       yield result;

@@ -6,7 +6,7 @@ import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { toAbortError } from '../http/abort.ts';
-import { NotFoundError, StrictError, type SyncError, toSyncError } from '../model/errors.ts';
+import { buildNothingFoundError, StrictError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
 import type { OnProgress, ProgressEvent } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
@@ -20,7 +20,8 @@ import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import type { RunContext } from './run-context.ts';
-import { reportStream, syncStream, toReportedError } from './sync-stream.ts';
+import { reportStream, toReportedError } from './report-stream.ts';
+import { syncStream } from './sync-stream.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
 export interface RunEffects {
@@ -79,7 +80,7 @@ class SyncRun {
     };
     const runId = options.runId ?? createRunId(startedAtMs);
     this.#startedAtMs = startedAtMs;
-    this.#api = openApi(settings, options, { clock, emit, startedAtMs });
+    this.#api = openApi(settings, options, { clock, emit });
     const { signal } = options;
     const concurrency = Math.max(1, Math.min(settings.quotaLimits.burstPerSecond, 16));
     this.#context = {
@@ -162,10 +163,7 @@ class SyncRun {
   #nothingAvailable(): SyncError | undefined {
     if (this.#reports.length === 0 || !this.#reports.every(({ status }) => status === 'unavailable'))
       return undefined;
-    return new NotFoundError(`every endpoint below ${this.#context.settings.baseUrl.href} answers 404`, {
-      code: 'stream_not_found',
-      hint: 'Check source.baseUrl in sluice.yaml (it ends in a version segment such as /v1) and the paths of the streams.',
-    });
+    return buildNothingFoundError(this.#context.settings.baseUrl);
   }
 
   #strictBreach(): SyncError | undefined {

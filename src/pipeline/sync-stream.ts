@@ -1,15 +1,17 @@
 import { readContract } from '../../state/checkpoints.ts';
-import { ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
+import { BugError, ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import type { ReportedError, RowCounts, StreamReport, StreamStatus } from '../model/run-report.ts';
+import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
 import { commitScan } from './commit-scan.ts';
 import { recordsStillThere } from './confirm-duplicates.ts';
-import { fetchScan, stageFolder } from './fetch-scan.ts';
+import { fetchScan } from './fetch-scan.ts';
+import { stageFolder } from './stage-identity.ts';
 import { planStream } from './plan-scan.ts';
 import { KeyBroken, prepareLoad } from './prepare-load.ts';
+import { reportStream, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
 
@@ -57,11 +59,6 @@ export async function syncStream(
     context.emit({ type: 'stream-finished', report });
     return { report, error, committed: false };
   }
-}
-
-interface Started {
-  readonly atMs: number;
-  readonly requests: number;
 }
 
 /** Thrown on a scan's first page when the API turns out not to honour the cursor's parameter. */
@@ -142,6 +139,7 @@ async function scanOnce(
   const fetched = await fetchScan(context, stream, plan, (page) => {
     if (plan.trial && cursorPath !== undefined) refuteCursor(page, cursorPath, plan, checkpoint);
   });
+  refuseUnfinished(context, stream, fetched);
   emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
   const load = await prepareLoad(context, stream, fetched, checkpoint, contract);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
@@ -166,6 +164,19 @@ async function scanOnce(
   const report = await commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
   await discardStage(stageFolder(settings.stateDir, stream));
   return report;
+}
+
+// Invariant 7: only a user's limit may end a scan early and still count as an answer.
+function refuseUnfinished({ options }: RunContext, stream: Stream, scan: FetchedScan): void {
+  if (scan.verdict !== 'partial' || scan.rows >= (options.limit ?? Infinity)) return;
+  throw new BugError(
+    `${stream.name}: the scan ended with ${scan.rows} of ${scan.total ?? 'unknown'} records`,
+    {
+      code: 'bug',
+      hint: 'The table is as it was. This is a defect of Sluice; please report it with the text above.',
+      context: { stream: stream.name },
+    },
+  );
 }
 
 // Only dates a whole day too early count: a timestamp's offset may move it over midnight.
@@ -226,57 +237,4 @@ function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean): Resp
 function statusOf(stream: Stream, error: SyncError): StreamStatus {
   if (error.exitCode === 75 || error.exitCode === 130 || error.exitCode === 143) return 'stopped';
   return error.code === 'stream_not_found' && !stream.named ? 'unavailable' : 'failed';
-}
-
-interface ReportParts {
-  readonly status: StreamStatus;
-  readonly mode?: 'full' | 'incremental';
-  readonly verdict?: StreamReport['verdict'];
-  readonly reasons?: readonly string[];
-  readonly scan?: FetchedScan;
-  readonly committed?: CommittedScan;
-  readonly checkpoint?: Checkpoint | undefined;
-  readonly error?: SyncError | undefined;
-}
-
-const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
-
-/** A report of a stream as it stands; what did not happen is empty. */
-export function reportStream(
-  context: RunContext,
-  stream: Stream,
-  started: Started,
-  parts: ReportParts,
-): StreamReport {
-  const { scan, committed, checkpoint, status } = parts;
-  const { keyFields, keyOrigin } = checkpoint ?? {};
-  return {
-    stream: stream.name,
-    slice: '',
-    table: stream.table,
-    status,
-    mode: parts.mode,
-    verdict: parts.verdict,
-    reasons: parts.reasons ?? [],
-    rowsDeclared: scan?.total,
-    rows: committed?.rows ?? NO_ROWS,
-    rowsInTable: committed?.rowsInTable,
-    pages: scan?.pages ?? 0,
-    requests: context.client.usage.requests - started.requests,
-    rescans: scan?.rescans ?? 0,
-    startedAt: new Date(started.atMs).toISOString(),
-    finishedAt: new Date(context.clock.now()).toISOString(),
-    watermark: checkpoint?.watermark,
-    key:
-      keyFields === undefined || keyOrigin === undefined
-        ? undefined
-        : { columns: keyFields, origin: keyOrigin },
-    schemaChanges: committed?.schemaChanges ?? [],
-    error: parts.error && status !== 'unavailable' ? toReportedError(parts.error) : undefined,
-  };
-}
-
-/** An error as reports carry it: values only, no stack. */
-export function toReportedError({ code, message, hint, exitCode }: SyncError): ReportedError {
-  return { code, message, hint, exitCode };
 }

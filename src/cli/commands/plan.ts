@@ -5,7 +5,8 @@ import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { flagOption } from '../options/option-kinds.ts';
-import { loadSettings } from './load-settings.ts';
+import { toSafeLine } from '../render/safe-text.ts';
+import { loadOfflineSettings, loadSettings } from './load-settings.ts';
 import { selectionOptions, toSelection } from './sync-options.ts';
 
 /** What the next sync would cost. */
@@ -26,8 +27,11 @@ export const planCommand = defineCommand({
   ],
   async run(context, { values, globals }) {
     const selection = toSelection(values);
-    const settings = await loadSettings(context, globals);
-    return planNextSync(context, settings, { ...selection, offline: values.offline ?? false });
+    if (values.offline !== true) {
+      return planNextSync(context, await loadSettings(context, globals), selection);
+    }
+    const settings = await loadOfflineSettings(context, globals);
+    return toPlanOutcome(context, await context.engine.planOffline(settings, selection));
   },
 });
 
@@ -35,10 +39,15 @@ export const planCommand = defineCommand({
 export async function planNextSync(
   context: CliContext,
   settings: Settings,
-  options: SyncOptions & { readonly offline: boolean },
+  options: SyncOptions,
 ): Promise<CommandOutcome> {
-  const { signal, clock, output, engine } = context;
-  const plan = await engine.planSync(settings, { ...options, signal });
+  const { signal, engine, output } = context;
+  for (const warning of settings.warnings) output.writeNote(`warning: ${toSafeLine(warning)}`);
+  // A plan that waits an hour for the quota is of no use; it says what it could not ask.
+  return toPlanOutcome(context, await engine.planSync(settings, { ...options, maxWaitMs: 0, signal }));
+}
+
+async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): Promise<CommandOutcome> {
   const { renderPlan, summarizePlan } = await import('../render/render-plan.ts');
   return {
     exitCode: chooseExitCode(plan),
@@ -49,11 +58,12 @@ export async function planNextSync(
   };
 }
 
-// As for a sync: streams that fail alike have that code, and 5 says that others would go through.
+// As for a sync: streams that fail alike have that code, and 5 says that others would go through, unless
+// only the quota kept the rest from being asked.
 function chooseExitCode({ streams }: PlanReport): ExitCode {
   const codes = new Set(streams.flatMap(({ error }) => (error === undefined ? [] : [error.exitCode])));
   const [only] = codes;
   if (only === undefined) return 0;
   const allFail = streams.every(({ error }) => error !== undefined);
-  return allFail && codes.size === 1 ? only : 5;
+  return codes.size === 1 && (allFail || only === 75) ? only : 5;
 }

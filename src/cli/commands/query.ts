@@ -34,7 +34,9 @@ export const queryCommand = defineCommand({
       ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }),
     });
     const isCut = isCapped && found.rows.length > MOST_ROWS_ON_TERMINAL;
-    const result = isCut ? { ...found, rows: found.rows.slice(0, MOST_ROWS_ON_TERMINAL) } : found;
+    const { readWholeNumbers } = await import('../render/query-cells.ts');
+    const rows = isCut ? found.rows.slice(0, MOST_ROWS_ON_TERMINAL) : found.rows;
+    const result = readWholeNumbers({ ...found, rows });
     const { formatQueryResult } = await import('../render/query-formats.ts');
     const text = globals.json === true ? '' : formatQueryResult(result, format, stdout.columns());
     if (isCut) {

@@ -14,7 +14,10 @@ export const statusCommand = defineCommand({
     const settings = await loadOfflineSettings(context, globals);
     const report = await context.engine.readStatus(settings);
     const { renderStatus, summarizeStatus } = await import('../render/render-status.ts');
-    const text = renderStatus(report, context.clock.now());
+    const text = renderStatus(report, {
+      nowMs: context.clock.now(),
+      columns: context.output.stdout.columns(),
+    });
     return { exitCode: 0, summary: summarizeStatus(report), result: report, text };
   },
 });

@@ -1,6 +1,7 @@
 import type { RunReport } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
+import type { CliContext } from '../context.ts';
 import { openProgressDisplay } from '../progress/progress-display.ts';
 import { loadSettings } from './load-settings.ts';
 import { planNextSync } from './plan.ts';
@@ -20,7 +21,7 @@ export const syncCommand = defineCommand({
   async run(context, { values, globals }) {
     const selection = toSelection(values);
     const settings = await loadSettings(context, globals);
-    if (values.dryRun === true) return planNextSync(context, settings, { ...selection, offline: false });
+    if (values.dryRun === true) return planNextSync(context, settings, selection);
     const display = await openProgressDisplay(context, globals);
     const options = { ...selection, ...toRunOptions(values), signal: context.signal };
     try {
@@ -33,10 +34,7 @@ export const syncCommand = defineCommand({
   },
 });
 
-async function toSyncOutcome(
-  report: RunReport,
-  { clock, output }: Parameters<typeof planNextSync>[0],
-): Promise<CommandOutcome> {
+async function toSyncOutcome(report: RunReport, { clock, output }: CliContext): Promise<CommandOutcome> {
   const { renderRunReport } = await import('../render/render-sync.ts');
   const { summarizeRun } = await import('../render/describe-run.ts');
   return {

@@ -2,6 +2,7 @@ import { formatDuration } from '../../model/duration.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { formatBytes, formatCount, formatCountOf } from '../render/format-values.ts';
+import { withoutName } from '../render/without-name.ts';
 import { describeWait } from './describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 
@@ -83,14 +84,16 @@ function describePages(event: ProgressEvent & { type: 'page-staged' }): string {
   const pages = formatCount(event.pagesDone);
   const rows = formatCount(event.rowsDone);
   const ofPages = event.pagesPlanned === undefined ? '' : ` of ${formatCount(event.pagesPlanned)}`;
+  const noun = (event.pagesPlanned ?? event.pagesDone) === 1 ? 'page' : 'pages';
   const ofRows = event.rowsDeclared === undefined ? '' : ` of ${formatCount(event.rowsDeclared)}`;
-  return `${pages}${ofPages} pages, ${rows}${ofRows} rows`;
+  return `${pages}${ofPages} ${noun}, ${rows}${ofRows} rows`;
 }
 
 function describeFinished(report: StreamReport): LogLine {
   const { stream, status, verdict, rows, requests, error } = report;
   const fields = { type: 'stream-finished', stream, status, verdict, rows, requests, error };
-  if (error !== undefined) return { level: 'error', message: `${stream}: ${error.message}`, fields };
+  if (error !== undefined)
+    return { level: 'error', message: `${stream}: ${withoutName(error.message, stream)}`, fields };
   if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
   const message =
     `${stream}: ${verdict ?? 'done'}, ${formatCount(rows.inserted)} new, ` +

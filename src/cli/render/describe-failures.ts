@@ -1,5 +1,6 @@
 import type { ReportedError, RunReport, StreamReport } from '../../model/run-report.ts';
 import { formatCountOf } from './format-values.ts';
+import { withoutName } from './without-name.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 
 /** What failed, on what, what is safe and what to do next; '' when nothing did. */
@@ -20,7 +21,7 @@ function describeStream(report: StreamReport): string {
 
 function describe(subject: string, status: string, error: ReportedError, safe: string): string {
   const lines = [
-    `${toSafeLine(subject)} ${status === 'stopped' ? 'stopped' : 'failed'}: ${toSafeBlock(error.message)}`,
+    `${toSafeLine(subject)} ${status === 'stopped' ? 'stopped' : 'failed'}: ${toSafeBlock(withoutName(error.message, subject))}`,
     ...(safe === '' ? [] : [`  safe: ${safe}`]),
     `  next: ${toSafeBlock(error.hint)}`,
   ];

@@ -1,8 +1,11 @@
 import type { QueryCell, QueryResult } from '../../model/reports.ts';
+import { isNumericType } from './query-cells.ts';
 import type { QueryFormat } from './query-format-names.ts';
 import { writeJson } from './write-json.ts';
 import { toSafeCell } from './safe-text.ts';
-import { drawTableWithin } from './table.ts';
+import { countFittingColumns, drawTable, drawTableWithin } from './table.ts';
+import { formatCountOf } from './format-values.ts';
+import { cutToWidth } from './measure-width.ts';
 
 /** Writes rows in a format; `columns` is the width of the terminal, undefined where there is none. */
 export function formatQueryResult(
@@ -27,12 +30,19 @@ export function formatQueryResult(
 }
 
 function writeTable({ columns, rows }: QueryResult, maxWidth: number | undefined): string {
-  const drawn = drawTableWithin(
-    columns.map(({ name, type }) => ({ title: toSafeCell(name), align: isNumeric(type) ? 'right' : 'left' })),
-    rows.map((row) => row.map(writeTableCell)),
-    maxWidth,
-  );
-  return `${drawn}\n`;
+  const titles = columns.map(({ name, type }) => ({
+    title: toSafeCell(name),
+    align: isNumericType(type) ? ('right' as const) : ('left' as const),
+  }));
+  const cells = rows.map((row) => row.map(writeTableCell));
+  if (maxWidth === undefined) return `${drawTable(titles, cells)}\n`;
+  const fitting = countFittingColumns(titles, cells, maxWidth);
+  const shown = cells.map((row) => row.slice(0, fitting));
+  const drawn = drawTableWithin(titles.slice(0, fitting), shown, maxWidth);
+  const hidden = titles.slice(fitting).map(({ title }) => title);
+  if (hidden.length === 0) return `${drawn}\n`;
+  const note = `and ${formatCountOf(hidden.length, 'more column')}: ${hidden.join(', ')}`;
+  return `${drawn}\n\n${cutToWidth(note, maxWidth, '…')}\n`;
 }
 
 function writeTableCell(cell: QueryCell): string {
@@ -53,7 +63,7 @@ function writeCsv({ columns, rows }: QueryResult, forTerminal: boolean): string 
 function writeMarkdown({ columns, rows }: QueryResult): string {
   const write = (cell: QueryCell) => writeTableCell(cell).replaceAll('\\', '\\\\').replaceAll('|', '\\|');
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
-  const rule = columns.map(({ type }) => (isNumeric(type) ? '---:' : '---'));
+  const rule = columns.map(({ type }) => (isNumericType(type) ? '---:' : '---'));
   return (
     line(columns.map(({ name }) => write(name))) +
     line(rule) +
@@ -80,8 +90,4 @@ function distinguish(names: readonly string[]): readonly string[] {
     taken.add(unique);
     return unique;
   });
-}
-
-function isNumeric(type: string): boolean {
-  return /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL)/i.test(type);
 }

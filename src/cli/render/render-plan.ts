@@ -4,11 +4,12 @@ import { describeQuota } from './describe-run.ts';
 import { formatCount, formatCountOf, formatReturnTime } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
-import { drawTable } from './table.ts';
+import { withoutName } from './without-name.ts';
+import { drawTableWithin } from './table.ts';
 
 /** A plan for people. */
-export function renderPlan(plan: PlanReport, { nowMs }: ReportOptions): string {
-  const table = drawTable(
+export function renderPlan(plan: PlanReport, { nowMs, columns }: ReportOptions): string {
+  const table = drawTableWithin(
     [
       { title: 'STREAM' },
       { title: 'ACTION' },
@@ -25,14 +26,20 @@ export function renderPlan(plan: PlanReport, { nowMs }: ReportOptions): string {
       formatCount(stream.requests),
       describeNote(stream),
     ]),
+    columns,
   );
-  const failures = plan.streams
-    .filter(({ error }) => error !== undefined)
-    .map(
-      ({ stream, error }) =>
-        `${stream} failed: ${toSafeBlock(error?.message ?? '')}\n  next: ${toSafeBlock(error?.hint ?? '')}`,
-    );
-  return [table, ...failures, describeTotals(plan, nowMs)].join('\n\n');
+  return [table, ...describeFailures(plan.streams), describeTotals(plan, nowMs)].join('\n\n');
+}
+
+// What stops one stream often stops those after it alike: told once for all of them.
+function describeFailures(streams: readonly PlannedStream[]): readonly string[] {
+  const byText = new Map<string, string[]>();
+  for (const { stream, error } of streams) {
+    if (error === undefined) continue;
+    const text = `${toSafeBlock(withoutName(error.message, stream))}\n  next: ${toSafeBlock(error.hint)}`;
+    byText.set(text, [...(byText.get(text) ?? []), toSafeLine(stream)]);
+  }
+  return [...byText].map(([text, names]) => `${names.join(', ')} failed: ${text}`);
 }
 
 /** One sentence about a plan. */

@@ -2,12 +2,13 @@ import { formatDuration } from '../../model/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
 import { formatBytes, formatCount, formatMoment } from './format-values.ts';
+import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
-import { drawTable } from './table.ts';
+import { drawTableWithin } from './table.ts';
 
 /** Freshness and completeness of each stream for people. */
-export function renderStatus(report: StatusReport, nowMs: number): string {
-  const table = drawTable(
+export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOptions): string {
+  const table = drawTableWithin(
     [
       { title: 'STREAM' },
       { title: 'VERDICT' },
@@ -24,6 +25,7 @@ export function renderStatus(report: StatusReport, nowMs: number): string {
       describeAge(row, nowMs),
       describeKey(row),
     ]),
+    columns,
   );
   const quota = describeQuota(report.quota, nowMs);
   const { lastRun } = report;

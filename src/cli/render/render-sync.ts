@@ -31,7 +31,8 @@ const COLUMNS: readonly TableColumn[] = [
   { title: 'VERDICT' },
   { title: 'NEW', align: 'right' },
   { title: 'CHANGED', align: 'right' },
-  { title: 'UNCHANGED', align: 'right' },
+  // Short, so that the table of the built-in streams fits 80 columns.
+  { title: 'SAME', align: 'right' },
   { title: 'IN TABLE', align: 'right' },
   { title: 'REQUESTS', align: 'right' },
 ];

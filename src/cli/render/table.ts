@@ -21,12 +21,28 @@ export function drawTableWithin(
   return drawWith(columns, rows, maxWidth === undefined ? undefined : fitWidths(columns, rows, maxWidth));
 }
 
+/** How many columns, from the left, fit into a width with enough of each to be read. */
+export function countFittingColumns(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  maxWidth: number,
+): number {
+  let width = -GAP;
+  const least = measureColumns(columns, rows).map((natural) => Math.min(natural, LEAST_READABLE));
+  const overflow = least.findIndex((needed) => {
+    width += needed + GAP;
+    return width > maxWidth;
+  });
+  return overflow < 0 ? columns.length : Math.max(1, overflow);
+}
+
 /** Width of the widest line. */
 export function measureBlock(text: string): number {
   return Math.max(...text.split('\n').map(measureWidth));
 }
 
 const GAP = 2;
+const LEAST_READABLE = 12;
 
 function drawWith(
   columns: readonly TableColumn[],
@@ -55,12 +71,7 @@ function fitWidths(
   rows: readonly (readonly string[])[],
   maxWidth: number,
 ): readonly number[] {
-  const widths = columns.map(({ title }, i) =>
-    rows.reduce(
-      (widest, row) => Math.max(widest, measureWidth(row[i] ?? '')),
-      Math.max(1, measureWidth(title)),
-    ),
-  );
+  const widths = [...measureColumns(columns, rows)];
   const room = maxWidth - GAP * (columns.length - 1);
   let total = widths.reduce((sum, width) => sum + width, 0);
   while (total > room) {
@@ -73,6 +84,18 @@ function fitWidths(
     total -= cut;
   }
   return widths;
+}
+
+function measureColumns(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+): readonly number[] {
+  return columns.map(({ title }, i) =>
+    rows.reduce(
+      (widest, row) => Math.max(widest, measureWidth(row[i] ?? '')),
+      Math.max(1, measureWidth(title)),
+    ),
+  );
 }
 
 const NO_FRAME = {

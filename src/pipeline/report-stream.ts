@@ -1,0 +1,65 @@
+import type { SyncError } from '../model/errors.ts';
+import type { ReportedError, RowCounts, StreamReport, StreamStatus } from '../model/run-report.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { RunContext } from './run-context.ts';
+import type { CommittedScan, FetchedScan } from './scan.ts';
+
+/** When a stream's turn came, and how many requests the run had made by then. */
+export interface Started {
+  readonly atMs: number;
+  readonly requests: number;
+}
+
+/** What is known of a stream's sync; what did not happen is left out. */
+export interface ReportParts {
+  readonly status: StreamStatus;
+  readonly mode?: 'full' | 'incremental';
+  readonly verdict?: StreamReport['verdict'];
+  readonly reasons?: readonly string[];
+  readonly scan?: FetchedScan;
+  readonly committed?: CommittedScan;
+  readonly checkpoint?: Checkpoint | undefined;
+  readonly error?: SyncError | undefined;
+}
+
+const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
+
+/** A report of a stream as it stands; what did not happen is empty. */
+export function reportStream(
+  context: RunContext,
+  stream: Stream,
+  started: Started,
+  parts: ReportParts,
+): StreamReport {
+  const { scan, committed, checkpoint, status } = parts;
+  const { keyFields, keyOrigin } = checkpoint ?? {};
+  return {
+    stream: stream.name,
+    slice: '',
+    table: stream.table,
+    status,
+    mode: parts.mode,
+    verdict: parts.verdict,
+    reasons: parts.reasons ?? [],
+    rowsDeclared: scan?.total,
+    rows: committed?.rows ?? NO_ROWS,
+    rowsInTable: committed?.rowsInTable,
+    pages: scan?.pages ?? 0,
+    requests: context.client.usage.requests - started.requests,
+    rescans: scan?.rescans ?? 0,
+    startedAt: new Date(started.atMs).toISOString(),
+    finishedAt: new Date(context.clock.now()).toISOString(),
+    watermark: checkpoint?.watermark,
+    key:
+      keyFields === undefined || keyOrigin === undefined
+        ? undefined
+        : { columns: keyFields, origin: keyOrigin },
+    schemaChanges: committed?.schemaChanges ?? [],
+    error: parts.error && status !== 'unavailable' ? toReportedError(parts.error) : undefined,
+  };
+}
+
+/** An error as reports carry it: values only, no stack. */
+export function toReportedError({ code, message, hint, exitCode }: SyncError): ReportedError {
+  return { code, message, hint, exitCode };
+}

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { OfflineSettings } from '../model/settings.ts';
+import type { Stream } from '../model/stream.ts';
+import { buildUrl } from './build-url.ts';
+
+/** How long staged pages are of use. */
+export const STAGE_LIFETIME_MS = 24 * 3_600_000;
+
+/** Folder of a stream's stage below the state folder. */
+export function stageFolder(stateDir: string, stream: Stream): string {
+  return join(stateDir, 'stage', stream.name);
+}
+
+/** Names what staged pages answer: connector, base URL, path, parameters, start date, page size and limit. */
+export function hashQuestion(
+  settings: OfflineSettings,
+  stream: Stream,
+  from: string | undefined,
+  limit: number | undefined,
+): string {
+  const url = buildUrl(settings, stream, from, undefined);
+  const parts = [
+    settings.connector.name,
+    url.href,
+    stream.pageSize,
+    stream.recordsPointer ?? '',
+    limit ?? '',
+  ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
