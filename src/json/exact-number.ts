@@ -1,6 +1,7 @@
 /**
- * A JSON number whose text a double cannot hold exactly: 2^53 + 1, 1e400, thirty digits. It keeps the
- * text as received and writes it back verbatim in `JSON.stringify`.
+ * A JSON number whose text a double cannot hold exactly: 2^53 + 1, 1e400, thirty digits; also any integer
+ * beyond 2^53 written in digits. It keeps the text as received and writes it back verbatim in
+ * `JSON.stringify`.
  */
 export class ExactNumber {
   readonly text: string;
@@ -21,20 +22,27 @@ function rawJson(text: string): unknown {
 
 type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** Parses JSON text like `JSON.parse`, but numbers a double would change come back as ExactNumber. */
+/** Parses JSON text like `JSON.parse`, but numbers that are safer as text come back as ExactNumber. */
 export function parseExact(text: string): unknown {
   const keepExact: SourceReviver = (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && !isExactAsDouble(value, source)
+    typeof value === 'number' && source !== undefined && !isSafeAsDouble(value, source)
       ? new ExactNumber(source)
       : value;
   return JSON.parse(text, keepExact as (this: unknown, key: string, value: unknown) => unknown);
 }
 
+function isSafeAsDouble(value: number, source: string): boolean {
+  // Some integers beyond 2^53 are doubles and their neighbours are not: a column of ids needs one type.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)) return false;
+  return isExactAsDouble(value, source);
+}
+
 /** True when the double `value`, read from `source`, is the number the source wrote down. */
 export function isExactAsDouble(value: number, source: string): boolean {
   if (!Number.isFinite(value)) return false;
-  if (source.length <= 15) return true;
-  return normalizeDecimal(source) === normalizeDecimal(String(value));
+  // Fifteen digits always survive; a short exponent may still be below what a double reaches (1e-400).
+  if (source.length <= 15 && !/[eE]/.test(source)) return true;
+  return normalizeDecimal(source) === normalizeDecimal(Object.is(value, -0) ? '-0' : String(value));
 }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -45,8 +53,15 @@ export function normalizeDecimal(source: string): string {
   if (match === null) return source;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
   const digits = (whole + fraction).replace(/^0+/, '');
-  const trimmed = digits.replace(/0+$/, '');
+  const trimmed = trimEndZeros(digits);
   if (trimmed === '') return `${sign}0`;
   const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - trimmed.length);
   return `${sign}${trimmed}e${power}`;
+}
+
+// A loop, since `/0+$/` takes quadratic time on zeros in the middle of a long number.
+function trimEndZeros(digits: string): string {
+  let end = digits.length;
+  while (digits.charCodeAt(end - 1) === 48) end -= 1;
+  return digits.slice(0, end);
 }

@@ -50,14 +50,14 @@ function toSlice(text: string, start: number, scan: ScannedValue): RecordSlice {
 }
 
 /**
- * Position of the value at a path of member names below the value at `start`, or undefined. Of a name
- * written twice the last counts, as in `JSON.parse`.
+ * Position of the value at a path of member names (or indexes of arrays) below the value at `start`, or
+ * undefined. Of a name written twice the last counts, as in `JSON.parse`.
  */
 export function locateValue(text: string, start: number, path: readonly string[]): number | undefined {
   let at: number | undefined = skipSpace(text, start);
   for (const name of path) {
     if (at === undefined) return undefined;
-    at = locateMember(text, at, name);
+    at = text.charCodeAt(at) === OPEN_BRACKET ? locateElement(text, at, name) : locateMember(text, at, name);
   }
   return at;
 }
@@ -76,6 +76,17 @@ function locateMember(text: string, start: number, name: string): number | undef
     at = skipSpace(text, at + 1);
   }
   return found;
+}
+
+function locateElement(text: string, start: number, index: string): number | undefined {
+  if (!/^(?:0|[1-9]\d*)$/.test(index)) return undefined;
+  let at = skipSpace(text, start + 1);
+  for (let left = Number(index); left > 0; left -= 1) {
+    at = skipSpace(text, scanValue(text, at).end);
+    if (text.charCodeAt(at) !== COMMA) return undefined;
+    at = skipSpace(text, at + 1);
+  }
+  return text.charCodeAt(at) === CLOSE_BRACKET ? undefined : at;
 }
 
 interface ScannedValue {

@@ -1,4 +1,4 @@
-import { parseExact } from '../json/exact-number.ts';
+import { ExactNumber, parseExact } from '../json/exact-number.ts';
 import { locateValue, sliceArray, sliceValue } from '../json/slice-records.ts';
 import type { PagingDescription } from '../model/connector.ts';
 import { ResponseError } from '../model/errors.ts';
@@ -115,7 +115,7 @@ function readRecords(
 }
 
 function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return 0;
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countMembers(item), 0);
   let count = 0;
   for (const name of Object.keys(value)) {

@@ -10,6 +10,9 @@ export interface Started {
   readonly requests: number;
 }
 
+/** Pages that are kept though their scan did not end. */
+export type StagedSoFar = Pick<FetchedScan, 'pages' | 'total'>;
+
 /** What is known of a stream's sync; what did not happen is left out. */
 export interface ReportParts {
   readonly status: StreamStatus;
@@ -17,6 +20,7 @@ export interface ReportParts {
   readonly verdict?: StreamReport['verdict'];
   readonly reasons?: readonly string[];
   readonly scan?: FetchedScan;
+  readonly staged?: StagedSoFar;
   readonly committed?: CommittedScan;
   readonly checkpoint?: Checkpoint | undefined;
   readonly error?: SyncError | undefined;
@@ -31,7 +35,7 @@ export function reportStream(
   started: Started,
   parts: ReportParts,
 ): StreamReport {
-  const { scan, committed, checkpoint, status } = parts;
+  const { scan, staged, committed, checkpoint, status } = parts;
   const { keyFields, keyOrigin } = checkpoint ?? {};
   return {
     stream: stream.name,
@@ -41,10 +45,10 @@ export function reportStream(
     mode: parts.mode,
     verdict: parts.verdict,
     reasons: parts.reasons ?? [],
-    rowsDeclared: scan?.total,
+    rowsDeclared: (scan ?? staged)?.total,
     rows: committed?.rows ?? NO_ROWS,
     rowsInTable: committed?.rowsInTable,
-    pages: scan?.pages ?? 0,
+    pages: (scan ?? staged)?.pages ?? 0,
     requests: context.client.usage.requests - started.requests,
     rescans: scan?.rescans ?? 0,
     startedAt: new Date(started.atMs).toISOString(),

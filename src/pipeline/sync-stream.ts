@@ -11,7 +11,7 @@ import { fetchScan } from './fetch-scan.ts';
 import { stageFolder } from './stage-identity.ts';
 import { planStream } from './plan-scan.ts';
 import { KeyBroken, prepareLoad } from './prepare-load.ts';
-import { reportStream, type Started } from './report-stream.ts';
+import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
 
@@ -43,8 +43,17 @@ export async function syncStream(
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed: false };
   }
+  // What a stream that stops half-way has staged, its last page event tells.
+  let staged: StagedSoFar | undefined;
+  const watched: RunContext = {
+    ...context,
+    emit(event) {
+      if (event.type === 'page-staged') staged = { pages: event.pagesDone, total: event.rowsDeclared };
+      context.emit(event);
+    },
+  };
   try {
-    const report = await scanAndCommit(context, stream, plan.scan, checkpoint, started, saveRun);
+    const report = await scanAndCommit(watched, stream, plan.scan, checkpoint, started, saveRun);
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed: true };
   } catch (thrown) {
@@ -53,6 +62,7 @@ export async function syncStream(
       status: statusOf(stream, error),
       mode: plan.scan.mode,
       verdict: 'partial',
+      ...(staged === undefined ? {} : { staged }),
       checkpoint,
       error,
     });

@@ -61,7 +61,8 @@ export function kindsHeldBy(type: ColumnType): number {
     case 'JSON':
       return ~0;
     default:
-      return Kind.safeInteger | Kind.bigInteger | Kind.decimal;
+      // As far as its digits reach; see `fitsDecimal`.
+      return integerKinds | Kind.decimal;
   }
 }
 
@@ -97,10 +98,10 @@ export function widenType(existing: ColumnType, seen: SeenValues): ColumnType {
 
 function fits(existing: ColumnType, seen: SeenValues, kinds: number): boolean {
   if ((kinds & ~kindsHeldBy(existing)) !== 0) return false;
-  const decimal = parseDecimal(existing);
-  if (decimal === undefined) return true;
+  const scale = decimalScale(existing);
+  if (scale === undefined) return true;
   const whole = Math.max(seen.wholeDigits, (kinds & Kind.safeInteger) === 0 ? 0 : SAFE_INTEGER_DIGITS);
-  return seen.scale <= decimal.scale && whole <= 38 - decimal.scale;
+  return seen.scale <= scale && whole <= 38 - scale;
 }
 
 function impliedKinds(type: ColumnType): number {
@@ -129,14 +130,14 @@ function impliedKinds(type: ColumnType): number {
 }
 
 function digitsOf(existing: ColumnType, seen: SeenValues): { wholeDigits: number; scale: number } {
-  const decimal = parseDecimal(existing);
   return {
     wholeDigits: existing === 'HUGEINT' ? 38 : seen.wholeDigits,
-    scale: Math.max(seen.scale, decimal?.scale ?? 0),
+    scale: Math.max(seen.scale, decimalScale(existing) ?? 0),
   };
 }
 
-function parseDecimal(type: ColumnType): { scale: number } | undefined {
+/** Digits after the point of a DECIMAL type; undefined for any other. */
+export function decimalScale(type: ColumnType): number | undefined {
   const match = /^DECIMAL\(\d+,(\d+)\)$/.exec(type);
-  return match === null ? undefined : { scale: Number(match[1]) };
+  return match === null ? undefined : Number(match[1]);
 }

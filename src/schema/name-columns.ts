@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto';
 const LONGEST_NAME = 120;
 const HASH_LENGTH = 6;
 
-/** Columns of ours; a field of the same name gets another one. */
+/** Columns of ours and the engine's; a field of the same name gets another one. */
 export const reservedColumns: readonly string[] = [
+  // The engine's number of a row, which a column of the name would hide.
+  'rowid',
   '_run_id',
   '_synced_at',
   '_deleted_at',
@@ -29,12 +31,15 @@ export function toSnakeCase(field: string): string {
   return /^\p{N}/u.test(trimmed) ? `_${trimmed}` : trimmed;
 }
 
+// What a cut through a character beyond 16 bits leaves.
+const HALF_PAIR = /[\ud800-\udbff]$/;
+
 /** The name a path would have if nothing else wanted it: nested names joined by two underscores. */
 export function plainColumnName(path: readonly string[]): string {
   const name = path.map(toSnakeCase).join('__');
   return name.length <= LONGEST_NAME
     ? name
-    : `${name.slice(0, LONGEST_NAME - HASH_LENGTH - 1)}_${shortHash(path)}`;
+    : `${name.slice(0, LONGEST_NAME - HASH_LENGTH - 1).replace(HALF_PAIR, '')}_${shortHash(path)}`;
 }
 
 /**
@@ -56,8 +61,8 @@ export function nameColumns(
   for (const path of fresh.toSorted(comparePreference)) {
     const plain = plainColumnName(path);
     let name = plain;
-    for (let length = HASH_LENGTH; taken.has(foldCase(name)); length += HASH_LENGTH) {
-      name = `${plain}_${shortHash(path, length)}`;
+    for (let attempt = 0; taken.has(foldCase(name)); attempt += 1) {
+      name = `${plain}_${shortHash(path, attempt)}`;
     }
     taken.add(foldCase(name));
     names.set(pathKey(path), name);
@@ -83,6 +88,8 @@ function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-function shortHash(path: readonly string[], length = HASH_LENGTH): string {
-  return createHash('sha256').update(pathKey(path)).digest('hex').slice(0, length);
+// Another attempt gives another hash, should a field be named like the first one.
+function shortHash(path: readonly string[], attempt = 0): string {
+  const text = `${pathKey(path)}${attempt === 0 ? '' : attempt}`;
+  return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
 }

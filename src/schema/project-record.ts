@@ -1,7 +1,9 @@
 import { ExactNumber } from '../json/exact-number.ts';
 import type { ColumnType } from '../model/schema.ts';
+import { decimalScale } from './column-types.ts';
 import { classifyExactNumber, classifyString, Kind } from './field-kinds.ts';
 import { pathKey } from './name-columns.ts';
+import { isRecordObject } from './observe-fields.ts';
 import { type ColumnPlan, companionSource } from './resolve-columns.ts';
 
 /** Writes one record as a flat JSON line, or throws when the record is not an object. */
@@ -13,30 +15,55 @@ export type ProjectRecord = (position: number, record: Readonly<Record<string, u
  * timestamps, so whatever is not safe with it goes as a string that SQL casts (see `cellReader`).
  */
 export function compileProjection(columns: readonly ColumnPlan[]): ProjectRecord {
-  const sources = new Set(
-    columns
-      .map(({ path }) => companionSource(path))
-      .filter((path) => path !== undefined)
-      .map(pathKey),
+  const mains = new Map(
+    columns.filter(({ companion }) => !companion).map((column) => [pathKey(column.path), column]),
   );
-  const cells = columns.map((column, at) => ({
-    prefix: `,"c${at}":`,
-    path: companionSource(column.path) ?? column.path,
-    type: column.type,
-    takes: column.takes,
-    // Only a column that shares its field with others has to look at each value's kind.
-    shared: column.companion || (column.takes & Kind.object) === 0 || sources.has(pathKey(column.path)),
-  }));
+  const cells = columns.map((column, at) => {
+    const path = column.companion ? (companionSource(column.path) ?? column.path) : column.path;
+    return {
+      prefix: `,"c${at}":`,
+      path,
+      type: column.type,
+      accepts: column.companion ? acceptLeftOver(column, mains.get(pathKey(path))) : acceptOwn(column),
+    };
+  });
   return (position, record) => {
     let line = `{"i":${position}`;
-    for (const { prefix, path, type, takes, shared } of cells) {
+    for (const { prefix, path, type, accepts } of cells) {
       const value = readPath(record, path);
       if (value === null || value === undefined) continue;
-      if (shared && (kindOf(value) & takes) === 0) continue;
+      if (accepts !== undefined && !accepts(value)) continue;
       line += prefix + cellText(value, type);
     }
     return `${line}}\n`;
   };
+}
+
+type Accepts = (value: unknown) => boolean;
+
+// A column that takes every kind need not look at each value's.
+function acceptOwn({ takes, type }: ColumnPlan): Accepts | undefined {
+  const scale = decimalScale(type);
+  if (scale !== undefined) return (value) => (kindOf(value) & takes) !== 0 && fitsDecimal(value, scale);
+  return (takes & Kind.object) === 0 ? (value) => (kindOf(value) & takes) !== 0 : undefined;
+}
+
+function acceptLeftOver({ takes }: ColumnPlan, main: ColumnPlan | undefined): Accepts {
+  const scale = main && decimalScale(main.type);
+  return (value) =>
+    (kindOf(value) & takes) !== 0 || (scale !== undefined && isNumber(value) && !fitsDecimal(value, scale));
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' || value instanceof ExactNumber;
+}
+
+// The engine would round more decimals than a column has, and fail on more digits before the point.
+function fitsDecimal(value: unknown, scale: number): boolean {
+  if (typeof value === 'number') return String(Math.abs(value)).length <= 38 - scale;
+  if (!(value instanceof ExactNumber)) return false;
+  const digits = classifyExactNumber(value.text);
+  return digits.scale <= scale && digits.whole <= 38 - scale;
 }
 
 /** The type `cellText` writes for a column, and the SQL that makes the column of it. */
@@ -61,9 +88,9 @@ export function cellReader(
 function readPath(record: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
   let value: unknown = record;
   for (const name of path) {
-    // Own members only: a field may be called `constructor` or `__proto__`.
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Record<string, unknown>)[name];
+    // Own members of objects only: a field may be called `constructor`, and an array has a `length`.
+    if (!isRecordObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
   }
   return value;
 }

@@ -33,7 +33,9 @@ export function resolveColumns(
   const known = new Map(existing.map((column) => [pathKey(column.path), column]));
   const fields = collectFields(tree.root, known, []);
   const mains = fields.map((field) => planColumn(field, known.get(pathKey(field.node.path)), canCast));
-  const companions = mains.filter((plan) => plan.needsCompanion).map(planCompanion);
+  const companions = mains
+    .filter((plan) => plan.needsCompanion)
+    .map((plan) => planCompanion(plan, known));
   const seen = new Set([...mains, ...companions].map((plan) => pathKey(plan.path)));
   const untouched = existing
     .filter((column) => !seen.has(pathKey(column.path)))
@@ -145,12 +147,13 @@ export function companionSource(path: readonly string[]): readonly string[] | un
     : undefined;
 }
 
-function planCompanion(main: DraftPlan): DraftPlan {
+function planCompanion(main: DraftPlan, known: ReadonlyMap<string, LearnedColumn>): DraftPlan {
+  const path = companionPath(main.path);
   return {
     ...main,
-    path: companionPath(main.path),
+    path,
     type: 'VARCHAR',
-    existingType: undefined,
+    existingType: known.get(pathKey(path))?.type,
     takes: leftOverBy(main),
     companion: true,
     needsCompanion: false,

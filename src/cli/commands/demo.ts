@@ -8,7 +8,7 @@ import { defineCommand } from '../command.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import type { RunningSimulator } from '../engine.ts';
 import { textOption } from '../options/option-kinds.ts';
-import { openProgressDisplay } from '../progress/progress-display.ts';
+import { openProgressDisplay } from '../progress/open-display.ts';
 
 const DAY_MS = 86_400_000;
 const options = {

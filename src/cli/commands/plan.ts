@@ -1,5 +1,5 @@
 import type { ExitCode } from '../../model/errors.ts';
-import type { PlanReport } from '../../model/reports.ts';
+import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
@@ -44,7 +44,17 @@ export async function planNextSync(
   const { signal, engine, output } = context;
   for (const warning of settings.warnings) output.writeNote(`warning: ${toSafeLine(warning)}`);
   // A plan that waits an hour for the quota is of no use; it says what it could not ask.
-  return toPlanOutcome(context, await engine.planSync(settings, { ...options, maxWaitMs: 0, signal }));
+  const plan = await engine.planSync(settings, { ...options, maxWaitMs: 0, signal });
+  return toPlanOutcome(context, { ...plan, streams: plan.streams.map(adviseOffline) });
+}
+
+// The engine's advice is about waiting longer, which a plan never does.
+function adviseOffline(stream: PlannedStream): PlannedStream {
+  if (stream.error?.code !== 'quota_exhausted') return stream;
+  return {
+    ...stream,
+    error: { ...stream.error, hint: 'Plan again then, or now with sluice plan --offline.' },
+  };
 }
 
 async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): Promise<CommandOutcome> {

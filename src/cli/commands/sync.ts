@@ -2,7 +2,7 @@ import type { RunReport } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { openProgressDisplay } from '../progress/progress-display.ts';
+import { openProgressDisplay } from '../progress/open-display.ts';
 import { loadSettings } from './load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';

@@ -1,38 +1,8 @@
 import type { OnProgress } from '../../model/progress.ts';
-import type { CliContext, GlobalValues } from '../context.ts';
 
 /** Shows what a run tells, until it is closed. */
 export interface ProgressDisplay {
   readonly onProgress: OnProgress;
-  /** Leaves the last picture standing and stops drawing. */
+  /** Leaves the last picture standing and stops drawing; closing twice is closing once. */
   close(): void;
-}
-
-/** Opens the display that suits where stderr goes; loads only what that display needs. */
-export async function openProgressDisplay(
-  context: CliContext,
-  globals: GlobalValues,
-): Promise<ProgressDisplay> {
-  const { output, clock } = context;
-  const { createLogWriter } = await import('./log-writer.ts');
-  const format = globals.logFormat ?? 'pretty';
-  const level = globals.logLevel ?? 'info';
-  const makeLog = (write: (line: string) => void) =>
-    createLogWriter({
-      level,
-      format,
-      colours: output.stderr.hasColours,
-      now: () => clock.now(),
-      write,
-    });
-  const wantsQuiet = level === 'silent' || level === 'error' || level === 'warn';
-  const wantsLive = format === 'pretty' && !wantsQuiet && globals.noProgress !== true;
-  if (wantsLive && output.stderr.canRedraw) {
-    const { createLiveDisplay } = await import('./live-display.ts');
-    return createLiveDisplay(output, clock, makeLog);
-  }
-  const { createLineDisplay } = await import('./line-display.ts');
-  return createLineDisplay(clock, makeLog(output.writeNote), {
-    showsPages: globals.noProgress !== true,
-  });
 }

@@ -1,20 +1,12 @@
 import { formatDuration } from '../../model/duration.ts';
 import { toSafeLine } from '../render/safe-text.ts';
-import type { Paint } from '../output.ts';
 import { formatCount, formatUpcoming } from '../render/format-values.ts';
 import { cutToWidth } from '../render/measure-width.ts';
 import { describeWait, SHORT_WAIT_MS } from './describe-wait.ts';
 import { estimateFinish } from './estimate-finish.ts';
 import type { ProgressState } from './progress-state.ts';
+import type { RenderOptions } from './render-options.ts';
 import { renderStream } from './render-stream.ts';
-
-/** What the picture depends on besides the state. */
-export interface RenderOptions {
-  readonly columns: number;
-  readonly nowMs: number;
-  readonly hasUnicode: boolean;
-  readonly paint: Paint;
-}
 
 /** Draws a run: a line for each stream, the quota, and what it waits for; no line is wider than `columns`. */
 export function renderProgress(state: ProgressState, options: RenderOptions): string {

@@ -2,7 +2,7 @@ import type { Style } from '../output.ts';
 import { formatCount } from '../render/format-values.ts';
 import { cutToWidth } from '../render/measure-width.ts';
 import type { ProgressState, StreamProgress } from './progress-state.ts';
-import type { RenderOptions } from './render-progress.ts';
+import type { RenderOptions } from './render-options.ts';
 
 interface Marks {
   readonly queued: string;

@@ -1,0 +1,9 @@
+import type { Paint } from '../output.ts';
+
+/** What the picture of a run depends on besides its state. */
+export interface RenderOptions {
+  readonly columns: number;
+  readonly nowMs: number;
+  readonly hasUnicode: boolean;
+  readonly paint: Paint;
+}

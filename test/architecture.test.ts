@@ -1,0 +1,351 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** What a room may import: other rooms, and packages. Types count as much as values. */
+interface Rule {
+  readonly rooms: readonly string[];
+  readonly packages: readonly string[];
+}
+
+// The rooms of docs/architecture.md. A room that is not here, or an import that is not here, fails the test.
+const rules: Readonly<Record<string, Rule>> = {
+  model: { rooms: [], packages: ['zod'] },
+  json: { rooms: ['model'], packages: [] },
+  schema: { rooms: ['model', 'json'], packages: [] },
+  config: { rooms: ['model'], packages: ['didyoumean2', 'yaml', 'zod'] },
+  connectors: { rooms: ['model'], packages: [] },
+  state: { rooms: ['model'], packages: ['zod'] },
+  http: { rooms: ['model'], packages: ['p-queue', 'undici'] },
+  publish: { rooms: ['model'], packages: [] },
+  simulator: { rooms: ['model'], packages: [] },
+  warehouse: { rooms: ['model', 'json', 'schema'], packages: ['@duckdb/node-api', 'zod'] },
+  pipeline: {
+    rooms: ['model', 'json', 'schema', 'config', 'state', 'http', 'publish', 'warehouse'],
+    packages: [],
+  },
+  library: { rooms: ['model', 'config', 'connectors', 'pipeline'], packages: [] },
+  index: { rooms: ['model', 'config', 'library'], packages: [] },
+  cli: {
+    rooms: ['model', 'config', 'connectors', 'pipeline', 'simulator', 'warehouse'],
+    packages: ['cli-table3', 'didyoumean2', 'log-update', 'pino', 'pino-pretty', 'yargs'],
+  },
+};
+
+/** Rooms and modules that may use a builtin which reaches out of the process; everybody may use the others. */
+const builtinUsers: Readonly<Record<string, readonly string[]>> = {
+  'node:child_process': [],
+  'node:cluster': [],
+  'node:dns': [],
+  'node:http': ['simulator'],
+  'node:http2': [],
+  'node:https': [],
+  'node:net': ['simulator'],
+  'node:sqlite': ['state'],
+  'node:tls': [],
+  'node:vm': [],
+  'node:worker_threads': [],
+};
+
+/** Rooms of plain values and pure functions: no disk, no network, no clock. */
+const pureRooms: Readonly<Record<string, readonly string[]>> = {
+  connectors: [],
+  json: ['node:crypto'],
+  schema: ['node:crypto'],
+};
+
+// From the top down: each part of the spine knows the next one and nothing of the one above.
+const spine: Readonly<Record<string, readonly string[]>> = {
+  'src/pipeline/run.ts': [],
+  'src/pipeline/plan.ts': [],
+  'src/pipeline/check.ts': [],
+  'src/pipeline/status.ts': [],
+  'src/pipeline/sync-stream.ts': ['src/pipeline/run.ts'],
+  'src/pipeline/fetch-scan.ts': ['src/pipeline/sync-stream.ts'],
+};
+
+/** Imports that break the spine and are known; take one out when its file is mended, and add none. */
+const spineExceptions: readonly string[] = [
+  'src/pipeline/plan.ts -> src/pipeline/fetch-scan.ts',
+  'src/pipeline/plan.ts -> src/pipeline/sync-stream.ts',
+];
+
+type ImportKind = 'static' | 'dynamic' | 'type';
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly kind: ImportKind;
+}
+
+const files = ['src', 'connectors', 'state'].flatMap((folder) => listFiles(folder)).filter(isSource);
+const sources = new Map(files.map((file) => [file, parse(file)]));
+const imports = files.flatMap((file) => listImports(file));
+const inner = imports.filter(({ to }) => !isPackage(to));
+const outer = imports.filter(({ to }) => isPackage(to));
+
+describe('rooms', () => {
+  it('has a rule for every room', () => {
+    expect([...new Set(files.map(roomOf))].toSorted()).toEqual(Object.keys(rules).toSorted());
+  });
+
+  it('finds a file behind every import', () => {
+    expect(inner.filter(({ to }) => !sources.has(to)).map(formatImport)).toEqual([]);
+  });
+
+  it.each(Object.entries(rules))('%s imports the rooms it may', (room, { rooms }) => {
+    const foreign = inner.filter(({ from, to }) => roomOf(from) === room && roomOf(to) !== room);
+    expect(foreign.filter(({ to }) => !rooms.includes(roomOf(to))).map(formatImport)).toEqual([]);
+    // A permission nobody uses is a door left open.
+    expect(rooms.filter((name) => !foreign.some(({ to }) => roomOf(to) === name))).toEqual([]);
+  });
+
+  it.each(Object.entries(rules))('%s imports the packages it may', (room, { packages }) => {
+    const used = outer.filter(({ from, to }) => roomOf(from) === room && !isBuiltin(to));
+    expect(used.filter(({ to }) => !packages.includes(packageOf(to))).map(formatImport)).toEqual([]);
+    expect(packages.filter((name) => !used.some(({ to }) => packageOf(to) === name))).toEqual([]);
+  });
+
+  it('reaches out of the process only where it may', () => {
+    const strays = outer.filter(({ from, to }) => {
+      const pure = pureRooms[roomOf(from)];
+      if (pure !== undefined && isBuiltin(to) && !pure.includes(to)) return true;
+      return builtinUsers[to]?.includes(roomOf(from)) === false;
+    });
+    expect(strays.map(formatImport)).toEqual([]);
+    expect(findCalls((call) => call.expression.getText() === 'fetch')).toEqual([]);
+  });
+
+  it('names builtins with node:', () => {
+    const bare = outer.filter(({ to }) => isBuiltin(to) && !to.startsWith('node:'));
+    expect(bare.map(formatImport)).toEqual([]);
+  });
+
+  it('lets nothing import the command line', () => {
+    const outside = inner.filter(({ from, to }) => roomOf(from) !== 'cli' && roomOf(to) === 'cli');
+    expect(outside.map(formatImport)).toEqual([]);
+  });
+
+  it('keeps the order of the spine', () => {
+    const upward = inner
+      .filter(({ from, to }) => roomOf(from) === 'pipeline' && spine[to]?.includes(from) === false)
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect([...new Set(upward)].toSorted()).toEqual(spineExceptions.toSorted());
+  });
+
+  it('has no import loop, types included', () => {
+    expect(findLoops()).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  it('loads other rooms only when a command asks for them', () => {
+    const loaded = followStatic('src/cli/main.ts');
+    const rooms = new Set([...loaded].map(roomOf));
+    expect([...rooms].toSorted()).toEqual(['cli', 'model']);
+    const packages = outer
+      .filter(({ from, to, kind }) => kind === 'static' && loaded.has(from) && !isBuiltin(to))
+      .map(({ to }) => packageOf(to));
+    expect([...new Set(packages)]).toEqual(['yargs']);
+  });
+
+  it('starts on an old Node without reading anything else', () => {
+    expect(imports.filter(({ from }) => from === 'src/cli/bin.ts')).toEqual([
+      { from: 'src/cli/bin.ts', to: 'src/cli/main.ts', kind: 'dynamic' },
+    ]);
+  });
+
+  it('ends the process in one place', () => {
+    const exits = findCalls((call) => call.expression.getText() === 'process.exit');
+    expect([...new Set(exits)]).toEqual(['src/cli/main.ts']);
+  });
+});
+
+describe('packages', () => {
+  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  const used = new Set(outer.filter(({ to }) => !isBuiltin(to)).map(({ to }) => packageOf(to)));
+
+  it('are dependencies when the sources import them, and imported when they are dependencies', () => {
+    expect([...used].toSorted()).toEqual(Object.keys(manifest.dependencies).toSorted());
+  });
+});
+
+describe('files', () => {
+  it('export by name, one by one', () => {
+    const broken = files.filter((file) =>
+      sources.get(file)?.statements.some((statement) => {
+        if (ts.isExportAssignment(statement)) return true;
+        if (ts.isExportDeclaration(statement)) {
+          const { exportClause } = statement;
+          return exportClause === undefined || ts.isNamespaceExport(exportClause);
+        }
+        return (
+          ts.canHaveModifiers(statement) &&
+          ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) === true
+        );
+      }),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('have one index, the library', () => {
+    expect(files.filter((file) => /(^|\/)index\.ts$/.test(file))).toEqual(['src/index.ts']);
+  });
+
+  it('import with the extension of the source', () => {
+    const broken = files
+      .flatMap((file) => listSpecifiers(file))
+      .filter(({ text }) => text.startsWith('.') && !text.endsWith('.ts'))
+      .map(({ text }) => text);
+    expect(broken).toEqual([]);
+  });
+
+  it('have kebab-case names and fewer than 300 lines', () => {
+    expect(files.filter((file) => !/^[a-z0-9-]+\.ts$/.test(path.basename(file)))).toEqual([]);
+    const long = files
+      .map((file) => ({ file, lines: read(file).split('\n').length - 1 }))
+      .filter(({ lines }) => lines >= 300);
+    expect(long).toEqual([]);
+  });
+
+  it('tell the time by a Clock', () => {
+    const callers = findCalls((call) => call.expression.getText() === 'Date.now');
+    // `readStatus` has it as a default: its callers may pass their own.
+    expect([...new Set(callers)]).toEqual(['src/model/clock.ts', 'src/pipeline/status.ts']);
+  });
+
+  it('are finished: no marks of work to do, no test left out', () => {
+    // Spelt in parts, or this file would find itself.
+    const marks = new RegExp(
+      [`\\bTO${'DO'}\\b`, `\\bFIX${'ME'}\\b`, `\\.${'only'}\\(`, `\\.${'skip'}\\(`].join('|'),
+    );
+    const marked = listFiles('.').filter((file) => isText(file) && marks.test(read(file)));
+    expect(marked).toEqual([]);
+  });
+});
+
+function read(file: string): string {
+  return readFileSync(path.join(root, file), 'utf8');
+}
+
+function parse(file: string): ts.SourceFile {
+  return ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+}
+
+/** Files below a folder, as paths from the root; without what git ignores. */
+function listFiles(folder: string): readonly string[] {
+  const ignored = ['.git', '.sluice', 'coverage', 'dist', 'node_modules', 'sluice-demo'];
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (ignored.includes(entry.name)) return [];
+    const file = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return listFiles(file);
+    return entry.isFile() ? [file] : [];
+  });
+}
+
+function isSource(file: string): boolean {
+  return file.endsWith('.ts');
+}
+
+function isText(file: string): boolean {
+  return /\.(ts|js|json|md|ya?ml|txt|sql|py|ipynb|sh)$|(^|\/)(Dockerfile|LICENSE|run)$/.test(file);
+}
+
+function roomOf(file: string): string {
+  const [top = '', second = ''] = file.split('/');
+  if (top !== 'src') return top;
+  return second.replace(/\.ts$/, '');
+}
+
+function listImports(file: string): readonly Import[] {
+  return listSpecifiers(file).map(({ text, kind }) => ({
+    from: file,
+    to: text.startsWith('.') ? path.posix.join(path.posix.dirname(file), text) : text,
+    kind,
+  }));
+}
+
+/** Every `import`, `export … from`, `import()` and `import('…')` type of a file. */
+function listSpecifiers(file: string): readonly { readonly text: string; readonly kind: ImportKind }[] {
+  const found: { readonly text: string; readonly kind: ImportKind }[] = [];
+  const add = (node: ts.Node | undefined, kind: ImportKind) => {
+    if (node !== undefined && ts.isStringLiteralLike(node)) found.push({ text: node.text, kind });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node))
+      add(node.moduleSpecifier, isTypeOnly(node.importClause) ? 'type' : 'static');
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly ? 'type' : 'static');
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+      add(node.argument.literal, 'type');
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], 'dynamic');
+    ts.forEachChild(node, visit);
+  };
+  const source = sources.get(file);
+  if (source !== undefined) visit(source);
+  return found;
+}
+
+// With `verbatimModuleSyntax`, only `import type` leaves nothing behind.
+function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
+  return clause?.phaseModifier === ts.SyntaxKind.TypeKeyword;
+}
+
+function isPackage(to: string): boolean {
+  return !to.includes('/') || !/^(src|connectors|state|test)\//.test(to);
+}
+
+function isBuiltin(to: string): boolean {
+  return to.startsWith('node:') || builtinModules.includes(to);
+}
+
+function packageOf(to: string): string {
+  return to
+    .split('/')
+    .slice(0, to.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function formatImport({ from, to, kind }: Import): string {
+  return `${from} -> ${to} (${kind})`;
+}
+
+/** Files that hold a call the test is looking for. */
+function findCalls(matches: (call: ts.CallExpression) => boolean): readonly string[] {
+  return files.filter((file) => {
+    const visit = (node: ts.Node): boolean =>
+      (ts.isCallExpression(node) && matches(node)) || (ts.forEachChild(node, visit) ?? false);
+    const source = sources.get(file);
+    return source !== undefined && visit(source);
+  });
+}
+
+/** The files that loading one loads with it. */
+function followStatic(start: string): ReadonlySet<string> {
+  const reached = new Set([start]);
+  for (const file of reached) {
+    for (const { from, to, kind } of inner) if (from === file && kind === 'static') reached.add(to);
+  }
+  return reached;
+}
+
+function findLoops(): readonly string[] {
+  const done = new Set<string>();
+  const loops: string[] = [];
+  const visit = (file: string, trail: readonly string[]): void => {
+    const seenAt = trail.indexOf(file);
+    if (seenAt !== -1) loops.push([...trail.slice(seenAt), file].join(' -> '));
+    if (seenAt !== -1 || done.has(file)) return;
+    // A dynamic import runs when its function is called, long after both files are loaded; it still is a loop.
+    for (const { from, to } of inner) if (from === file) visit(to, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  return loops;
+}

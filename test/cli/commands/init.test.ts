@@ -1,0 +1,77 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../support/capture.ts';
+
+let cwd: string;
+beforeEach(async () => (cwd = await mkdtemp(join(tmpdir(), 'sluice-init-'))));
+afterEach(() => rm(cwd, { recursive: true }));
+
+describe('init', () => {
+  it('asks on a terminal', async () => {
+    const asked: string[] = [];
+    const prompt = (question: string, fallback: string) => {
+      asked.push(question);
+      return Promise.resolve(question.startsWith('Base') ? 'https://api.test/v1' : fallback);
+    };
+    const { exitCode, stdout } = await run(['init'], { cwd, prompt });
+    expect(exitCode).toBe(0);
+    expect(asked).toEqual(['Base URL of the API', 'DuckDB file to publish']);
+    expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toContain('https://api.test/v1');
+    expect(stdout).toContain('export ANALYTICS_API_KEY=');
+    expect(stdout).toContain('sluice check');
+    expect(stdout).not.toContain('set source.baseUrl');
+  });
+
+  it.each([
+    ['init', '--yes'],
+    ['init', '--json'],
+  ])('%s %s never asks', async (...argv) => {
+    const prompt = () => Promise.reject(new Error('asked'));
+    await expect(run(argv, { cwd, prompt })).resolves.toMatchObject({ exitCode: 0 });
+  });
+
+  it('asks nothing without a terminal, and says what to fill in', async () => {
+    const { exitCode, stdout } = await run(['init'], { cwd });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("set source.baseUrl in ./sluice.yaml to your API's address");
+  });
+
+  it('takes its answers from options and names another config in the next steps', async () => {
+    const argv = [
+      'init',
+      '--yes',
+      '--base-url',
+      'https://a.test/v1',
+      '--duckdb',
+      './w.duckdb',
+      '-c',
+      'other.yaml',
+    ];
+    const { stdout } = await run(argv, { cwd });
+    expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('./w.duckdb');
+    expect(stdout).toContain('sluice sync -c other.yaml');
+  });
+
+  it('never overwrites', async () => {
+    await writeFile(join(cwd, 'sluice.yaml'), 'mine');
+    const { exitCode, stderr } = await run(['init', '--yes'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('exists already');
+    expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toBe('mine');
+  });
+
+  it('refuses a base URL that is none before it writes anything', async () => {
+    const { exitCode, stderr } = await run(['init', '--yes', '--base-url', 'api.test'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('https://');
+    await expect(readFile(join(cwd, 'sluice.yaml'))).rejects.toThrow();
+  });
+
+  it('names a folder that is not there', async () => {
+    const { exitCode, stderr } = await run(['init', '--yes', '-c', 'nowhere/sluice.yaml'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('the folder of nowhere/sluice.yaml does not exist');
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { AbortedError } from '../../../src/model/errors.ts';
+import type { SimulatorRequest } from '../../../src/cli/engine.ts';
+import { run } from '../support/capture.ts';
+
+function createEngine(requests: SimulatorRequest[], controller: AbortController, closed: string[]) {
+  return {
+    startSimulator: (request: SimulatorRequest) => {
+      requests.push(request);
+      // The signal comes once the command waits.
+      setImmediate(() => {
+        controller.abort(new AbortedError('stopped', { code: 'aborted', hint: '', exitCode: 143 }));
+      });
+      return Promise.resolve({
+        baseUrl: 'http://127.0.0.1:4010/api/v1',
+        origin: 'http://127.0.0.1:4010',
+        key: 'demo-key-0123456789',
+        advanceDay: () => undefined,
+        close: () => {
+          closed.push('closed');
+          return Promise.resolve();
+        },
+      });
+    },
+  };
+}
+
+async function simulate(argv: readonly string[]) {
+  const requests: SimulatorRequest[] = [];
+  const closed: string[] = [];
+  const controller = new AbortController();
+  const engine = createEngine(requests, controller, closed);
+  const captured = await run(['simulate', ...argv], { engine, signal: controller.signal });
+  return { ...captured, request: requests[0], closed };
+}
+
+describe('simulate', () => {
+  it('serves until a signal, closes, and has the code of the signal', async () => {
+    const { exitCode, closed, request, stdout } = await simulate([]);
+    expect({ exitCode, closed }).toEqual({ exitCode: 143, closed: ['closed'] });
+    expect(request).toMatchObject({ port: 4010, host: '127.0.0.1', day: '2026-11-20' });
+    expect(stdout).toContain('baseUrl: http://127.0.0.1:4010/api/v1');
+    expect(stdout).toContain('ANALYTICS_API_KEY=demo-key-0123456789 sluice sync');
+    expect(stdout).not.toContain('# url');
+  });
+
+  it('takes every option', async () => {
+    const argv = '--port 0 --host ::1 --key k-123 --requests-per-hour 20 --burst 2 --day 2026-01-31 --seed 0';
+    const { request } = await simulate(argv.split(' '));
+    expect(request).toEqual({
+      port: 0,
+      host: '::1',
+      key: 'k-123',
+      requestsPerHour: 20,
+      burstPerSecond: 2,
+      day: '2026-01-31',
+      seed: 0,
+    });
+  });
+
+  it('tells its address in one object with --json, as soon as it serves', async () => {
+    const { stdout } = await simulate(['--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: true,
+      result: { baseUrl: 'http://127.0.0.1:4010/api/v1', key: 'demo-key-0123456789', requestsPerHour: 600 },
+    });
+  });
+
+  it.each([
+    ['--port', '70000'],
+    ['--burst', '0'],
+    ['--day', '2027-01-01'],
+    ['--key', 'a b'],
+  ])('refuses %s %s', async (...argv) => {
+    await expect(run(['simulate', ...argv])).resolves.toMatchObject({ exitCode: 2, calls: [] });
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { commands } from '../../../src/cli/commands.ts';
+import { HELP_COLUMNS, parseCommandLine } from '../../../src/cli/options/parse-command-line.ts';
+import { nameTwin } from '../../../src/cli/options/option.ts';
+
+async function readHelp(argv: readonly string[]): Promise<string> {
+  const parsed = await parseCommandLine(argv, commands);
+  return parsed.kind === 'help' ? parsed.text : '';
+}
+
+async function refuse(argv: readonly string[]): Promise<unknown> {
+  return parseCommandLine(argv, commands).catch((error: unknown) => error);
+}
+
+describe('help', () => {
+  const pages = [
+    { name: 'sluice', argv: ['--help'] },
+    { name: 'config', argv: ['config', '--help'] },
+    ...commands.map(({ name }) => ({ name, argv: [...name.split(' '), '--help'] })),
+  ];
+
+  it.each(pages)('of $name is what it was', async ({ name, argv }) => {
+    await expect(await readHelp(argv)).toMatchFileSnapshot(`help/${name.replace(' ', '-')}.txt`);
+  });
+
+  it.each(pages)('of $name fits 80 columns and ends with examples', async ({ argv }) => {
+    const lines = (await readHelp(argv)).trimEnd().split('\n');
+    expect(lines.filter((line) => line.length > HELP_COLUMNS)).toEqual([]);
+    const examples = lines.slice(lines.indexOf('Examples:') + 1);
+    expect(lines).toContain('Examples:');
+    expect(examples.filter((line) => !line.startsWith('  '))).toEqual([]);
+  });
+
+  it('shows no command or option of a later version', async () => {
+    const all = (await Promise.all(pages.map(({ argv }) => readHelp(argv)))).join('\n');
+    expect(all).not.toMatch(
+      /sluice (discover|quarantine|schema|verify|rebuild|state|schedule|report)|--against-api|--metrics-port|--write/,
+    );
+  });
+
+  it('is told apart from a command line without a command', async () => {
+    await expect(parseCommandLine(['--help'], commands)).resolves.toMatchObject({ asked: true });
+    await expect(parseCommandLine([], commands)).resolves.toMatchObject({ kind: 'help', asked: false });
+  });
+});
+
+describe('a command line', () => {
+  it('gives flags by name, with values as text', async () => {
+    const argv = ['sync', '--streams', 'a,b', '--limit=5', '--force', '-c', 'x.yaml'];
+    const parsed = await parseCommandLine(argv, commands);
+    expect(parsed).toMatchObject({
+      kind: 'run',
+      name: 'sync',
+      flags: { streams: 'a,b', limit: '5', force: true, config: 'x.yaml' },
+    });
+  });
+
+  it('takes options before the command', async () => {
+    const parsed = await parseCommandLine(['--json', '-c', 'x.yaml', 'status'], commands);
+    expect(parsed).toMatchObject({ name: 'status', flags: { json: true, config: 'x.yaml' } });
+  });
+
+  it('takes the last of an option given twice', async () => {
+    const parsed = await parseCommandLine(['sync', '--limit', '1', '--limit', '2'], commands);
+    expect(parsed).toMatchObject({ flags: { limit: '2' } });
+  });
+
+  it('keeps SQL as it is', async () => {
+    for (const sql of ['1', 'select -1 -- a', "select \"a=b\", 'it''s'", '  from x  ']) {
+      await expect(parseCommandLine(['query', sql], commands)).resolves.toMatchObject({ argument: sql });
+    }
+    const parsed = await parseCommandLine(['query', '--', '--1 as comment'], commands);
+    expect(parsed).toMatchObject({ argument: '--1 as comment' });
+  });
+
+  it('finds the command of a group', async () => {
+    await expect(parseCommandLine(['config', 'show'], commands)).resolves.toMatchObject({
+      name: 'config show',
+    });
+  });
+
+  it('asks for the version', async () => {
+    await expect(parseCommandLine(['--version'], commands)).resolves.toEqual({ kind: 'version' });
+  });
+});
+
+describe('a wrong command line is refused with exit code 2', () => {
+  it.each([
+    { argv: ['snyc'], message: /unknown command: snyc/, hint: /Did you mean sluice sync\?/ },
+    { argv: ['sync', '--fulll-refresh'], message: /--fulll-refresh/, hint: /Did you mean --full-refresh\?/ },
+    { argv: ['sync', '--fullRefresh'], message: /--fullRefresh/, hint: /Did you mean --full-refresh\?/ },
+    { argv: ['sync', '--max_wait', '5m'], message: /--max_wait/, hint: /Did you mean --max-wait\?/ },
+    { argv: ['sync', '-x'], message: /unknown option: -x/, hint: /sluice sync --help/ },
+    { argv: ['--wat'], message: /unknown option: --wat/, hint: /sluice --help/ },
+    { argv: ['sync', 'extra'], message: /sync does not take "extra"/, hint: /For example: sluice sync/ },
+    { argv: ['query'], message: /query needs an SQL text/, hint: /For example: sluice query/ },
+    { argv: ['query', 'select', '1'], message: /quotes/, hint: /For example/ },
+    { argv: ['config'], message: /config needs a command/, hint: /sluice config show/ },
+    { argv: ['config', 'sho'], message: /unknown command: config sho/, hint: /sluice config show/ },
+    { argv: ['sync', '--force=yes'], message: /--force takes no value/, hint: /--force/ },
+  ])('$argv', async ({ argv, message, hint }) => {
+    const error = await refuse(argv);
+    expect(error).toMatchObject({ exitCode: 2, code: 'usage_invalid' });
+    expect(error).toHaveProperty('message', expect.stringMatching(message));
+    expect(error).toHaveProperty('hint', expect.stringMatching(hint));
+  });
+
+  it.each(['--api-key', '--apikey', '--api_key', '--key', '--token', '--bearer-token', '--password', '-k'])(
+    'a key given with %s, without repeating it',
+    async (flag) => {
+      for (const argv of [
+        ['sync', flag, 'hunter2hunter2'],
+        [flag, 'hunter2hunter2', 'sync'],
+      ]) {
+        const error = await refuse(argv);
+        expect(error).toMatchObject({ exitCode: 2 });
+        expect(error).toHaveProperty('hint', expect.stringMatching(/ANALYTICS_API_KEY/));
+        expect(JSON.stringify(error) + String(error)).not.toContain('hunter2');
+      }
+    },
+  );
+});
+
+describe('options', () => {
+  it('have one twin each in the environment', () => {
+    expect(nameTwin('max-wait')).toBe('SLUICE_MAX_WAIT');
+  });
+});

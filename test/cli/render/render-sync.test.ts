@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { renderRunReport } from '../../../src/cli/render/render-sync.ts';
+import type { RunReport } from '../../../src/model/run-report.ts';
+import { NOW_MS, makeRunReport, makeStreamReport } from '../support/reports.ts';
+
+function render(report: RunReport, columns?: number): string {
+  return renderRunReport(report, { nowMs: NOW_MS, columns });
+}
+
+const rows = { read: 300, inserted: 20, updated: 3, unchanged: 277, deleted: 0, quarantined: 0 };
+const good = makeStreamReport({
+  stream: 'visibility_mentions',
+  rows,
+  rowsInTable: 1_200,
+  reasons: ['learned the key (date, mention_id)'],
+  schemaChanges: [
+    { column: 'sentiment', change: 'added', fromType: undefined, toType: 'DOUBLE' },
+    { column: 'rank', change: 'widened', fromType: 'BIGINT', toType: 'DOUBLE' },
+  ],
+});
+const error = {
+  code: 'server_failed',
+  message: 'answered 500 five times',
+  hint: 'Wait.',
+  exitCode: 75,
+} as const;
+const bad = makeStreamReport({
+  stream: 'prompts_analytics',
+  status: 'failed',
+  pages: 12,
+  rowsInTable: 500,
+  error,
+});
+const fresh = makeStreamReport({ stream: 'commerce_top_products', status: 'fresh', verdict: undefined });
+
+describe('a run without trouble', () => {
+  it('is a table and what it cost', () => {
+    expect(render(makeRunReport({ streams: [good], retries: 2, waitedMs: 720_000 }))).toBe(
+      [
+        'STREAM               VERDICT   NEW  CHANGED  SAME  IN TABLE  REQUESTS  NOTE',
+        'visibility_mentions  verified   20        3   277     1,200         2  ' +
+          'learned the key (date, mention_id); new column: sentiment; rank is now DOUBLE (was BIGINT)',
+        '',
+        '42 requests used (2 retries); 558 of 600 requests left until 14:00 UTC; waited 12 min; took 1 min 5 s.',
+        'Published /data/warehouse.duckdb (4.2 MB). Readers may keep it open; they see the new data when they open it again.',
+      ].join('\n'),
+    );
+  });
+
+  it('does not list the columns of a new table one by one', () => {
+    const columns = ['a', 'b', 'c'].map((column) => {
+      return { column, change: 'added', fromType: undefined, toType: 'BIGINT' } as const;
+    });
+    expect(render(makeRunReport({ streams: [makeStreamReport({ schemaChanges: columns })] }))).toContain(
+      '3 columns learned',
+    );
+  });
+
+  it('says why a stream was left alone', () => {
+    const text = render(makeRunReport({ streams: [fresh], published: undefined }));
+    expect(text).toMatch(/commerce_top_products +fresh +- +- +- .*--force/);
+    expect(text).not.toContain('Published');
+  });
+});
+
+describe('a run with trouble', () => {
+  it('says what failed, what is safe and what to do next', () => {
+    const text = render(makeRunReport({ streams: [good, bad], exitCode: 5, error }));
+    expect(text).toContain(
+      [
+        'prompts_analytics failed: answered 500 five times',
+        '  safe: the 500 rows of earlier runs are untouched; 12 pages already read are kept',
+        '  next: Wait.',
+      ].join('\n'),
+    );
+    // The run's error is the stream's and told once.
+    expect(text.match(/answered 500/g)).toHaveLength(1);
+  });
+
+  it('tells a failure of the run itself', () => {
+    const publish = {
+      code: 'publish_failed',
+      message: 'no space left',
+      hint: 'Free some.',
+      exitCode: 6,
+    } as const;
+    const text = render(makeRunReport({ status: 'failed', exitCode: 6, error: publish }));
+    expect(text).toContain('the run failed: no space left\n  next: Free some.');
+  });
+
+  it('says when to come back', () => {
+    const resumeAt = new Date(NOW_MS + 720_000).toISOString();
+    expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toMatch(
+      /^Run it again from 14:00 UTC.* on: it goes on/m,
+    );
+    expect(render(makeRunReport({ exitCode: 75 }))).toContain('Run it again later');
+    expect(render(makeRunReport({ resumeAt }))).not.toContain('Run it again');
+  });
+
+  it('escapes what the server said', () => {
+    const hostile = { ...error, message: 'boo\u001b[2J\u202e', hint: 'x\u0007' };
+    const text = render(makeRunReport({ streams: [{ ...bad, error: hostile }], warnings: ['w\u001b]0;t'] }));
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+});
+
+describe('on a terminal', () => {
+  const report = makeRunReport({ streams: [good, fresh] });
+
+  it('notes stand below a table they do not fit beside', () => {
+    const lines = render(report, 90).split('\n');
+    expect(lines).toContain(
+      'visibility_mentions: learned the key (date, mention_id); new column: sentiment; rank is now DOUBLE (was BIGINT)',
+    );
+    expect(lines[0]).not.toContain('NOTE');
+  });
+
+  it('a table that does not fit becomes a list', () => {
+    const text = render(report, 40);
+    expect(text).toMatch(
+      /^visibility_mentions\n {2}verified\n {2}new 20, changed 3, unchanged 277\n {2}in table 1,200$/m,
+    );
+    expect(text).not.toContain('STREAM');
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import {
+  AuthError,
+  BugError,
+  ConfigError,
+  LockedError,
+  QuotaError,
+  StorageError,
+} from '../../src/model/errors.ts';
+import { run } from './support/capture.ts';
+import { SECRET } from './support/fake-engine.ts';
+import { makeRunReport } from './support/reports.ts';
+
+const words = { code: 'bug', hint: 'Do this next.' } as const;
+
+describe('exit codes come from the error', () => {
+  it.each([
+    { error: new ConfigError('x', words), exitCode: 2 },
+    { error: new AuthError('x', words), exitCode: 3 },
+    { error: new StorageError('x', words), exitCode: 6 },
+    { error: new LockedError('x', words), exitCode: 75 },
+    { error: new QuotaError('x', words), exitCode: 75 },
+    { error: new BugError('x', words), exitCode: 1 },
+    { error: new TypeError('x is not a function'), exitCode: 1 },
+  ])('$error.name: $exitCode', async ({ error, exitCode }) => {
+    const result = await run(['sync'], { engine: { runSync: () => Promise.reject(error) } });
+    expect(result).toMatchObject({ exitCode, stdout: '' });
+    expect(result.stderr).toMatch(/^error: /m);
+  });
+
+  it('or from the report of a sync', async () => {
+    const report = makeRunReport({ exitCode: 5, status: 'partial' });
+    const result = await run(['sync'], { engine: { runSync: () => Promise.resolve(report) } });
+    expect(result.exitCode).toBe(5);
+  });
+});
+
+describe('an error', () => {
+  it('says what to do next, and shows no stack', async () => {
+    const engine = { runSync: () => Promise.reject(new ConfigError('it broke', words)) };
+    const { stderr } = await run(['sync'], { engine });
+    expect(stderr).toBe('error: it broke\nDo this next.\n');
+  });
+
+  it('of ours shows the stack of its cause', async () => {
+    const engine = { runSync: () => Promise.reject(new RangeError('out of bounds')) };
+    const { stderr } = await run(['sync'], { engine });
+    expect(stderr).toContain('error: unexpected: out of bounds');
+    expect(stderr).toMatch(/^ +at /m);
+  });
+
+  it('never shows the key, in any form', async () => {
+    const encoded = Buffer.from(SECRET).toString('base64');
+    const engine = { runSync: () => Promise.reject(new Error(`refused ${SECRET} ${encoded}`)) };
+    for (const argv of [['sync'], ['sync', '--json']]) {
+      const { stdout, stderr } = await run(argv, { engine });
+      expect(stdout + stderr).toContain('[redacted]');
+      expect(stdout + stderr).not.toContain(SECRET);
+      expect(stdout + stderr).not.toContain(encoded);
+    }
+  });
+
+  it('cannot steer the terminal or forge a line', async () => {
+    const message = 'answered \u001b[2Jx\rerror: all fine\u009b31m';
+    const engine = { runSync: () => Promise.reject(new ConfigError(message, words)) };
+    const { stderr } = await run(['sync'], { engine });
+    expect(stderr.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+  });
+});
+
+describe('--json', () => {
+  it('is one object on one line with the same six members', async () => {
+    const { stdout, exitCode } = await run(['sync', '--json', '--no-progress']);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+    const envelope = JSON.parse(stdout) as Record<string, unknown>;
+    expect(Object.keys(envelope)).toEqual(['command', 'ok', 'exitCode', 'summary', 'result', 'error']);
+    expect(envelope).toMatchObject({ command: 'sync', ok: true, exitCode: 0, error: null });
+    expect(exitCode).toBe(0);
+  });
+
+  it('keeps every member of a result, null where nothing is known', async () => {
+    const { stdout } = await run(['sync', '--json']);
+    const { result } = JSON.parse(stdout) as { result: { resumeAt: unknown; streams: { error: unknown }[] } };
+    expect(result.resumeAt).toBeNull();
+    expect(result.streams[0]?.error).toBeNull();
+  });
+
+  it.each([
+    { argv: ['--json'], env: {}, command: null },
+    { argv: ['--json', 'snyc'], env: {}, command: null },
+    { argv: ['sync', '--json', '--wat'], env: {}, command: null },
+    { argv: ['sync', '--limit', '0', '--json'], env: {}, command: 'sync' },
+    { argv: ['sync'], env: { SLUICE_JSON: '1', SLUICE_LIMIT: 'banana' }, command: 'sync' },
+    { argv: ['query', '--json'], env: {}, command: null },
+  ])('tells a usage error as well: $argv $env', async ({ argv, env, command }) => {
+    const { stdout, exitCode } = await run(argv, { env });
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({
+      command,
+      ok: false,
+      exitCode: 2,
+      result: null,
+      error: { code: 'usage_invalid' },
+    });
+  });
+
+  it('names the error of a run that failed', async () => {
+    const error = { code: 'quota_exhausted', message: 'm', hint: 'h', exitCode: 75 } as const;
+    const report = makeRunReport({ exitCode: 75, error });
+    const { stdout } = await run(['sync', '--json'], { engine: { runSync: () => Promise.resolve(report) } });
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, exitCode: 75, error: { code: 'quota_exhausted' } });
+  });
+});
+
+describe('without a command', () => {
+  it('help goes to stderr with exit code 2', async () => {
+    const { exitCode, stdout, stderr } = await run([]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('sluice demo');
+  });
+});
+
+describe('--help and --version', () => {
+  it('go to stdout with exit code 0', async () => {
+    await expect(run(['--help'])).resolves.toMatchObject({ exitCode: 0, stderr: '' });
+    await expect(run(['--version'])).resolves.toMatchObject({ exitCode: 0, stdout: '9.9.9\n' });
+  });
+
+  it('are one object with --json', async () => {
+    const { stdout } = await run(['--version', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ command: 'version', ok: true, summary: '9.9.9' });
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { AbortedError } from '../../src/model/errors.ts';
+import { listenForSignals } from '../../src/cli/signals.ts';
+
+function createHost() {
+  const listeners = new Map<string, () => void>();
+  const done: string[] = [];
+  const notes: string[] = [];
+  const host = {
+    pid: 7,
+    on: (signal: string, listener: () => void) => void listeners.set(signal, listener),
+    removeAllListeners: (signal: string) => void listeners.delete(signal),
+    kill: (pid: number, signal: string) => void done.push(`kill ${pid} ${signal}`),
+    exit: (code: number) => void done.push(`exit ${code}`),
+  };
+  const control = listenForSignals(host, { writeNote: (line) => void notes.push(line) });
+  return { control, done, notes, raise: (signal: string) => listeners.get(signal)?.() };
+}
+
+describe('the first signal', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])('%s aborts with exit code %i and one line', (signal, exitCode) => {
+    const { control, raise, notes, done } = createHost();
+    raise(signal);
+    expect(control.signal.reason).toBeInstanceOf(AbortedError);
+    expect(control.signal.reason).toMatchObject({ code: 'aborted', exitCode });
+    expect(notes).toEqual([
+      'stopping: keeping the pages already paid for; press Ctrl-C again to quit at once',
+    ]);
+    expect(done).toEqual([]);
+  });
+
+  it('closes a server without that line', () => {
+    const { control, raise, notes } = createHost();
+    control.choose('close');
+    raise('SIGTERM');
+    expect({ aborted: control.signal.aborted, notes }).toEqual({ aborted: true, notes: [] });
+  });
+
+  it('ends a command that has nothing to keep', () => {
+    const { control, raise, done } = createHost();
+    control.choose('quit');
+    raise('SIGINT');
+    expect(done).toEqual(['kill 7 SIGINT', 'exit 130']);
+  });
+});
+
+describe('the second signal', () => {
+  it('ends the process at once, also when it is the other one', () => {
+    const { raise, done, notes } = createHost();
+    raise('SIGINT');
+    raise('SIGTERM');
+    expect(done).toEqual(['kill 7 SIGTERM', 'exit 143']);
+    expect(notes).toHaveLength(1);
+  });
+});

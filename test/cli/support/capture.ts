@@ -1,0 +1,82 @@
+import { redact } from '../../../src/model/redact.ts';
+import type { Clock } from '../../../src/model/clock.ts';
+import type { CliContext, Prompt } from '../../../src/cli/context.ts';
+import type { Engine } from '../../../src/cli/engine.ts';
+import { createOutput } from '../../../src/cli/output.ts';
+import type { OutputStream } from '../../../src/cli/output.ts';
+import { runCli } from '../../../src/cli/run-cli.ts';
+import type { StopBehaviour } from '../../../src/cli/signals.ts';
+import { createFakeEngine } from './fake-engine.ts';
+import { NOW_MS } from './reports.ts';
+
+/** The world a test gives a command. */
+export interface World {
+  readonly engine?: Partial<Engine>;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Width of both terminals; without one neither stream is a terminal. */
+  readonly columns?: number;
+  readonly signal?: AbortSignal;
+  readonly prompt?: Prompt;
+  readonly clock?: Clock;
+}
+
+/** What a command did to its world. */
+export interface Captured {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly calls: ReturnType<typeof createFakeEngine>['calls'];
+  readonly stop: StopBehaviour | undefined;
+}
+
+/** A stream that keeps what is written to it. */
+export function createCapture(columns?: number): OutputStream & { readonly text: () => string } {
+  let text = '';
+  return {
+    write(chunk: string) {
+      text += chunk;
+      return true;
+    },
+    ...(columns !== undefined && { isTTY: true, columns }),
+    text: () => text,
+  };
+}
+
+/** A clock that stands still. */
+export const stoppedClock: Clock = {
+  now: () => NOW_MS,
+  monotonic: () => 0,
+  sleep: () => Promise.resolve(),
+};
+
+/** Runs a command line in a captured world. */
+export async function run(argv: readonly string[], world: World = {}): Promise<Captured> {
+  const { context, stdout, stderr, calls, stop } = createWorld(world);
+  const exitCode = await runCli(argv, context);
+  return { exitCode, stdout: stdout.text(), stderr: stderr.text(), calls, stop: stop() };
+}
+
+/** Makes a context whose streams are captured. */
+export function createWorld(world: World = {}) {
+  const { env = {}, columns, cwd = '/nowhere' } = world;
+  const stdout = createCapture(columns);
+  const stderr = createCapture(columns);
+  const secrets = new Set<string>();
+  const { engine, calls } = createFakeEngine(world.engine);
+  let stop: StopBehaviour | undefined;
+  const context: CliContext = {
+    output: createOutput({ stdout, stderr, env, mask: (text) => redact(text, [...secrets]) }),
+    env,
+    clock: world.clock ?? stoppedClock,
+    cwd,
+    signal: world.signal ?? new AbortController().signal,
+    chooseStop: (behaviour) => {
+      stop = behaviour;
+    },
+    engine,
+    keepSecret: (secret) => void secrets.add(secret),
+    prompt: world.prompt,
+  };
+  return { context, stdout, stderr, calls, stop: () => stop };
+}

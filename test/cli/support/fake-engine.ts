@@ -1,0 +1,60 @@
+import type { Engine } from '../../../src/cli/engine.ts';
+import type { OfflineSettings, Settings } from '../../../src/model/settings.ts';
+import { makeRunReport } from './reports.ts';
+
+/** The key every fake setting holds: no output may show it. */
+export const SECRET = 'sk-test-4711-secret';
+
+// Commands only hand settings on; these are the members they read themselves.
+const settings = {
+  duckdbPath: '/data/warehouse.duckdb',
+  stateDir: '/data/.sluice',
+  credentials: { kind: 'api-key', secret: SECRET },
+  warnings: [],
+} as unknown as Settings;
+
+/** A recorded call of the engine. */
+export interface EngineCall {
+  readonly name: string;
+  readonly arguments: readonly unknown[];
+}
+
+/** An engine that records its calls and answers with what a test gives it. */
+export function createFakeEngine(answers: Partial<Engine> = {}): {
+  readonly engine: Engine;
+  readonly calls: readonly EngineCall[];
+} {
+  const calls: EngineCall[] = [];
+  const usual: Engine = {
+    loadSettings: () => Promise.resolve(settings),
+    loadOfflineSettings: () => Promise.resolve(settings as OfflineSettings),
+    explainConfig: () => Promise.resolve([]),
+    buildConfigTemplate: ({ baseUrl, duckdb }) =>
+      Promise.resolve(
+        `source:\n  # where\n  baseUrl: ${baseUrl}   # url\ndestination:\n  duckdb: ${duckdb}\n`,
+      ),
+    runSync: () => Promise.resolve(makeRunReport()),
+    planSync: () => refuse('planSync'),
+    planOffline: () => refuse('planOffline'),
+    runChecks: () => refuse('runChecks'),
+    readStatus: () => refuse('readStatus'),
+    readRuns: () => Promise.resolve([]),
+    readRun: () => Promise.resolve(makeRunReport()),
+    queryPublished: () => Promise.resolve({ columns: [], rows: [] }),
+    startSimulator: () => refuse('startSimulator'),
+    readVersion: () => Promise.resolve('9.9.9'),
+  };
+  const merged: Engine = { ...usual, ...answers };
+  const recorded = Object.entries(merged).map(([name, answer]) => [
+    name,
+    (...given: unknown[]) => {
+      calls.push({ name, arguments: given });
+      return (answer as (...given: unknown[]) => unknown)(...given);
+    },
+  ]);
+  return { engine: Object.fromEntries(recorded) as Engine, calls };
+}
+
+function refuse(name: string): Promise<never> {
+  return Promise.reject(new Error(`the test gave no answer for ${name}`));
+}

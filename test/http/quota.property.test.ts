@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { attemptRequest, type AttemptTools } from '../../src/http/attempt.ts';
+import { Quota } from '../../src/http/quota.ts';
+import type { QuotaLimits, QuotaStore } from '../../src/model/quota.ts';
+import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
+import { createModelApi, findLargestBurst, type ModelApi, type ModelFault } from '../support/model-api.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const headerNames = {
+  limit: 'X-RateLimit-Limit',
+  remaining: 'X-RateLimit-Remaining',
+  reset: 'X-RateLimit-Reset',
+};
+
+interface Plan {
+  readonly requestsPerHour: number;
+  readonly burstPerSecond: number;
+  readonly processes: number;
+  readonly workers: number;
+  readonly windows: number;
+  readonly skewMs: number;
+  readonly startMs: number;
+  readonly window: 'first-request' | number;
+  readonly reset: 'floor' | 'ceil' | 'milliseconds' | 'delta';
+  readonly thereMs: readonly number[];
+  readonly backMs: readonly number[];
+  readonly faults: readonly ModelFault[];
+  /** Steps of the wall clock: after how long, and by how much, ms. */
+  readonly steps: readonly { readonly afterMs: number; readonly byMs: number }[];
+}
+
+const noSteps = fc.constant([]);
+const steps = fc.array(
+  fc.record({
+    afterMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 2 * HOUR_MS })),
+    // A step within the burst rule's margin for timers cannot be told from a slow reading.
+    byMs: fc
+      .oneof(fc.integer({ min: -3_000, max: 3_000 }), fc.integer({ min: -DAY_MS, max: DAY_MS }))
+      .filter((ms) => Math.abs(ms) > 10),
+  }),
+  { maxLength: 4 },
+);
+
+const plan = (
+  faults: readonly ModelFault[],
+  stepsOfClock: fc.Arbitrary<Plan['steps']> = noSteps,
+): fc.Arbitrary<Plan> =>
+  fc.record({
+    steps: stepsOfClock,
+    requestsPerHour: fc.integer({ min: 1, max: 40 }),
+    burstPerSecond: fc.integer({ min: 1, max: 12 }),
+    processes: fc.integer({ min: 1, max: 3 }),
+    workers: fc.integer({ min: 1, max: 8 }),
+    windows: fc.integer({ min: 1, max: 3 }),
+    skewMs: fc.integer({ min: -2 * DAY_MS, max: 2 * DAY_MS }),
+    startMs: fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2026, 11, 31) }),
+    window: fc.oneof(fc.constant('first-request' as const), fc.integer({ min: 0, max: HOUR_MS - 1 })),
+    reset: fc.constantFrom('floor' as const, 'ceil' as const, 'milliseconds' as const, 'delta' as const),
+    thereMs: fc.array(fc.integer({ min: 0, max: 480 }), { minLength: 1, maxLength: 12 }),
+    backMs: fc.array(fc.integer({ min: 0, max: 2_000 }), { minLength: 1, maxLength: 12 }),
+    faults: fc.array(fc.constantFrom<ModelFault>('none', ...faults), { minLength: 1, maxLength: 9 }),
+  });
+
+async function play(plan: Plan): Promise<{ readonly api: ModelApi; readonly clock: VirtualClock }> {
+  const clock = createVirtualClock({ startMs: plan.startMs });
+  const api = createModelApi({
+    ...plan,
+    clock,
+    latency: (n) => ({ thereMs: pick(plan.thereMs, n), backMs: pick(plan.backMs, n) }),
+    fault: (n) => pick(plan.faults, n),
+  });
+  const store = createMemoryQuotaStore();
+  let left = plan.requestsPerHour * plan.windows + 1;
+  const process = async (tools: AttemptTools) => {
+    while (left-- > 0) {
+      const url = new URL('https://api.example.com/v1/x');
+      const options = { signal: new AbortController().signal, isRetry: false };
+      await attemptRequest(tools, { stream: 's', url }, options);
+    }
+  };
+  const jobs: Promise<void>[] = [];
+  for (let p = 0; p < plan.processes; p++) {
+    const tools = createTools(clock, api, store, plan, `p${p}`);
+    for (let w = 0; w < plan.workers; w++) jobs.push(process(tools));
+  }
+  const stop = new AbortController();
+  const stepping = stepClock(clock, plan.steps, stop.signal);
+  await Promise.all(jobs);
+  stop.abort();
+  await stepping;
+  return { api, clock };
+}
+
+async function stepClock(clock: VirtualClock, steps: Plan['steps'], signal: AbortSignal): Promise<void> {
+  for (const { afterMs, byMs } of steps) {
+    await clock.sleep(afterMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    clock.stepWall(byMs);
+  }
+}
+
+function createTools(
+  clock: VirtualClock,
+  api: ModelApi,
+  store: QuotaStore,
+  plan: Plan,
+  owner: string,
+): AttemptTools {
+  const limits: QuotaLimits = {
+    requestsPerHourCeiling: undefined,
+    defaultRequestsPerHour: plan.requestsPerHour,
+    burstPerSecond: plan.burstPerSecond,
+    reserve: 0,
+  };
+  const quota = new Quota({ store, limits, clock, maxWaitMs: Infinity, owner });
+  return { quota, transport: api, clock, random: () => 0.5, headers: {}, headerNames, onWarning: () => {} };
+}
+
+function pick<T>(list: readonly T[], n: number): T {
+  return list[n % list.length] as T;
+}
+
+describe('the budget against a model of the server', () => {
+  it('never exceeds a window or a sliding second, over several processes, skews and latencies', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan([]), async (plan) => {
+        const { api, clock } = await play(plan);
+        expect(clock.monotonic()).toBeLessThan(plan.windows * HOUR_MS + 600_000);
+        expect(Math.max(...api.windowCounts)).toBeLessThanOrEqual(plan.requestsPerHour);
+        expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
+        expect(api.rejectedCount).toBe(0);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('keeps both limits when requests are lost or fail, whether the server counted them or not', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        plan(['lost-before', 'lost-after', 'server-error', 'headers-missing']),
+        async (plan) => {
+          const { api } = await play(plan);
+          expect(Math.max(0, ...api.windowCounts)).toBeLessThanOrEqual(plan.requestsPerHour);
+          expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
+          expect(api.rejectedCount).toBe(0);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('keeps both limits while the wall clock is set forward and back', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan([], steps), async (plan) => {
+        const { api, clock } = await play(plan);
+        expect(clock.monotonic()).toBeLessThan(plan.windows * HOUR_MS + 600_000);
+        expect(Math.max(...api.windowCounts)).toBeLessThanOrEqual(plan.requestsPerHour);
+        expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
+        expect(api.rejectedCount).toBe(0);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,265 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { connectors } from '../../connectors/registry.ts';
+import { parseConfig } from '../../src/config/load-config.ts';
+import { resolveSettings } from '../../src/config/resolve-settings.ts';
+import type { ConfigInput } from '../../src/model/config.ts';
+import type { Transport } from '../../src/model/http.ts';
+import type { ProgressEvent } from '../../src/model/progress.ts';
+import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
+import type { SyncOptions } from '../../src/model/settings.ts';
+import { runSync } from '../../src/pipeline/run.ts';
+import type { Arrival } from '../../src/simulator/arrivals.ts';
+import type { EndpointOptions, RecordList } from '../../src/simulator/endpoint.ts';
+import { DEMO_KEY, type SimulatorOptions } from '../../src/simulator/simulator-options.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { type PlainRow, type PlainTable, queryCopy, sortRows } from './published.ts';
+import { createSimulatorTransport, type SimulatorTransportOptions } from './simulator-transport.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+/** Where clocks start: noon of the simulator's first day. */
+export const START_MS = Date.UTC(2026, 0, 31, 12);
+
+const root = mkdtempSync(join(tmpdir(), 'sluice-flow-'));
+afterAll(() => {
+  rmSync(root, { recursive: true });
+});
+
+/** A new empty folder, removed when the test file is done. */
+export function makeFolder(): string {
+  return mkdtempSync(join(root, 'case-'));
+}
+
+/** The parts of a config that flows vary; the rest is given. */
+export interface FlowConfig {
+  readonly source?: Partial<ConfigInput['source']>;
+  readonly quota?: ConfigInput['source']['quota'];
+  readonly defaults?: ConfigInput['defaults'];
+  readonly streams?: ConfigInput['streams'];
+}
+
+export interface FlowOptions extends SimulatorTransportOptions {
+  readonly simulator?: SimulatorOptions | Simulator;
+  readonly config?: FlowConfig;
+  readonly clock?: VirtualClock;
+  /** Replaces the way to the simulator. */
+  readonly transport?: Transport;
+  readonly folder?: string;
+  /** Shared by flows that share a quota; below the folder when left out. */
+  readonly ledgerDir?: string;
+}
+
+export interface RunOptions extends SyncOptions {
+  readonly config?: FlowConfig;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (event: ProgressEvent) => void;
+}
+
+/** A simulator and a project of a user: config, state folder, published file. */
+export interface Flow {
+  readonly folder: string;
+  readonly duckdbPath: string;
+  readonly stateDir: string;
+  readonly clock: VirtualClock;
+  readonly simulator: Simulator;
+  /** Events of the last run. */
+  readonly events: readonly ProgressEvent[];
+  /** What the simulator saw during the last run. */
+  readonly arrivals: readonly Arrival[];
+  sync(options?: RunOptions): Promise<RunReport>;
+  /** Rows of a published table, ordered by value, without our own columns. */
+  rows(table: string): Promise<readonly PlainRow[]>;
+  /** A published table as it is. */
+  table(table: string): Promise<PlainTable>;
+  query(sql: string): Promise<readonly PlainRow[]>;
+  isPublished(): boolean;
+  /** A project of its own that syncs the same simulator from nothing: what one clean run gives. */
+  clean(options?: RunOptions): Promise<{ readonly flow: Flow; readonly report: RunReport }>;
+}
+
+/** Limits out of the way, for flows that are not about pace. */
+export const unlimited = { requestsPerHour: 10_000_000, burstPerSecond: 100_000 } as const;
+
+/** A project whose clock is virtual and whose requests reach the simulator without sockets. */
+export function createFlow(options: FlowOptions = {}): Flow {
+  const folder = options.folder ?? makeFolder();
+  const clock = options.clock ?? createVirtualClock({ startMs: START_MS });
+  const simulator = toSimulator(options.simulator);
+  const duckdbPath = join(folder, 'warehouse.duckdb');
+  const stateDir = join(folder, 'state');
+  const ledgerDir = options.ledgerDir ?? join(folder, 'quota');
+  let events: ProgressEvent[] = [];
+  let arrivalsBefore = 0;
+
+  async function sync({ config, onProgress, ...run }: RunOptions = {}): Promise<RunReport> {
+    const settings = resolveSettings({
+      loaded: parseConfig(buildConfig({ duckdbPath, stateDir, ledgerDir }, options.config, config)),
+      connectors,
+      env: {},
+      nowMs: clock.now(),
+    });
+    const told: ProgressEvent[] = [];
+    events = told;
+    arrivalsBefore = simulator.log.length;
+    return runSync(settings, {
+      ...run,
+      clock,
+      transport: options.transport ?? createSimulatorTransport(simulator, clock, options),
+      random: () => 0.5,
+      onProgress: (event) => {
+        told.push(event);
+        onProgress?.(event);
+      },
+    });
+  }
+
+  const table = (name: string) => queryCopy(duckdbPath, `SELECT * FROM main."${name}"`);
+  return {
+    folder,
+    duckdbPath,
+    stateDir,
+    clock,
+    simulator,
+    get events() {
+      return events;
+    },
+    get arrivals() {
+      return simulator.log.slice(arrivalsBefore);
+    },
+    sync,
+    table,
+    rows: async (name) => sortRows((await table(name)).rows),
+    query: async (sql) => (await queryCopy(duckdbPath, sql)).rows,
+    isPublished: () => existsSync(duckdbPath),
+    async clean(run) {
+      const flow = createFlow({
+        simulator,
+        clock: createVirtualClock({ startMs: clock.now() }),
+        ...(options.config && { config: options.config }),
+      });
+      return { flow, report: await flow.sync(run) };
+    },
+  };
+}
+
+function toSimulator(given: FlowOptions['simulator'] = {}): Simulator {
+  if ('handle' in given) return given;
+  return createSimulator({ ...given, rateLimit: { ...unlimited, ...given.rateLimit } });
+}
+
+interface Places {
+  readonly duckdbPath: string;
+  readonly stateDir: string;
+  readonly ledgerDir: string;
+}
+
+/** A complete config; the later of two parts wins. */
+export function buildConfig(places: Places, ...parts: readonly (FlowConfig | undefined)[]): ConfigInput {
+  const merged = parts.reduce<FlowConfig>(
+    (all, part) => ({
+      source: { ...all.source, ...part?.source },
+      quota: { ...all.quota, ...part?.quota },
+      defaults: { ...all.defaults, ...part?.defaults },
+      streams: { ...all.streams, ...part?.streams },
+    }),
+    {},
+  );
+  return {
+    source: {
+      connector: 'analytics-read',
+      baseUrl: 'http://127.0.0.1:9/api/v1',
+      apiKey: DEMO_KEY,
+      ...merged.source,
+      quota: { burstPerSecond: unlimited.burstPerSecond, ledgerDir: places.ledgerDir, ...merged.quota },
+    },
+    destination: { duckdb: places.duckdbPath },
+    stateDir: places.stateDir,
+    ...(merged.defaults && { defaults: merged.defaults }),
+    ...(merged.streams && { streams: merged.streams }),
+  };
+}
+
+/** Switches the built-in streams off, for flows with an endpoint of their own. */
+export const noBuiltIns: NonNullable<FlowConfig['streams']> = {
+  visibility_mentions: { enabled: false },
+  prompts_analytics: { enabled: false },
+  commerce_category_products: { enabled: false },
+  commerce_top_products: { enabled: false },
+};
+
+type StreamInput = NonNullable<FlowConfig['streams']>[string];
+
+export interface ItemsOptions extends Omit<FlowOptions, 'simulator'> {
+  readonly endpoint?: Partial<EndpointOptions>;
+  readonly stream?: StreamInput;
+  readonly simulator?: Omit<SimulatorOptions, 'endpoints' | 'builtIns'>;
+}
+
+/** A flow with one paginated stream, `items`, that serves these records. */
+export function createItemsFlow(
+  records: readonly unknown[] | ((day: string) => RecordList),
+  options: ItemsOptions = {},
+): Flow {
+  return createFlow({
+    ...options,
+    simulator: {
+      ...options.simulator,
+      builtIns: false,
+      endpoints: {
+        items: {
+          paginated: true,
+          records: typeof records === 'function' ? records : () => records,
+          ...options.endpoint,
+        },
+      },
+    },
+    config: {
+      ...options.config,
+      streams: {
+        ...noBuiltIns,
+        items: { path: 'items', paginated: true, ...options.stream },
+        ...options.config?.streams,
+      },
+    },
+  });
+}
+
+/** Records with an id, a date that grows with it and a value. */
+export function makeItems(count: number, options: { readonly perDay?: number; readonly from?: number } = {}) {
+  const { perDay = 50, from = 0 } = options;
+  return Array.from({ length: count }, (_, at) => makeItem(from + at, perDay));
+}
+
+export function makeItem(id: number, perDay = 50) {
+  const date = new Date(Date.UTC(2026, 0, 1) + Math.floor(id / perDay) * DAY_MS).toISOString().slice(0, 10);
+  return { id, date, name: `item ${id}`, amount: (id * 7919) % 1000 };
+}
+
+/** The report of one stream. */
+export function streamOf(report: RunReport, name = 'items'): StreamReport {
+  const found = report.streams.find(({ stream }) => stream === name);
+  if (found === undefined) throw new Error(`the report has no stream ${name}`);
+  return found;
+}
+
+/** Events of one type. */
+export function eventsOf<T extends ProgressEvent['type']>(
+  flow: Pick<Flow, 'events'>,
+  type: T,
+): readonly Extract<ProgressEvent, { type: T }>[] {
+  return flow.events.filter((event): event is Extract<ProgressEvent, { type: T }> => event.type === type);
+}
+
+/** Offsets asked for, in order of arrival. */
+export function offsetsOf(arrivals: readonly Arrival[]): readonly number[] {
+  return arrivals.map(({ query }) => Number(new URLSearchParams(query).get('offset')));
+}
+
+/** Requests of a paginated scan, as the design counts them: joints of one row and one more look at the head. */
+export function countScanRequests(rows: number, pageSize = 100): number {
+  return rows <= pageSize ? 1 : 2 + Math.ceil((rows - pageSize) / (pageSize - 1));
+}
