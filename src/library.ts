@@ -1,6 +1,6 @@
 import { connectors } from '../connectors/registry.ts';
 import { loadConfig, parseConfig } from './config/load-config.ts';
-import { resolveSettings } from './config/resolve-settings.ts';
+import { type ResolveOptions, resolveOfflineSettings, resolveSettings } from './config/resolve-settings.ts';
 import { type Clock, systemClock } from './model/clock.ts';
 import type { ConfigInput } from './model/config.ts';
 import type { OnProgress } from './model/progress.ts';
@@ -33,8 +33,8 @@ export async function sync(config: ConfigInput | string, options: LibraryOptions
 /** Tells what the next sync would do, with at most one request a stream. */
 export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
   const { planOffline, planSync } = await import('./pipeline/plan.ts');
-  const settings = toSettings(config, options);
-  return options.offline === true ? planOffline(settings, options) : planSync(settings, options);
+  if (options.offline !== true) return planSync(toSettings(config, options), options);
+  return planOffline(resolveOfflineSettings(toResolveOptions(config, options, 'optional')), options);
 }
 
 /** Tries everything a sync needs, with at most one request a stream. */
@@ -46,8 +46,17 @@ export async function check(
   return runChecks(toSettings(config, options), options);
 }
 
-function toSettings(config: ConfigInput | string, { clock = systemClock }: LibraryOptions): Settings {
+function toSettings(config: ConfigInput | string, options: LibraryOptions): Settings {
+  return resolveSettings(toResolveOptions(config, options, 'required'));
+}
+
+function toResolveOptions(
+  config: ConfigInput | string,
+  { clock = systemClock }: LibraryOptions,
+  secrets: 'required' | 'optional',
+): ResolveOptions {
   const { env } = process;
-  const loaded = typeof config === 'string' ? loadConfig({ path: config, env }) : parseConfig(config);
-  return resolveSettings({ loaded, connectors, env, nowMs: clock.now() });
+  const loaded =
+    typeof config === 'string' ? loadConfig({ path: config, env, secrets }) : parseConfig(config);
+  return { loaded, connectors, env, nowMs: clock.now() };
 }

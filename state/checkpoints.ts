@@ -55,7 +55,7 @@ export async function readContract(session: SqlSession, stream: string): Promise
     [stream],
   );
   return rows.map((row) => ({
-    path: JSON.parse(String(row['path'])) as string[],
+    path: (JSON.parse(String(row['path'])) as string[]).map(decodeField),
     name: String(row['column_name']),
     type: String(row['type']) as ColumnType,
   }));
@@ -72,13 +72,23 @@ export async function writeContract(
   for (const [ordinal, { path, name, type }] of columns.entries()) {
     await session.run('INSERT INTO _sluice.contracts VALUES ($1, $2::JSON, $3, $4, $5, $6)', [
       stream,
-      JSON.stringify(path),
+      JSON.stringify(path.map(encodeField)),
       name,
       type,
       ordinal,
       runId,
     ]);
   }
+}
+
+// The engine refuses lone surrogates, which JSON allows in a field's name: the noncharacter U+FDD0 and
+// four hex digits stand for one, and for U+FDD0 itself.
+function encodeField(field: string): string {
+  return field.replace(/\p{Surrogate}|\ufdd0/gu, (unit) => `\ufdd0${unit.charCodeAt(0).toString(16)}`);
+}
+
+function decodeField(field: string): string {
+  return field.replace(/\ufdd0([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 function toCheckpoint(row: SqlRow): Checkpoint {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -23,9 +23,13 @@ export async function lockStateFolder(stateDir: string, since: string): Promise<
   const file = join(stateDir, 'lock.sqlite');
   let database;
   try {
+    createPrivately(file);
     database = new DatabaseSync(file);
     database.exec('PRAGMA busy_timeout = 0');
     database.exec('BEGIN EXCLUSIVE');
+    // Only told to people: whether the folder is taken, the lock decides.
+    const holder = { pid: process.pid, host: hostname(), since, command: 'sync' };
+    writeFileSync(holderFile(stateDir), JSON.stringify(holder), { mode: 0o600 });
   } catch (error) {
     database?.close();
     if (isBusy(error)) throw lockedBy(stateDir, error);
@@ -37,14 +41,6 @@ export async function lockStateFolder(stateDir: string, since: string): Promise<
     });
   }
   const held = database;
-  // Only told to people: whether the folder is taken, the lock decides.
-  writeFileSync(
-    holderFile(stateDir),
-    JSON.stringify({ pid: process.pid, host: hostname(), since, command: 'sync' }),
-    {
-      mode: 0o600,
-    },
-  );
   let open = true;
   return {
     release() {
@@ -53,6 +49,15 @@ export async function lockStateFolder(stateDir: string, since: string): Promise<
       held.close();
     },
   };
+}
+
+// Only a file that is new is opened here: closing one that is locked would drop this process's lock.
+function createPrivately(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /** Creates the state folder for its owner only (0700). */

@@ -33,7 +33,7 @@ export const schemaVersion = migrations.length;
 
 /** Brings a warehouse's `_sluice` tables up to date; call inside a transaction. */
 export async function migrate(session: SqlSession, file: string): Promise<void> {
-  const version = await readSchemaVersion(session);
+  const version = await readSchemaVersion(session, file);
   if (version > schemaVersion) {
     throw new StorageError(
       `${file} was written by a newer Sluice (state version ${version}, this one knows ${schemaVersion})`,
@@ -50,13 +50,18 @@ export async function migrate(session: SqlSession, file: string): Promise<void> 
   if (version < schemaVersion) await writeMeta(session, 'schema_version', String(schemaVersion));
 }
 
-async function readSchemaVersion(session: SqlSession): Promise<number> {
+async function readSchemaVersion(session: SqlSession, file: string): Promise<number> {
   const tables = await session.all(
     `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'meta'`,
   );
   if (tables.length === 0) return 0;
-  const version = (await readMeta(session)).get('schema_version');
-  return version === undefined || !/^\d+$/.test(version) ? 0 : Number(version);
+  const version = (await readMeta(session)).get('schema_version') ?? '';
+  if (/^[1-9]\d*$/.test(version)) return Number(version);
+  throw new StorageError(`${file} does not say which version its state has ("${version.slice(0, 40)}")`, {
+    code: 'state_damaged',
+    hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores its state from the published file.',
+    context: { path: file },
+  });
 }
 
 /** Every entry of `_sluice.meta`. */

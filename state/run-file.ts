@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunReport } from '../src/model/run-report.ts';
 
@@ -14,10 +14,18 @@ export function readRunFile(stateDir: string): readonly RunReport[] {
       version?: unknown;
       runs?: unknown;
     };
-    return content.version === 1 && Array.isArray(content.runs) ? (content.runs as RunReport[]) : [];
+    return content.version === 1 && Array.isArray(content.runs) ? content.runs.filter(isRunReport) : [];
   } catch {
     return [];
   }
+}
+
+// What readers of the file rely on; the rest they only show.
+function isRunReport(value: unknown): value is RunReport {
+  const { runId, startedAt, rows } = (value ?? {}) as Partial<Record<keyof RunReport, unknown>>;
+  return (
+    typeof runId === 'string' && typeof startedAt === 'string' && typeof rows === 'object' && rows !== null
+  );
 }
 
 /** Puts a run on top of the file; the file appears whole or not at all. */
@@ -34,7 +42,8 @@ export function writeFileAtomically(file: string, text: string): void {
   const temporary = `${file}.tmp`;
   const descriptor = openSync(temporary, 'w', 0o600);
   try {
-    writeSync(descriptor, text);
+    // Not `writeSync`: that may stop short on a full disk and not say so.
+    writeFileSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

@@ -8,7 +8,6 @@ if (major < LEAST_MAJOR || (major === LEAST_MAJOR && minor < LEAST_MINOR)) {
   process.stderr.write(
     `sluice needs Node ${LEAST_MAJOR}.${LEAST_MINOR} or newer; this is Node ${process.versions.node}.\n` +
       '  In a clone:  npm run sluice -- <command>   (its scripts bring their own Node 24)\n' +
-      '  Anywhere:    npx -p node@24 -p sluice sluice <command>\n' +
       '  With nvm:    nvm install 24\n',
   );
   process.exitCode = 2;

@@ -48,6 +48,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const secrets = [options.credentials.secret];
   const requests = new PQueue({ concurrency: options.maxInFlight ?? MAX_IN_FLIGHT });
   const closing = new AbortController();
+  const joinSignal = createSignalJoiner(closing.signal);
   const counts = { retries: 0, rateLimited: 0 };
   const tools: AttemptTools = {
     quota,
@@ -60,7 +61,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 
   async function get(request: ApiRequest, signal?: AbortSignal): Promise<ApiResponse> {
-    const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
+    const either = joinSignal(signal);
     assertNotAborted(either);
     return requests.add(() => getWithRetries(request, either));
   }
@@ -116,8 +117,22 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     async close() {
       closing.abort(closedError());
       await requests.onIdle();
+      quota.flush();
       await transport.close();
     },
+  };
+}
+
+/** Joins a run's signal with ours, once for each: on Node 22 every AbortSignal.any leaks a little. */
+function createSignalJoiner(ours: AbortSignal): (signal: AbortSignal | undefined) => AbortSignal {
+  const joined = new WeakMap<AbortSignal, AbortSignal>();
+  return (signal) => {
+    if (signal === undefined) return ours;
+    const known = joined.get(signal);
+    if (known !== undefined) return known;
+    const either = AbortSignal.any([signal, ours]);
+    joined.set(signal, either);
+    return either;
   };
 }
 

@@ -1,18 +1,17 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../model/clock.ts';
-import type { QuotaLimits, QuotaSnapshot, QuotaState, QuotaStore } from '../model/quota.ts';
+import type { QuotaLimits, QuotaSnapshot, QuotaStore } from '../model/quota.ts';
 import { assertNotAborted, toAbortError } from './abort.ts';
-import { createClockWatch, type WatchedTime } from './clock-watch.ts';
 import {
   buildDeadlineError,
   buildNoQuotaError,
   buildQuotaExhaustedError,
   buildRequestLimitError,
 } from './quota-errors.ts';
-import { createOwner, isOwnerGone } from './quota-owner.ts';
-import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
-import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
+import { createOwner } from './quota-owner.ts';
+import type { SlotOutcome } from './quota-rules.ts';
 import type { QuotaWait } from './quota-wait.ts';
+import { SharedQuotaState } from './shared-quota-state.ts';
 import { createWaitTeller, type QuotaListener, type ToldWait } from './wait-teller.ts';
 
 // A wait this much too short is a timer's rounding, not a wait a user would want to forbid.
@@ -47,25 +46,23 @@ export interface Slot {
 export class Quota {
   readonly #options: QuotaOptions;
   readonly #owner: string;
+  readonly #state: SharedQuotaState;
+  readonly #beginWait: () => ToldWait;
   readonly #gate = new PQueue({ concurrency: 1 });
   #wake: (() => void) | undefined;
   #lastId = 0;
   #spent = 0;
   #quotaWaitMs = 0;
   #retryWaitMs = 0;
-  /** How far the shared state had been moved with the clock when this object used it last, ms. */
-  #seenMovedMs: number;
-  readonly #readTime: () => WatchedTime;
-  readonly #beginWait: () => ToldWait;
 
   constructor(options: QuotaOptions) {
+    const { listener, clock } = options;
     this.#options = options;
     this.#owner = options.owner ?? createOwner();
-    this.#beginWait = createWaitTeller(options.clock, options.listener);
-    this.#readTime = createClockWatch(options.clock);
-    this.#seenMovedMs = options.store.update((before) => {
-      const state = forgetDeadReservations(before, options.clock.now(), isOwnerGone);
-      return { state, result: state.movedMs };
+    this.#beginWait = createWaitTeller(clock, listener);
+    this.#state = new SharedQuotaState({
+      ...options,
+      onObserved: listener?.onObserved && ((snapshot) => listener.onObserved?.(snapshot)),
     });
   }
 
@@ -100,16 +97,16 @@ export class Quota {
     }
   }
 
-  /** Ends a slot; an answer teaches the shared state. */
+  /** Ends a slot; its answer teaches the shared state within this turn of the event loop. */
   settle(slot: Slot, outcome: SlotOutcome): void {
-    const { limits, listener } = this.#options;
     if (outcome.kind === 'unsent') this.#spent -= 1;
-    const snapshot = this.#update((before, now) => {
-      const state = settleSlot(before, { id: slot.id, now, limits, outcome });
-      return { state, result: readSnapshot(state) };
-    });
-    if ('observation' in outcome) listener?.onObserved?.(snapshot);
+    this.#state.settle(slot.id, outcome);
     this.#wake?.();
+  }
+
+  /** Writes at once what `settle` was told; before the store is closed. */
+  flush(): void {
+    this.#state.flush();
   }
 
   /** Waits between two tries of one request, ms; throws `deadline_reached` instead of sleeping past it. */
@@ -132,10 +129,7 @@ export class Quota {
 
   /** What is known now. */
   snapshot(): QuotaSnapshot {
-    return this.#update((before, now) => {
-      const state = tidyState(before, now);
-      return { state, result: readSnapshot(state) };
-    });
+    return this.#state.snapshot();
   }
 
   async #admit(signal: AbortSignal | undefined): Promise<Slot> {
@@ -146,7 +140,7 @@ export class Quota {
         assertNotAborted(signal);
         this.#assertWithinRun();
         const id = `${this.#owner}/${this.#lastId + 1}`;
-        const decision = this.#reserve(id);
+        const decision = this.#state.reserve(id);
         if (decision.kind === 'granted') {
           this.#lastId += 1;
           this.#spent += 1;
@@ -159,27 +153,6 @@ export class Quota {
     } finally {
       told.end();
     }
-  }
-
-  #reserve(id: string): Decision {
-    const { limits } = this.#options;
-    return this.#update((before, now) => {
-      const { state, decision } = reserveSlot(before, { now, limits, id });
-      return { state, result: decision };
-    });
-  }
-
-  /** Changes the shared state; the time is read inside, so that it is in the order of the changes. */
-  #update<T>(
-    change: (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T },
-  ): T {
-    return this.#options.store.update((before) => {
-      const { now, stepMs } = this.#readTime();
-      const seenMovedMs = this.#seenMovedMs;
-      const changed = change(followClock(before, { now, stepMs, seenMovedMs }), now);
-      this.#seenMovedMs = changed.state.movedMs;
-      return changed;
-    });
   }
 
   /**
@@ -197,9 +170,7 @@ export class Quota {
         if (leftMs <= 0) return;
         const woken = await this.#sleep(Math.min(leftMs, TOUCH_MS), wait.endsBy, signal);
         if (woken) return;
-        if (leftMs > TOUCH_MS) {
-          this.#update((state, now) => ({ state: tidyState(state, now), result: undefined }));
-        }
+        if (leftMs > TOUCH_MS) this.#state.touch();
       }
     } finally {
       if (isCounted(wait)) this.#quotaWaitMs += clock.monotonic() - startMs;

@@ -138,7 +138,13 @@ function isHardToken(text: string, start: number, end: number): boolean {
   if (end - start <= SAFE_NUMBER_LENGTH && !hasExponent(text, start, end)) return false;
   // Most long numbers are doubles as a serializer writes them: they read back as the same text.
   const token = text.slice(start, end);
-  return String(Number(token)) !== token;
+  const value = Number(token);
+  return String(value) !== token || (isBeyondSafe(value) && !hasExponent(text, start, end));
+}
+
+// `parseExact` keeps these integers as text, whether a double hits them or not.
+function isBeyondSafe(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 // A short token can still overflow (1e400).

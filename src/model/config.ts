@@ -134,7 +134,7 @@ export const configSchema = z.strictObject({
     .optional(),
   retention: z
     .strictObject({
-      archive: duration.optional(),
+      archive: notYet('retention.archive'),
       quarantine: duration.optional(),
       runs: duration.optional(),
     })

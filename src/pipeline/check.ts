@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../model/clock.ts';
 import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
 import { formatDuration } from '../model/duration.ts';
 import type { Transport } from '../model/http.ts';
+import type { ProgressEvent } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { CheckItem, CheckReport } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
@@ -37,12 +38,18 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     await attempt('state folder', async () => checkStateFolder(settings, startedAtMs)),
     await attempt('destination', async () => checkDestination(settings)),
   ];
-  const api = openApi(settings, { maxWaitMs: 0 }, { clock, emit: () => undefined });
+  const told: ProgressEvent[] = [];
+  const oneTry = { maxWaitMs: 0, maxTries: 1, transport: options.transport };
+  const api = openApi(settings, oneTry, { clock, emit: (event) => told.push(event) });
   try {
     if (api.warning !== undefined)
       outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
     const endpoints = await checkEndpoints(settings, api, options.signal);
     const quota = api.quota.snapshot();
+    const warnings = told.flatMap((event) =>
+      event.type === 'warning' ? [warningItem('quota', event.message)] : [],
+    );
+    outcomes.push(...warnings.map((item) => ({ item, error: undefined })));
     outcomes.push(...describeKey(endpoints), ...describeQuota(quota, clock.now()), ...endpoints);
     const failed = outcomes.flatMap(({ error }) => error ?? []);
     return {

@@ -6,6 +6,7 @@ import { writeStreamRun } from '../../state/runs.ts';
 import { countDuplicates } from '../warehouse/find-key.ts';
 import { evolveTable, tableName } from '../warehouse/evolve-table.ts';
 import { mergeRows, type MergeRequest } from '../warehouse/merge-rows.ts';
+import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
 import type { RunContext } from './run-context.ts';
@@ -28,6 +29,7 @@ export async function commitScan(
   await refuseEmptiedSource(context, stream, scan, load);
   const nowIso = new Date(context.clock.now()).toISOString();
   const keyChanged = await hasKeyChanged(context, stream, load, checkpoint);
+  const absent = absentRows(stream, scan, load, keyChanged);
 
   const report = await database.transaction(async () => {
     // An ALTER after other changes of its table makes the commit fail.
@@ -35,8 +37,9 @@ export async function commitScan(
     const merged = await mergeRows(database, {
       table: stream.table,
       columns: storedColumns(load.columns).map(({ name }) => name),
-      key: load.key?.columns,
-      absent: absentRows(stream, scan, load, keyChanged),
+      // What an old key let into the table may hold the new one twice: rows are then matched as a whole.
+      key: keyChanged && absent === 'remove-all' ? undefined : load.key?.columns,
+      absent,
       insertOnly: stream.write === 'append',
       runId,
       syncedAt: nowIso,
@@ -57,7 +60,7 @@ export async function commitScan(
   return report;
 }
 
-/** Rows where the table had some and now none came is an accident far more often than the truth. */
+/** No record where the table has some, in what was asked for, is an accident far more often than the truth. */
 async function refuseEmptiedSource(
   context: RunContext,
   stream: Stream,
@@ -65,7 +68,13 @@ async function refuseEmptiedSource(
   load: PreparedLoad,
 ): Promise<void> {
   if (scan.rows > 0 || !load.tableExisted || context.options.allowEmpty === true) return;
-  const held = await context.database.count(`SELECT count(*) FROM ${tableName(stream.table)}`);
+  const { cursorColumn } = load;
+  const { from } = scan.plan;
+  const asked =
+    cursorColumn === undefined || from === undefined
+      ? 'true'
+      : `TRY_CAST(${quoteIdentifier(cursorColumn)} AS DATE) >= ${quoteLiteral(from)}::DATE`;
+  const held = await context.database.count(`SELECT count(*) FROM ${tableName(stream.table)} WHERE ${asked}`);
   if (held === 0) return;
   throw new ResponseError(`${stream.name}: the API returned no records, the table holds ${held}`, {
     code: 'source_emptied',

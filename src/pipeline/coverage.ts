@@ -39,21 +39,28 @@ export interface StagedPage {
   readonly total: number | undefined;
 }
 
+// A source that declares records it does not have is not asked for each of them.
+const MOST_DEAD_ENDS = 3;
+// Without a total only the source says where its data ends: one whose pages hardly ever fit together never may.
+const MOST_MISFITS = 20;
+
 /**
  * Which positions of a scan have been read, and whether the pages fit together. Pages may come in any
  * order and of any length: what a short page leaves open becomes a new segment.
  */
 export class Coverage {
   readonly #pageSize: number;
-  #pending: Segment[] = [{ start: 0, end: undefined, first: true, attempts: 0 }];
+  /** May be longer than a page; `takeSegment` cuts. */
+  #pending: Segment[] = [FIRST_SEGMENT];
   #asked: Segment[] = [];
-  readonly #lastHashAt = new Map<number, string>();
-  readonly #firstHashAt = new Map<number, string>();
+  /** Fingerprints of the records at which pages begin and end. */
+  readonly #hashAt = new Map<number, string>();
   #total: number | undefined;
   #headHash: string | undefined;
   #headRows = 0;
   #rows = 0;
   #pages = 0;
+  #deadEnds = 0;
   #problems: string[] = [];
 
   constructor(pageSize: number) {
@@ -75,7 +82,11 @@ export class Coverage {
   }
   /** Pages this scan will have read when it ends, as far as the total tells. */
   get pagesPlanned(): number | undefined {
-    return this.#total === undefined ? undefined : this.#pages + this.#pending.length + this.#asked.length;
+    if (this.#total === undefined) return undefined;
+    return this.#pending.reduce(
+      (sum, segment) => sum + this.#countPages(segment),
+      this.#pages + this.#asked.length,
+    );
   }
   get complete(): boolean {
     return this.#pending.length === 0 && this.#asked.length === 0 && this.#pages > 0;
@@ -87,8 +98,10 @@ export class Coverage {
 
   /** The next segment to ask for; none while the first page's answer is needed to know more. */
   takeSegment(): Segment | undefined {
-    const segment = this.#pending.shift();
-    if (segment !== undefined) this.#asked.push(segment);
+    const next = this.#pending.shift();
+    if (next === undefined) return undefined;
+    const segment = this.#cutPage(next);
+    this.#asked.push(segment);
     return segment;
   }
 
@@ -127,13 +140,12 @@ export class Coverage {
     let covered = -1;
     const gaps: Segment[] = [];
     for (const page of ordered) {
-      if (page.offset > covered && page.offset > 0) gaps.push(...this.#split(covered, page.offset));
+      if (page.offset > covered && page.offset > 0) gaps.push(stretch(covered, page.offset));
       this.#record(page, page.rows);
       covered = Math.max(covered, page.firstPosition + page.rows - 1);
     }
     const last = this.#total === undefined ? undefined : this.#total - 1;
-    if (last === undefined) gaps.push({ start: covered, end: undefined, first: false, attempts: 0 });
-    else if (covered < last) gaps.push(...this.#split(covered, last));
+    if (last === undefined || covered < last) gaps.push(covered < 0 ? FIRST_SEGMENT : stretch(covered, last));
     this.#pending = gaps;
   }
 
@@ -154,23 +166,18 @@ export class Coverage {
   #record(page: StagedPage | AcceptedPage, rows: number): void {
     this.#pages += 1;
     this.#rows += rows;
-    if (page.offset > 0) this.#join(this.#firstHashAt, page.offset, page.firstHash, this.#lastHashAt);
-    if (rows > 0)
-      this.#join(this.#lastHashAt, page.firstPosition + rows - 1, page.lastHash, this.#firstHashAt);
+    this.#join(page.offset, page.firstHash);
+    if (rows > 0) this.#join(page.firstPosition + rows - 1, page.lastHash);
   }
 
-  #join(
-    own: Map<number, string>,
-    position: number,
-    hash: string | undefined,
-    other: Map<number, string>,
-  ): void {
+  // Kept after it matched: a page that brought no more is asked for again, and must still fit.
+  #join(position: number, hash: string | undefined): void {
     // An empty page has no first record to compare: it shows by not getting further.
     if (hash === undefined) return;
-    const match = other.get(position);
-    if (match === undefined) own.set(position, hash);
-    else if (match === hash) other.delete(position);
-    else this.#problems.push(`the record at position ${position} differs between two pages`);
+    const known = this.#hashAt.get(position);
+    if (known === undefined) this.#hashAt.set(position, hash);
+    else if (known !== hash)
+      this.#problems.push(`the record at position ${position} differs between two pages`);
   }
 
   #checkTotal(page: Page): void {
@@ -188,12 +195,16 @@ export class Coverage {
   #planRest(segment: Segment, page: Page, covered: number): void {
     const end = segment.end ?? (this.#total === undefined ? undefined : this.#total - 1);
     if (end === undefined) {
-      if (page.hasMore === true) this.#continueFrom(segment, covered, undefined);
+      if (page.hasMore === true && !this.#isEndless()) this.#continueFrom(segment, covered, undefined);
       return;
     }
     if (covered >= end) return;
-    if (segment.first && covered >= 0) this.#pending.push(...this.#split(covered, end));
+    if (segment.first && covered >= 0) this.#pending.push(stretch(covered, end));
     else this.#continueFrom(segment, covered, end);
+  }
+
+  #isEndless(): boolean {
+    return this.#problems.length > MOST_MISFITS && this.#problems.length * 2 > this.#pages;
   }
 
   // A page that brought nothing new is asked for once more, then held against the source.
@@ -204,21 +215,35 @@ export class Coverage {
       this.#problems.push(
         `no record came beyond position ${covered}, though ${end === undefined ? 'more were announced' : `${end + 1} are declared`}`,
       );
+      this.#deadEnds += 1;
+      if (this.#deadEnds >= MOST_DEAD_ENDS) this.#pending = [];
       return;
     }
     this.#pending.unshift({ start: Math.max(covered, 0), end, first: covered < 0, attempts });
   }
 
-  // The server may cap the page size: plan with what the first page brought, not with what was asked.
-  #split(covered: number, end: number): Segment[] {
-    const step = Math.max(
-      1,
-      Math.min(this.#pageSize, this.#headRows > 1 ? this.#headRows : this.#pageSize) - 1,
-    );
-    const segments: Segment[] = [];
-    for (let start = covered; start < end; start += step) {
-      segments.push({ start, end: Math.min(start + step, end), first: false, attempts: 0 });
-    }
-    return segments;
+  // Cut when it is asked for, not before: a total may be any number.
+  #cutPage(segment: Segment): Segment {
+    const { start, end } = segment;
+    const pageEnd = start + this.#step;
+    if (segment.first || end === undefined || end <= pageEnd) return segment;
+    this.#pending.unshift(stretch(pageEnd, end));
+    return { ...segment, end: pageEnd };
   }
+
+  #countPages({ start, end, first }: Segment): number {
+    return first || end === undefined ? 1 : Math.ceil((end - start) / this.#step);
+  }
+
+  // The server may have a page size of its own: plan with what the first page brought, not with what was asked.
+  get #step(): number {
+    return Math.max(1, (this.#headRows > 1 ? this.#headRows : this.#pageSize) - 1);
+  }
+}
+
+const FIRST_SEGMENT: Segment = { start: 0, end: undefined, first: true, attempts: 0 };
+
+/** What is still to be read after the position `start`. */
+function stretch(start: number, end: number | undefined): Segment {
+  return { start, end, first: false, attempts: 0 };
 }

@@ -3,8 +3,8 @@ import type { RunStatus, StreamReport } from '../model/run-report.ts';
 
 // With several causes and nothing committed, the one that a person has to act on first.
 const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
-// These end a run whatever its streams did before.
-const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 6, 130, 143]);
+// These end a run whatever its streams did before (4: with --strict any warning is a breach).
+const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 4, 6, 130, 143]);
 
 /**
  * The exit code of a run, by the rules of part 4 of the design: one stream, or all failing alike, gives

@@ -27,7 +27,7 @@ export function estimateDuration(input: EstimateInput): { readonly windows: numb
   if (requests === 0) return { windows: 0, etaMs: 0 };
   const perWindow = Math.max(1, requestsPerHour - reserve);
   const current = quota?.resetAtMs !== undefined && quota.resetAtMs > nowMs ? quota : undefined;
-  const now = Math.max(0, (current?.remaining ?? requestsPerHour) - reserve);
+  const now = Math.max(0, spareOf(current, requestsPerHour) - reserve);
   if (requests <= now) return { windows: 1, etaMs: pace(requests, burstPerSecond) };
   const later = requests - now;
   const fullWindows = Math.ceil(later / perWindow) - 1;
@@ -37,6 +37,14 @@ export function estimateDuration(input: EstimateInput): { readonly windows: numb
     windows: (now > 0 ? 1 : 0) + fullWindows + 1,
     etaMs: untilReset + fullWindows * HOUR_MS + pace(last, burstPerSecond),
   };
+}
+
+// A ceiling is held against everything used in the window, as the budget does.
+function spareOf(window: QuotaSnapshot | undefined, requestsPerHour: number): number {
+  const { limit = requestsPerHour, remaining } = window ?? {};
+  return remaining === undefined
+    ? requestsPerHour
+    : Math.min(remaining, requestsPerHour - (limit - remaining));
 }
 
 function pace(requests: number, burstPerSecond: number): number {

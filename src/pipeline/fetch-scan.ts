@@ -11,7 +11,7 @@ import { requestPage } from './request-page.ts';
 import { requestPages } from './request-pages.ts';
 import type { RunContext } from './run-context.ts';
 import type { FetchedScan, ScanPlan } from './scan.ts';
-import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './stage-identity.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './state-folder.ts';
 
 const MAX_RESCANS = 2;
 /**

@@ -21,6 +21,8 @@ export interface OpenedApi {
 export interface ApiOptions extends Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs' | 'maxRequests'> {
   readonly transport?: Transport | undefined;
   readonly random?: (() => number) | undefined;
+  /** How often one request may be tried; 1 for commands that promise one request a stream. */
+  readonly maxTries?: number | undefined;
 }
 
 export interface ApiEffects {
@@ -56,6 +58,8 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
     transport,
     clock,
     random: options.random ?? Math.random,
+    ...(options.maxTries === undefined ? {} : { maxTries: options.maxTries }),
+    onWarning: (message) => emit({ type: 'warning', message }),
   });
   return {
     client,

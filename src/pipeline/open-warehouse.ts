@@ -6,11 +6,7 @@ import { readPublishedRecord } from '../../state/published-record.ts';
 import { ConfigError, LockedError, PublishError, StorageError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
 import { Database } from '../warehouse/database.ts';
-
-/** The work file of a state folder; only one run has it open. */
-export function workFile(stateDir: string): string {
-  return join(stateDir, 'work.duckdb');
-}
+import { workFile } from './state-folder.ts';
 
 /**
  * Opens the work file for a run that holds the state lock: creates it, or restores it from the published

@@ -13,7 +13,7 @@ import { openPublished } from '../warehouse/query-published.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { readStage } from '../warehouse/stage-store.ts';
 import { countRequests, estimateDuration } from './estimate.ts';
-import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './stage-identity.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './state-folder.ts';
 import { openApi } from './open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from './scan.ts';
@@ -32,7 +32,7 @@ export interface PlanOptions extends SyncOptions {
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
-  const api = openApi(settings, options, { clock, emit: () => undefined });
+  const api = openApi(settings, { ...options, maxWaitMs: 0, maxTries: 1 }, { clock, emit: () => undefined });
   try {
     let stopped: SyncError | undefined;
     const sizeOf: SizeOf = async (stream, { from }) => {

@@ -132,6 +132,9 @@ async function settleKey(
     checkpoint.keyProvedOn.length < KEY_PROOF_DAYS &&
     scan.plan.mode === 'full';
   if (known !== undefined && !stale && (await isKey(database, known, columns))) return learnedKey(known);
+  // Pages that moved repeat rows: that says nothing about the key.
+  if (known !== undefined && scan.verdict === 'drifted' && (await isFilled(database, known, columns)))
+    return { columns: known, origin: 'learned', ...(await keepLastOfKey(database, known)) };
   if (known !== undefined && scan.plan.mode === 'incremental') throw new KeyBroken(known.join(', '));
   // A part of the data would "prove" keys that the whole refutes.
   if (options.limit !== undefined || scan.verdict === 'drifted') return undefined;
@@ -154,15 +157,19 @@ async function isKey(
   key: readonly string[],
   columns: readonly ColumnPlan[],
 ): Promise<boolean> {
-  const stored = new Set(columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name));
-  if (!key.every((name) => stored.has(name))) return false;
-  return (
-    (await countMissingKeys(database, INCOMING, key)) === 0 &&
-    (await countDuplicates(database, INCOMING, key)) === 0
-  );
+  return (await isFilled(database, key, columns)) && (await countDuplicates(database, INCOMING, key)) === 0;
 }
 
-/** Of rows with one key the last stays, as a source that sends a row twice means the newer one. */
+/** Whether every incoming row has a value for each column of the key. */
+async function isFilled(
+  database: RunContext['database'],
+  key: readonly string[],
+  columns: readonly ColumnPlan[],
+): Promise<boolean> {
+  const stored = new Set(columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name));
+  return key.every((name) => stored.has(name)) && (await countMissingKeys(database, INCOMING, key)) === 0;
+}
+
 async function applyConfiguredKey(
   database: RunContext['database'],
   stream: Stream,
@@ -182,6 +189,14 @@ async function applyConfiguredKey(
       },
     );
   }
+  return keepLastOfKey(database, key);
+}
+
+/** Of rows with one key the last stays, as a source that sends a row twice means the newer one. */
+async function keepLastOfKey(
+  database: RunContext['database'],
+  key: readonly string[],
+): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {
   const duplicates = await countDuplicates(database, INCOMING, key);
   if (duplicates === 0) return { duplicates, duplicatePositions: [] };
   const duplicatePositions = await findDuplicatePositions(database, key);

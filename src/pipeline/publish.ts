@@ -4,7 +4,7 @@ import { readPublishedRecord, writePublishedRecord } from '../../state/published
 import { StorageError } from '../model/errors.ts';
 import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
 import type { Database } from '../warehouse/database.ts';
-import { workFile } from './open-warehouse.ts';
+import { workFile } from './state-folder.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Marks the warehouse as changed by a run; call in the transaction that changed it. */

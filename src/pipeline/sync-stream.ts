@@ -8,7 +8,7 @@ import { discardStage } from '../warehouse/stage-store.ts';
 import { commitScan } from './commit-scan.ts';
 import { recordsStillThere } from './confirm-duplicates.ts';
 import { fetchScan } from './fetch-scan.ts';
-import { stageFolder } from './stage-identity.ts';
+import { stageFolder } from './state-folder.ts';
 import { planStream } from './plan-scan.ts';
 import { KeyBroken, prepareLoad } from './prepare-load.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';

@@ -33,9 +33,7 @@ export function resolveColumns(
   const known = new Map(existing.map((column) => [pathKey(column.path), column]));
   const fields = collectFields(tree.root, known, []);
   const mains = fields.map((field) => planColumn(field, known.get(pathKey(field.node.path)), canCast));
-  const companions = mains
-    .filter((plan) => plan.needsCompanion)
-    .map((plan) => planCompanion(plan, known));
+  const companions = mains.filter((plan) => plan.needsCompanion).map((plan) => planCompanion(plan, known));
   const seen = new Set([...mains, ...companions].map((plan) => pathKey(plan.path)));
   const untouched = existing
     .filter((column) => !seen.has(pathKey(column.path)))

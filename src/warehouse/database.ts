@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { totalmem } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance, Json } from '@duckdb/node-api';
 import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
 import type { QueryCell, QueryResult } from '../model/reports.ts';
@@ -12,7 +14,7 @@ export const ATTACHED = 'work';
 export interface DatabaseOptions {
   readonly file: string;
   readonly readOnly?: boolean;
-  /** The only folders the engine may touch besides the file; the first also takes its spill files. */
+  /** The only folders the engine may touch besides the file; the first (else one in /tmp) takes its spill files. */
   readonly folders: readonly string[];
 }
 
@@ -38,14 +40,15 @@ export class Database implements SqlSession {
   /** Opens the file, creating it unless `readOnly`; throws LockedError or StorageError. */
   static async open(options: DatabaseOptions): Promise<Database> {
     const { DuckDBInstance } = await import('@duckdb/node-api');
-    const [spillFolder] = options.folders;
+    // Left to itself the engine spills into the folder the user happens to be in.
+    const [spillFolder = join(tmpdir(), `sluice-${randomUUID()}`)] = options.folders;
     const instance = await DuckDBInstance.create(':memory:', {
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       memory_limit: `${memoryLimitMb()}MB`,
       threads: '2',
       preserve_insertion_order: 'false',
-      ...(spillFolder === undefined ? {} : { temp_directory: spillFolder }),
+      temp_directory: spillFolder,
     });
     const connection = await instance.connect();
     const database = new Database(options.file, instance, connection);
@@ -149,10 +152,15 @@ function toQueryCell(value: Json): QueryCell {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
+// These quote the statement, in which a user may have written anything.
+const STATEMENT_ERROR =
+  /^(?:Parser|Binder|Catalog|Conversion|Constraint|Invalid Input|Out of Range|Permission|Not implemented) Error/;
+
 /** Gives an engine's error its place in our taxonomy; the engine has no codes, only texts. */
 export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
   if (thrown instanceof SyncError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (STATEMENT_ERROR.test(message)) return refusedStatement(message, file, thrown);
   const context = { path: file };
   if (message.includes('Could not set lock on file')) {
     return new LockedError(`${file} is open in another process: ${holderOf(message)}`, {
@@ -180,16 +188,28 @@ export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
   if (/not a valid DuckDB database|Corrupt|checksum|replaying WAL|invalidated|version number/.test(message)) {
     return new StorageError(`${file} cannot be read: ${message}`, {
       code: 'state_damaged',
-      hint: 'Move the file aside (do not delete it) and run again: Sluice restores its state from the published file.',
+      hint: 'Move the file and its .wal aside (do not delete them) and run again: Sluice restores its state from the published file.',
       context,
       cause: thrown,
     });
   }
-  // Whatever else the engine refuses is a statement of ours that it should not have been given.
+  if (message.startsWith('Out of Memory')) {
+    return new StorageError(`the warehouse ran out of memory: ${message.split('\n', 1)[0] ?? ''}`, {
+      code: 'storage_failed',
+      hint: 'Give the process more memory (or disk, for what it moves there) and run again; everything committed before is intact.',
+      context,
+      cause: thrown,
+    });
+  }
+  return refusedStatement(message, file, thrown);
+}
+
+// Whatever else the engine refuses is a statement of ours that it should not have been given.
+function refusedStatement(message: string, file: string, thrown: unknown): BugError {
   return new BugError(`the warehouse refused a statement: ${message}`, {
     code: 'bug',
     hint: 'Everything committed before is intact. This is a defect of Sluice; please report it with the text above.',
-    context,
+    context: { path: file },
     cause: thrown,
   });
 }

@@ -18,6 +18,9 @@ export async function findKey(
   const rows = await database.count(`SELECT count(*) FROM ${INCOMING}`);
   // One row proves nothing: every field of it is unique.
   if (rows < 2) return undefined;
+  // What all the columns together do not tell apart, no set of them does.
+  const all = [...new Set(proposals.flat())];
+  if (all.length === 0 || (await uniqueInSample(database, [all])).length === 0) return undefined;
   let proofs = 0;
   for (let at = 0; at < proposals.length && proofs < MOST_PROOFS; at += SETS_PER_STATEMENT) {
     const sets = proposals.slice(at, at + SETS_PER_STATEMENT);

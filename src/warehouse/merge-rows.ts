@@ -90,13 +90,17 @@ async function deleteAbsent(
   table: string,
   absent: Exclude<MergeRequest['absent'], 'keep'>,
 ): Promise<number> {
-  const window =
-    absent === 'remove-all' ? 'true' : `${quoteIdentifier(absent.removeFrom.column)} >= $1::DATE`;
+  const window = absent === 'remove-all' ? 'true' : `${dateOf(absent.removeFrom.column)} >= $1::DATE`;
   const where = `${window} AND rowid NOT IN (SELECT _sluice_row FROM ${DELTA} WHERE _sluice_row IS NOT NULL)`;
   const values = absent === 'remove-all' ? undefined : [absent.removeFrom.date];
   const count = await database.count(`SELECT count(*) FROM ${table} WHERE ${where}`, values);
   if (count > 0) await database.run(`DELETE FROM ${table} WHERE ${where}`, values);
   return count;
+}
+
+// A configured cursor may be text that only mostly holds dates.
+function dateOf(column: string): string {
+  return `TRY_CAST(left(CAST(${quoteIdentifier(column)} AS VARCHAR), 10) AS DATE)`;
 }
 
 async function insertRows(database: Database, request: MergeRequest, written: string): Promise<void> {

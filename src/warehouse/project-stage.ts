@@ -9,8 +9,9 @@ import { readStagedRecords, type StagedRecord } from './staged-records.ts';
 /** Name of the table a scan's rows wait in before they are merged. */
 export const INCOMING = 'temp.incoming';
 
-// Larger than any page the transport accepts, so that the engine's own line limit is never the one met.
-const LONGEST_LINE_BYTES = 256 * 2 ** 20;
+// The engine sets twice its line limit aside before it reads anything: a fixed large one would not fit
+// into a small container.
+const LEAST_LINE_LIMIT = 2 ** 20;
 const WRITE_CHUNK = 1 << 20;
 
 /**
@@ -23,7 +24,8 @@ export async function projectStage(
   columns: readonly ColumnPlan[],
 ): Promise<readonly StagedRecord[]> {
   const projected = `${recordsFile}.flat`;
-  const rejected = await writeProjection(recordsFile, projected, columns);
+  const { rejected, longestLine } = await writeProjection(recordsFile, projected, columns);
+  const lineLimit = Math.max(LEAST_LINE_LIMIT, longestLine + 1);
   const cells = columns.map(({ name, type }, at) => ({
     cell: `c${at}`,
     name: quoteIdentifier(name),
@@ -32,7 +34,7 @@ export async function projectStage(
   const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
   await database.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
-    format = 'newline_delimited', maximum_object_size = ${LONGEST_LINE_BYTES}, columns = {${readColumns}})`);
+    format = 'newline_delimited', maximum_object_size = ${lineLimit}, columns = {${readColumns}})`);
   return rejected;
 }
 
@@ -40,16 +42,23 @@ async function writeProjection(
   recordsFile: string,
   projected: string,
   columns: readonly ColumnPlan[],
-): Promise<readonly StagedRecord[]> {
+): Promise<{ readonly rejected: readonly StagedRecord[]; readonly longestLine: number }> {
   const project = compileProjection(columns);
   const rejected: StagedRecord[] = [];
+  let longestLine = 0;
   const output = await open(projected, 'w', 0o600);
   try {
     let pending = '';
     for await (const records of readStagedRecords(recordsFile)) {
       for (const record of records) {
-        if (isRecordObject(record.value)) pending += project(record.position, record.value);
-        else rejected.push(record);
+        if (!isRecordObject(record.value)) {
+          rejected.push(record);
+          continue;
+        }
+        const line = project(record.position, record.value);
+        // Counted only where it can matter: no character takes more than three bytes.
+        if (line.length * 3 > LEAST_LINE_LIMIT) longestLine = Math.max(longestLine, Buffer.byteLength(line));
+        pending += line;
       }
       if (pending.length >= WRITE_CHUNK) {
         await output.appendFile(pending);
@@ -60,5 +69,5 @@ async function writeProjection(
   } finally {
     await output.close();
   }
-  return rejected;
+  return { rejected, longestLine };
 }

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { StorageError } from '../model/errors.ts';
@@ -75,11 +75,11 @@ export class StageStore {
     return storageGuard(folder, async () => {
       const endByte = pages.reduce((end, page) => Math.max(end, page.endByte), 0);
       await truncate(join(folder, 'records.ndjson'), endByte);
-      await writeFile(
-        join(folder, 'pages.ndjson'),
-        pages.map((page) => `${JSON.stringify(page)}\n`).join(''),
-        { mode: 0o600 },
-      );
+      // By rename: a crash in between must not cost the pages their entries.
+      const index = join(folder, 'pages.ndjson');
+      const lines = pages.map((page) => `${JSON.stringify(page)}\n`).join('');
+      await writeFile(`${index}.tmp`, lines, { mode: 0o600, flush: true });
+      await rename(`${index}.tmp`, index);
       return StageStore.#openAt(folder, endByte);
     });
   }

@@ -25,11 +25,17 @@ export function formatStagedLines(firstPosition: number, records: readonly PageR
 
 /** Reads a records file line by line, in the order the pages came, with constant memory. */
 export async function* readStagedRecords(file: string): AsyncGenerator<readonly StagedRecord[]> {
-  let rest = '';
-  for await (const chunk of createReadStream(file, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
-    const lines = (rest + String(chunk)).split('\n');
-    rest = lines.pop() ?? '';
-    if (lines.length > 0) yield lines.map(parseStagedLine);
+  let rest: string[] = [];
+  for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
+    const chunk = String(part);
+    const end = chunk.lastIndexOf('\n');
+    if (end === -1) {
+      // Joined only once the line has ended: a record may be as long as a whole answer.
+      rest.push(chunk);
+      continue;
+    }
+    yield (rest.join('') + chunk.slice(0, end)).split('\n').map(parseStagedLine);
+    rest = [chunk.slice(end + 1)];
   }
 }
 

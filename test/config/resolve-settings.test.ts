@@ -56,7 +56,7 @@ describe('base URL', () => {
     ['https://a.example.com/api', 'https://a.example.com/api/v1'],
     ['https://a.example.com', 'https://a.example.com/v1'],
     ['https://a.example.com/api/v1/prompts/analytics', 'https://a.example.com/api/v1'],
-    ['https://a.example.com/v2', 'https://a.example.com/v2/v1'],
+    ['https://a.example.com/v2', 'https://a.example.com/v1'],
   ])('warns about %s and suggests %s', (url, suggested) => {
     expect(resolveUrl(url).warnings).toEqual([
       `source.baseUrl does not end in the version segment v1; did you mean ${suggested}?`,

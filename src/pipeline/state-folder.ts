@@ -7,6 +7,11 @@ import { buildUrl } from './build-url.ts';
 /** How long staged pages are of use. */
 export const STAGE_LIFETIME_MS = 24 * 3_600_000;
 
+/** The work file of a state folder; only one run has it open. */
+export function workFile(stateDir: string): string {
+  return join(stateDir, 'work.duckdb');
+}
+
 /** Folder of a stream's stage below the state folder. */
 export function stageFolder(stateDir: string, stream: Stream): string {
   return join(stateDir, 'stage', stream.name);

@@ -1,0 +1,91 @@
+import type { Clock } from '../model/clock.ts';
+import type { QuotaLimits, QuotaSnapshot, QuotaState, QuotaStore } from '../model/quota.ts';
+import { createClockWatch, type WatchedTime } from './clock-watch.ts';
+import { isOwnerGone } from './quota-owner.ts';
+import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
+import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
+
+interface EndedSlot {
+  readonly id: string;
+  readonly outcome: SlotOutcome;
+}
+
+/**
+ * The shared state as one process uses it: reads the time in the order of the changes, follows the wall
+ * clock when it is set, and writes the ends of slots together with the next change.
+ */
+export class SharedQuotaState {
+  readonly #store: QuotaStore;
+  readonly #limits: QuotaLimits;
+  readonly #onObserved: ((snapshot: QuotaSnapshot) => void) | undefined;
+  readonly #readTime: () => WatchedTime;
+  /** How far the state had been moved with the clock when this process used it last, ms. */
+  #seenMovedMs: number;
+  #ended: EndedSlot[] = [];
+
+  constructor(options: {
+    readonly store: QuotaStore;
+    readonly limits: QuotaLimits;
+    readonly clock: Clock;
+    readonly onObserved: ((snapshot: QuotaSnapshot) => void) | undefined;
+  }) {
+    this.#store = options.store;
+    this.#limits = options.limits;
+    this.#onObserved = options.onObserved;
+    this.#readTime = createClockWatch(options.clock);
+    this.#seenMovedMs = options.store.update((before) => {
+      const state = forgetDeadReservations(before, options.clock.now(), isOwnerGone);
+      return { state, result: state.movedMs };
+    });
+  }
+
+  reserve(id: string): Decision {
+    return this.#update((before, now) => {
+      const { state, decision } = reserveSlot(before, { now, limits: this.#limits, id });
+      return { state, result: decision };
+    });
+  }
+
+  /**
+   * Settles a slot within this turn of the event loop. The next request's reservation mostly comes first and
+   * saves an update; a kill before either leaves the slot reserved, which is the safe side.
+   */
+  settle(id: string, outcome: SlotOutcome): void {
+    if (this.#ended.length === 0) setImmediate(() => this.flush());
+    this.#ended.push({ id, outcome });
+  }
+
+  /** Writes the ends of slots that no change has written yet. */
+  flush(): void {
+    if (this.#ended.length > 0) this.#update((state) => ({ state, result: undefined }));
+  }
+
+  /** Marks the state as used now, so that a clock that is set back later is noticed to this moment. */
+  touch(): void {
+    this.#update((state, now) => ({ state: tidyState(state, now), result: undefined }));
+  }
+
+  snapshot(): QuotaSnapshot {
+    return this.#update((before, now) => {
+      const state = tidyState(before, now);
+      return { state, result: readSnapshot(state) };
+    });
+  }
+
+  #update<T>(
+    change: (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T },
+  ): T {
+    const ended = this.#ended.splice(0);
+    const limits = this.#limits;
+    const { state, result } = this.#store.update((before) => {
+      const { now, stepMs } = this.#readTime();
+      let current = followClock(before, { now, stepMs, seenMovedMs: this.#seenMovedMs });
+      for (const { id, outcome } of ended) current = settleSlot(current, { id, now, limits, outcome });
+      const changed = change(current, now);
+      return { state: changed.state, result: changed };
+    });
+    this.#seenMovedMs = state.movedMs;
+    if (ended.some(({ outcome }) => 'observation' in outcome)) this.#onObserved?.(readSnapshot(state));
+    return result;
+  }
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { connectors } from '../../connectors/registry.ts';
+import { buildConfigTemplate } from '../../src/config/config-template.ts';
+import { listDefaults } from '../../src/config/list-defaults.ts';
+import { loadConfig, parseConfig } from '../../src/config/load-config.ts';
+import { resolveOfflineSettings, resolveSettings } from '../../src/config/resolve-settings.ts';
+import { configSchema, type ConfigInput } from '../../src/model/config.ts';
+import { ConfigError } from '../../src/model/errors.ts';
+import { listBlocks, listCode, listMarkdown, listTableRows, readSection, readText } from './markdown.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'sluice-docs-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const reference = readText('docs/configuration.md');
+const sections = [
+  '## `source`',
+  '## `destination` and `stateDir`',
+  '## `defaults`',
+  '## `retention`',
+  '## `streams`',
+];
+const rows = sections
+  .flatMap((heading) => listTableRows(readSection('docs/configuration.md', heading)))
+  .map(([key = '', type = '', fallback = '']) => ({ key: listCode(key)[0] ?? '', type, fallback }));
+const refused = listCode(readSection('docs/configuration.md', '## Not available yet')).filter(
+  (code) => code.includes('.') || code === 'notify',
+);
+
+const minimal = {
+  source: { connector: 'analytics-read', baseUrl: 'https://analytics.example.com/api/v1' },
+  destination: { duckdb: './warehouse.duckdb' },
+} satisfies ConfigInput;
+
+describe('docs/configuration.md', () => {
+  it('has a row for every key, or says that it is not available yet', () => {
+    const sectionNames = ['source', 'destination', 'defaults', 'retention', 'streams', 'streams.<name>'];
+    const keys = listKeys(configSchema, []).filter((key) => !sectionNames.includes(key));
+    const documented = [...rows.map(({ key }) => key), ...refused.filter((key) => !key.includes(':'))];
+    expect(documented.toSorted()).toEqual(keys.toSorted());
+  });
+
+  it('gives the defaults that are in effect', () => {
+    const loaded = parseConfig(minimal);
+    const settings = resolveOfflineSettings({ loaded, connectors, env: {}, nowMs: 0 });
+    const machine = ['source.quota.ledgerDir', 'stateDir'];
+    const wrong = listDefaults(settings)
+      .map(({ key, value }) => ({ key: key.replace(/^streams\.[^.]+/, 'streams.<name>'), value }))
+      .filter(({ key, value }) => {
+        const fallback = rows.find((row) => row.key === key)?.fallback ?? '';
+        const saysWhose = machine.includes(key) || fallback.startsWith("the connector's");
+        return !saysWhose && !listCode(fallback).includes(String(value));
+      });
+    expect(wrong).toEqual([]);
+    expect(rows.find(({ key }) => key === 'stateDir')?.fallback).toBe('`./.sluice`');
+  });
+
+  it.each(refused)('is right that %s is not available', (entry) => {
+    const [key = '', value = 'anything'] = entry.split(': ');
+    const config = setAt(
+      minimal,
+      key.replace('<name>', 'visibility_mentions').split('.'),
+      value === 'true' || value,
+    );
+    expect(() => parseConfig(config)).toThrow(/not available/);
+  });
+
+  it.each([
+    ['contract', ['freeze', 'discard_row', 'discard_value']],
+    ['deletes', ['soft', 'hard']],
+  ])('is right about the values of %s', (name, values) => {
+    for (const value of values) {
+      expect(reference).toContain(`\`${value}\``);
+      expect(() => parseConfig(setAt(minimal, ['defaults', name], value))).toThrow(/is available/);
+      expect(() => parseConfig(setAt(minimal, ['streams', 'visibility_mentions', name], value))).toThrow(
+        ConfigError,
+      );
+    }
+  });
+});
+
+describe('YAML in the docs', () => {
+  const blocks = listMarkdown().flatMap((file) => listBlocks(file, 'yaml'));
+
+  it('is there', () => {
+    expect(blocks.length).toBeGreaterThan(3);
+  });
+
+  it.each(blocks.map((block) => [`${block.file}:${block.line}`, block.text]))(
+    '%s is a valid config',
+    (_, text) => {
+      const complete = text.startsWith('source:') ? text : `${toYaml()}${text}`;
+      // The only path of another machine that an example may name is where containers keep secrets.
+      const local = complete.replaceAll('/run/secrets/', './');
+      const file = path.join(folder, 'sluice.yaml');
+      writeFileSync(path.join(folder, 'analytics_api_key'), 'example-key-0123456789\n', { mode: 0o600 });
+      writeFileSync(file, local);
+      const env = { ANALYTICS_API_KEY: 'example-key-0123456789', HOME: folder };
+      const loaded = loadConfig({ path: file, env });
+      expect(resolveSettings({ loaded, connectors, env, nowMs: 0 }).warnings).toEqual([]);
+    },
+  );
+});
+
+/** Every key of the config, `<name>` standing for a stream's; values of `params` are the user's own. */
+function listKeys(schema: z.core.$ZodType, above: readonly string[]): readonly string[] {
+  const found = unwrap(schema).flatMap((inner) => {
+    if (inner instanceof z.ZodRecord) {
+      return above.at(-1) === 'streams'
+        ? [[...above, '<name>'].join('.'), ...listKeys(inner.valueType, [...above, '<name>'])]
+        : [];
+    }
+    if (!(inner instanceof z.ZodObject)) return [];
+    return Object.entries(inner.shape as Record<string, z.core.$ZodType>).flatMap(([key, child]) => [
+      [...above, key].join('.'),
+      ...listKeys(child, [...above, key]),
+    ]);
+  });
+  return [...new Set(found)];
+}
+
+function unwrap(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
+  if (schema instanceof z.ZodOptional) return unwrap(schema.unwrap());
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => unwrap(option));
+  if (schema instanceof z.ZodPipe) return unwrap(schema.in);
+  return [schema];
+}
+
+function setAt(value: unknown, [key, ...rest]: readonly string[], leaf: unknown): unknown {
+  if (key === undefined) return leaf;
+  const record = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return { ...record, [key]: setAt(record[key], rest, leaf) };
+}
+
+function toYaml(): string {
+  const template = buildConfigTemplate({
+    baseUrl: minimal.source.baseUrl,
+    duckdb: minimal.destination.duckdb,
+  });
+  return template
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .join('\n')
+    .concat('\n');
+}
