@@ -32,7 +32,7 @@ const rules: Readonly<Record<string, Rule>> = {
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   cli: {
     rooms: ['model', 'config', 'connectors', 'pipeline', 'simulator', 'warehouse'],
-    packages: ['cli-table3', 'didyoumean2', 'log-update', 'pino', 'pino-pretty', 'yargs'],
+    packages: ['cli-table3', 'log-update', 'pino', 'pino-pretty', 'yargs'],
   },
 };
 

@@ -7,7 +7,8 @@ import type { CliContext } from './context.ts';
 import { parseCommandLine } from './options/parse-command-line.ts';
 import { wantsJson } from './options/wants-json.ts';
 import { buildEnvelope } from './render/envelope.ts';
-import { renderError, toReportedError } from './render/render-error.ts';
+import { toReportedError } from '../model/run-report.ts';
+import { renderError } from './render/render-error.ts';
 
 /** Runs one command line and returns its exit code; never throws, never exits. */
 export async function runCli(

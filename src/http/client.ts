@@ -4,7 +4,7 @@ import type { Connector } from '../model/connector.ts';
 import { AbortedError, ConfigError, SyncError } from '../model/errors.ts';
 import type { ApiClient, ApiRequest, ApiResponse, Transport } from '../model/http.ts';
 import type { Credentials } from '../model/settings.ts';
-import { assertNotAborted, toAbortError } from './abort.ts';
+import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { type AttemptResult, attemptRequest, type AttemptTools } from './attempt.ts';
 import { buildFaultError } from './fault-errors.ts';
 import type { Quota } from './quota.ts';

@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../model/clock.ts';
 import type { QuotaLimits, QuotaSnapshot, QuotaStore } from '../model/quota.ts';
-import { assertNotAborted, toAbortError } from './abort.ts';
+import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import {
   buildDeadlineError,
   buildNoQuotaError,

@@ -184,13 +184,29 @@ export class BugError extends SyncError {
   override readonly recovery = 'stop-run';
 }
 
-/** Wraps whatever was thrown: errors of ours stay as they are, anything else is a bug of ours. */
+/**
+ * Wraps whatever was thrown: errors of ours stay as they are, what the operating system refused is a
+ * storage failure, anything else is a bug of ours.
+ */
 export function toSyncError(thrown: unknown): SyncError {
   if (thrown instanceof SyncError) return thrown;
+  if (isSystemError(thrown)) {
+    return new StorageError(`the system refused: ${thrown.message}`, {
+      code: 'storage_failed',
+      hint: 'Free some space or mend the permissions, then run again; everything committed before is intact.',
+      ...(thrown.path === undefined ? {} : { context: { path: thrown.path } }),
+      cause: thrown,
+    });
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new BugError(`unexpected: ${message}`, {
     code: 'bug',
     hint: 'This is a defect of Sluice; committed data is safe. Please report it with the text above.',
     cause: thrown,
   });
+}
+
+// Node marks what a system call refused: ENOSPC, EACCES, EIO, EMFILE, …
+function isSystemError(thrown: unknown): thrown is Error & { readonly path?: string } {
+  return thrown instanceof Error && 'syscall' in thrown && 'errno' in thrown;
 }

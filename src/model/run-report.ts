@@ -1,4 +1,4 @@
-import type { ErrorCode, ExitCode } from './errors.ts';
+import type { ErrorCode, ExitCode, SyncError } from './errors.ts';
 import type { QuotaSnapshot } from './quota.ts';
 
 /** How complete one scan's copy is; see docs/delivery.md for what each proves. */
@@ -12,6 +12,11 @@ export interface ReportedError {
   readonly message: string;
   readonly hint: string;
   readonly exitCode: ExitCode;
+}
+
+/** An error as reports carry it: values only, no stack. */
+export function toReportedError({ code, message, hint, exitCode }: SyncError): ReportedError {
+  return { code, message, hint, exitCode };
 }
 
 export interface RowCounts {

@@ -122,7 +122,7 @@ class ScanInProgress {
   }
 
   async #replay(pages: readonly StagedPageEntry[], head: Page): Promise<void> {
-    for await (const records of readStagedRecords(this.#stage?.recordsFile ?? '')) {
+    for await (const records of readStagedRecords(this.#stage?.recordsFile ?? '', this.#context.signal)) {
       for (const { value } of records) if (isRecordObject(value)) observeRecord(this.#tree, value);
     }
     this.#coverage.resume(head, pages.map(toStagedPage));

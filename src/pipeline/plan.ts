@@ -18,7 +18,7 @@ import { openApi } from './open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from './scan.ts';
 import { requestPage } from './request-page.ts';
-import { toReportedError } from './report-stream.ts';
+import { toReportedError } from '../model/run-report.ts';
 
 export interface PlanOptions extends SyncOptions {
   readonly signal?: AbortSignal | undefined;

@@ -27,7 +27,7 @@ export async function prepareLoad(
   const { database } = context;
   const tableExisted = await tableExists(database, stream.table);
   const columns = await planColumns(context, stream, scan.tree, tableExisted ? contract : []);
-  const rejected = await projectStage(database, scan.recordsFile, columns);
+  const rejected = await projectStage(database, scan.recordsFile, columns, context.signal);
   refuseTooManyRejects(context, stream, scan, rejected);
 
   const candidates = listCandidates(scan.tree, columns);

@@ -1,5 +1,10 @@
 import type { SyncError } from '../model/errors.ts';
-import type { ReportedError, RowCounts, StreamReport, StreamStatus } from '../model/run-report.ts';
+import {
+  type RowCounts,
+  type StreamReport,
+  type StreamStatus,
+  toReportedError,
+} from '../model/run-report.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan } from './scan.ts';
@@ -61,9 +66,4 @@ export function reportStream(
     schemaChanges: committed?.schemaChanges ?? [],
     error: parts.error && status !== 'unavailable' ? toReportedError(parts.error) : undefined,
   };
-}
-
-/** An error as reports carry it: values only, no stack. */
-export function toReportedError({ code, message, hint, exitCode }: SyncError): ReportedError {
-  return { code, message, hint, exitCode };
 }

@@ -1,4 +1,4 @@
-import { NetworkError, ResponseError } from '../model/errors.ts';
+import { AbortedError, NetworkError, ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { Coverage, Segment } from './coverage.ts';
 
@@ -6,6 +6,9 @@ export interface RequestedPage {
   readonly segment: Segment;
   readonly page: Page;
 }
+
+/** Asks for the page that begins where a segment starts. */
+export type RequestPage = (segment: Segment) => Promise<Page>;
 
 /**
  * Asks for a scan's pages, several at a time, and yields them as they arrive. The caller hands each to
@@ -16,14 +19,14 @@ export interface RequestedPage {
 export async function* requestPages(
   coverage: Coverage,
   concurrency: number,
-  request: (segment: Segment) => Promise<Page>,
+  request: RequestPage,
 ): AsyncGenerator<RequestedPage> {
   // A page stays in here until it is yielded: several may arrive while the caller stages one.
   const inFlight = new Map<Segment, Promise<Settled>>();
+  const failures: FailedPage[] = [];
   let answered = 0;
-  let failure: unknown;
   for (;;) {
-    while (failure === undefined && inFlight.size < concurrency) {
+    while (failures.length === 0 && inFlight.size < concurrency) {
       const segment = coverage.takeSegment();
       if (segment === undefined) break;
       const answeredBefore = answered;
@@ -40,10 +43,10 @@ export async function* requestPages(
       yield result;
     } else {
       coverage.returnSegment(result.segment);
-      failure ??= blamePage(result);
+      failures.push(result);
     }
   }
-  if (failure !== undefined) throw failure as Error;
+  if (failures.length > 0) throw await explainFailure(failures, request);
 }
 
 type Settled = RequestedPage | FailedPage;
@@ -55,8 +58,12 @@ interface FailedPage {
 }
 
 // A server that answers other pages is up: one that fails for good is broken at this offset, and waiting will not mend it.
-function blamePage({ segment, error, othersAnswered }: FailedPage): unknown {
-  if (!(error instanceof NetworkError) || error.code !== 'server_failed' || !othersAnswered) return error;
+async function explainFailure(failures: readonly FailedPage[], request: RequestPage): Promise<unknown> {
+  const [first] = failures as readonly [FailedPage];
+  const { segment, error, othersAnswered } = first;
+  if (!(error instanceof NetworkError) || error.code !== 'server_failed') return error;
+  const alone = failures.length === 1 && !segment.first;
+  if (!othersAnswered && !(alone && (await isHeadAnswered(request)))) return error;
   return new ResponseError(
     `the page at offset ${segment.start} fails while others answer: ${error.message}`,
     {
@@ -66,4 +73,15 @@ function blamePage({ segment, error, othersAnswered }: FailedPage): unknown {
       cause: error,
     },
   );
+}
+
+// Asked when no other page was on its way that could have told whether the server is up.
+async function isHeadAnswered(request: RequestPage): Promise<boolean> {
+  try {
+    await request({ start: 0, end: undefined, first: true, attempts: 0 });
+    return true;
+  } catch (error) {
+    if (error instanceof AbortedError) throw error;
+    return false;
+  }
 }

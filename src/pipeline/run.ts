@@ -5,7 +5,7 @@ import { appendRunFile, readRunFile } from '../../state/run-file.ts';
 import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { toAbortError } from '../http/abort.ts';
+import { toAbortError } from '../model/abort.ts';
 import { buildNothingFoundError, StrictError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
 import type { OnProgress, ProgressEvent } from '../model/progress.ts';
@@ -20,7 +20,8 @@ import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import type { RunContext } from './run-context.ts';
-import { reportStream, toReportedError } from './report-stream.ts';
+import { reportStream } from './report-stream.ts';
+import { toReportedError } from '../model/run-report.ts';
 import { syncStream } from './sync-stream.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */

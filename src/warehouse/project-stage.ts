@@ -22,9 +22,10 @@ export async function projectStage(
   database: Database,
   recordsFile: string,
   columns: readonly ColumnPlan[],
+  signal?: AbortSignal,
 ): Promise<readonly StagedRecord[]> {
   const projected = `${recordsFile}.flat`;
-  const { rejected, longestLine } = await writeProjection(recordsFile, projected, columns);
+  const { rejected, longestLine } = await writeProjection(recordsFile, projected, columns, signal);
   const lineLimit = Math.max(LEAST_LINE_LIMIT, longestLine + 1);
   const cells = columns.map(({ name, type }, at) => ({
     cell: `c${at}`,
@@ -42,6 +43,7 @@ async function writeProjection(
   recordsFile: string,
   projected: string,
   columns: readonly ColumnPlan[],
+  signal: AbortSignal | undefined,
 ): Promise<{ readonly rejected: readonly StagedRecord[]; readonly longestLine: number }> {
   const project = compileProjection(columns);
   const rejected: StagedRecord[] = [];
@@ -49,7 +51,7 @@ async function writeProjection(
   const output = await open(projected, 'w', 0o600);
   try {
     let pending = '';
-    for await (const records of readStagedRecords(recordsFile)) {
+    for await (const records of readStagedRecords(recordsFile, signal)) {
       for (const record of records) {
         if (!isRecordObject(record.value)) {
           rejected.push(record);

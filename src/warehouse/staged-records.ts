@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { parseExact } from '../json/exact-number.ts';
+import { assertNotAborted } from '../model/abort.ts';
 import type { PageRecord } from '../model/page.ts';
 
 /** A staged record read back: its position in the scan and its value. */
@@ -24,9 +25,14 @@ export function formatStagedLines(firstPosition: number, records: readonly PageR
 }
 
 /** Reads a records file line by line, in the order the pages came, with constant memory. */
-export async function* readStagedRecords(file: string): AsyncGenerator<readonly StagedRecord[]> {
+export async function* readStagedRecords(
+  file: string,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly StagedRecord[]> {
   let rest: string[] = [];
   for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
+    // A long load must not make a stop wait for its end.
+    assertNotAborted(signal);
     const chunk = String(part);
     const end = chunk.lastIndexOf('\n');
     if (end === -1) {

@@ -3,11 +3,8 @@ export async function suggestName(typed: string, names: readonly string[]): Prom
   const kebab = toKebabCase(typed);
   if (names.includes(kebab)) return kebab;
   // Only a mistake needs it, so only a mistake pays for loading it.
-  const { default: didYouMean } = await import('didyoumean2');
-  const nearest = didYouMean(kebab, [...names], { threshold: 0.5 });
-  if (typeof nearest === 'string') return nearest;
-  const starts = names.filter((name) => kebab.length > 1 && name.startsWith(kebab));
-  return starts.length === 1 ? starts[0] : undefined;
+  const { findNearestName } = await import('../../config/suggest-name.ts');
+  return findNearestName(kebab, names);
 }
 
 function toKebabCase(text: string): string {

@@ -1,13 +1,7 @@
 import type { SyncError } from '../../model/errors.ts';
 import { BugError } from '../../model/errors.ts';
-import type { ReportedError } from '../../model/run-report.ts';
 import type { Paint } from '../output.ts';
 import { toSafeBlock } from './safe-text.ts';
-
-/** An error as `--json` and reports tell it. */
-export function toReportedError(error: SyncError): ReportedError {
-  return { code: error.code, message: error.message, hint: error.hint, exitCode: error.exitCode };
-}
 
 /** An error for people: what failed, and what to do next. Only a defect of ours shows its stack. */
 export function renderError(error: SyncError, paint: Paint): string {

@@ -1,4 +1,4 @@
-import { AbortedError, SyncError } from '../model/errors.ts';
+import { AbortedError, SyncError } from './errors.ts';
 
 /** Throws the caller's own error when its signal has aborted, else an AbortedError. */
 export function assertNotAborted(signal: AbortSignal | undefined): void {
