@@ -79,7 +79,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // 1xx only announce the answer; the headers' deadline goes on.
     if (this.#over || status < 200) return;
     this.#head = { status, headers, writtenAfterMs: this.#writtenAfterMs ?? 0 };
-    this.#restartTimer(this.#limits.idleMs, 'the body stopped');
+    this.#restartTimer(this.#limits.idleMs, 'no more of the body');
     try {
       this.#request.onHead?.(this.#head);
     } catch (error) {
@@ -97,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#chunks.push(chunk);
-    this.#restartTimer(this.#limits.idleMs, 'the body stopped');
+    this.#restartTimer(this.#limits.idleMs, 'no more of the body');
   }
 
   onResponseEnd(): void {
@@ -109,7 +109,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#finish();
     const only = this.#chunks.length === 1 ? this.#chunks[0] : undefined;
-    this.#resolve({ ...head, body: only ?? Buffer.concat(this.#chunks, this.#byteCount) });
+    const response = { ...head, body: only ?? Buffer.concat(this.#chunks, this.#byteCount) };
+    // Undici frees the connection in the next turn: told earlier, the next request would open another one.
+    queueMicrotask(() => setImmediate(this.#resolve, response));
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

@@ -22,7 +22,6 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   UND_ERR_HEADERS_TIMEOUT: 'timeout',
   UND_ERR_BODY_TIMEOUT: 'timeout',
   UND_ERR_HEADERS_OVERFLOW: 'headers-too-large',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'cut',
   UND_ERR_PRX_TLS: 'tls',
   UND_ERR_PRX_CONN: 'proxy',
   EPROTO: 'tls',
@@ -45,17 +44,18 @@ export function toTransportFault(error: unknown, progress: Progress): TransportF
       cause: error,
     });
   }
-  const kind = findKind(code, progress);
+  const isParserError = error instanceof Error && error.name === 'HTTPParserError';
+  const kind = findKind(code, isParserError, progress);
   const detail = [code, message.slice(0, 200)].filter((part) => part !== '').join(': ');
   return new TransportFault(kind, detail, { sent: progress.sent, cause: error });
 }
 
-function findKind(code: string, progress: Progress): FaultKind {
+function findKind(code: string, isParserError: boolean, progress: Progress): FaultKind {
   if (SOCKET_ENDS.includes(code)) return progress.answered ? 'cut' : 'closed';
-  if (code.startsWith('HPE_')) {
-    // The parser's way to say that the connection ended inside the body.
-    return code === 'HPE_INVALID_EOF_STATE' && progress.answered ? 'cut' : 'malformed';
-  }
+  // Two ways to say that the connection ended inside the body; before the body the framing is at fault.
+  const isEarlyEnd = code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'HPE_INVALID_EOF_STATE';
+  if (isEarlyEnd) return progress.answered ? 'cut' : 'malformed';
+  if (isParserError) return 'malformed';
   if (TLS_CODE.test(code)) return 'tls';
   const kind = KINDS[code] ?? 'other';
   return kind === 'timeout' && !progress.sent ? 'connect-timeout' : kind;

@@ -8,12 +8,11 @@ const SHORTEST_FORM = 6;
  * it is only a part of what was encoded (`user:secret`). Redact before cutting a text: half a key is a leak.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  let redacted = text;
-  for (const form of secrets.flatMap(listForms)) redacted = redacted.replaceAll(form, REDACTED);
-  return redacted;
+  // Longest first, so that no form leaves the tail of a longer one behind.
+  const forms = secrets.flatMap(listForms).sort((a, b) => b.length - a.length);
+  return forms.reduce((redacted, form) => redacted.replaceAll(form, REDACTED), text);
 }
 
-/** Longest first, so that no form leaves the tail of a longer one behind. */
 function listForms(secret: string): readonly string[] {
   if (secret.length < SHORTEST_SECRET) return [];
   const bytes = Buffer.from(secret, 'utf8');
@@ -30,7 +29,7 @@ function listForms(secret: string): readonly string[] {
     ...[0, 1, 2].map((offset) => encodeBase64Core(bytes, offset)),
   ].filter((form) => form.length >= SHORTEST_FORM);
   const variants = encoded.flatMap((form) => [form, lowerEscapes(form), toUrlSafe(form)]);
-  return [...new Set([secret, ...variants])].sort((a, b) => b.length - a.length);
+  return [...new Set([secret, ...variants])];
 }
 
 /** The base64 characters that the secret alone decides when `offset` other bytes (modulo 3) precede it. */

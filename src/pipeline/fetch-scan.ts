@@ -1,6 +1,6 @@
 import { ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import type { Stream } from '../model/stream.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { readStage, StageStore, type StagedPageEntry } from '../warehouse/stage-store.ts';
 import { formatStagedLines, readStagedRecords } from '../warehouse/staged-records.ts';
@@ -23,10 +23,11 @@ export async function fetchScan(
   context: RunContext,
   stream: Stream,
   plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
   onFirstPage: (page: Page) => void,
 ): Promise<FetchedScan> {
   for (let rescans = 0; ; rescans += 1) {
-    const scan = new ScanInProgress(context, stream, plan, rescans);
+    const scan = new ScanInProgress(context, stream, plan, checkpoint, rescans);
     try {
       const fetched = await scan.run(onFirstPage, rescans < MAX_RESCANS);
       if (fetched.verdict !== 'drifted' || rescans >= MAX_RESCANS) return fetched;
@@ -43,6 +44,7 @@ class ScanInProgress {
   readonly #context: RunContext;
   readonly #stream: Stream;
   readonly #plan: ScanPlan;
+  readonly #checkpoint: Checkpoint | undefined;
   readonly #rescans: number;
   readonly #folder: string;
   readonly #question: string;
@@ -55,10 +57,17 @@ class ScanInProgress {
   /** The first record as received; comparing it spares a fingerprint of every page. */
   #headText: string | undefined;
 
-  constructor(context: RunContext, stream: Stream, plan: ScanPlan, rescans: number) {
+  constructor(
+    context: RunContext,
+    stream: Stream,
+    plan: ScanPlan,
+    checkpoint: Checkpoint | undefined,
+    rescans: number,
+  ) {
     this.#context = context;
     this.#stream = stream;
     this.#plan = plan;
+    this.#checkpoint = checkpoint;
     this.#rescans = rescans;
     this.#folder = stageFolder(context.settings.stateDir, stream);
     this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
@@ -99,7 +108,7 @@ class ScanInProgress {
     const head = staged?.pages.find((page) => page.pageHash !== undefined);
     if (staged === undefined || head === undefined || staged.scan.question !== this.#question) return false;
     const ageMs = this.#context.clock.now() - staged.scan.startedAtMs;
-    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS) return false;
+    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || this.#isCommitted(staged.scan.startedAtMs)) return false;
 
     const page = await this.#requestPage(0);
     this.#noteHead(page);
@@ -119,6 +128,13 @@ class ScanInProgress {
     this.#stage = await StageStore.reopen(this.#folder, staged.pages);
     await this.#replay(staged.pages, page);
     return true;
+  }
+
+  // A kill right after a commit leaves its pages behind: they must not answer for a later scan.
+  #isCommitted(startedAtMs: number): boolean {
+    const startedAt = new Date(startedAtMs).toISOString();
+    const { lastFullScanAt, lastVerifiedAt } = this.#checkpoint ?? {};
+    return startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
   }
 
   async #replay(pages: readonly StagedPageEntry[], head: Page): Promise<void> {
@@ -192,20 +208,18 @@ class ScanInProgress {
     const kept = accepted.kept.slice(0, room);
     this.#duplicateMembers += page.duplicateMembers;
     for (const { value } of kept) if (isRecordObject(value)) observeRecord(this.#tree, value);
+    const { pages: pagesDone, pagesPlanned, rows: rowsDone, total: rowsDeclared } = this.#coverage;
     const written = this.#stage?.append({
       entry: { ...toEntry(accepted), rows: kept.length },
       lines: formatStagedLines(accepted.firstPosition, kept),
     });
     // The next page is asked for while this one reaches the disk; `flush` tells of a failure.
-    written?.catch(() => undefined);
-    emit({
-      type: 'page-staged',
-      stream: this.#stream.name,
-      pagesDone: this.#coverage.pages,
-      pagesPlanned: this.#coverage.pagesPlanned,
-      rowsDone: this.#coverage.rows,
-      rowsDeclared: this.#coverage.total,
-    });
+    written
+      ?.then(() => {
+        const { name: stream } = this.#stream;
+        emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
+      })
+      .catch(() => undefined);
     await this.#stage?.settle();
   }
 

@@ -64,7 +64,10 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
   return {
     client,
     quota,
-    warning: store.warning,
+    // A ledger can also fail later, when its disk fills up.
+    get warning() {
+      return store.warning;
+    },
     async close() {
       await client.close();
       store.close();

@@ -1,4 +1,4 @@
-import { AbortedError, NetworkError, ResponseError } from '../model/errors.ts';
+import { NetworkError, ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { Coverage, Segment } from './coverage.ts';
 
@@ -23,30 +23,28 @@ export async function* requestPages(
 ): AsyncGenerator<RequestedPage> {
   // A page stays in here until it is yielded: several may arrive while the caller stages one.
   const inFlight = new Map<Segment, Promise<Settled>>();
-  const failures: FailedPage[] = [];
-  let answered = 0;
+  let failures: FailedPage[] = [];
   for (;;) {
     while (failures.length === 0 && inFlight.size < concurrency) {
       const segment = coverage.takeSegment();
       if (segment === undefined) break;
-      const answeredBefore = answered;
-      const settled = request(segment)
-        .then((page): Settled => ({ segment, page }))
-        .catch((error: unknown): Settled => ({ segment, error, othersAnswered: answered > answeredBefore }));
-      inFlight.set(segment, settled);
+      inFlight.set(segment, settle(segment, request));
     }
-    if (inFlight.size === 0) break;
+    if (inFlight.size === 0) {
+      if (failures.length === 0) return;
+      yield await askAgain(coverage, failures, request);
+      failures = [];
+      continue;
+    }
     const result = await Promise.race(inFlight.values());
     inFlight.delete(result.segment);
     if ('page' in result) {
-      answered += 1;
       yield result;
     } else {
       coverage.returnSegment(result.segment);
       failures.push(result);
     }
   }
-  if (failures.length > 0) throw await explainFailure(failures, request);
 }
 
 type Settled = RequestedPage | FailedPage;
@@ -54,34 +52,51 @@ type Settled = RequestedPage | FailedPage;
 interface FailedPage {
   readonly segment: Segment;
   readonly error: unknown;
-  readonly othersAnswered: boolean;
 }
 
-// A server that answers other pages is up: one that fails for good is broken at this offset, and waiting will not mend it.
-async function explainFailure(failures: readonly FailedPage[], request: RequestPage): Promise<unknown> {
-  const [first] = failures as readonly [FailedPage];
-  const { segment, error, othersAnswered } = first;
-  if (!(error instanceof NetworkError) || error.code !== 'server_failed') return error;
-  const alone = failures.length === 1 && !segment.first;
-  if (!othersAnswered && !(alone && (await isHeadAnswered(request)))) return error;
-  return new ResponseError(
-    `the page at offset ${segment.start} fails while others answer: ${error.message}`,
-    {
-      code: 'page_unreadable',
-      hint: 'The table is as it was and the other pages are kept for 24 h. Tell the provider of the API about this offset.',
-      context: { ...error.context, offset: segment.start },
-      cause: error,
-    },
+function settle(segment: Segment, request: RequestPage): Promise<Settled> {
+  return request(segment).then(
+    (page) => ({ segment, page }),
+    (error: unknown) => ({ segment, error }),
   );
 }
 
-// Asked when no other page was on its way that could have told whether the server is up.
+/**
+ * Gives one failed page another chance if the server fails no longer. A page that fails again while the
+ * head is answered is broken at its offset, and waiting will not mend it; every other failure is thrown.
+ */
+async function askAgain(
+  coverage: Coverage,
+  failures: readonly FailedPage[],
+  request: RequestPage,
+): Promise<RequestedPage> {
+  const error = failures.find((failure) => !isServerFailure(failure.error))?.error ?? failures[0]?.error;
+  const hasHead = failures.every(({ segment }) => !segment.first);
+  if (!isServerFailure(error) || !hasHead || !(await isHeadAnswered(request))) throw error as Error;
+  const segment = coverage.takeSegment();
+  if (segment === undefined) throw error;
+  const result = await settle(segment, request);
+  if ('page' in result) return result;
+  coverage.returnSegment(segment);
+  throw isServerFailure(result.error) ? blamePage(segment, result.error) : (result.error as Error);
+}
+
 async function isHeadAnswered(request: RequestPage): Promise<boolean> {
-  try {
-    await request({ start: 0, end: undefined, first: true, attempts: 0 });
-    return true;
-  } catch (error) {
-    if (error instanceof AbortedError) throw error;
-    return false;
-  }
+  const result = await settle({ start: 0, end: undefined, first: true, attempts: 0 }, request);
+  if ('page' in result) return true;
+  if (isServerFailure(result.error)) return false;
+  throw result.error as Error;
+}
+
+function isServerFailure(error: unknown): error is NetworkError {
+  return error instanceof NetworkError && error.code === 'server_failed';
+}
+
+function blamePage({ start }: Segment, error: NetworkError): ResponseError {
+  return new ResponseError(`the page at offset ${start} fails while others answer: ${error.message}`, {
+    code: 'page_unreadable',
+    hint: 'The table is as it was and the other pages are kept for 24 h. Tell the provider of the API about this offset.',
+    context: { ...error.context, offset: start },
+    cause: error,
+  });
 }

@@ -107,13 +107,19 @@ class SyncRun {
     try {
       emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
       for (const message of settings.warnings) emit({ type: 'warning', message });
-      if (this.#api.warning !== undefined) emit({ type: 'warning', message: this.#api.warning });
+      this.#tellLedgerWarning();
       const runError = await this.#syncAll(streams);
       return await this.#finish(runError);
     } finally {
       signal?.removeEventListener('abort', interrupt);
       await this.#api.close();
     }
+  }
+
+  #tellLedgerWarning(): void {
+    const { warning } = this.#api;
+    if (warning !== undefined && !this.#warnings.includes(warning))
+      this.#context.emit({ type: 'warning', message: warning });
   }
 
   async #syncAll(streams: readonly Stream[]): Promise<SyncError | undefined> {
@@ -145,15 +151,17 @@ class SyncRun {
 
   async #finish(runError: SyncError | undefined): Promise<RunReport> {
     const { signal, settings, emit } = this.#context;
-    let error = runError ?? this.#nothingAvailable();
+    const stopped = () => (signal?.aborted === true ? toAbortError(signal) : undefined);
+    let error = runError ?? stopped() ?? this.#nothingAvailable() ?? this.#strictBreach();
     let published: RunReport['published'];
     try {
       if (this.#committed.size > 0) await this.#saveFinalRun(this.#report(error, undefined));
+      // A run that leaves readers without what it committed is not complete.
+      error ??= stopped();
       if (signal?.aborted !== true) published = await publishRun(this.#context);
     } catch (thrown) {
-      error ??= toSyncError(thrown);
+      if (error === undefined || error instanceof StrictError) error = toSyncError(thrown);
     }
-    error ??= this.#strictBreach();
     const report = this.#report(error, published);
     appendRunFile(settings.stateDir, report);
     emit({ type: 'run-finished', report });

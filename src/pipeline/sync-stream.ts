@@ -146,7 +146,7 @@ async function scanOnce(
   const { database, emit, settings } = context;
   const contract = await readContract(database, stream.name);
   const cursorPath = contract.find(({ name }) => name === checkpoint?.cursorField)?.path;
-  const fetched = await fetchScan(context, stream, plan, (page) => {
+  const fetched = await fetchScan(context, stream, plan, checkpoint, (page) => {
     if (plan.trial && cursorPath !== undefined) refuteCursor(page, cursorPath, plan, checkpoint);
   });
   refuseUnfinished(context, stream, fetched);

@@ -1,5 +1,6 @@
 import { ExactNumber } from '../json/exact-number.ts';
 import { classifyExactNumber, classifyString, Kind, stringKinds } from './field-kinds.ts';
+import { toPathPart } from './field-paths.ts';
 
 /** Objects nested deeper than this stay whole, as JSON. */
 export const MAX_FLATTEN_DEPTH = 6;
@@ -63,7 +64,7 @@ function observeMembers(node: FieldNode, object: Readonly<Record<string, unknown
         node.folded = true;
         continue;
       }
-      child = createNode([...node.path, name]);
+      child = createNode([...node.path, toPathPart(name)]);
       node.children.set(name, child);
     }
     if (position < child.position) child.position = position;

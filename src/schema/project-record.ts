@@ -2,9 +2,10 @@ import { ExactNumber } from '../json/exact-number.ts';
 import type { ColumnType } from '../model/schema.ts';
 import { decimalScale } from './column-types.ts';
 import { classifyExactNumber, classifyString, Kind } from './field-kinds.ts';
+import { companionSource, toFieldName } from './field-paths.ts';
 import { pathKey } from './name-columns.ts';
 import { isRecordObject } from './observe-fields.ts';
-import { type ColumnPlan, companionSource } from './resolve-columns.ts';
+import type { ColumnPlan } from './resolve-columns.ts';
 
 /** Writes one record as a flat JSON line, or throws when the record is not an object. */
 export type ProjectRecord = (position: number, record: Readonly<Record<string, unknown>>) => string;
@@ -19,10 +20,10 @@ export function compileProjection(columns: readonly ColumnPlan[]): ProjectRecord
     columns.filter(({ companion }) => !companion).map((column) => [pathKey(column.path), column]),
   );
   const cells = columns.map((column, at) => {
-    const path = column.companion ? (companionSource(column.path) ?? column.path) : column.path;
+    const path = companionSource(column.path) ?? column.path;
     return {
       prefix: `,"c${at}":`,
-      path,
+      path: path.map(toFieldName),
       type: column.type,
       accepts: column.companion ? acceptLeftOver(column, mains.get(pathKey(path))) : acceptOwn(column),
     };

@@ -2,6 +2,7 @@ import type { ColumnType } from '../model/schema.ts';
 import type { LearnedColumn } from '../model/stream.ts';
 import { chooseType, kindsHeldBy, mayWiden, widenType } from './column-types.ts';
 import { Kind } from './field-kinds.ts';
+import { companionPath, companionSource } from './field-paths.ts';
 import { nameColumns, pathKey } from './name-columns.ts';
 import type { FieldNode, FieldTree } from './observe-fields.ts';
 
@@ -128,21 +129,6 @@ function planColumn(
 
 function isCastable(existing: LearnedColumn, to: ColumnType, canCast: CanCast): boolean {
   return mayWiden(existing.type, to) && canCast(existing.name, existing.type, to);
-}
-
-const COMPANION_SUFFIX = '\u0000_text';
-
-/** Path of a column's companion; the NUL keeps it apart from any name a field is likely to have. */
-function companionPath(path: readonly string[]): readonly string[] {
-  return [...path.slice(0, -1), `${path.at(-1) ?? ''}${COMPANION_SUFFIX}`];
-}
-
-/** Path of the field whose values the companion at `path` takes, or undefined when it is no companion's path. */
-export function companionSource(path: readonly string[]): readonly string[] | undefined {
-  const last = path.at(-1);
-  return last?.endsWith(COMPANION_SUFFIX) === true
-    ? [...path.slice(0, -1), last.slice(0, -COMPANION_SUFFIX.length)]
-    : undefined;
 }
 
 function planCompanion(main: DraftPlan, known: ReadonlyMap<string, LearnedColumn>): DraftPlan {

@@ -221,7 +221,7 @@ function holderOf(message: string): string {
 // The engine exceeds its limit by up to 200 MB, so a small container gets far less than its size.
 function memoryLimitMb(): number {
   const totalMb = Math.min(totalmem(), cgroupLimit() ?? Infinity) / 2 ** 20;
-  return Math.round(Math.max(128, Math.min(totalMb * 0.5 - 100, 2_048)));
+  return Math.round(Math.max(128, Math.min(totalMb * 0.5 - 100, 512)));
 }
 
 function cgroupLimit(): number | undefined {

@@ -108,7 +108,7 @@ async function insertRows(database: Database, request: MergeRequest, written: st
   await database.run(
     `INSERT INTO ${tableName(request.table)} BY NAME
        SELECT ${[...columns, '$1 AS _run_id', '$2::TIMESTAMPTZ AS _synced_at'].join(', ')}
-       FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_position FROM ${DELTA} WHERE ${written}) ORDER BY _sluice_position`,
+       FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_position FROM ${DELTA} WHERE ${written})`,
     [request.runId, request.syncedAt],
   );
 }

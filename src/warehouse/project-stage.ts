@@ -34,7 +34,9 @@ export async function projectStage(
   }));
   const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
-  await database.run(`CREATE OR REPLACE TEMP TABLE incoming AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
+  // Replacing it would hold the rows of two streams in memory at once.
+  await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
+  await database.run(`CREATE TEMP TABLE incoming AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
     format = 'newline_delimited', maximum_object_size = ${lineLimit}, columns = {${readColumns}})`);
   return rejected;
 }

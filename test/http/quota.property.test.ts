@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { attemptRequest, type AttemptTools } from '../../src/http/attempt.ts';
 import { Quota } from '../../src/http/quota.ts';
+import type { Transport } from '../../src/model/http.ts';
 import type { QuotaLimits, QuotaStore } from '../../src/model/quota.ts';
 import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { createModelApi, findLargestBurst, type ModelApi, type ModelFault } from '../support/model-api.ts';
+import { createScriptedTransport, rateLimitHeaders } from '../support/scripted-transport.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -14,6 +16,10 @@ const headerNames = {
   remaining: 'X-RateLimit-Remaining',
   reset: 'X-RateLimit-Reset',
 };
+
+const request = { stream: 's', url: new URL('https://api.example.com/v1/x') };
+const options = { signal: new AbortController().signal, isRetry: false };
+const valid = { remaining: 300, resetInMs: 3_000_000 };
 
 interface Plan {
   readonly requestsPerHour: number;
@@ -76,9 +82,7 @@ async function play(plan: Plan): Promise<{ readonly api: ModelApi; readonly cloc
   let left = plan.requestsPerHour * plan.windows + 1;
   const process = async (tools: AttemptTools) => {
     while (left-- > 0) {
-      const url = new URL('https://api.example.com/v1/x');
-      const options = { signal: new AbortController().signal, isRetry: false };
-      await attemptRequest(tools, { stream: 's', url }, options);
+      await attemptRequest(tools, request, options);
     }
   };
   const jobs: Promise<void>[] = [];
@@ -104,9 +108,9 @@ async function stepClock(clock: VirtualClock, steps: Plan['steps'], signal: Abor
 
 function createTools(
   clock: VirtualClock,
-  api: ModelApi,
+  transport: Transport,
   store: QuotaStore,
-  plan: Plan,
+  plan: Pick<Plan, 'requestsPerHour' | 'burstPerSecond'>,
   owner: string,
 ): AttemptTools {
   const limits: QuotaLimits = {
@@ -116,7 +120,7 @@ function createTools(
     reserve: 0,
   };
   const quota = new Quota({ store, limits, clock, maxWaitMs: Infinity, owner });
-  return { quota, transport: api, clock, random: () => 0.5, headers: {}, headerNames, onWarning: () => {} };
+  return { quota, transport, clock, random: () => 0.5, headers: {}, headerNames, onWarning: () => {} };
 }
 
 function pick<T>(list: readonly T[], n: number): T {
@@ -162,6 +166,51 @@ describe('the budget against a model of the server', () => {
         expect(api.rejectedCount).toBe(0);
       }),
       { numRuns: 150 },
+    );
+  });
+});
+
+describe('a 429 with a hint', () => {
+  const answer = fc.oneof(
+    { weight: 3, arbitrary: fc.constant(undefined) },
+    fc.record({ headerS: fc.nat(120), bodyS: fc.option(fc.nat(120), { nil: undefined }) }),
+  );
+
+  it('holds every request of the key until it is over, however they overlap', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(answer, { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (answers, workers, processes) => {
+          const clock = createVirtualClock();
+          const pauses: { readonly fromMs: number; readonly untilMs: number }[] = [];
+          const transport = createScriptedTransport(clock, (n) => {
+            const limited = pick(answers, n);
+            if (limited === undefined) return { status: 200, headers: rateLimitHeaders(clock, valid) };
+            const { headerS, bodyS } = limited;
+            const fromMs = clock.monotonic();
+            pauses.push({ fromMs, untilMs: fromMs + Math.max(headerS, bodyS ?? 0, 1) * 1000 });
+            const body = JSON.stringify({ error: { code: 'RATE_LIMIT_EXCEEDED', retryAfter: bodyS } });
+            return { status: 429, headers: { 'retry-after': String(headerS) }, body };
+          });
+          const store = createMemoryQuotaStore();
+          let left = 30;
+          const work = async (tools: AttemptTools) => {
+            while (left-- > 0) await attemptRequest(tools, request, options);
+          };
+          const limits = { requestsPerHour: 600, burstPerSecond: 10 };
+          const all = Array.from({ length: processes * workers }, (_, w) =>
+            work(createTools(clock, transport, store, limits, `p${w % processes}`)),
+          );
+          await Promise.all(all);
+          for (const { atMs } of transport.sent) {
+            const broken = pauses.find(({ fromMs, untilMs }) => atMs > fromMs && atMs < untilMs);
+            expect(broken).toBeUndefined();
+          }
+        },
+      ),
+      { numRuns: 100 },
     );
   });
 });

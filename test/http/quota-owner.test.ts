@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { createOwner, isOwnerGone } from '../../src/http/quota-owner.ts';
+import { Quota } from '../../src/http/quota.ts';
+import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const limits = {
+  requestsPerHourCeiling: undefined,
+  defaultRequestsPerHour: 600,
+  burstPerSecond: 1,
+  reserve: 0,
+};
+
+/** The id of a process of this machine that has ended. */
+async function findDeadPid(): Promise<number> {
+  const child = spawn(process.execPath, ['--eval', '']);
+  await once(child, 'exit');
+  return child.pid ?? 0;
+}
+
+function withPid(owner: string, pid: number): string {
+  const [place, , random] = owner.split('.');
+  return `${place}.${pid}.${random}`;
+}
+
+describe('the owner of a reservation', () => {
+  it('is another for every run', () => {
+    expect(createOwner()).toMatch(/^[0-9a-f]{8}\.\d+\.[0-9a-f]{6}$/);
+    expect(createOwner()).not.toBe(createOwner());
+  });
+
+  it('is gone when its process has ended on this machine', async () => {
+    expect(isOwnerGone(withPid(createOwner(), await findDeadPid()))).toBe(true);
+  });
+
+  it('is taken for alive when anything is uncertain', async () => {
+    const dead = await findDeadPid();
+    expect(isOwnerGone(createOwner())).toBe(false);
+    expect(isOwnerGone(withPid(createOwner(), process.ppid))).toBe(false);
+    expect(isOwnerGone(`00000000.${dead}.abcdef`)).toBe(false);
+    for (const odd of ['', 'p1', '..', withPid(createOwner(), NaN), withPid(createOwner(), -1)]) {
+      expect(isOwnerGone(odd)).toBe(false);
+    }
+  });
+
+  it('that is gone does not hold up the next run', async () => {
+    const clock = createVirtualClock();
+    const store = createMemoryQuotaStore();
+    const owner = withPid(createOwner(), await findDeadPid());
+    await new Quota({ store, limits, clock, maxWaitMs: 0, owner }).acquire();
+    await new Quota({ store, limits, clock, maxWaitMs: 0 }).acquire();
+    expect(clock.monotonic()).toBeLessThanOrEqual(1_020);
+  });
+});

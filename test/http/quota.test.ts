@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+import { QuotaError } from '../../src/model/errors.ts';
+import { Quota, type QuotaOptions, type Slot } from '../../src/http/quota.ts';
+import { RESET_SLACK_MS } from '../../src/http/quota-window.ts';
+import type { QuotaLimits, WindowObservation } from '../../src/model/quota.ts';
+import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const limits: QuotaLimits = {
+  requestsPerHourCeiling: undefined,
+  defaultRequestsPerHour: 600,
+  burstPerSecond: 10,
+  reserve: 0,
+};
+
+function setUp(options: Partial<QuotaOptions> = {}) {
+  const clock = createVirtualClock();
+  const store = createMemoryQuotaStore();
+  const all = { store, limits, clock, maxWaitMs: Infinity, owner: 'a', ...options };
+  return { clock, store, quota: new Quota(all) };
+}
+
+function observe(clock: VirtualClock, remaining: number, resetInMs = HOUR_MS): WindowObservation {
+  return { limit: 600, remaining, resetAtMs: clock.now() + resetInMs };
+}
+
+/** Sends one request that is answered at once. */
+async function ask(quota: Quota, clock: VirtualClock, remaining: number, resetInMs = HOUR_MS): Promise<void> {
+  const slot = await quota.acquire();
+  quota.settle(slot, { kind: 'answered', observation: observe(clock, remaining, resetInMs) });
+}
+
+async function fail(promise: Promise<unknown>): Promise<QuotaError> {
+  return promise.then(
+    () => expect.unreachable('it was admitted'),
+    (error: unknown) => error as QuotaError,
+  );
+}
+
+describe('waiting for the hourly quota', () => {
+  it('lasts until the reset and tells when it begins and ends', async () => {
+    const events: unknown[] = [];
+    const { clock, quota } = setUp({
+      listener: {
+        onWait: (reason, untilMs) => events.push([reason, untilMs]),
+        onResume: () => events.push('resumed'),
+      },
+    });
+    await ask(quota, clock, 0, 1_800_000);
+    const untilMs = clock.now() + 1_800_000 + RESET_SLACK_MS;
+    const startMs = clock.monotonic();
+    await quota.acquire();
+    expect(clock.monotonic() - startMs).toBeGreaterThanOrEqual(1_800_000);
+    expect(clock.monotonic() - startMs).toBeLessThan(1_800_000 + RESET_SLACK_MS + 10);
+    expect(events).toEqual([['hourly-quota', untilMs], 'resumed']);
+    expect(Math.round(quota.waitedMs)).toBe(1_800_000 + RESET_SLACK_MS);
+  });
+
+  it('does not begin when it would be longer than the run may wait', async () => {
+    const { clock, quota } = setUp({ maxWaitMs: 1_800_000 });
+    await ask(quota, clock, 0, 1_900_000);
+    const error = await fail(quota.acquire());
+    expect(error).toBeInstanceOf(QuotaError);
+    expect(error).toMatchObject({
+      code: 'quota_exhausted',
+      exitCode: 75,
+      resumeAtMs: Date.UTC(2026, 10, 20, 12) + 1_900_000 + RESET_SLACK_MS,
+    });
+    expect(error.message).toContain('2026-11-20 12:31:42 UTC');
+    expect(error.hint).toMatch(/^Progress is saved\. Run again after 2026-11-20 12:31:42 UTC/);
+    expect(clock.monotonic()).toBe(0);
+  });
+
+  it('counts against the total of the run', async () => {
+    const { clock, quota } = setUp({ maxWaitMs: 2 * HOUR_MS });
+    await ask(quota, clock, 0, HOUR_MS - 10_000);
+    await ask(quota, clock, 0, HOUR_MS - 10_000);
+    await ask(quota, clock, 0, HOUR_MS - 10_000);
+    expect(await fail(quota.acquire())).toMatchObject({ code: 'quota_exhausted' });
+    expect(clock.monotonic()).toBeLessThan(2 * HOUR_MS);
+  });
+
+  it('of 0 still lets bursts and first answers be waited for', async () => {
+    const { clock, quota } = setUp({ maxWaitMs: 0 });
+    for (let n = 1; n <= 25; n++) await ask(quota, clock, 600 - n);
+    expect(clock.monotonic()).toBeGreaterThan(2_000);
+    expect(quota.waitedMs).toBe(0);
+  });
+
+  it('ends at its time although the wall clock was set forward', async () => {
+    const { clock, quota } = setUp();
+    await ask(quota, clock, 0, 1_800_000);
+    const waiting = quota.acquire();
+    await clock.sleep(60_000);
+    clock.stepWall(2 * 86_400_000);
+    await waiting;
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(1_800_000);
+  });
+
+  it.each([-2 * 86_400_000, -HOUR_MS])(
+    'is not doubled when the wall clock is set by %i ms',
+    async (stepMs) => {
+      const { clock, quota } = setUp();
+      await ask(quota, clock, 0, 1_800_000);
+      const waiting = quota.acquire();
+      await clock.sleep(900_000);
+      clock.stepWall(stepMs);
+      await waiting;
+      expect(clock.monotonic()).toBeGreaterThanOrEqual(1_800_000);
+      expect(clock.monotonic()).toBeLessThan(1_800_000 + 60_000);
+    },
+  );
+});
+
+describe('the run', () => {
+  it('stops at its deadline instead of sleeping past it', async () => {
+    const { clock, quota } = setUp({ deadlineMs: 600_000 });
+    await ask(quota, clock, 0, 1_800_000);
+    const error = await fail(quota.acquire());
+    expect(error).toMatchObject({ code: 'deadline_reached', exitCode: 75 });
+    expect(error.resumeAtMs).toBe(clock.now() + 1_800_000 + RESET_SLACK_MS);
+    expect(clock.monotonic()).toBe(0);
+  });
+
+  it('stops at its deadline with quota left', async () => {
+    const { clock, quota } = setUp({ deadlineMs: 600_000 });
+    await ask(quota, clock, 500);
+    await clock.sleep(600_000);
+    expect(await fail(quota.acquire())).toMatchObject({ code: 'deadline_reached' });
+    expect(await fail(quota.pause(1))).toMatchObject({ code: 'deadline_reached' });
+  });
+
+  it('sends no more requests than it may, and one that never left is given back', async () => {
+    const { clock, quota } = setUp({ maxRequests: 2 });
+    await ask(quota, clock, 599);
+    quota.settle(await quota.acquire(), { kind: 'unsent' });
+    await ask(quota, clock, 598);
+    expect(await fail(quota.acquire())).toMatchObject({ code: 'request_limit_reached', exitCode: 75 });
+    expect(quota.spentRequests).toBe(2);
+  });
+
+  it('is told when config leaves no request', async () => {
+    const { clock, quota } = setUp({ limits: { ...limits, reserve: 600 } });
+    await ask(quota, clock, 599);
+    expect(await fail(quota.acquire())).toMatchObject({ code: 'config_invalid', exitCode: 2 });
+  });
+
+  it('is interrupted by its signal, in the queue and in the wait, and leaves no slot behind', async () => {
+    const { clock, store, quota } = setUp();
+    await ask(quota, clock, 0);
+    const run = new AbortController();
+    const waiting = [quota.acquire(run.signal), quota.acquire(run.signal), quota.acquire(run.signal)];
+    await clock.sleep(1_000);
+    run.abort(new Error('SIGTERM'));
+    for (const promise of waiting) expect(await fail(promise)).toMatchObject({ code: 'aborted' });
+    expect(await fail(quota.acquire(run.signal))).toMatchObject({ code: 'aborted' });
+    store.update((state) => {
+      expect(state.inFlight).toEqual([]);
+      return { state, result: undefined };
+    });
+    expect(clock.monotonic()).toBe(1_000);
+  });
+});
+
+describe('the queue', () => {
+  it('admits in the order of arrival, a retry first', async () => {
+    const { clock, quota } = setUp();
+    await ask(quota, clock, 0, 10_000);
+    const order: string[] = [];
+    const take = async (name: string, isRetry: boolean) => {
+      const slot: Slot = await quota.acquire(undefined, { isRetry });
+      order.push(name);
+      quota.settle(slot, { kind: 'answered', observation: observe(clock, 599 - order.length) });
+    };
+    await Promise.all([take('a', false), take('b', false), take('c', false), take('retry', true)]);
+    expect(order).toEqual(['a', 'retry', 'b', 'c']);
+  });
+
+  it('goes on as soon as the first answer is here', async () => {
+    const { clock, quota } = setUp();
+    const first = await quota.acquire();
+    const second = quota.acquire();
+    await clock.sleep(37);
+    quota.settle(first, { kind: 'answered', observation: observe(clock, 599) });
+    await second;
+    expect(clock.monotonic()).toBe(37);
+  });
+});
+
+describe('several processes with one key', () => {
+  it('send one first request together', async () => {
+    const { clock, store, quota } = setUp();
+    const other = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b' });
+    const first = await quota.acquire();
+    const second = other.acquire();
+    await clock.sleep(250);
+    expect(clock.sleeperCount).toBe(1);
+    quota.settle(first, { kind: 'answered', observation: observe(clock, 599) });
+    await second;
+    expect(clock.monotonic()).toBeLessThanOrEqual(350);
+  });
+
+  it('see each other spend', async () => {
+    const { clock, store, quota } = setUp();
+    const other = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b' });
+    await ask(quota, clock, 1);
+    await ask(other, clock, 0);
+    other.flush();
+    expect(quota.snapshot().remaining).toBe(0);
+    expect(await fail(other.acquire())).toMatchObject({ code: 'quota_exhausted' });
+  });
+
+  it('obey a 429 that another has got, also one that is long gone', async () => {
+    const { clock, store, quota } = setUp();
+    const slot = await quota.acquire();
+    const observation = { limit: undefined, remaining: undefined, resetAtMs: undefined };
+    quota.settle(slot, { kind: 'rate-limited', observation, hintMs: 900_000, random: 0 });
+    quota.flush();
+    await clock.sleep(1_000);
+    const restarted = new Quota({ store, limits, clock, maxWaitMs: Infinity, owner: 'b' });
+    await restarted.acquire();
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(900_000);
+  });
+
+  it('expire what a dead one had reserved', async () => {
+    const { clock, store, quota } = setUp();
+    await quota.acquire();
+    const restarted = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b' });
+    await restarted.acquire();
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(150_000);
+    expect(clock.monotonic()).toBeLessThan(150_200);
+  });
+});
+
+describe('the listener', () => {
+  it('hears what was learned', async () => {
+    const seen: unknown[] = [];
+    const { clock, quota } = setUp({ listener: { onObserved: (snapshot) => seen.push(snapshot) } });
+    await ask(quota, clock, 599);
+    quota.flush();
+    expect(seen).toEqual([
+      { limit: 600, remaining: 599, resetAtMs: clock.now() + HOUR_MS, notBeforeMs: undefined },
+    ]);
+  });
+
+  it('hears of a long wait for the answer of another process', async () => {
+    const reasons: string[] = [];
+    const { clock, store, quota } = setUp();
+    await quota.acquire();
+    const listener = { onWait: (reason: string) => reasons.push(reason) };
+    const other = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b', listener });
+    const run = new AbortController();
+    const waiting = fail(other.acquire(run.signal));
+    await clock.sleep(1_900);
+    expect(reasons).toEqual([]);
+    await clock.sleep(1_000);
+    expect(reasons).toEqual(['first-response']);
+    run.abort();
+    await waiting;
+  });
+});

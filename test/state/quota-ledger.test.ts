@@ -1,0 +1,260 @@
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import { initialQuotaState, type QuotaState, type QuotaStore } from '../../src/model/quota.ts';
+import { hashKey, openQuotaLedger } from '../../state/quota-ledger.ts';
+
+const keyHash = '0123456789abcdef0123';
+const folders: string[] = [];
+const stores: QuotaStore[] = [];
+
+afterEach(() => {
+  for (const store of stores.splice(0)) store.close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-ledger-'));
+  folders.push(folder);
+  return folder;
+}
+
+function open(dir: string): QuotaStore {
+  const store = openQuotaLedger({ dir, keyHash });
+  stores.push(store);
+  return store;
+}
+
+function read(store: QuotaStore): QuotaState {
+  return store.update((state) => ({ state, result: state }));
+}
+
+/** Any change that shows: one more round of 429. */
+function count(store: QuotaStore): number {
+  return store.update((before) => {
+    const state = { ...before, consecutive429s: before.consecutive429s + 1 };
+    return { state, result: state.consecutive429s };
+  });
+}
+
+function fileOf(dir: string): string {
+  return join(dir, `quota-${keyHash}.db`);
+}
+
+describe('a quota ledger', () => {
+  it('begins knowing nothing, keeps what it is told, and is shared by all who open it', () => {
+    const dir = join(makeFolder(), 'deep', 'down');
+    const [one, two] = [open(dir), open(dir)];
+    expect(read(one)).toEqual(initialQuotaState());
+    expect([count(one), count(two), count(two), count(one)]).toEqual([1, 2, 3, 4]);
+    one.close();
+    expect(count(open(dir))).toBe(5);
+    expect([one.warning, two.warning]).toEqual([undefined, undefined]);
+  });
+
+  it('keeps every part of a state', () => {
+    const dir = makeFolder();
+    const state: QuotaState = {
+      version: 1,
+      lastUsedAtMs: 1_795_000_000_000,
+      movedMs: 0.5,
+      window: { limit: 600, remaining: 12, resetAtMs: 1_795_000_100_000, seenAtMs: 1_795_000_000_000 },
+      partial: { remaining: 1, resetAtMs: undefined, seenAtMs: 1 },
+      headersMissing: true,
+      knownLimit: 600,
+      notBefore: { atMs: 2, recordedAtMs: 1, reason: 'rate-limited' },
+      consecutive429s: 2,
+      inFlight: [{ id: 'a.1.b/7', sentAtMs: 3 }],
+      unaccounted: { count: 1, lastAtMs: 4 },
+      burstBusy: [[5, 1]],
+      sendsByMinute: [[6, 2]],
+    };
+    open(dir).update(() => ({ state, result: undefined }));
+    expect(read(open(dir))).toEqual(state);
+  });
+
+  it('writes nothing for a look', () => {
+    const dir = makeFolder();
+    const store = open(dir);
+    count(store);
+    const before = readFileSync(fileOf(dir));
+    read(store);
+    expect(readFileSync(fileOf(dir)).equals(before)).toBe(true);
+  });
+
+  it('takes back a change that throws', () => {
+    const store = open(makeFolder());
+    count(store);
+    const bug = new Error('a bug');
+    expect(() =>
+      store.update(() => {
+        throw bug;
+      }),
+    ).toThrow(bug);
+    expect(count(store)).toBe(2);
+  });
+
+  it.skipIf(process.platform === 'win32')('is for its owner alone', () => {
+    const dir = join(makeFolder(), 'ledger');
+    count(open(dir));
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+  });
+
+  it('adds up over processes that write at once', { timeout: 60_000 }, async () => {
+    const dir = makeFolder();
+    const module = JSON.stringify(new URL('../../state/quota-ledger.ts', import.meta.url).href);
+    const script = `
+      import { openQuotaLedger } from ${module};
+      const store = openQuotaLedger({ dir: ${JSON.stringify(dir)}, keyHash: '${keyHash}' });
+      for (let n = 0; n < 200; n++) store.update((before) => {
+        const state = { ...before, consecutive429s: before.consecutive429s + 1 };
+        return { state, result: undefined };
+      });
+      if (store.warning !== undefined) throw new Error(store.warning);
+    `;
+    const run = promisify(execFile);
+    const flags = ['--experimental-strip-types', '--no-warnings', '--input-type=module', '--eval', script];
+    await Promise.all([1, 2, 3].map(() => run(process.execPath, flags)));
+    expect(count(open(dir))).toBe(601);
+  });
+});
+
+describe('a ledger that cannot be used', () => {
+  it.each([
+    ['text', Buffer.from('this is not a database, and longer than the header of one. '.repeat(40))],
+    ['zeros', Buffer.alloc(8192)],
+  ])('because it holds %s is set aside, and a new one begins', (_, bytes) => {
+    const dir = makeFolder();
+    writeFileSync(fileOf(dir), bytes);
+    const store = open(dir);
+    expect(read(store)).toEqual(initialQuotaState());
+    expect(count(store)).toBe(1);
+    if (store.warning === undefined) {
+      // SQLite takes a file of zeros for an empty one, which is as good.
+      expect(bytes[0]).toBe(0);
+      return;
+    }
+    expect(store.warning).toMatch(/damaged; it is kept as .*\.damaged-\d+ and a new one begins/);
+    const kept = readdirSync(dir).find((name) => name.includes('.damaged-'));
+    expect(readFileSync(join(dir, kept ?? '')).equals(bytes)).toBe(true);
+  });
+
+  it('because its pages are damaged is set aside', () => {
+    const dir = makeFolder();
+    const before = open(dir);
+    count(before);
+    before.close();
+    const bytes = readFileSync(fileOf(dir));
+    bytes.fill(0xa5, 100);
+    writeFileSync(fileOf(dir), bytes);
+    const store = open(dir);
+    expect(store.warning).toMatch(/damaged/);
+    expect(count(store)).toBe(1);
+    expect(count(open(dir))).toBe(2);
+  });
+
+  it.each(['', 'not JSON', '{"version":2}', '{"version":1,"window":null}'])(
+    'because its state reads %j begins anew',
+    (text) => {
+      const dir = makeFolder();
+      count(open(dir));
+      const db = new DatabaseSync(fileOf(dir));
+      db.prepare('UPDATE ledger SET state = ?, revision = revision + 1').run(text);
+      db.close();
+      const store = open(dir);
+      expect(read(store)).toEqual(initialQuotaState());
+      expect(store.warning).toMatch(/held no valid state and begins anew/);
+      expect(count(store)).toBe(1);
+    },
+  );
+
+  it('because a later version wrote it is left alone, and the state is in memory', () => {
+    const dir = makeFolder();
+    count(open(dir));
+    const db = new DatabaseSync(fileOf(dir));
+    db.exec('PRAGMA user_version = 2');
+    db.close();
+    const before = readFileSync(fileOf(dir));
+    const store = open(dir);
+    expect(store.warning).toMatch(/written by a later version of Sluice \(2\)/);
+    expect(count(store)).toBe(1);
+    expect(readFileSync(fileOf(dir)).equals(before)).toBe(true);
+  });
+
+  it('because its folder is a file, or its file a folder, is in memory', () => {
+    const dir = makeFolder();
+    writeFileSync(join(dir, 'file'), '');
+    mkdirSync(fileOf(dir));
+    for (const broken of [join(dir, 'file'), join(dir, 'file', 'below'), dir]) {
+      const store = open(broken);
+      expect(store.warning).toMatch(/cannot be used .*other processes with this key are not seen/);
+      expect([count(store), count(store)]).toEqual([1, 2]);
+    }
+  });
+
+  it.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
+    'because its folder is read-only is in memory',
+    () => {
+      const dir = makeFolder();
+      chmodSync(dir, 0o500);
+      const store = open(dir);
+      expect(store.warning).toMatch(/cannot be used/);
+      expect(count(store)).toBe(1);
+      chmodSync(dir, 0o700);
+    },
+  );
+
+  it('any more goes on in memory with what was known', () => {
+    const dir = makeFolder();
+    const store = open(dir);
+    count(store);
+    const db = new DatabaseSync(fileOf(dir));
+    db.exec('DROP TABLE ledger');
+    db.close();
+    expect(count(store)).toBe(2);
+    expect(store.warning).toMatch(/cannot be used/);
+    expect(count(store)).toBe(3);
+  });
+});
+
+describe('the name of a ledger', () => {
+  const key = 'sk_live_0123456789abcdef';
+
+  it('tells nothing of the key', () => {
+    expect(hashKey(key, 'https://api.example.com/v1')).toMatch(/^[0-9a-f]{20}$/);
+    const dir = makeFolder();
+    const store = openQuotaLedger({ dir, keyHash: hashKey(key, 'https://api.example.com/v1') });
+    count(store);
+    store.close();
+    for (const name of readdirSync(dir)) {
+      expect(`${name}${readFileSync(join(dir, name), 'latin1')}`).not.toContain('sk_live');
+    }
+  });
+
+  it('is the same for the same key and API, however its address is written', () => {
+    const hash = hashKey(key, 'https://api.example.com/v1');
+    expect(hashKey(key, 'https://API.example.com:443/v1/')).toBe(hash);
+    expect(hashKey(key, new URL('https://api.example.com/v1'))).toBe(hash);
+  });
+
+  it('is another for another key or API', () => {
+    const hash = hashKey(key, 'https://api.example.com/v1');
+    expect(hashKey(`${key}0`, 'https://api.example.com/v1')).not.toBe(hash);
+    expect(hashKey(key, 'https://api.example.com/v2')).not.toBe(hash);
+    expect(hashKey(key, 'https://other.example.com/v1')).not.toBe(hash);
+  });
+});
