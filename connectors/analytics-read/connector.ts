@@ -13,6 +13,7 @@ export const analyticsRead: Connector = {
     { name: 'commerce_category_products', path: 'commerce/category-products', paginated: true, startParam },
     { name: 'commerce_top_products', path: 'commerce/top-products', paginated: true, startParam },
   ],
+  filterParams: ['entity', 'topicIds', 'topics', 'providers', 'regions', 'startDate'],
   auth: {
     keyHeader: 'X-API-Key',
     rejectionCauses: ['missing', 'invalid', 'expired', 'revoked'],

@@ -79,11 +79,7 @@ export function buildStatusError(answer: FailedAnswer): SyncError {
         resumeAtMs: answer.resumeAtMs,
       });
     default:
-      return new ResponseError(message, {
-        code: 'request_rejected',
-        hint: `${COMMITTED} Check the stream's params, or the path, against the API's text: asking again cannot help.`,
-        context,
-      });
+      return new ResponseError(message, { code: 'request_rejected', hint: adviseOnRefusal(answer), context });
   }
 }
 
@@ -98,6 +94,17 @@ function describeAnswer(answer: FailedAnswer, requestId: string | undefined): st
   ].filter((note) => note !== undefined);
   const suffix = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   return `${describeRequest(request)}: the API answered ${response.status}${code}${text}${suffix}`;
+}
+
+/** A refusal that names a parameter is mended by one line of config: this one. */
+function adviseOnRefusal({ request, response, connector }: FailedAnswer): string {
+  const { message = '' } = readErrorEnvelope(response.body);
+  const named = connector.filterParams.find((name) => new RegExp(`\\b${name}\\b`).test(message));
+  if (named === undefined) {
+    return `${COMMITTED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
+  }
+  const line = `streams: { ${request.stream}: { params: { ${named}: … } } }`;
+  return `${COMMITTED} Set the parameter in sluice.yaml, e.g. ${line}; asking again cannot help.`;
 }
 
 /** Names only the host of the target: the rest of a URL may hold anything. */

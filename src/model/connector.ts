@@ -12,6 +12,8 @@ export interface Connector {
     /** Where a user makes a new key. */
     readonly whereKeysAreMade: string;
   };
+  /** Query parameters the API's text names; a refusal that names one tells the user which line to write. */
+  readonly filterParams: readonly string[];
   readonly limits: ApiLimits;
   readonly paging: PagingDescription;
   readonly rateLimitHeaders: RateLimitHeaderNames;

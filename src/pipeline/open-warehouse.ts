@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { copyFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { migrate, readMeta, writeMeta } from '../../state/migrations.ts';
-import { readPublishedRecord } from '../../state/published-record.ts';
+import { isPublishedFile, readPublishedRecord } from '../../state/published-record.ts';
 import { ConfigError, LockedError, PublishError, StorageError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
 import { Database } from '../warehouse/database.ts';
@@ -82,9 +82,8 @@ export async function assertTargetIsOurs(settings: Settings): Promise<void> {
   const target = settings.duckdbPath;
   if (!existsSync(target)) return;
   const record = readPublishedRecord(settings.stateDir);
-  const { dev, ino, size } = statSync(target);
-  if (record?.path === target && record.inode === ino && record.device === dev) return;
-  if (size > 0 && (await hasOurMeta(target))) return;
+  if (record !== undefined && isPublishedFile(record, target)) return;
+  if (statSync(target).size > 0 && (await hasOurMeta(target))) return;
   throw new PublishError(`${target} exists and was not written by Sluice; it is not replaced`, {
     code: 'publish_refused',
     hint: 'Name another file as destination.duckdb, or move this one away. Nothing was requested.',

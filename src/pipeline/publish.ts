@@ -1,6 +1,7 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
-import { readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
+import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
 import { StorageError } from '../model/errors.ts';
 import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -9,7 +10,8 @@ import type { RunContext } from './run-context.ts';
 
 /** Marks the warehouse as changed by a run; call in the transaction that changed it. */
 export async function markGeneration(database: Database, runId: string): Promise<void> {
-  await writeMeta(database, 'generation', runId);
+  // A scheduler may give its retries the same run id.
+  await writeMeta(database, 'generation', `${runId} ${randomBytes(6).toString('hex')}`);
 }
 
 /**
@@ -36,9 +38,9 @@ export async function publishRun(
     });
   }
   const published = await publishDuckdbFile(file, followLink(settings.duckdbPath), context.runId);
-  const { bytes, device, inode } = published;
+  const { bytes, device, inode, bornAtMs } = published;
   const path = settings.duckdbPath;
-  writePublishedRecord(settings.stateDir, { path, device, inode, generation });
+  writePublishedRecord(settings.stateDir, { path, device, inode, bornAtMs, generation });
   emit({ type: 'published', path, bytes });
   return { path, bytes };
 }
@@ -50,7 +52,5 @@ function followLink(path: string): string {
 
 function isPublished(stateDir: string, path: string, generation: string): boolean {
   const record = readPublishedRecord(stateDir);
-  if (record?.path !== path || record.generation !== generation || !existsSync(path)) return false;
-  const { dev, ino } = statSync(path);
-  return record.device === dev && record.inode === ino;
+  return record?.generation === generation && existsSync(path) && isPublishedFile(record, path);
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -9,6 +10,7 @@ export interface PublishedFile {
   /** Identifies the file on its disk, so that a later run knows it again without opening it. */
   readonly device: number;
   readonly inode: number;
+  readonly bornAtMs: number;
 }
 
 /**
@@ -23,7 +25,9 @@ export async function publishDuckdbFile(
   runId: string,
 ): Promise<PublishedFile> {
   const folder = dirname(target);
-  const temporary = join(folder, `.${basename(target)}.${runId}.tmp`);
+  // A run id may be any text, e.g. a scheduler's: only its hash is sure to be a file name.
+  const mark = createHash('sha256').update(runId).digest('hex').slice(0, 12);
+  const temporary = join(folder, `.${basename(target)}.${mark}.tmp`);
   try {
     await mkdir(folder, { recursive: true });
     await removeLeftovers(folder, basename(target));
@@ -34,8 +38,8 @@ export async function publishDuckdbFile(
     await rm(`${target}.wal`, { force: true });
     await rename(temporary, target);
     await syncFolder(folder);
-    const { size, dev, ino } = await stat(target);
-    return { path: target, bytes: size, device: dev, inode: ino };
+    const { size, dev, ino, birthtimeMs } = await stat(target);
+    return { path: target, bytes: size, device: dev, inode: ino, bornAtMs: birthtimeMs };
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw new PublishError(`cannot publish ${target}: ${(error as Error).message}`, {

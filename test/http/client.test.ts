@@ -163,6 +163,16 @@ describe('one exchange', () => {
   });
 
   it.each([
+    ['Missing required parameter: entity', 'streams: { prompts_analytics: { params: { entity: … } } }'],
+    ['startDate is not an ISO 8601 date', 'streams: { prompts_analytics: { params: { startDate: … } } }'],
+    ['identity is odd', "Check the stream's params"],
+  ])('that refuses a parameter (%s) says which config line to write', async (message, advice) => {
+    const body = JSON.stringify({ error: { code: 'VALIDATION_ERROR', message } });
+    const { result } = await exchange({ status: 400, body });
+    expect((result as SyncError).hint).toContain(advice);
+  });
+
+  it.each([
     ['no JSON', '<html>Bad gateway</html>'],
     ['a text', '"oops"'],
     ['an error that is a text', '{"error":"oops"}'],
