@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomically } from './run-file.ts';
@@ -8,6 +8,8 @@ const recordSchema = z.object({
   path: z.string(),
   device: z.number(),
   inode: z.number(),
+  /** When the file was created: a deleted file's inode is soon another's. */
+  bornAtMs: z.number(),
   /** Which commit the file holds. */
   generation: z.string(),
 });
@@ -26,6 +28,14 @@ export function readPublishedRecord(stateDir: string): PublishedRecord | undefin
 
 export function writePublishedRecord(stateDir: string, record: PublishedRecord): void {
   writeFileAtomically(recordFile(stateDir), JSON.stringify({ version: 1, ...record }));
+}
+
+/** Whether the file at a path is the one published there, even if a program has written into it since. */
+export function isPublishedFile(record: PublishedRecord, path: string): boolean {
+  const { dev, ino, birthtimeMs } = statSync(path);
+  return (
+    record.path === path && record.device === dev && record.inode === ino && record.bornAtMs === birthtimeMs
+  );
 }
 
 function recordFile(stateDir: string): string {

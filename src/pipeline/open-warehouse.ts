@@ -76,7 +76,7 @@ async function claimIdentity(database: Database, settings: Settings): Promise<vo
 
 /**
  * Refuses to replace a file that is not ours, before any request is spent on data that could then not be
- * published. A file we published is known by its inode, since a user may hold it open for writing.
+ * published. A file we published is known without opening it, since a user may hold it for writing.
  */
 export async function assertTargetIsOurs(settings: Settings): Promise<void> {
   const target = settings.duckdbPath;

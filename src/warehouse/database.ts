@@ -193,7 +193,7 @@ export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
       cause: thrown,
     });
   }
-  if (message.startsWith('Out of Memory')) {
+  if (/^Out of Memory|(?:could not|failed to) allocate/.test(message)) {
     return new StorageError(`the warehouse ran out of memory: ${message.split('\n', 1)[0] ?? ''}`, {
       code: 'storage_failed',
       hint: 'Give the process more memory (or disk, for what it moves there) and run again; everything committed before is intact.',

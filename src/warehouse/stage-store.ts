@@ -94,9 +94,7 @@ export class StageStore {
   append(item: StagedLines): Promise<void> {
     return new Promise((done, failed) => {
       this.#queue.push({ item, done, failed });
-      this.#writing ??= this.#drain().finally(() => {
-        this.#writing = undefined;
-      });
+      this.#writing ??= this.#drain();
     });
   }
 
@@ -133,6 +131,8 @@ export class StageStore {
         for (const { failed } of batch) failed(this.#failure);
       }
     }
+    // Here, and not when the promise has settled: a page handed in between would wait for ever.
+    this.#writing = undefined;
   }
 
   async #write(items: readonly StagedLines[]): Promise<void> {

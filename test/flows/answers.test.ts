@@ -167,6 +167,14 @@ describe('empty pages', () => {
 });
 
 describe('an answer that is none', () => {
+  /** One project for all of them: none may leave a trace. */
+  let shared: Promise<{ readonly flow: Flow; readonly before: unknown }> | undefined;
+  async function createSynced() {
+    const flow = createFaultyFlow([], { stream: { cursor: false } });
+    await flow.sync();
+    return { flow, before: await flow.rows('items') };
+  }
+
   const answers: Readonly<Record<string, Fault>> = {
     'an error envelope with status 200': respondWith({
       status: 200,
@@ -180,16 +188,14 @@ describe('an answer that is none', () => {
     'lines of JSON': respondWith({ status: 200, body: '{"id":1}\n{"id":2}' }),
     'records that are an object': respondWith({ status: 200, body: '{"data":{},"pagination":{"total":1}}' }),
     'records that are null': respondWith({ status: 200, body: '{"data":null,"pagination":{"total":0}}' }),
-    'null': respondWith({ status: 200, body: 'null' }),
+    null: respondWith({ status: 200, body: 'null' }),
     'half a document': respondWith({ status: 200, body: '{"data":[{"id":1},{"id"' }),
-    'NaN': respondWith({ status: 200, body: '{"data":[{"id":NaN}],"pagination":{"total":1}}' }),
+    NaN: respondWith({ status: 200, body: '{"data":[{"id":NaN}],"pagination":{"total":1}}' }),
     'bytes that are no UTF-8': respondWith({ status: 200, body: Buffer.from([0x7b, 0xff, 0xfe, 0x7d]) }),
   };
 
   it.each(Object.entries(answers))('ends with 4 and touches nothing: %s', async (_, fault) => {
-    const flow = createFaultyFlow([], { stream: { cursor: false } });
-    await flow.sync();
-    const before = await flow.rows('items');
+    const { flow, before } = await (shared ??= createSynced());
     flow.simulator.setFaults([fault]);
     const report = await flow.sync({ force: true });
     expect(report.exitCode).toBe(4);
@@ -199,13 +205,16 @@ describe('an answer that is none', () => {
     expect(report.published).toBeUndefined();
   });
 
-  it.each(Object.entries(answers))('in mid-scan ends with 4, and the next run goes on: %s', async (_, fault) => {
-    const flow = createFaultyFlow([when({ offset: 198 }, fault)]);
-    expect((await flow.sync()).exitCode).toBe(4);
-    flow.simulator.setFaults([]);
-    await expectComplete(flow);
-    expect(offsetsOf(flow.arrivals)).toEqual([0, 198, 0]);
-  });
+  it.each(['an error envelope with status 200', 'an empty body', 'a web page', 'half a document'])(
+    'in mid-scan ends with 4, and the next run goes on: %s',
+    async (name) => {
+      const flow = createFaultyFlow([when({ offset: 198 }, answers[name] ?? (() => undefined))]);
+      expect((await flow.sync()).exitCode).toBe(4);
+      flow.simulator.setFaults([]);
+      await expectComplete(flow);
+      expect(offsetsOf(flow.arrivals)).toEqual([0, 198, 0]);
+    },
+  );
 
   it('once only is read again where another try may heal it', async () => {
     for (const fault of [answers['half a document'], answers['an empty body'], answers['a web page']]) {
@@ -331,7 +340,11 @@ describe('an endpoint that answers all at once', () => {
 describe('oddities that change no value', () => {
   it('are accepted: members in another order, another content type, a member named twice', async () => {
     const flow = createItemsFlow(
-      [rawJson('{"id":1,"name":"a"}'), rawJson('{"name":"b","id":2}'), rawJson('{"id":3,"name":"x","name":"c"}')],
+      [
+        rawJson('{"id":1,"name":"a"}'),
+        rawJson('{"name":"b","id":2}'),
+        rawJson('{"id":3,"name":"x","name":"c"}'),
+      ],
       { simulator: { faults: [setHeaders({ 'content-type': 'text/plain' })] } },
     );
     const report = await flow.sync();

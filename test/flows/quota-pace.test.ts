@@ -90,21 +90,26 @@ describe('a backfill of several hours', () => {
       { simulator: { clockSkewMs: -DAY_MS } },
     ],
   };
-  it.each(Object.entries(variants))('%s keeps the limits and the least time', async (_, [limits, options]) => {
-    const flow = createBackfill(limits, options);
-    const report = await flow.sync();
-    expect(report).toMatchObject({ exitCode: 0, requests: 200, rateLimited: 0 });
-    expect(largestWindow(flow.simulator)).toBeLessThanOrEqual(60);
-    expect(flow.simulator.arrivals.maxArrivalsInAnySecond()).toBeLessThanOrEqual(10);
-    expect(spanMs(flow.simulator)).toBeLessThanOrEqual(leastMs(200, 60, 10) * 1.01);
-  });
+  it.each(Object.entries(variants))(
+    '%s keeps the limits and the least time',
+    async (_, [limits, options]) => {
+      const flow = createBackfill(limits, options);
+      const report = await flow.sync();
+      expect(report).toMatchObject({ exitCode: 0, requests: 200, rateLimited: 0 });
+      expect(largestWindow(flow.simulator)).toBeLessThanOrEqual(60);
+      expect(flow.simulator.arrivals.maxArrivalsInAnySecond()).toBeLessThanOrEqual(10);
+      expect(spanMs(flow.simulator)).toBeLessThanOrEqual(leastMs(200, 60, 10) * 1.01);
+    },
+  );
 
   it('counts by itself while the headers are missing, over a sliding hour', async () => {
     const flow = createBackfill({ headers: false }, { config: { quota: { requestsPerHour: 60 } } });
     const report = await flow.sync();
     expect(report).toMatchObject({ exitCode: 0, requests: 200, rateLimited: 0 });
     const times = flow.simulator.log.map(({ atMs }) => atMs);
-    const inAnyHour = times.map((atMs) => times.filter((other) => other > atMs - HOUR_MS && other <= atMs).length);
+    const inAnyHour = times.map(
+      (atMs) => times.filter((other) => other > atMs - HOUR_MS && other <= atMs).length,
+    );
     expect(Math.max(...inAnyHour)).toBeLessThanOrEqual(60);
   });
 

@@ -173,7 +173,9 @@ describe('staged pages', () => {
   it('are dropped when the data changed since, and the run says so', async () => {
     const flow = createSlowFlow({ simulator: { rateLimit: {} } });
     await flow.sync(stop);
-    flow.simulator.editRecords('items', (records) => records.toSpliced(0, 1, { ...makeItems(1)[0], amount: -1 }));
+    flow.simulator.editRecords('items', (records) =>
+      records.toSpliced(0, 1, { ...makeItems(1)[0], amount: -1 }),
+    );
     const report = await flow.sync();
     expect(report).toMatchObject({ exitCode: 0, requests: CLEAN });
     expect(streamOf(report).verdict).toBe('verified');
@@ -218,7 +220,11 @@ describe('what a server says of its limits', () => {
     ['in both: the longer one counts', { retryAfter: '5', bodyRetryAfter: 60 }, 60_000],
     ['as a date', { retryAfter: 'Sat, 31 Jan 2026 12:05:00 GMT' }, 296_000],
     ['as zero: a floor of a second', { retryAfter: '0' }, 1_000],
-    ['not at all: the reset of the hour, as nothing remains', { headers: { 'x-ratelimit-remaining': '0' } }, HOUR_MS - 4_000],
+    [
+      'not at all: the reset of the hour, as nothing remains',
+      { headers: { 'x-ratelimit-remaining': '0' } },
+      HOUR_MS - 4_000,
+    ],
   ])('is obeyed when a 429 says how long to wait %s', async (_, hints, leastMs) => {
     const flow = createItemsFlow(makeItems(ROWS), {
       config: { quota: { burstPerSecond: 1 } },

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { rewriteEnvelope } from '../../src/simulator/fault-effects.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { expectRows } from '../support/published.ts';
-import { createItemsFlow, type Flow, type ItemsOptions, makeItems, streamOf } from '../support/sync-harness.ts';
+import {
+  createItemsFlow,
+  type Flow,
+  type ItemsOptions,
+  makeItems,
+  streamOf,
+} from '../support/sync-harness.ts';
 
 /** Records 0 to 249; those of the third page on are changed. */
 function withLater(change: (item: Record<string, unknown>, id: number) => object) {
@@ -59,7 +65,11 @@ describe('types that only a later page shows', () => {
     ];
     const flow = await syncItems(records);
     expect(await flow.rows('items')).toEqual(expectRows(records));
-    expect((await flow.table('items')).columns).toMatchObject({ zip: 'VARCHAR', day: 'VARCHAR', at: 'VARCHAR' });
+    expect((await flow.table('items')).columns).toMatchObject({
+      zip: 'VARCHAR',
+      day: 'VARCHAR',
+      at: 'VARCHAR',
+    });
   });
 });
 
@@ -69,7 +79,12 @@ describe('types that a later run shows', () => {
   it.each<[string, unknown, string, unknown]>([
     ['a fraction', 0.25, 'DOUBLE', 0.25],
     ['text', 'none', 'VARCHAR', 'none'],
-    ['a wide integer', rawJson('123456789012345678901234567890'), 'HUGEINT', '123456789012345678901234567890'],
+    [
+      'a wide integer',
+      rawJson('123456789012345678901234567890'),
+      'HUGEINT',
+      '123456789012345678901234567890',
+    ],
   ])('widen the column without a loss: %s', async (_, value, type, published) => {
     const flow = await syncItems(before);
     const report = await resync(flow, [...before, { ...before[0], id: 500, amount: value }]);
@@ -78,11 +93,13 @@ describe('types that a later run shows', () => {
     );
     expect(await typeOf(flow, 'amount')).toBe(type);
     expect(await valueOf(flow, 'amount', 500)).toEqual(published);
-    const old = await flow.query('SELECT count(*) AS n FROM main.items WHERE amount::VARCHAR::DOUBLE IS NOT NULL AND id < 120');
+    const old = await flow.query(
+      'SELECT count(*) AS n FROM main.items WHERE amount::VARCHAR::DOUBLE IS NOT NULL AND id < 120',
+    );
     expect(old).toEqual([{ n: 120 }]);
-    expect(await flow.query(`SELECT change, to_type FROM _sluice.schema_changes WHERE from_type IS NOT NULL`)).toEqual([
-      { change: 'widened', to_type: type },
-    ]);
+    expect(
+      await flow.query(`SELECT change, to_type FROM _sluice.schema_changes WHERE from_type IS NOT NULL`),
+    ).toEqual([{ change: 'widened', to_type: type }]);
   });
 
   it('rewrite no row that only had its column widened', async () => {
@@ -119,7 +136,10 @@ describe('types that a later run shows', () => {
     const { amount: _gone, ...rest } = { ...before[0], amount: 0 };
     const report = await resync(flow, [...before, { ...rest, id: 500 }]);
     expect(report.rows).toMatchObject({ inserted: 1, unchanged: 120 });
-    await resync(flow, before.map(({ amount: _amount, ...item }) => item));
+    await resync(
+      flow,
+      before.map(({ amount: _amount, ...item }) => item),
+    );
     expect(await typeOf(flow, 'amount')).toBe('BIGINT');
     expect(await valueOf(flow, 'amount', 3)).toBeUndefined();
   });
@@ -128,7 +148,10 @@ describe('types that a later run shows', () => {
     const empty = before.map((item) => ({ ...item, note: null }));
     const flow = await syncItems(empty);
     expect(await typeOf(flow, 'note')).toBeUndefined();
-    await resync(flow, empty.map((item) => (item.id === 5 ? { ...item, note: '2026-01-01' } : item)));
+    await resync(
+      flow,
+      empty.map((item) => (item.id === 5 ? { ...item, note: '2026-01-01' } : item)),
+    );
     expect(await typeOf(flow, 'note')).toBe('DATE');
     expect(await valueOf(flow, 'note', 5)).toBe('2026-01-01');
   });
@@ -146,7 +169,9 @@ describe('types that a later run shows', () => {
 describe('values that are hard to keep', () => {
   it('arrive exactly: wide integers, long decimals, exponents, minus zero', async () => {
     const records = [
-      rawJson('{"id":1,"wide":9007199254740993,"huge":18446744073709551616,"long":0.1234567890123456789,"far":1e400}'),
+      rawJson(
+        '{"id":1,"wide":9007199254740993,"huge":18446744073709551616,"long":0.1234567890123456789,"far":1e400}',
+      ),
       rawJson('{"id":2,"wide":-9007199254740993,"huge":-18446744073709551616,"long":2.5,"far":-0}'),
     ];
     const flow = await syncItems(records);
@@ -181,18 +206,22 @@ describe('values that are hard to keep', () => {
       rowid: 'row',
       select: 'word',
       'über größe': 'umlaut',
-      '日本': 'kanji',
+      日本: 'kanji',
       '😀': 'emoji',
       'a.b': 'dot',
       'a b': 'space',
       ['x'.repeat(5_000)]: 'long',
     };
-    const proto = rawJson('{"id":2,"__proto__":"stored","nul":"a\\u0000b","lone":"\\ud800","rtl":"\\u202eabc"}');
+    const proto = rawJson(
+      '{"id":2,"__proto__":"stored","nul":"a\\u0000b","lone":"\\ud800","rtl":"\\u202eabc"}',
+    );
     const flow = await syncItems([hostile, proto], { stream: { key: ['id'] } });
     const { rows, columns } = await flow.table('items');
     const values = Object.values(rows[0] ?? {});
     for (const value of Object.values(hostile)) expect(values).toContain(value);
-    expect(Object.values(rows[1] ?? {})).toEqual(expect.arrayContaining(['stored', 'a\0b', '\ufffd', '\u202eabc']));
+    expect(Object.values(rows[1] ?? {})).toEqual(
+      expect.arrayContaining(['stored', 'a\0b', '\ufffd', '\u202eabc']),
+    );
     const names = Object.keys(columns).map((name) => name.toLowerCase());
     expect(new Set(names).size).toBe(names.length);
     expect(({} as Record<string, unknown>)['stored']).toBeUndefined();
@@ -238,7 +267,11 @@ describe('records that are no objects', () => {
       ['null', 52],
       ['[1,2]', 53],
     ]);
-    expect(held[0]).toMatchObject({ run_id: report.runId, stream: 'items', reason: expect.any(String) as string });
+    expect(held[0]).toMatchObject({
+      run_id: report.runId,
+      stream: 'items',
+      reason: expect.any(String) as string,
+    });
     expect(await flow.rows('items')).toEqual(expectRows(makeItems(100)));
   });
 

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import type { ColumnType } from '../../src/model/schema.ts';
+import type { ColumnPlan } from '../../src/schema/resolve-columns.ts';
+import { Database } from '../../src/warehouse/database.ts';
+import { evolveTable, survivesCast, tableExists, tableName } from '../../src/warehouse/evolve-table.ts';
+import { openTempDatabase } from '../support/temp-database.ts';
+
+function column(name: string, type: ColumnType, existingType?: ColumnType): ColumnPlan {
+  return { path: [name], name, type, existingType, takes: 0, companion: false };
+}
+
+async function describeTable(database: Database): Promise<readonly string[]> {
+  const rows = await database.all(
+    `SELECT column_name AS name, data_type AS type FROM duckdb_columns() WHERE table_name = 'rows' AND database_name = current_database() ORDER BY column_index`,
+  );
+  return rows.map(({ name, type }) => `${String(name)} ${String(type)}`);
+}
+
+const OURS = ['_run_id VARCHAR', '_synced_at TIMESTAMP WITH TIME ZONE'];
+
+describe('evolveTable', () => {
+  it('creates a table of the planned columns and ours, without those that held only nulls', async () => {
+    const { database } = await openTempDatabase();
+    expect(await tableExists(database, 'rows')).toBe(false);
+    const changes = await evolveTable(
+      database,
+      'rows',
+      [
+        column('id', 'BIGINT'),
+        column('later', 'NULL'),
+        column('a "b"', 'DECIMAL(38,9)'),
+        column('j', 'JSON'),
+      ],
+      false,
+    );
+    expect(await tableExists(database, 'rows')).toBe(true);
+    expect(await describeTable(database)).toEqual(['id BIGINT', 'a "b" DECIMAL(38,9)', 'j JSON', ...OURS]);
+    expect(changes).toEqual([
+      { column: 'id', change: 'added', fromType: undefined, toType: 'BIGINT' },
+      { column: 'a "b"', change: 'added', fromType: undefined, toType: 'DECIMAL(38,9)' },
+      { column: 'j', change: 'added', fromType: undefined, toType: 'JSON' },
+    ]);
+  });
+
+  it('adds and widens columns of a table that exists, before rows are written in the same transaction', async () => {
+    const { database } = await openTempDatabase();
+    await evolveTable(database, 'rows', [column('id', 'BIGINT'), column('later', 'NULL')], false);
+    await database.run(`INSERT INTO ${tableName('rows')} (id) VALUES (9007199254740993)`);
+    const changes = await database.transaction(async () => {
+      const done = await evolveTable(
+        database,
+        'rows',
+        [
+          column('id', 'VARCHAR', 'BIGINT'),
+          column('later', 'DATE', 'NULL'),
+          column('new', 'JSON'),
+          column('none', 'NULL'),
+        ],
+        true,
+      );
+      await database.run(`DELETE FROM ${tableName('rows')} WHERE id = 'x'`);
+      await database.run(`INSERT INTO ${tableName('rows')} (id) VALUES ('x')`);
+      return done;
+    });
+    expect(changes).toEqual([
+      { column: 'id', change: 'widened', fromType: 'BIGINT', toType: 'VARCHAR' },
+      { column: 'later', change: 'added', fromType: undefined, toType: 'DATE' },
+      { column: 'new', change: 'added', fromType: undefined, toType: 'JSON' },
+    ]);
+    expect(await database.all(`SELECT id FROM main.rows ORDER BY id`)).toEqual([
+      { id: '9007199254740993' },
+      { id: 'x' },
+    ]);
+    const same = [
+      column('id', 'VARCHAR', 'VARCHAR'),
+      column('later', 'DATE', 'DATE'),
+      column('new', 'JSON', 'JSON'),
+    ];
+    expect(await evolveTable(database, 'rows', same, true)).toEqual([]);
+  });
+
+  it('leaves a file that opens again after every kind of change, committed or not', async () => {
+    const { database, file, scratch } = await openTempDatabase();
+    await evolveTable(database, 'rows', [column('v', 'BIGINT'), column('d', 'DATE')], false);
+    await database.run(`INSERT INTO main.rows (v, d) VALUES (1, DATE '2026-01-31')`);
+    await database.checkpoint();
+    const steps: readonly (readonly ColumnPlan[])[] = [
+      [column('j', 'JSON')],
+      [column('t', 'TIMESTAMPTZ')],
+      [column('b', 'BOOLEAN')],
+      [column('v', 'HUGEINT', 'BIGINT')],
+      [column('v', 'DECIMAL(38,2)', 'HUGEINT')],
+      [column('d', 'VARCHAR', 'DATE')],
+    ];
+    for (const step of steps) await database.transaction(() => evolveTable(database, 'rows', step, true));
+    // The log is as a killed process leaves it: copied while it is open, and not by this process's hands.
+    const { execFileSync } = await import('node:child_process');
+    execFileSync('cp', [file, `${file}.wal`, scratch]);
+    await database.release();
+    const copy = await Database.open({ file: `${scratch}/work.duckdb`, folders: [] });
+    expect(await describeTable(copy)).toEqual([
+      'v DECIMAL(38,2)',
+      'd VARCHAR',
+      ...OURS,
+      'j JSON',
+      't TIMESTAMP WITH TIME ZONE',
+      'b BOOLEAN',
+    ]);
+    expect(await copy.all('SELECT v::VARCHAR AS v, d FROM main.rows')).toEqual([
+      { v: '1.00', d: '2026-01-31' },
+    ]);
+    await copy.release();
+  });
+});
+
+describe('survivesCast', () => {
+  it.each<readonly [ColumnType, string, ColumnType, boolean]>([
+    ['BIGINT', '9007199254740992', 'DOUBLE', true],
+    ['BIGINT', '9007199254740993', 'DOUBLE', false],
+    ['BIGINT', '9223372036854775807', 'DOUBLE', false],
+    ['BIGINT', '9223372036854775807', 'HUGEINT', true],
+    ['BIGINT', '-9223372036854775808', 'VARCHAR', true],
+    ['BIGINT', '999', 'DECIMAL(38,35)', true],
+    ['BIGINT', '1000', 'DECIMAL(38,35)', false],
+    ['HUGEINT', '170141183460469231731687303715884105727', 'VARCHAR', true],
+    ['HUGEINT', '170141183460469231731687303715884105727', 'DECIMAL(38,0)', false],
+    ['DECIMAL(38,2)', '1.25', 'DECIMAL(38,4)', true],
+    ['DECIMAL(38,2)', '123456789012345678901234567890123456.25', 'DECIMAL(38,4)', false],
+    ['BOOLEAN', 'true', 'VARCHAR', true],
+    ['DATE', `DATE '0001-01-01'`, 'VARCHAR', true],
+    ['DATE', `DATE '9999-12-31'`, 'VARCHAR', true],
+  ])('says of %s %s to %s: %s', async (from, value, to, survives) => {
+    const { database } = await openTempDatabase();
+    await database.run(`CREATE TABLE main.rows ("v ""1""" ${from})`);
+    await database.run(`INSERT INTO main.rows VALUES (NULL), (${value})`);
+    expect(await survivesCast(database, 'rows', 'v "1"', from, to)).toBe(survives);
+  });
+
+  it('is true of a column without values', async () => {
+    const { database } = await openTempDatabase();
+    await database.run('CREATE TABLE main.rows (v BIGINT)');
+    await database.run('INSERT INTO main.rows VALUES (NULL)');
+    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(true);
+  });
+});

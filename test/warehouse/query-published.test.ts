@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/model/errors.ts';
+import { openPublished, queryPublished } from '../../src/warehouse/query-published.ts';
+import { openTempDatabase } from '../support/temp-database.ts';
+import { makeTempFolder } from '../support/temp-folder.ts';
+
+async function publish(): Promise<string> {
+  const { database, file } = await openTempDatabase();
+  await database.run('CREATE TABLE prompts AS SELECT range AS id FROM range(10)');
+  await database.run('CREATE TABLE mentions AS SELECT 1 AS id');
+  await database.checkpoint();
+  await database.release();
+  return file;
+}
+
+describe('queryPublished', () => {
+  it('answers a statement', async () => {
+    const file = await publish();
+    expect(await queryPublished(file, 'SELECT sum(id)::INTEGER AS total FROM prompts')).toEqual({
+      columns: [{ name: 'total', type: 'INTEGER' }],
+      rows: [[45]],
+    });
+  });
+
+  it('gives at most the rows asked for', async () => {
+    const { rows } = await queryPublished(await publish(), 'SELECT id FROM prompts ORDER BY id', {
+      maxRows: 3,
+    });
+    expect(rows).toHaveLength(3);
+  });
+
+  it.each([
+    'SELECT * FROM nowhere',
+    'SELECT',
+    'SELECT checksum FROM prompts',
+    `SELECT 'Corrupt'::INTEGER`,
+    `SELECT 'No space left'::DATE`,
+    'DROP TABLE prompts',
+    'INSERT INTO prompts VALUES (1)',
+    `SELECT * FROM read_text('/etc/passwd')`,
+  ])('refuses %j as a wrong query, names the tables and changes nothing', async (sql) => {
+    const file = await publish();
+    const before = readFileSync(file);
+    const failing = queryPublished(file, sql);
+    await expect(failing).rejects.toBeInstanceOf(ConfigError);
+    await expect(failing).rejects.toMatchObject({ code: 'query_failed', exitCode: 2 });
+    await expect(failing).rejects.toThrow('the query failed');
+    await expect(failing).rejects.toMatchObject({
+      hint: expect.stringContaining('mentions, prompts') as string,
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('says how to get the file when there is none', async () => {
+    const file = join(makeTempFolder(), 'none.duckdb');
+    await expect(queryPublished(file, 'SELECT 1')).rejects.toMatchObject({
+      code: 'query_failed',
+      exitCode: 2,
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('lets many read at once', async () => {
+    const file = await publish();
+    const readers = await Promise.all([openPublished(file), openPublished(file)]);
+    for (const reader of readers) {
+      expect(await reader.count('SELECT count(*) FROM prompts')).toBe(10);
+      await reader.release();
+    }
+  });
+});
