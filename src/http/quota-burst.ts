@@ -39,6 +39,29 @@ export function readBurstWait(state: QuotaState, now: number, burstPerSecond: nu
   return { untilMs: now + ANSWER_POLL_MS, reason: 'burst', endsBy: 'answer-or-time' };
 }
 
+/** How long a pace learned from 429s is kept before the configured one is tried again, ms. */
+export const SLOWED_BURST_MS = 10 * 60_000;
+
+/** The pace in force: what config allows, or less where the server refused it lately. */
+export function readBurstLimit(state: QuotaState, burstPerSecond: number): number {
+  return Math.min(burstPerSecond, state.slowedBurst?.perSecond ?? burstPerSecond);
+}
+
+/**
+ * Halves the pace after a burst was refused: this server (or somebody else with the key) leaves less than
+ * the documented limit, and a page that is refused again and again would use up its tries.
+ */
+export function slowBurst(state: QuotaState, now: number, burstPerSecond: number): QuotaState {
+  const filled = state.burstBusy.reduce((sum, [, count]) => sum + count, state.inFlight.length);
+  // A request that went alone was not refused for its pace.
+  if (filled < 2) return state;
+  const pace = Math.min(readBurstLimit(state, burstPerSecond), filled);
+  return {
+    ...state,
+    slowedBurst: { perSecond: Math.max(1, Math.floor(pace / 2)), untilMs: now + SLOWED_BURST_MS },
+  };
+}
+
 /** Keeps a settled request in the burst window until its arrival is surely more than a second ago. */
 export function fillBurstSlot(
   busy: readonly CountAt[],

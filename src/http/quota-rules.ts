@@ -6,7 +6,7 @@ import type {
   WaitReason,
   WindowObservation,
 } from '../model/quota.ts';
-import { fillBurstSlot, readBurstWait } from './quota-burst.ts';
+import { fillBurstSlot, readBurstLimit, readBurstWait, slowBurst } from './quota-burst.ts';
 import { countSend, readOwnBudget, readOwnCountWait, uncountSend } from './quota-own-count.ts';
 import { tidyState } from './quota-tidy.ts';
 import { findLongestWait, type QuotaWait, waitForAnswer } from './quota-wait.ts';
@@ -56,7 +56,7 @@ export function reserveSlot(
   const wait = findLongestWait([
     readDeferral(state, now),
     readHourlyWait(state, now, limits),
-    readBurstWait(state, now, limits.burstPerSecond),
+    readBurstWait(state, now, readBurstLimit(state, limits.burstPerSecond)),
   ]);
   if (wait !== undefined) return { state, decision: { kind: 'wait', ...wait } };
   const reserved = {
@@ -121,6 +121,7 @@ export function settleSlot(
         slot,
         now,
         outcome,
+        settled.limits.burstPerSecond,
       );
     }
   }
@@ -208,6 +209,7 @@ function pauseAfter429(
   slot: Reservation | undefined,
   now: number,
   outcome: Extract<SlotOutcome, { kind: 'rate-limited' }>,
+  burstPerSecond: number,
 ): QuotaState {
   const { remaining, resetAtMs } = outcome.observation;
   const sameRound = isOfLastRound(state, slot);
@@ -222,6 +224,8 @@ function pauseAfter429(
   });
   const isBurst = remaining !== undefined && remaining > 0 && pauseMs <= LONGEST_BURST_PAUSE_MS;
   const reason = isBurst ? 'burst' : 'rate-limited';
-  const deferred = deferUntil(state, { now, untilMs: now + pauseMs, reason });
+  // The 429s of one burst come together: only the first of them says something new about the pace.
+  const paced = isBurst && !sameRound ? slowBurst(state, now, burstPerSecond) : state;
+  const deferred = deferUntil(paced, { now, untilMs: now + pauseMs, reason });
   return { ...deferred, consecutive429s: repeats + 1 };
 }

@@ -21,7 +21,7 @@ export function tidyState(before: QuotaState, now: number): QuotaState {
   const time = Math.max(now, state.lastUsedAtMs);
   const alive = state.inFlight.filter((slot) => slot.sentAtMs + RESERVATION_LIFETIME_MS > time);
   const expiredCount = state.inFlight.length - alive.length;
-  const { window, partial, notBefore } = state;
+  const { window, partial, notBefore, slowedBurst } = state;
   const deferralOver = notBefore === undefined || notBefore.atMs + WINDOW_MS <= time;
   return {
     ...state,
@@ -34,6 +34,7 @@ export function tidyState(before: QuotaState, now: number): QuotaState {
     inFlight: expiredCount === 0 ? state.inFlight : alive,
     unaccounted: addUnaccounted(state.unaccounted, expiredCount, time),
     burstBusy: dropFreeSlots(state.burstBusy, time),
+    slowedBurst: slowedBurst !== undefined && time < slowedBurst.untilMs ? slowedBurst : undefined,
     sendsByMinute: dropOldSends(state.sendsByMinute, time),
   };
 }
@@ -86,7 +87,7 @@ export function followClock(
  * twice, and nothing becomes due before its time.
  */
 function moveTimes(state: QuotaState, byMs: number): QuotaState {
-  const { window, partial, notBefore, unaccounted } = state;
+  const { window, partial, notBefore, unaccounted, slowedBurst } = state;
   return {
     ...state,
     lastUsedAtMs: state.lastUsedAtMs + byMs,
@@ -108,6 +109,7 @@ function moveTimes(state: QuotaState, byMs: number): QuotaState {
     },
     inFlight: state.inFlight.map((slot) => ({ ...slot, sentAtMs: slot.sentAtMs + byMs })),
     unaccounted: unaccounted && { ...unaccounted, lastAtMs: unaccounted.lastAtMs + byMs },
+    slowedBurst: slowedBurst && { ...slowedBurst, untilMs: slowedBurst.untilMs + byMs },
     burstBusy: state.burstBusy.map(([untilMs, count]) => [untilMs + byMs, count]),
     sendsByMinute: moveSends(state.sendsByMinute, byMs),
   };

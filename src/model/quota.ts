@@ -67,6 +67,8 @@ export interface QuotaState {
   readonly unaccounted: { readonly count: number; readonly lastAtMs: number } | undefined;
   /** Finished requests that still fill the burst window: `[untilMs, count]`, in order of time. */
   readonly burstBusy: readonly CountAt[];
+  /** A pace below the configured burst, learned from the server's 429s, kept for a while. */
+  readonly slowedBurst: { readonly perSecond: number; readonly untilMs: number } | undefined;
   /** Sends of the past hour, for the own count: `[minute since the epoch, count]`, in order of time. */
   readonly sendsByMinute: readonly CountAt[];
 }
@@ -117,6 +119,7 @@ export function initialQuotaState(): QuotaState {
     inFlight: [],
     unaccounted: undefined,
     burstBusy: [],
+    slowedBurst: undefined,
     sendsByMinute: [],
   };
 }
@@ -147,6 +150,7 @@ function isQuotaState(value: unknown): value is QuotaState {
     isListOf(value['inFlight'], isReservation) &&
     isMissingOr(value['unaccounted'], isUnaccounted) &&
     isListOf(value['burstBusy'], isCountAt) &&
+    isMissingOr(value['slowedBurst'], isSlowedBurst) &&
     isListOf(value['sendsByMinute'], isCountAt)
   );
 }
@@ -176,6 +180,10 @@ function isReservation(value: unknown): boolean {
 
 function isUnaccounted(value: unknown): boolean {
   return isRecord(value) && isCount(value['count']) && isTime(value['lastAtMs']);
+}
+
+function isSlowedBurst(value: unknown): boolean {
+  return isRecord(value) && isCount(value['perSecond']) && isTime(value['untilMs']);
 }
 
 function isCountAt(value: unknown): boolean {

@@ -33,11 +33,10 @@ export function parseBody(response: ApiResponse): ParsedBody {
   try {
     return { text, value: JSON.parse(text) };
   } catch (error) {
+    // The parser's own words quote the text as well.
+    const reason = escapeForTerminal((error as Error).message.slice(0, 120));
     const start = escapeForTerminal(text.slice(0, 200));
-    throw unreadable(
-      response,
-      `the body is not JSON (${(error as Error).message.slice(0, 120)}); it starts: ${start}`,
-    );
+    throw unreadable(response, `the body is not JSON (${reason}); it starts: ${start}`);
   }
 }
 
@@ -45,11 +44,12 @@ export function parseBody(response: ApiResponse): ParsedBody {
 export function readPage(stream: Stream, response: ApiResponse, paging: PagingDescription): Page {
   const { text, value } = parseBody(response);
   assertNoErrorEnvelope(response, value);
-  const records = resolvePointer(value, paging.records);
+  const pointer = stream.recordsPointer ?? paging.records;
+  const records = resolvePointer(value, pointer);
   if (!Array.isArray(records)) {
     throw invalid(
       response,
-      `expected an object with the records under ${paging.records} and ${paging.total} beside them, got ${describe(value)}`,
+      `expected an object with the records under ${pointer} and ${paging.total} beside them, got ${describe(value)}`,
     );
   }
   const offset = response.request.offset ?? 0;
@@ -59,7 +59,7 @@ export function readPage(stream: Stream, response: ApiResponse, paging: PagingDe
   }
   const total = readCount(response, value, paging.total);
   const hasMore = readHasMore(response, value, paging.hasMore, total);
-  return { ...readRecords(stream, response, text, paging.records, records), offset, total, hasMore };
+  return { ...readRecords(stream, response, text, pointer, records), offset, total, hasMore };
 }
 
 /**

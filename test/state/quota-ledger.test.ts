@@ -80,6 +80,7 @@ describe('a quota ledger', () => {
       inFlight: [{ id: 'a.1.b/7', sentAtMs: 3 }],
       unaccounted: { count: 1, lastAtMs: 4 },
       burstBusy: [[5, 1]],
+      slowedBurst: { perSecond: 5, untilMs: 1_795_000_060_000 },
       sendsByMinute: [[6, 2]],
     };
     open(dir).update(() => ({ state, result: undefined }));

@@ -1,0 +1,152 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, describe, expect, it } from 'vitest';
+import { LockedError, StorageError } from '../../src/model/errors.ts';
+import { expectRows } from '../support/published.ts';
+import { type Reader, startReader } from '../support/start-reader.ts';
+import { createItemsFlow, type Flow, makeItem, makeItems, streamOf } from '../support/sync-harness.ts';
+
+const ITEMS = makeItems(120);
+const workFile = (flow: Flow) => join(flow.stateDir, 'work.duckdb');
+
+const readers: Reader[] = [];
+afterEach(async () => {
+  await Promise.all(readers.splice(0).map((reader) => reader.close()));
+});
+
+async function createSynced(): Promise<Flow> {
+  const flow = createItemsFlow(ITEMS, { stream: { cursor: false } });
+  expect((await flow.sync()).exitCode).toBe(0);
+  return flow;
+}
+
+async function runIn(file: string, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  for (const sql of statements) await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+describe('a work file', () => {
+  it('of a newer Sluice is refused with 6 before any request, and untouched', async () => {
+    const flow = await createSynced();
+    await runIn(workFile(flow), `UPDATE _sluice.meta SET value = '99' WHERE key = 'schema_version'`);
+    const before = readFileSync(workFile(flow));
+    const failure = await flow.sync({ force: true }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StorageError);
+    expect(failure).toMatchObject({ exitCode: 6, code: 'state_damaged' });
+    expect((failure as StorageError).hint).toMatch(/Upgrade/);
+    expect(flow.arrivals).toEqual([]);
+    expect(readFileSync(workFile(flow)).equals(before)).toBe(true);
+  });
+
+  it.each([
+    ['text', Buffer.from('no database at all')],
+    ['nothing but zeros', Buffer.alloc(100_000)],
+  ])('that is %s is refused with 6 before any request, and untouched', async (_, content) => {
+    const flow = await createSynced();
+    writeFileSync(workFile(flow), content);
+    const failure = await flow.sync({ force: true }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ exitCode: 6, code: 'state_damaged' });
+    expect(flow.arrivals).toEqual([]);
+    expect(readFileSync(workFile(flow)).equals(content)).toBe(true);
+    // As the hint says: with the file out of the way the published one gives the state back.
+    rmSync(workFile(flow));
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
+  });
+
+  it('that was lost without its log is restored without that log', async () => {
+    const flow = await createSynced();
+    writeFileSync(`${workFile(flow)}.wal`, 'the log of a file that is gone');
+    rmSync(workFile(flow));
+    expect(await flow.sync({ force: true })).toMatchObject({ exitCode: 0 });
+    expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
+  });
+
+  it('that is open in another program ends with 75 and names it, before any request', async () => {
+    const flow = await createSynced();
+    const reader = await startReader(workFile(flow), 'READ_WRITE');
+    readers.push(reader);
+    const failure = await flow.sync({ force: true }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(LockedError);
+    expect(failure).toMatchObject({ exitCode: 75, code: 'state_locked' });
+    expect((failure as Error).message).toMatch(/PID \d+/);
+    expect(flow.arrivals).toEqual([]);
+  });
+
+  it('that an older copy took the place of is brought up to date, and readers with it', async () => {
+    const flow = await createSynced();
+    const older = join(flow.folder, 'older.duckdb');
+    copyFileSync(workFile(flow), older);
+    flow.simulator.editRecords('items', (records) => [...records, makeItem(500)]);
+    await flow.sync({ force: true });
+    copyFileSync(older, workFile(flow));
+    const report = await flow.sync({ force: true });
+    expect(report).toMatchObject({ exitCode: 0, rows: { inserted: 1, unchanged: 120 } });
+    expect(await flow.rows('items')).toHaveLength(121);
+  });
+});
+
+describe('a published file that a program holds for writing while the state folder is lost', () => {
+  it('ends with 75 before any request, and the next run restores it', async () => {
+    const flow = await createSynced();
+    const reader = await startReader(flow.duckdbPath, 'READ_WRITE');
+    readers.push(reader);
+    rmSync(flow.stateDir, { recursive: true });
+    const failure = await flow.sync().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ exitCode: 75, code: 'state_locked' });
+    expect(flow.arrivals).toEqual([]);
+    await reader.close();
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+  });
+});
+
+describe('small files of a state folder', () => {
+  it.each(['published.json', 'runs.json', 'lock.json', 'lock.sqlite'])(
+    '%s may be lost or damaged: the next run goes on',
+    async (name) => {
+      const flow = await createSynced();
+      const file = join(flow.stateDir, name);
+      expect(existsSync(file)).toBe(true);
+      for (const content of [undefined, '', '{"version":1,"runs":[{}]}']) {
+        if (content === undefined) rmSync(file);
+        else if (name !== 'lock.sqlite') writeFileSync(file, content);
+        const report = await flow.sync({ force: true });
+        expect(report.error, `${name}: ${content}`).toBeUndefined();
+        expect(report.exitCode).toBe(0);
+      }
+      expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
+    },
+  );
+
+  it('staged pages that are damaged are asked for again', async () => {
+    for (const damage of [
+      (folder: string) => writeFileSync(join(folder, 'scan.json'), '{'),
+      (folder: string) => writeFileSync(join(folder, 'pages.ndjson'), 'no json\n'),
+      (folder: string) => writeFileSync(join(folder, 'records.ndjson'), ''),
+      (folder: string) => rmSync(join(folder, 'records.ndjson')),
+    ]) {
+      const flow = createItemsFlow(makeItems(400));
+      expect((await flow.sync({ maxRequests: 3 })).exitCode).toBe(75);
+      damage(join(flow.stateDir, 'stage', 'items'));
+      const report = await flow.sync();
+      expect(report.exitCode, report.streams[0]?.error?.message).toBe(0);
+      expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 400 });
+      expect(await flow.rows('items')).toEqual(expectRows(makeItems(400)));
+    }
+  });
+
+  it('staged pages with a tail that no index names are cut to whole pages', async () => {
+    const flow = createItemsFlow(makeItems(400));
+    expect((await flow.sync({ maxRequests: 3 })).exitCode).toBe(75);
+    const folder = join(flow.stateDir, 'stage', 'items');
+    writeFileSync(join(folder, 'records.ndjson'), '999p{"id":7', { flag: 'a' });
+    writeFileSync(join(folder, 'pages.ndjson'), '{"offset":29', { flag: 'a' });
+    const report = await flow.sync();
+    expect(report).toMatchObject({ exitCode: 0, requests: 6 - 3 + 1 });
+    expect(await flow.rows('items')).toEqual(expectRows(makeItems(400)));
+  });
+});

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { migrate, readMeta, schemaVersion, writeMeta } from '../../state/migrations.ts';
+import { StorageError } from '../../src/model/errors.ts';
+import { Database } from '../../src/warehouse/database.ts';
+import { openMigratedDatabase, openTempDatabase } from '../support/temp-database.ts';
+
+async function listTables(database: Database): Promise<readonly string[]> {
+  const rows = await database.all(
+    `SELECT table_name AS name, string_agg(column_name, ' ' ORDER BY column_index) AS columns FROM duckdb_columns()
+     WHERE schema_name = '_sluice' AND database_name = current_database() GROUP BY table_name ORDER BY 1`,
+  );
+  return rows.map(({ name, columns }) => `${String(name)}: ${String(columns)}`);
+}
+
+describe('migrate', () => {
+  it('creates the tables of the documented surface', async () => {
+    const { database } = await openMigratedDatabase();
+    expect(await listTables(database)).toEqual([
+      'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id',
+      'contracts: stream path column_name type ordinal run_id',
+      'meta: key value',
+      'quarantine: run_id stream slice page_offset row_index reason path record quarantined_at',
+      'runs: run_id started_at finished_at status exit_code requests retries waited_ms rows_read rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined version',
+      'schema_changes: run_id stream column_name change from_type to_type changed_at',
+      'stream_runs: run_id stream slice status verdict rows_declared rows_read pages requests rescans started_at finished_at',
+    ]);
+    expect([...(await readMeta(database))]).toEqual([['schema_version', String(schemaVersion)]]);
+  });
+
+  it('changes nothing the second time', async () => {
+    const { database, file } = await openMigratedDatabase();
+    await writeMeta(database, 'generation', 'run-1');
+    const before = await listTables(database);
+    await database.transaction(() => migrate(database, file));
+    expect(await listTables(database)).toEqual(before);
+    expect(new Map(await readMeta(database))).toEqual(
+      new Map([
+        ['schema_version', String(schemaVersion)],
+        ['generation', 'run-1'],
+      ]),
+    );
+  });
+
+  it.each([
+    [String(schemaVersion + 1), 'newer'],
+    ['999999999999999999999', 'newer'],
+    ['0', 'does not say'],
+    ['-1', 'does not say'],
+    ['x'.repeat(1_000), 'does not say'],
+    ['', 'does not say'],
+    [undefined, 'does not say'],
+  ])('refuses version %j and leaves the file as it was', async (version, reason) => {
+    const { database, file } = await openMigratedDatabase();
+    await database.run('DELETE FROM _sluice.meta');
+    if (version !== undefined) await writeMeta(database, 'schema_version', version);
+    await database.checkpoint();
+    await database.release();
+    const before = readFileSync(file);
+
+    const again = await Database.open({ file, folders: [] });
+    const migrating = again.transaction(() => migrate(again, file));
+    await expect(migrating).rejects.toBeInstanceOf(StorageError);
+    await expect(migrating).rejects.toMatchObject({ code: 'state_damaged', exitCode: 6 });
+    await expect(migrating).rejects.toThrow(reason);
+    await again.release();
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('leaves nothing behind when it is cut off', async () => {
+    const { database, file } = await openTempDatabase();
+    const failing = database.transaction(async () => {
+      await migrate(database, file);
+      throw new Error('power cut');
+    });
+    await expect(failing).rejects.toThrow('power cut');
+    expect(await listTables(database)).toEqual([]);
+    await database.transaction(() => migrate(database, file));
+    expect(await listTables(database)).toHaveLength(7);
+  });
+});
+
+describe('meta', () => {
+  it('keeps one value for each key', async () => {
+    const { database } = await openMigratedDatabase();
+    await writeMeta(database, 'base_url', 'https://a');
+    await writeMeta(database, 'base_url', `https://b/?q='"`);
+    expect((await readMeta(database)).get('base_url')).toBe(`https://b/?q='"`);
+    expect(await database.count('SELECT count(*) FROM _sluice.meta')).toBe(2);
+  });
+});
