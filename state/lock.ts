@@ -1,4 +1,13 @@
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -46,6 +55,7 @@ export async function lockStateFolder(stateDir: string, since: string): Promise<
     release() {
       if (!open) return;
       open = false;
+      rmSync(holderFile(stateDir), { force: true });
       held.close();
     },
   };
@@ -64,6 +74,8 @@ function createPrivately(file: string): void {
 export function makeStateFolder(stateDir: string): void {
   try {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    // One that was there before may let others in.
+    if ((statSync(stateDir).mode & 0o077) !== 0) chmodSync(stateDir, 0o700);
   } catch (error) {
     throw new StorageError(`cannot create the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
@@ -71,6 +83,23 @@ export function makeStateFolder(stateDir: string): void {
       context: { path: stateDir },
       cause: error,
     });
+  }
+}
+
+/**
+ * Whether a run of this machine seems to hold the folder, without touching the lock: a look must never be
+ * what makes a run fail.
+ */
+export function isRunUnderWay(stateDir: string): boolean {
+  const holder = readHolder(stateDir);
+  if (holder === undefined) return false;
+  // Another machine's processes cannot be asked for.
+  if (holder.host !== hostname()) return true;
+  try {
+    process.kill(holder.pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

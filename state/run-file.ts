@@ -28,13 +28,24 @@ function isRunReport(value: unknown): value is RunReport {
   );
 }
 
+/** Marks the runs that never told their end; call while the state lock is held. */
+export function closeKilledRunsInFile(stateDir: string): void {
+  const runs = readRunFile(stateDir);
+  if (!runs.some(({ status }) => status === 'running')) return;
+  writeRunFile(
+    stateDir,
+    runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run)),
+  );
+}
+
 /** Puts a run on top of the file; the file appears whole or not at all. */
 export function appendRunFile(stateDir: string, run: RunReport): void {
   const others = readRunFile(stateDir).filter((other) => other.runId !== run.runId);
-  writeFileAtomically(
-    runFile(stateDir),
-    JSON.stringify({ version: 1, runs: [run, ...others].slice(0, KEPT_RUNS) }),
-  );
+  writeRunFile(stateDir, [run, ...others]);
+}
+
+function writeRunFile(stateDir: string, runs: readonly RunReport[]): void {
+  writeFileAtomically(runFile(stateDir), JSON.stringify({ version: 1, runs: runs.slice(0, KEPT_RUNS) }));
 }
 
 /** Writes a small file of the state folder (0600) by rename after fsync. */

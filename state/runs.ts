@@ -1,4 +1,4 @@
-import type { RunReport, StreamReport } from '../src/model/run-report.ts';
+import { isUnfinished, type RunReport, type StreamReport } from '../src/model/run-report.ts';
 import type { SqlSession } from '../src/model/sql.ts';
 
 /** Inserts or replaces a run's row. */
@@ -10,9 +10,9 @@ export async function writeRun(session: SqlSession, run: RunReport): Promise<voi
     [
       run.runId,
       run.startedAt,
-      run.finishedAt,
+      isUnfinished(run.status) ? null : run.finishedAt,
       run.status,
-      run.exitCode,
+      isUnfinished(run.status) ? null : run.exitCode,
       run.requests,
       run.retries,
       Math.round(run.waitedMs),
@@ -25,6 +25,13 @@ export async function writeRun(session: SqlSession, run: RunReport): Promise<voi
       run.version,
     ],
   );
+}
+
+/** Marks runs that never told their end; call while the state lock is held, so that none of them still runs. */
+export async function closeKilledRuns(session: SqlSession, currentRunId: string): Promise<void> {
+  await session.run(`UPDATE _sluice.runs SET status = 'killed' WHERE status = 'running' AND run_id <> $1`, [
+    currentRunId,
+  ]);
 }
 
 /** Inserts or replaces what one run did for one stream. */

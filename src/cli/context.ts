@@ -10,6 +10,8 @@ export interface CliContext {
   readonly output: Output;
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
+  /** So many random hexadecimal digits. */
+  readonly randomHex: (digits: number) => string;
   /** Folder that relative paths of the command line start from. */
   readonly cwd: string;
   /** Aborts with an AbortedError, which carries the exit code, at the first Ctrl-C or SIGTERM. */

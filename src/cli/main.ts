@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { systemClock } from '../model/clock.ts';
 import type { ExitCode, SyncError } from '../model/errors.ts';
 import { StorageError, toSyncError } from '../model/errors.ts';
@@ -36,6 +37,7 @@ export async function main(): Promise<void> {
     output,
     env,
     clock: systemClock,
+    randomHex: (digits) => randomBytes(Math.ceil(digits / 2)).toString('hex').slice(0, digits),
     cwd: process.cwd(),
     signal: stop.signal,
     chooseStop: stop.choose,

@@ -65,7 +65,9 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
         path,
         message: `${describeOrigin(leaf)}${flaw}`,
         code: missing ? 'key_missing' : 'config_invalid',
-        hint: missing
+        hint: isNameInFile(secret, leaf)
+          ? `Put braces around the name: ${formatPath(path)}: \${ANALYTICS_API_KEY}.`
+          : missing
           ? `Make a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
           : `Copy the key again without anything around it; if it is lost, make a new one in ${connector.auth.whereKeysAreMade}.`,
       },
@@ -80,11 +82,18 @@ function describeOrigin(leaf: ConfigLeaf | undefined): string {
   return origin?.kind === 'file' ? `the key file ${origin.path} ` : 'the key ';
 }
 
+const VARIABLE_NAME = /^\$(?:\{.*\}|[A-Za-z_]\w*)$/;
+
+// `$ANALYTICS_API_KEY` is a shell's way to name a variable, and no placeholder here.
+function isNameInFile(secret: string, leaf: ConfigLeaf | undefined): boolean {
+  return VARIABLE_NAME.test(secret) && !secret.startsWith('${') && leaf?.placeholders.length === 0;
+}
+
 /** What is wrong with a secret, in words that hold none of its characters. */
 function findFlaw(secret: string): string | undefined {
   if (secret === '') return 'is missing or empty';
   if (secret.trim() === '') return 'holds nothing but white space';
-  if (/^\$(?:\{.*\}|[A-Za-z_]\w*)$/.test(secret)) return 'is the name of a variable, not its value';
+  if (VARIABLE_NAME.test(secret)) return 'is the name of a variable, not its value';
   if (secret.startsWith('\uFEFF')) return 'starts with a byte order mark; save the file without one';
   if (/\r(?!\n)/.test(secret)) return 'holds a carriage return; save the file with Unix line ends';
   if (/[\r\n]/.test(secret)) return 'holds a line break; a key is one line';

@@ -59,11 +59,18 @@ export interface SchemaChange {
   readonly toType: string;
 }
 
-export type RunStatus = 'complete' | 'partial' | 'failed' | 'stopped' | 'interrupted';
+/** `running` is a run that has not ended yet, or was killed and nobody noticed; `killed` one that surely was. */
+export type RunStatus = 'complete' | 'partial' | 'failed' | 'stopped' | 'interrupted' | 'running' | 'killed';
+
+/** True for a status whose run left no exit code and no end. */
+export function isUnfinished(status: string): boolean {
+  return status === 'running' || status === 'killed';
+}
 
 export interface RunReport {
   readonly runId: string;
   readonly status: RunStatus;
+  /** Means nothing while the status is unfinished. */
   readonly exitCode: ExitCode;
   readonly startedAt: string;
   readonly finishedAt: string;

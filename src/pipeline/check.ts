@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockStateFolder } from '../../state/lock.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
@@ -10,9 +10,11 @@ import type { QuotaSnapshot } from '../model/quota.ts';
 import type { CheckItem, CheckReport } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
+import { Database } from '../warehouse/database.ts';
 import { openApi, type OpenedApi } from './open-api.ts';
 import { assertTargetIsOurs } from './open-warehouse.ts';
 import { requestPage } from './request-page.ts';
+import { workFile } from './state-folder.ts';
 
 export interface CheckOptions {
   readonly signal?: AbortSignal | undefined;
@@ -67,7 +69,11 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
 async function checkStateFolder(settings: Settings, nowMs: number): Promise<CheckItem> {
   try {
     const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
-    lock.release();
+    try {
+      await tryWorkFile(workFile(settings.stateDir));
+    } finally {
+      lock.release();
+    }
     return okItem('state folder', settings.stateDir);
   } catch (error) {
     // A run that is on its way is no fault of the setup.
@@ -76,10 +82,14 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
   }
 }
 
+async function tryWorkFile(file: string): Promise<void> {
+  if (!existsSync(file)) return;
+  const database = await Database.open({ file, folders: [dirname(file)] });
+  await database.release();
+}
+
 async function checkDestination(settings: Settings): Promise<CheckItem> {
   await assertTargetIsOurs(settings);
-  const folder = dirname(settings.duckdbPath);
-  if (existsSync(folder)) accessSync(folder, constants.W_OK);
   return okItem('destination', settings.duckdbPath);
 }
 
@@ -114,7 +124,12 @@ async function checkEndpoints(
       });
       continue;
     }
-    outcomes.push(outcome);
+    // A refused key is no fault of the endpoint that was asked first.
+    outcomes.push(
+      outcome.error?.code === 'key_rejected'
+        ? { ...outcome, item: { ...outcome.item, name: 'key' } }
+        : outcome,
+    );
     if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
   }
   if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
@@ -147,7 +162,7 @@ async function checkEndpoint(
   signal: AbortSignal | undefined,
 ): Promise<CheckItem> {
   const page = await requestPage(settings, api.client, stream, undefined, 0, signal);
-  const rows = page.total === undefined ? 'no total declared' : `${page.total} rows`;
+  const rows = page.total === undefined ? 'no total declared' : `${page.total.toLocaleString('en-US')} rows`;
   return okItem(stream.name, `${stream.path}: ${rows}`);
 }
 

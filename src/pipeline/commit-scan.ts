@@ -1,3 +1,4 @@
+import { DAY_MS, toDate } from '../model/dates.ts';
 import { ResponseError } from '../model/errors.ts';
 import type { RowCounts, StreamReport } from '../model/run-report.ts';
 import type { Checkpoint, LearnedColumn, Stream } from '../model/stream.ts';
@@ -6,11 +7,12 @@ import { writeStreamRun } from '../../state/runs.ts';
 import { countDuplicates } from '../warehouse/find-key.ts';
 import { evolveTable, tableName } from '../warehouse/evolve-table.ts';
 import { mergeRows, type MergeRequest } from '../warehouse/merge-rows.ts';
+import { INCOMING } from '../warehouse/project-stage.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
 import type { RunContext } from './run-context.ts';
-import type { CommittedScan, FetchedScan, PreparedLoad } from './scan.ts';
+import { type CommittedScan, type FetchedScan, isTimestamp, type PreparedLoad } from './scan.ts';
 
 /**
  * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
@@ -34,6 +36,7 @@ export async function commitScan(
   const report = await database.transaction(async () => {
     // An ALTER after other changes of its table makes the commit fail.
     const schemaChanges = await evolveTable(database, stream.table, load.columns, load.tableExisted);
+    if (typeof absent === 'object') await dropIncomingBefore(context, absent.removeFrom);
     const merged = await mergeRows(database, {
       table: stream.table,
       columns: storedColumns(load.columns).map(({ name }) => name),
@@ -73,7 +76,7 @@ async function refuseEmptiedSource(
   const asked =
     cursorColumn === undefined || from === undefined
       ? 'true'
-      : `TRY_CAST(${quoteIdentifier(cursorColumn)} AS DATE) >= ${quoteLiteral(from)}::DATE`;
+      : `${dateOf(cursorColumn)} >= ${quoteLiteral(firstWholeDay(load, from))}::DATE`;
   const held = await context.database.count(`SELECT count(*) FROM ${tableName(stream.table)} WHERE ${asked}`);
   if (held === 0) return;
   throw new ResponseError(`${stream.name}: the API returned no records, the table holds ${held}`, {
@@ -113,15 +116,40 @@ function absentRows(
   }
   if (load.key !== undefined || load.cursorColumn === undefined || scan.plan.from === undefined)
     return 'keep';
-  return { removeFrom: { column: load.cursorColumn, date: scan.plan.from } };
+  return { removeFrom: { column: load.cursorColumn, date: firstWholeDay(load, scan.plan.from) } };
 }
 
+/** The first day of which surely all rows came: which day a timestamp belongs to, the API's time zone decides. */
+function firstWholeDay(load: PreparedLoad, from: string): string {
+  return isTimestamp(load, load.cursorColumn) ? toDate(Date.parse(`${from}T00:00:00Z`) + DAY_MS) : from;
+}
+
+// A configured cursor may be text that only mostly holds dates.
+function dateOf(column: string): string {
+  return `TRY_CAST(left(CAST(${quoteIdentifier(column)} AS VARCHAR), 10) AS DATE)`;
+}
+
+// Without a key only whole days can be replaced: a row before them could not be told from its own older version.
+async function dropIncomingBefore(
+  { database }: RunContext,
+  window: { readonly column: string; readonly date: string },
+): Promise<void> {
+  await database.run(`DELETE FROM ${INCOMING} WHERE ${dateOf(window.column)} < $1::DATE`, [window.date]);
+}
+
+/** Puts the scan's rejected records into quarantine, each as often as it came: a record seen before is there once. */
 async function quarantineRecords(
   { database, runId }: RunContext,
   stream: Stream,
   load: PreparedLoad,
   nowIso: string,
 ): Promise<void> {
+  for (const text of new Set(load.rejected.map((record) => record.text))) {
+    await database.run('DELETE FROM _sluice.quarantine WHERE stream = $1 AND record = $2', [
+      stream.name,
+      text,
+    ]);
+  }
   for (const { position, text } of load.rejected) {
     await database.run(
       `INSERT INTO _sluice.quarantine VALUES ($1, $2, '', $3, 0, $4, '', $5, $6::TIMESTAMPTZ)`,

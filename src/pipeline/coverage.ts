@@ -195,7 +195,10 @@ export class Coverage {
   #planRest(segment: Segment, page: Page, covered: number): void {
     const end = segment.end ?? (this.#total === undefined ? undefined : this.#total - 1);
     if (end === undefined) {
-      if (page.hasMore === true && !this.#isEndless()) this.#continueFrom(segment, covered, undefined);
+      // The record at `start` was there before: an empty page is no end of the data.
+      const hasShrunk = !segment.first && page.records.length === 0;
+      if ((page.hasMore === true || hasShrunk) && !this.#isEndless())
+        this.#continueFrom(segment, covered, undefined);
       return;
     }
     if (covered >= end) return;
@@ -213,7 +216,7 @@ export class Coverage {
     const attempts = stuck ? segment.attempts + 1 : 0;
     if (attempts > 1) {
       this.#problems.push(
-        `no record came beyond position ${covered}, though ${end === undefined ? 'more were announced' : `${end + 1} are declared`}`,
+        `no record came beyond position ${covered}, though ${end === undefined ? 'the data went on there' : `${end + 1} are declared`}`,
       );
       this.#deadEnds += 1;
       if (this.#deadEnds >= MOST_DEAD_ENDS) this.#pending = [];

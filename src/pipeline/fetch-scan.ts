@@ -69,7 +69,7 @@ class ScanInProgress {
     this.#plan = plan;
     this.#checkpoint = checkpoint;
     this.#rescans = rescans;
-    this.#folder = stageFolder(context.settings.stateDir, stream);
+    this.#folder = stageFolder(context.settings.stateDir, stream, context.options);
     this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
     this.#coverage = new Coverage(stream.pageSize);
     this.#startedAtMs = context.clock.now();
@@ -234,7 +234,7 @@ class ScanInProgress {
   #judge(headUnchanged: boolean | undefined): FetchedScan {
     const { rows, pages, total, problems, complete } = this.#coverage;
     const { limit } = this.#context.options;
-    const limited = limit !== undefined && rows >= limit && rows !== total;
+    const limited = limit !== undefined && rows >= limit && (total ?? Infinity) > limit;
     return {
       ...judgeScan({ complete, problems, total, rows, headUnchanged, limited }),
       plan: this.#plan,

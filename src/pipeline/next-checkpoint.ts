@@ -1,7 +1,7 @@
-import { toDate } from '../model/dates.ts';
+import { DAY_MS, subtractDays, toDate } from '../model/dates.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
-import type { FetchedScan, PreparedLoad } from './scan.ts';
+import { type FetchedScan, isTimestamp, type PreparedLoad } from './scan.ts';
 
 export interface CheckpointFacts {
   readonly stream: Stream;
@@ -59,7 +59,9 @@ function nextCursorState({ stream, scan, load, checkpoint }: CheckpointFacts): C
     return cursorState ?? (load.cursorColumn === undefined ? undefined : 'candidate');
   }
   if (load.oldestCursor === undefined) return cursorState ?? 'candidate';
-  const onlyLater = load.oldestCursor >= scan.plan.from;
+  // A timestamp's offset may move it over midnight.
+  const slackMs = isTimestamp(load, load.cursorColumn) ? DAY_MS : 0;
+  const onlyLater = load.oldestCursor >= subtractDays(scan.plan.from, slackMs);
   if (!onlyLater) return 'refuted';
   const fewer = checkpoint?.rowsDeclared !== undefined && (scan.total ?? scan.rows) < checkpoint.rowsDeclared;
   return fewer ? 'proved' : (cursorState ?? 'candidate');

@@ -1,6 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { copyFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { migrate, readMeta, writeMeta } from '../../state/migrations.ts';
 import { isPublishedFile, readPublishedRecord } from '../../state/published-record.ts';
 import { ConfigError, LockedError, PublishError, StorageError } from '../model/errors.ts';
@@ -80,16 +80,33 @@ async function claimIdentity(database: Database, settings: Settings): Promise<vo
  */
 export async function assertTargetIsOurs(settings: Settings): Promise<void> {
   const target = settings.duckdbPath;
+  assertFolderIsWritable(target);
   if (!existsSync(target)) return;
   const record = readPublishedRecord(settings.stateDir);
   if (record !== undefined && isPublishedFile(record, target)) return;
   if (statSync(target).size > 0 && (await hasOurMeta(target))) return;
   throw new PublishError(`${target} exists and was not written by Sluice; it is not replaced`, {
     code: 'publish_refused',
-    hint: 'Name another file as destination.duckdb, or move this one away. Nothing was requested.',
+    hint: 'Name another file as destination.duckdb, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
     context: { path: target },
     exitCode: 2,
   });
+}
+
+// What cannot be published is not worth a request.
+function assertFolderIsWritable(target: string): void {
+  const folder = dirname(target);
+  if (!existsSync(folder)) return;
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new PublishError(`cannot write into ${folder}, where ${basename(target)} is to be published`, {
+      code: 'publish_failed',
+      hint: 'Mend the permissions of the folder, or name another file as destination.duckdb. Nothing was requested.',
+      context: { path: target },
+      cause: error,
+    });
+  }
 }
 
 async function hasOurMeta(file: string): Promise<boolean> {

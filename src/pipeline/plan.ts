@@ -9,7 +9,7 @@ import type { QuotaSnapshot } from '../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../model/reports.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
-import { openPublished } from '../warehouse/query-published.ts';
+import { openOwnPublished } from '../warehouse/query-published.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { readStage } from '../warehouse/stage-store.ts';
 import { countRequests, estimateDuration } from './estimate.ts';
@@ -145,7 +145,7 @@ interface Known {
 async function readKnown(settings: OfflineSettings): Promise<Known> {
   const path = settings.duckdbPath;
   if (!existsSync(path)) return { checkpoints: new Map(), countFrom: () => Promise.resolve(undefined) };
-  const database = await openPublished(path);
+  const database = await openOwnPublished(path);
   try {
     const checkpoints = await readCheckpoints(database);
     return {
@@ -157,7 +157,7 @@ async function readKnown(settings: OfflineSettings): Promise<Known> {
   }
 
   async function countFrom(stream: Stream, column: string, from: string): Promise<number | undefined> {
-    const reader = await openPublished(path);
+    const reader = await openOwnPublished(path);
     try {
       return await reader.count(
         `SELECT count(*) FROM main.${quoteIdentifier(stream.table)} WHERE ${quoteIdentifier(column)} >= $1::DATE`,
@@ -224,33 +224,33 @@ async function countWork(
   nowMs: number,
 ): Promise<Partial<PlannedStream>> {
   if (!stream.paginated) return { rows, pages: 1, requests: 1 };
-  if (rows === undefined) return { rows };
-  const work = countRequests(Math.min(rows, options.limit ?? Infinity), stream.pageSize);
-  const held = await countHeldPages(settings, options, stream, scan, nowMs);
-  if (held === 0) return { rows, ...work };
+  const staged = await findStaged(settings, options, stream, scan, nowMs);
+  const held = staged?.pages.length ?? 0;
+  const known = rows ?? staged?.pages[0]?.total;
+  if (known === undefined) return { rows: known };
+  const work = countRequests(Math.min(known, options.limit ?? Infinity), stream.pageSize);
+  if (held === 0) return { rows: known, ...work };
   return {
     action: 'resume',
-    rows,
+    rows: known,
     pages: work.pages,
     requests: Math.max(2, work.requests - held + 1),
     note: `${held} pages are staged already`,
   };
 }
 
-async function countHeldPages(
+/** Pages an earlier run kept for this very question, while they are of use. */
+async function findStaged(
   settings: OfflineSettings,
   options: PlanOptions,
   stream: Stream,
   scan: ScanPlan,
   nowMs: number,
-): Promise<number> {
-  const staged = await readStage(stageFolder(settings.stateDir, stream));
-  if (
-    staged === undefined ||
-    staged.scan.question !== hashQuestion(settings, stream, scan.from, options.limit)
-  )
-    return 0;
-  return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS ? 0 : staged.pages.length;
+): Promise<Awaited<ReturnType<typeof readStage>>> {
+  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  const question = hashQuestion(settings, stream, scan.from, options.limit);
+  if (staged === undefined || staged.scan.question !== question) return undefined;
+  return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS ? undefined : staged;
 }
 
 function emptyPlan(stream: Stream): PlannedStream {

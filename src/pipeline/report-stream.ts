@@ -23,6 +23,7 @@ export interface ReportParts {
   readonly status: StreamStatus;
   readonly mode?: 'full' | 'incremental';
   readonly verdict?: StreamReport['verdict'];
+  readonly rowsInTable?: number | undefined;
   readonly reasons?: readonly string[];
   readonly scan?: FetchedScan;
   readonly staged?: StagedSoFar;
@@ -52,7 +53,7 @@ export function reportStream(
     reasons: parts.reasons ?? [],
     rowsDeclared: (scan ?? staged)?.total,
     rows: committed?.rows ?? NO_ROWS,
-    rowsInTable: committed?.rowsInTable,
+    rowsInTable: committed?.rowsInTable ?? parts.rowsInTable,
     pages: (scan ?? staged)?.pages ?? 0,
     requests: context.client.usage.requests - started.requests,
     rescans: scan?.rescans ?? 0,

@@ -1,27 +1,23 @@
-import { randomBytes } from 'node:crypto';
 import { readCheckpoint } from '../../state/checkpoints.ts';
 import { lockStateFolder } from '../../state/lock.ts';
-import { appendRunFile, readRunFile } from '../../state/run-file.ts';
-import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
+import { appendRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
+import { closeKilledRuns, purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
-import { type Clock, systemClock } from '../model/clock.ts';
 import { toAbortError } from '../model/abort.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
 import { buildNothingFoundError, StrictError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
 import type { OnProgress, ProgressEvent } from '../model/progress.ts';
-import type { QuotaSnapshot } from '../model/quota.ts';
-import type { RowCounts, RunReport, StreamReport } from '../model/run-report.ts';
+import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
-import { version } from '../model/version.ts';
 import type { Database } from '../warehouse/database.ts';
-import { decideExitCode, describeOutcome } from './decide-exit-code.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
-import type { RunContext } from './run-context.ts';
+import { addMissingRuns, chooseRunId, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
-import { toReportedError } from '../model/run-report.ts';
+import type { RunContext } from './run-context.ts';
 import { syncStream } from './sync-stream.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
@@ -49,7 +45,8 @@ export async function runSync(
     await assertTargetIsOurs(settings);
     const database = await openWarehouse(settings);
     try {
-      const run = new SyncRun(settings, options, clock, startedAtMs, database);
+      const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
+      const run = new SyncRun(settings, options, clock, startedAtMs, database, runId);
       return await run.execute(streams);
     } finally {
       await database.release();
@@ -74,12 +71,12 @@ class SyncRun {
     clock: Clock,
     startedAtMs: number,
     database: Database,
+    runId: string,
   ) {
     const emit = (event: ProgressEvent) => {
       if (event.type === 'warning') this.#warnings.push(event.message);
       options.onProgress?.(event);
     };
-    const runId = options.runId ?? createRunId(startedAtMs);
     this.#startedAtMs = startedAtMs;
     this.#api = openApi(settings, options, { clock, emit });
     const { signal } = options;
@@ -108,6 +105,8 @@ class SyncRun {
       emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
       for (const message of settings.warnings) emit({ type: 'warning', message });
       this.#tellLedgerWarning();
+      closeKilledRunsInFile(settings.stateDir);
+      appendRunFile(settings.stateDir, this.#describeSoFar([]));
       const runError = await this.#syncAll(streams);
       return await this.#finish(runError);
     } finally {
@@ -133,10 +132,15 @@ class SyncRun {
       const checkpoint = await readCheckpoint(this.#context.database, stream.name, '');
       const outcome = await syncStream(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
       this.#reports.push(outcome.report);
-      if (outcome.committed) this.#committed.add(stream.name);
+      if (outcome.committed) {
+        this.#committed.add(stream.name);
+        appendRunFile(this.#context.settings.stateDir, this.#describeSoFar(this.#reports));
+      }
       if (outcome.error?.recovery === 'stop-run') runError = outcome.error;
     }
-    return runError;
+    // A stop asked for explains better than whatever it made fail.
+    const { signal } = this.#context;
+    return signal?.aborted === true && runError !== undefined ? toAbortError(signal) : runError;
   }
 
   #reportNotRun(stream: Stream): StreamReport {
@@ -162,8 +166,12 @@ class SyncRun {
     } catch (thrown) {
       if (error === undefined || error instanceof StrictError) error = toSyncError(thrown);
     }
-    const report = this.#report(error, published);
-    appendRunFile(settings.stateDir, report);
+    let report = this.#report(error, published);
+    try {
+      appendRunFile(settings.stateDir, report);
+    } catch (thrown) {
+      report = this.#report(error ?? toSyncError(thrown), published);
+    }
     emit({ type: 'run-finished', report });
     return report;
   }
@@ -188,11 +196,12 @@ class SyncRun {
   async #saveRun(report: StreamReport): Promise<void> {
     const { database, runId } = this.#context;
     await markGeneration(database, runId);
-    await writeRun(database, {
-      ...this.#report(undefined, undefined, [...this.#reports, report]),
-      status: 'stopped',
-      exitCode: 75,
-    });
+    await writeRun(database, this.#describeSoFar([...this.#reports, report]));
+  }
+
+  // What a kill leaves behind must not look like an end.
+  #describeSoFar(streams: readonly StreamReport[]): RunReport {
+    return { ...this.#report(undefined, undefined, streams), status: 'running' };
   }
 
   async #saveFinalRun(run: RunReport): Promise<void> {
@@ -204,6 +213,7 @@ class SyncRun {
       for (const report of run.streams) {
         if (!this.#committed.has(report.stream)) await writeStreamRun(database, run.runId, report);
       }
+      await closeKilledRuns(database, run.runId);
       await addMissingRuns(database, readRunFile(settings.stateDir));
       await purgeHistory(database, {
         runs: before(settings.retention.runsMs),
@@ -217,68 +227,15 @@ class SyncRun {
     published: RunReport['published'],
     streams: readonly StreamReport[] = this.#reports,
   ): RunReport {
-    const { runId, client, clock } = this.#context;
-    const exitCode = decideExitCode(streams, error?.exitCode);
-    const { requests, retries, rateLimited, waitedMs } = client.usage;
-    const resumeAtMs =
-      error !== undefined && 'resumeAtMs' in error ? (error.resumeAtMs as number | undefined) : undefined;
-    return {
-      runId,
-      status: describeOutcome(exitCode),
-      exitCode,
-      startedAt: new Date(this.#startedAtMs).toISOString(),
-      finishedAt: new Date(clock.now()).toISOString(),
-      requests,
-      retries,
-      rateLimited,
-      waitedMs,
-      rows: sumRows(streams),
+    const quota = this.#api.quota.snapshot();
+    const facts = {
+      startedAtMs: this.#startedAtMs,
       streams,
-      warnings: [...this.#warnings],
+      warnings: this.#warnings,
+      error,
       published,
-      quota: this.#quota(),
-      resumeAt: resumeAtMs === undefined ? undefined : new Date(resumeAtMs).toISOString(),
-      error: error && toReportedError(error),
-      version,
+      quota,
     };
+    return reportRun(this.#context, facts);
   }
-
-  #quota(): QuotaSnapshot | undefined {
-    const snapshot = this.#api.quota.snapshot();
-    return snapshot.limit === undefined ? undefined : snapshot;
-  }
-}
-
-/** Runs that never reached the warehouse, because nothing of them was committed, join its history with the next that is. */
-async function addMissingRuns(database: Database, runs: readonly RunReport[]): Promise<void> {
-  const known = new Set(
-    (await database.all('SELECT run_id FROM _sluice.runs')).map((row) => String(row['run_id'])),
-  );
-  for (const run of runs) {
-    if (known.has(run.runId)) continue;
-    await writeRun(database, run);
-    for (const report of run.streams) await writeStreamRun(database, run.runId, report);
-  }
-}
-
-function sumRows(streams: readonly StreamReport[]): RowCounts {
-  const sum = (pick: (rows: RowCounts) => number) =>
-    streams.reduce((total, { rows }) => total + pick(rows), 0);
-  return {
-    read: sum(({ read }) => read),
-    inserted: sum(({ inserted }) => inserted),
-    updated: sum(({ updated }) => updated),
-    unchanged: sum(({ unchanged }) => unchanged),
-    deleted: sum(({ deleted }) => deleted),
-    quarantined: sum(({ quarantined }) => quarantined),
-  };
-}
-
-/** Sorts by time, and tells two runs of one second apart. */
-function createRunId(startedAtMs: number): string {
-  const time = new Date(startedAtMs)
-    .toISOString()
-    .replace(/[-:]/g, '')
-    .replace(/\.\d+Z$/, 'Z');
-  return `${time}-${randomBytes(3).toString('hex')}`;
 }

@@ -54,6 +54,11 @@ export interface PreparedLoad {
   readonly notes: readonly string[];
 }
 
+/** Whether a column of the load holds moments: their day depends on a time zone. */
+export function isTimestamp({ columns }: Pick<PreparedLoad, 'columns'>, name: string | undefined): boolean {
+  return columns.some((column) => column.name === name && column.type.startsWith('TIMESTAMP'));
+}
+
 export interface PreparedKey {
   readonly columns: readonly string[];
   readonly origin: 'config' | 'learned';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { OfflineSettings } from '../model/settings.ts';
+import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from './build-url.ts';
 
@@ -12,9 +12,13 @@ export function workFile(stateDir: string): string {
   return join(stateDir, 'work.duckdb');
 }
 
-/** Folder of a stream's stage below the state folder. */
-export function stageFolder(stateDir: string, stream: Stream): string {
-  return join(stateDir, 'stage', stream.name);
+/**
+ * Folder of a stream's stage below the state folder. A look aside with --limit or --from has one of its own:
+ * it must not cost the pages that a stopped scan keeps.
+ */
+export function stageFolder(stateDir: string, stream: Stream, { limit, from }: SyncOptions): string {
+  const isAside = limit !== undefined || from !== undefined;
+  return join(stateDir, 'stage', isAside ? `${stream.name}.aside` : stream.name);
 }
 
 /** Names what staged pages answer: connector, base URL, path, parameters, start date, page size and limit. */

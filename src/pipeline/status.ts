@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { readCheckpoints } from '../../state/checkpoints.ts';
+import { isRunUnderWay } from '../../state/lock.ts';
 import { readRunFile } from '../../state/run-file.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { RunSummary, StatusReport, StreamStatusRow } from '../model/reports.ts';
@@ -9,7 +10,7 @@ import type { SqlRow } from '../model/sql.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { openPublished } from '../warehouse/query-published.ts';
+import { openOwnPublished } from '../warehouse/query-published.ts';
 import { isFresh } from './plan-scan.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
 
@@ -21,7 +22,7 @@ export async function readStatus(
   settings: OfflineSettings,
   nowMs: number = Date.now(),
 ): Promise<StatusReport> {
-  const [lastRun] = readRunFile(settings.stateDir);
+  const [lastRun] = readRecentRuns(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
   const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath);
@@ -34,13 +35,20 @@ export async function readStatus(
   };
 }
 
+// A run that never told its end either goes on, or was killed.
+function readRecentRuns(stateDir: string): readonly RunReport[] {
+  const runs = readRunFile(stateDir);
+  if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
+  return runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run));
+}
+
 interface Facts {
   readonly checkpoint: Checkpoint;
   readonly rows: number | undefined;
 }
 
 async function readFacts(path: string): Promise<ReadonlyMap<string, Facts>> {
-  const database = await openPublished(path);
+  const database = await openOwnPublished(path);
   try {
     const facts = new Map<string, Facts>();
     for (const checkpoint of await readCheckpoints(database)) {
@@ -81,7 +89,7 @@ export async function readRuns(
   settings: OfflineSettings,
   { limit }: { readonly limit: number },
 ): Promise<readonly RunSummary[]> {
-  const recent = readRunFile(settings.stateDir).map(summarizeRun);
+  const recent = readRecentRuns(settings.stateDir).map(summarizeRun);
   const known = new Set(recent.map(({ runId }) => runId));
   const published = existsSync(settings.duckdbPath)
     ? await readPublishedRuns(settings.duckdbPath, limit)
@@ -93,7 +101,7 @@ export async function readRuns(
 
 /** One run: the whole report while the run file has it, else its row of the published history. */
 export async function readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary> {
-  const report = readRunFile(settings.stateDir).find((run) => run.runId === runId);
+  const report = readRecentRuns(settings.stateDir).find((run) => run.runId === runId);
   if (report !== undefined) return report;
   const published = existsSync(settings.duckdbPath)
     ? await readPublishedRuns(settings.duckdbPath, 100_000)
@@ -107,7 +115,7 @@ export async function readRun(settings: OfflineSettings, runId: string): Promise
 }
 
 async function readPublishedRuns(path: string, limit: number): Promise<readonly RunSummary[]> {
-  const database = await openPublished(path);
+  const database = await openOwnPublished(path);
   try {
     const rows = await database.all(
       `SELECT * FROM _sluice.runs ORDER BY started_at DESC LIMIT ${Math.trunc(limit)}`,
@@ -139,7 +147,7 @@ function toSummary(row: SqlRow): RunSummary {
   return {
     runId: String(row['run_id']),
     startedAt: time(row['started_at']),
-    finishedAt: time(row['finished_at']),
+    finishedAt: time(row['finished_at'] ?? row['started_at']),
     status: String(row['status']),
     exitCode: Number(row['exit_code']),
     requests: Number(row['requests']),

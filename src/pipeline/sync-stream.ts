@@ -4,6 +4,7 @@ import type { Page } from '../model/page.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { pathKey } from '../schema/name-columns.ts';
+import { tableName } from '../warehouse/evolve-table.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
 import { commitScan } from './commit-scan.ts';
 import { recordsStillThere } from './confirm-duplicates.ts';
@@ -37,7 +38,11 @@ export async function syncStream(
   if (plan.action === 'skip') {
     const report = reportStream(context, stream, started, {
       status: 'fresh',
+      verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
       reasons: [plan.reason],
+      rowsInTable: await context.database
+        .count(`SELECT count(*) FROM ${tableName(stream.table)}`)
+        .catch(() => undefined),
       checkpoint,
     });
     context.emit({ type: 'stream-finished', report });
@@ -172,7 +177,7 @@ async function scanOnce(
     });
   };
   const report = await commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
-  await discardStage(stageFolder(settings.stateDir, stream));
+  await discardStage(stageFolder(settings.stateDir, stream, context.options));
   return report;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance, Json } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBValueConverter, Json } from '@duckdb/node-api';
 import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
 import type { QueryCell, QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
@@ -84,12 +84,17 @@ export class Database implements SqlSession {
     return reader.getRowObjectsJS();
   }
 
+  /** How many statements a text holds. */
+  async countStatements(sql: string): Promise<number> {
+    return (await this.#guard(() => this.#connection.extractStatements(sql))).count;
+  }
+
   /** A result as columns and rows of JSON-safe scalars, at most `maxRows` of them. */
   async query(sql: string, maxRows: number): Promise<QueryResult> {
     const limit = Math.min(maxRows, Number.MAX_SAFE_INTEGER);
     const reader = await this.#guard(() => this.#connection.streamAndReadUntil(sql, limit));
     const columns = reader.columnNames().map((name, at) => ({ name, type: String(reader.columnType(at)) }));
-    const rows = reader.getRowsJson().slice(0, limit);
+    const rows = reader.convertRows(await createUtcConverter()).slice(0, limit);
     return { columns, rows: rows.map((row) => row.map(toQueryCell)) };
   }
 
@@ -145,6 +150,17 @@ export class Database implements SqlSession {
       throw wrapDatabaseError(error, this.file);
     }
   }
+}
+
+// The library writes times with a zone in the machine's own; a result must not depend on the machine.
+async function createUtcConverter(): Promise<DuckDBValueConverter<Json>> {
+  const { DuckDBTimestampTZValue, DuckDBTimestampValue, JsonDuckDBValueConverter } =
+    await import('@duckdb/node-api');
+  const convert: DuckDBValueConverter<Json> = (value, type) =>
+    value instanceof DuckDBTimestampTZValue
+      ? `${new DuckDBTimestampValue(value.micros).toString()}+00`
+      : JsonDuckDBValueConverter(value, type, convert);
+  return convert;
 }
 
 // The engine's JSON form has text for what a double cannot hold; lists and structs become JSON text.

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { BugError, ConfigError, LockedError, type SyncError } from '../model/errors.ts';
+import { BugError, ConfigError, LockedError, StorageError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { Database } from './database.ts';
 
@@ -16,7 +16,12 @@ export async function queryPublished(
 ): Promise<QueryResult> {
   const database = await openPublished(path);
   try {
-    return await database.query(sql, maxRows);
+    const statements = await database.countStatements(sql);
+    if (statements === 1) return await database.query(sql, maxRows);
+    throw new ConfigError(`query takes one SQL statement, this text has ${statements}`, {
+      code: 'query_failed',
+      hint: 'Run them one by one.',
+    });
   } catch (error) {
     throw await explainFailure(database, error as SyncError);
   } finally {
@@ -36,6 +41,7 @@ export async function openPublished(path: string): Promise<Database> {
   try {
     return await Database.open({ file: path, readOnly: true, folders: [] });
   } catch (error) {
+    if (error instanceof StorageError) throw describeUnreadable(path, error);
     if (!(error instanceof LockedError)) throw error;
     throw new LockedError(error.message, {
       code: 'state_locked',
@@ -44,6 +50,30 @@ export async function openPublished(path: string): Promise<Database> {
       cause: error,
     });
   }
+}
+
+/** The same for commands that read what Sluice wrote into it; refuses a file of another program. */
+export async function openOwnPublished(path: string): Promise<Database> {
+  const database = await openPublished(path);
+  const tables = await database.all(
+    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'checkpoints'`,
+  );
+  if (tables.length > 0) return database;
+  await database.release();
+  throw new ConfigError(`${path} was not written by Sluice`, {
+    code: 'publish_refused',
+    hint: 'Name another file as destination.duckdb, or move this one away.',
+    context: { path },
+  });
+}
+
+function describeUnreadable(path: string, error: StorageError): ConfigError {
+  return new ConfigError(`${path} is no DuckDB file that this version can read`, {
+    code: 'query_failed',
+    hint: "If it is not Sluice's, name another file as destination.duckdb; if it is, move it aside and run `sluice sync`, which publishes it again.",
+    context: { path },
+    cause: error,
+  });
 }
 
 async function explainFailure(database: Database, error: SyncError): Promise<SyncError> {

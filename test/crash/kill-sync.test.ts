@@ -1,6 +1,10 @@
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectors } from '../../connectors/registry.ts';
+import { parseConfig } from '../../src/config/load-config.ts';
+import { resolveOfflineSettings } from '../../src/config/resolve-settings.ts';
+import { readStatus } from '../../src/pipeline/status.ts';
 import { sync } from '../../src/index.ts';
 import { type SimulatorServer, startSimulatorServer } from '../../src/simulator/server.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
@@ -21,23 +25,27 @@ const PAGE = 40;
 const CLEAN = countScanRequests(ROWS, PAGE);
 const PAGES = CLEAN - 1;
 
-const simulator = createSimulator({
-  builtIns: false,
-  rateLimit: unlimited,
-  endpoints: { items: { paginated: true, dateField: 'date', records: () => makeItems(ROWS) } },
-});
-let server: SimulatorServer;
+const servers: SimulatorServer[] = [];
 let expected: Awaited<ReturnType<typeof readPublished>>;
 
 beforeAll(async () => {
-  server = await startSimulatorServer(simulator);
-  const project = createProject();
+  const project = await createProject();
   expect((await sync(project.config)).exitCode).toBe(0);
   expected = await readPublished(project.duckdb);
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+});
 
-function createProject() {
+/** A project with a server of its own, so that several can be killed at once. */
+async function createProject() {
+  const simulator = createSimulator({
+    builtIns: false,
+    rateLimit: unlimited,
+    endpoints: { items: { paginated: true, dateField: 'date', records: () => makeItems(ROWS) } },
+  });
+  const server = await startSimulatorServer(simulator);
+  servers.push(server);
   const folder = makeFolder();
   const duckdb = join(folder, 'warehouse.duckdb');
   const stateDir = join(folder, 'state');
@@ -48,11 +56,10 @@ function createProject() {
       streams: { ...noBuiltIns, items: { path: 'items', paginated: true, pageSize: PAGE } },
     },
   );
-  simulator.clearLog();
-  return { folder, duckdb, stateDir, config };
+  return { folder, duckdb, stateDir, config, simulator };
 }
 
-type Project = ReturnType<typeof createProject>;
+type Project = Awaited<ReturnType<typeof createProject>>;
 
 /** What must be the same whatever happened on the way: rows, columns, contract and checkpoint. */
 async function readPublished(duckdb: string) {
@@ -78,23 +85,24 @@ async function runKilled(project: Project, kill: KillPoint): Promise<void> {
 
 const rowCount = async (duckdb: string) => (await readPublished(duckdb)).rows.length;
 
-describe('a sync that is killed at a page', () => {
-  it('loses nothing at any page boundary, and the next run goes on', async () => {
-    for (let nth = 1; nth <= PAGES; nth += 1) {
-      const project = createProject();
+describe.concurrent('a sync that is killed at a page', () => {
+  it.each(Array.from({ length: PAGES }, (_, at) => at + 1))(
+    'number %i loses nothing: the next run goes on after it',
+    async (nth) => {
+      const project = await createProject();
       await runKilled(project, { at: 'event', type: 'page-staged', nth });
       expect(existsSync(project.duckdb)).toBe(false);
       const report = await sync(project.config);
-      expect(report.exitCode, `killed at page ${nth}`).toBe(0);
+      expect(report.exitCode).toBe(0);
       expect(await readPublished(project.duckdb)).toEqual(expected);
       // One look at the head to go on; the pages that came are not asked for again, but those on their way are.
       expect(report.requests).toBeLessThanOrEqual(CLEAN - nth + 1);
-      expect(simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + 1 + (PAGES - nth));
-    }
-  });
+      expect(project.simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + 1 + (PAGES - nth));
+    },
+  );
 
   it('comes to an end when every run is killed after a few pages', async () => {
-    const project = createProject();
+    const project = await createProject();
     let kills = 0;
     for (; kills < PAGES + 2 && !existsSync(join(project.stateDir, 'published.json')); kills += 1) {
       const plan: ChildPlan = { config: project.config, kill: { at: 'event', type: 'page-staged', nth: 2 } };
@@ -106,11 +114,11 @@ describe('a sync that is killed at a page', () => {
     expect(kills).toBeGreaterThan(0);
     expect(kills).toBeLessThan(PAGES + 2);
     expect(await readPublished(project.duckdb)).toEqual(expected);
-    expect(simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + kills * (1 + 16));
+    expect(project.simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + kills * (1 + 16));
   });
 });
 
-describe('a sync that is killed before its commit', () => {
+describe.concurrent('a sync that is killed before its commit', () => {
   const points: Readonly<Record<string, KillPoint>> = {
     'when all pages are staged': { at: 'event', type: 'stream-loading', nth: 1 },
     'before the tables of the state exist': {
@@ -128,19 +136,19 @@ describe('a sync that is killed before its commit', () => {
   it.each(Object.entries(points))(
     '%s: the next run commits, with one request more at most',
     async (_, kill) => {
-      const project = createProject();
+      const project = await createProject();
       await runKilled(project, kill);
       expect(existsSync(project.duckdb)).toBe(false);
       const report = await sync(project.config);
       expect(report.exitCode).toBe(0);
       expect(await readPublished(project.duckdb)).toEqual(expected);
       // Everything was staged, or nothing was asked yet: the head once or twice, or a whole scan.
-      expect(simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + 2);
+      expect(project.simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + 2);
     },
   );
 });
 
-describe('a sync that is killed after its commit', () => {
+describe.concurrent('a sync that is killed after its commit', () => {
   const points: Readonly<Record<string, KillPoint>> = {
     'after the commit': { at: 'sql', begins: 'COMMIT', nth: 2, when: 'after' },
     'before the log is written into the file': { at: 'sql', begins: 'CHECKPOINT', nth: 1, when: 'before' },
@@ -165,20 +173,21 @@ describe('a sync that is killed after its commit', () => {
       nth: 1,
       when: 'before',
     },
-    'before the run file has it': {
+    // The run file is written when the run begins, after each commit, and at the end.
+    'before the run file has its end': {
       at: 'file',
       call: 'renameSync',
       ends: 'runs.json.tmp',
-      nth: 1,
+      nth: 3,
       when: 'before',
     },
     'at its very end': { at: 'event', type: 'run-finished', nth: 1 },
   };
 
   it.each(Object.entries(points))('%s: the next run publishes without a request', async (_, kill) => {
-    const project = createProject();
+    const project = await createProject();
     await runKilled(project, kill);
-    expect(simulator.arrivals.requests).toBe(CLEAN);
+    expect(project.simulator.arrivals.requests).toBe(CLEAN);
     const report = await sync(project.config);
     expect(report).toMatchObject({ exitCode: 0, requests: 0 });
     expect(report.streams[0]?.status).toBe('fresh');
@@ -188,12 +197,12 @@ describe('a sync that is killed after its commit', () => {
   });
 
   it('in its second sync: readers see the first one’s rows until the next run publishes', async () => {
-    const project = createProject();
+    const project = await createProject();
     expect((await sync(project.config)).exitCode).toBe(0);
     for (const kill of [points['after the commit'], points['before the file is published']]) {
       if (kill === undefined) throw new Error('no such point');
       const held = await rowCount(project.duckdb);
-      simulator.editRecords('items', (records) => [
+      project.simulator.editRecords('items', (records) => [
         ...records,
         { ...makeItems(1, { from: 9_000 + held })[0] },
       ]);
@@ -206,13 +215,39 @@ describe('a sync that is killed after its commit', () => {
       expect((await sync(project.config)).requests).toBe(0);
       expect(await rowCount(project.duckdb)).toBe(held + 1);
     }
-    simulator.editRecords('items', () => makeItems(ROWS));
+  });
+});
+
+describe('the record of a run that was killed', () => {
+  it('says so at once, and keeps saying so in the published history', async () => {
+    const project = await createProject();
+    await runKilled(project, { at: 'event', type: 'page-staged', nth: 2 });
+    const status = async () =>
+      readStatus(
+        resolveOfflineSettings({
+          loaded: parseConfig(project.config),
+          connectors,
+          env: {},
+          nowMs: Date.now(),
+        }),
+      );
+    expect((await status()).lastRun).toMatchObject({ status: 'killed' });
+    expect((await sync(project.config)).exitCode).toBe(0);
+    expect((await status()).lastRun).toMatchObject({ status: 'complete' });
+    const { rows } = await queryCopy(
+      project.duckdb,
+      'SELECT status, exit_code IS NULL AND finished_at IS NULL AS open FROM _sluice.runs ORDER BY started_at',
+    );
+    expect(rows).toEqual([
+      { status: 'killed', open: true },
+      { status: 'complete', open: false },
+    ]);
   });
 });
 
 describe('pages that were committed and not dropped', () => {
   it('do not serve a later scan: what changed behind the head since then arrives', async () => {
-    const project = createProject();
+    const project = await createProject();
     const stage = join(project.stateDir, 'stage');
     const kept = join(project.folder, 'kept-stage');
     await sync(project.config, {
@@ -224,11 +259,10 @@ describe('pages that were committed and not dropped', () => {
     // The process died between the commit and the removal of its stage.
     cpSync(kept, stage, { recursive: true });
     expect(readFileSync(join(stage, 'items', 'pages.ndjson'), 'utf8')).not.toBe('');
-    simulator.editRecords('items', (records) =>
+    project.simulator.editRecords('items', (records) =>
       records.map((record, at) => (at === 150 ? { ...(record as object), name: 'restated' } : record)),
     );
     const report = await sync(project.config, { fullRefresh: true });
-    simulator.editRecords('items', () => makeItems(ROWS));
     expect(report.exitCode).toBe(0);
     const { rows } = await queryCopy(project.duckdb, `SELECT id FROM main.items WHERE name = 'restated'`);
     expect(rows).toEqual([{ id: 150 }]);

@@ -458,12 +458,13 @@ describe('what keeps a run from starting', () => {
     expect(new Set(flow.arrivals.map(({ keyId }) => keyId)).size).toBe(1);
   });
 
-  it('is a run id that was used? No: the later run stands for it', async () => {
+  it('is no run id that was used: the later run gets a number behind it', async () => {
     const flow = createFaultyFlow([]);
     await flow.sync({ runId: 'mine' });
     const report = await flow.sync({ runId: 'mine', force: true });
-    expect(report).toMatchObject({ exitCode: 0, runId: 'mine' });
-    expect(await flow.query('SELECT run_id FROM _sluice.runs')).toEqual([{ run_id: 'mine' }]);
+    expect(report).toMatchObject({ exitCode: 0, runId: 'mine-2' });
+    const runs = await flow.query('SELECT run_id FROM _sluice.runs ORDER BY run_id');
+    expect(runs).toEqual([{ run_id: 'mine' }, { run_id: 'mine-2' }]);
   });
 });
 

@@ -299,6 +299,55 @@ describe('a cursor', () => {
   });
 });
 
+describe('a cursor of timestamps with an offset', () => {
+  /** Five events a day at half past eleven at night, five hours west of Greenwich: the next day in UTC. */
+  const eventsOfDays = (from: number, to: number, word: string, offset: string, time: string) =>
+    Array.from({ length: (to - from + 1) * 25 }, (_, at) => ({
+      occurredAt: `2026-01-${String(from + Math.floor(at / 25)).padStart(2, '0')}T${time}${offset}`,
+      word: `${word} ${at % 5}`,
+    }));
+  const west = (from: number, to: number, word = 'a') => eventsOfDays(from, to, word, '-05:00', '23:30:00');
+  const dated = { endpoint: { dateField: 'occurredAt' } };
+  const textRows = (flow: Flow) =>
+    flow.query(`SELECT strftime(occurred_at, '%Y-%m-%dT%H:%M:%SZ') AS at, word FROM main.items ORDER BY ALL`);
+  const expectTexts = (events: readonly { readonly occurredAt: string; readonly word: string }[]) =>
+    events
+      .map(({ occurredAt, word }) => ({ at: new Date(occurredAt).toISOString().replace('.000Z', 'Z'), word }))
+      .toSorted((a, b) => (`${a.at} ${a.word}` < `${b.at} ${b.word}` ? -1 : 1));
+
+  it('loses no row of a keyless stream at the edge of the days asked for', async () => {
+    const flow = createItemsFlow(west(20, 27), dated);
+    expect(streamOf(await flow.sync()).key).toBeUndefined();
+    for (let run = 0; run < 2; run += 1) {
+      const report = await flow.sync({ force: true });
+      expect(streamOf(report)).toMatchObject({ mode: 'incremental', verdict: 'verified', rowsInTable: 200 });
+      expect(report.rows).toMatchObject({ inserted: 0, deleted: 0 });
+    }
+    expect(await textRows(flow)).toEqual(expectTexts(west(20, 27)));
+  });
+
+  it('replaces the newest days of a keyless stream exactly', async () => {
+    const flow = createItemsFlow(west(20, 27), dated);
+    await flow.sync();
+    const restated = [...west(20, 25), ...west(26, 28, 'b')];
+    flow.simulator.editRecords('items', () => restated);
+    const report = await flow.sync({ force: true });
+    expect(streamOf(report).mode).toBe('incremental');
+    expect(await textRows(flow)).toEqual(expectTexts(restated));
+  });
+
+  it('is not refuted by an offset that moves a row over midnight', async () => {
+    const east = eventsOfDays(20, 27, 'a', '+05:00', '00:30:00').map((event, id) => ({ ...event, id }));
+    const flow = createItemsFlow(east, dated);
+    await flow.sync();
+    const report = await flow.sync({ force: true });
+    expect(streamOf(report)).toMatchObject({ mode: 'incremental', verdict: 'verified' });
+    expect(await flow.query('SELECT cursor_state FROM _sluice.checkpoints')).toEqual([
+      { cursor_state: 'proved' },
+    ]);
+  });
+});
+
 describe('write modes', () => {
   it('append never changes a row that is there', async () => {
     const flow = createItemsFlow(makeItems(120), { stream: { ...full, key: ['id'], write: 'append' } });

@@ -275,6 +275,19 @@ describe('records that are no objects', () => {
     expect(await flow.rows('items')).toEqual(expectRows(makeItems(100)));
   });
 
+  it('are in quarantine once, however often they are read, and as often as they come', async () => {
+    const records = [...makeItems(100), rawJson('null'), rawJson('null')];
+    const flow = createItemsFlow(records, { stream: { cursor: false } });
+    await flow.sync();
+    const report = await resync(flow, [rawJson('"new"'), ...records]);
+    expect(report.rows).toMatchObject({ quarantined: 3, unchanged: 100 });
+    expect(await flow.query('SELECT record FROM _sluice.quarantine ORDER BY record')).toEqual([
+      { record: '"new"' },
+      { record: 'null' },
+      { record: 'null' },
+    ]);
+  });
+
   it('fail the stream above that ratio, and touch nothing', async () => {
     const flow = createItemsFlow([...makeItems(20), ...odd]);
     const report = await flow.sync();

@@ -105,7 +105,16 @@ describe('a published file that a program holds for writing while the state fold
 });
 
 describe('small files of a state folder', () => {
-  it.each(['published.json', 'runs.json', 'lock.json', 'lock.sqlite'])(
+  it('lock.json names the run that holds the folder, and only while it does', async () => {
+    const flow = await createSynced();
+    const file = join(flow.stateDir, 'lock.json');
+    expect(existsSync(file)).toBe(false);
+    writeFileSync(file, 'garbage');
+    expect((await flow.sync({ force: true })).exitCode).toBe(0);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it.each(['published.json', 'runs.json', 'lock.sqlite'])(
     '%s may be lost or damaged: the next run goes on',
     async (name) => {
       const flow = await createSynced();

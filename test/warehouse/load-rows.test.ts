@@ -72,7 +72,7 @@ describe('loading records', () => {
         );
         await expectLossless(opened, texts);
       }),
-      { numRuns: 50 },
+      { numRuns: 40 },
     );
   });
 

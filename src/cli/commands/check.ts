@@ -2,6 +2,7 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { CheckReport } from '../../model/reports.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 import { defineCommand } from '../command.ts';
+import { withName } from '../render/name-once.ts';
 import { loadSettings } from './load-settings.ts';
 
 /** Whether a sync would work. */
@@ -34,7 +35,7 @@ function toError(report: CheckReport, summary: string): ReportedError | undefine
   const exitCode = report.exitCode as ExitCode;
   return {
     code: exitCode === 3 ? 'key_rejected' : exitCode === 75 ? 'quota_exhausted' : 'config_invalid',
-    message: failed === undefined ? summary : `${failed.name}: ${failed.detail}`,
+    message: failed === undefined ? summary : withName(failed.detail, failed.name),
     hint: failed?.fix ?? 'Run sluice check to see each item.',
     exitCode,
   };

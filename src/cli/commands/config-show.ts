@@ -18,20 +18,24 @@ export const configShowCommand = defineCommand({
       exitCode: 0,
       summary: formatCountOf(entries.length, 'setting'),
       result: entries,
-      text: await renderEntries(entries),
+      text: await renderEntries(entries, context.output.stdout.columns()),
     };
   },
 });
 
-async function renderEntries(entries: readonly ConfigEntry[]): Promise<string> {
-  const { drawTable } = await import('../render/table.ts');
+async function renderEntries(
+  entries: readonly ConfigEntry[],
+  columns: number | undefined,
+): Promise<string> {
+  const { drawFittingTable } = await import('../render/fitting-table.ts');
   const { toSafeCell } = await import('../render/safe-text.ts');
-  return drawTable(
+  return drawFittingTable(
     [{ title: 'SETTING' }, { title: 'VALUE' }, { title: 'FROM' }],
     entries.map(({ key, value, origin, detail }) => [
       toSafeCell(key),
-      toSafeCell(String(value)),
+      value === null ? 'not set' : toSafeCell(String(value)),
       toSafeCell(detail === '' ? origin : `${origin} ${detail}`),
     ]),
+    columns,
   );
 }

@@ -13,7 +13,7 @@ import { openProgressDisplay } from '../progress/open-display.ts';
 const DAY_MS = 86_400_000;
 const options = {
   dir: textOption({
-    flag: 'dir',
+    flag: 'dir', valueName: 'folder',
     summary: 'Folder to make (default ./sluice-demo)',
     group: 'Demo:',
     example: './sluice-demo',

@@ -24,7 +24,8 @@ export const runsCommand = defineCommand({
       return toRunOutcome(await context.engine.readRun(settings, argument), context);
     const runs = await context.engine.readRuns(settings, { limit: MOST_RUNS });
     const { renderRuns } = await import('../render/render-runs.ts');
-    return { exitCode: 0, summary: formatCountOf(runs.length, 'run'), result: runs, text: renderRuns(runs) };
+    const text = renderRuns(runs, context.output.stdout.columns());
+    return { exitCode: 0, summary: formatCountOf(runs.length, 'run'), result: runs, text };
   },
 });
 

@@ -2,10 +2,15 @@ import { AbortedError } from '../../model/errors.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import { countOption, dateOption, patternOption, textOption } from '../options/option-kinds.ts';
+import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../render/format-values.ts';
 
 const group = 'Simulator:';
 const DEFAULT_PORT = 4010;
+const DAY_MS = 86_400_000;
+// Days that are moved on by hand then do not lie ahead of the server's own clock.
+const DEFAULT_AGE_DAYS = 7;
+const KEY_DIGITS = 16;
 
 /** A stand-in for the API. */
 export const simulateCommand = defineCommand({
@@ -22,16 +27,17 @@ export const simulateCommand = defineCommand({
       max: 65_535,
     }),
     host: textOption({
-      flag: 'host',
+      flag: 'host', valueName: 'address',
       summary: 'Address to listen on (default 127.0.0.1)',
       group,
       example: '127.0.0.1',
     }),
     key: patternOption({
-      flag: 'key',
-      summary: 'The made-up key it accepts (never a real one)',
+      flag: 'key', valueName: 'key',
+      summary: 'The made-up key it accepts, never a real one (default: a new one each time)',
       group,
-      example: 'demo-key-0123456789',
+      // Nobody has it in the environment already, where it would be masked as a secret.
+      example: 'my-simulator-key',
       pattern: /^[\x21-\x7e]{1,200}$/,
       problem: 'must be 1 to 200 visible ASCII characters',
     }),
@@ -49,12 +55,12 @@ export const simulateCommand = defineCommand({
     }),
     day: dateOption({
       flag: 'day',
-      summary: 'The newest day its data has (default today)',
+      summary: 'The newest day its data has (default 7 days ago)',
       group,
       example: '2026-01-31',
     }),
     seed: countOption({
-      flag: 'seed',
+      flag: 'seed', valueName: 'number',
       summary: 'Other data of the same kind (default 1)',
       group,
       example: '7',
@@ -69,14 +75,18 @@ export const simulateCommand = defineCommand({
   async run(context, { values, announce }) {
     context.chooseStop('close');
     const { signal, clock, engine } = context;
-    const { port = DEFAULT_PORT, host = '127.0.0.1', key, requestsPerHour, burst, seed } = values;
-    const day = values.day ?? new Date(clock.now()).toISOString().slice(0, 10);
+    const { port = DEFAULT_PORT, host = '127.0.0.1', requestsPerHour, burst, seed } = values;
+    // Clients remember what is left of a key's hour: with an old key they would hold a simulator that
+    // was started again, with other limits, to the quota of the last one.
+    const key = values.key ?? `sim-${context.randomHex(KEY_DIGITS)}`;
+    const day = values.day ?? formatDay(clock.now() - DEFAULT_AGE_DAYS * DAY_MS);
     const request = { port, host, key, day, seed, requestsPerHour, burstPerSecond: burst };
     const simulator = await engine.startSimulator(request);
     try {
       const { baseUrl, origin } = simulator;
       const limits = { requestsPerHour: requestsPerHour ?? 600, burstPerSecond: burst ?? 10 };
-      const config = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
+      const template = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
+      const config = addKey(template, simulator.key);
       const text = describeServer({ baseUrl, origin, key: simulator.key, day, config, ...limits });
       const result = { baseUrl, origin, key: simulator.key, day, ...limits, config };
       announce({ exitCode: 0, summary: `serving ${baseUrl}`, result, text });
@@ -87,6 +97,16 @@ export const simulateCommand = defineCommand({
     return toStoppedOutcome(signal);
   },
 });
+
+function formatDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+// The config then works by itself; a key that YAML or a placeholder would read otherwise stays outside.
+function addKey(template: string, key: string): string {
+  if (!/^[\w.-]+$/.test(key)) return template;
+  return template.replace('${ANALYTICS_API_KEY}', () => `\${ANALYTICS_API_KEY:-${key}}`);
+}
 
 interface ServerDescription {
   readonly baseUrl: string;
@@ -117,7 +137,7 @@ function describeServer({
     ...settings.map((line) => `  ${line.replace(/\s+#.*$/, '')}`),
     '',
     'Then:',
-    `  ANALYTICS_API_KEY=${key} sluice sync -c simulated.yaml`,
+    `  ANALYTICS_API_KEY=${quoteForShell(key)} sluice sync -c simulated.yaml`,
     `  curl -X POST ${origin}/_simulator/advance-day`,
     '',
     'Ctrl-C stops it.',

@@ -8,7 +8,7 @@ export function flagOption(text: OptionText): Option<boolean> {
 
 /** An option with any text that is not empty. */
 export function textOption(text: OptionText & { readonly example: string }): Option<string> {
-  return { ...text, takesValue: true, parse: (value) => ({ value }) };
+  return { valueName: 'text', ...text, takesValue: true, parse: (value) => ({ value }) };
 }
 
 const LARGEST_COUNT = 1_000_000_000_000;
@@ -21,6 +21,7 @@ export function countOption(
   const bounds = max === undefined ? `, ${min} or more` : ` from ${min} to ${max}`;
   const problem = `must be a whole number${bounds}`;
   return {
+    valueName: 'number',
     ...rest,
     takesValue: true,
     parse(value) {
@@ -37,6 +38,7 @@ export function durationOption(
   const { allowsZero, ...rest } = text;
   const problem = allowsZero ? 'must be 0 or a duration' : 'must be a duration longer than 0';
   return {
+    valueName: 'time',
     ...rest,
     takesValue: true,
     parse(value) {
@@ -48,7 +50,7 @@ export function durationOption(
 
 /** An option with a calendar date that is not in the future. */
 export function dateOption(text: OptionText & { readonly example: string }): Option<string> {
-  return { ...text, takesValue: true, parse: parsePastDate };
+  return { valueName: 'date', ...text, takesValue: true, parse: parsePastDate };
 }
 
 /** An option with one of a few words. */
@@ -57,6 +59,7 @@ export function choiceOption<const T extends string>(
 ): Option<T> {
   const { choices, ...rest } = text;
   return {
+    valueName: 'word',
     ...rest,
     takesValue: true,
     example: choices[0],
@@ -73,6 +76,7 @@ export function listOption(
 ): Option<readonly string[]> {
   const { pattern, problem, ...rest } = text;
   return {
+    valueName: 'names',
     ...rest,
     takesValue: true,
     parse(value) {
@@ -88,6 +92,7 @@ export function patternOption(
 ): Option<string> {
   const { pattern, problem, ...rest } = text;
   return {
+    valueName: 'text',
     ...rest,
     takesValue: true,
     parse: (value) => (pattern.test(value) ? { value } : { problem }),

@@ -4,6 +4,8 @@ export interface Option<T> {
   readonly flag: string;
   readonly alias?: string;
   readonly takesValue: boolean;
+  /** What `--help` calls the value, e.g. `number`; only for an option that takes one. */
+  readonly valueName?: string;
   /** Text of `--help`. */
   readonly summary: string;
   /** Heading it stands under in `--help`. */
@@ -22,6 +24,8 @@ export interface OptionText {
   readonly alias?: string;
   readonly summary: string;
   readonly group: string;
+  /** Another name for the value than its kind's. */
+  readonly valueName?: string;
 }
 
 /** Name of the environment variable that stands in for a flag. */

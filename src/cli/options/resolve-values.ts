@@ -1,5 +1,6 @@
 import type { Option } from './option.ts';
 import { nameTwin } from './option.ts';
+import { quoteForShell } from './quote-for-shell.ts';
 import { usageError } from './usage-error.ts';
 
 /** Options by the name a command reads them with. */
@@ -45,8 +46,4 @@ function parseValue(option: Option<unknown>, text: string, nowMs: number, name: 
   const parsed = option.parse(text, nowMs);
   if ('value' in parsed) return parsed.value;
   throw usageError(`${name} ${parsed.problem}, not ${JSON.stringify(text)}`, `For example: ${example}`);
-}
-
-function quoteForShell(text: string): string {
-  return /^[\w./:,=-]+$/.test(text) ? text : `'${text}'`;
 }

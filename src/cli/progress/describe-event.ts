@@ -2,7 +2,7 @@ import { formatDuration } from '../../model/duration.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { formatBytes, formatCount, formatCountOf } from '../render/format-values.ts';
-import { withoutName } from '../render/without-name.ts';
+import { withName } from '../render/name-once.ts';
 import { describeWait } from './describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 
@@ -53,9 +53,9 @@ export function describeEvent(
       };
     case 'warning':
     case 'note': {
-      const subject = event.stream === undefined ? '' : `${event.stream}: `;
       const level = event.type === 'warning' ? 'warn' : 'info';
-      return { level, message: `${subject}${event.message}`, fields: event };
+      const message = event.stream === undefined ? event.message : withName(event.message, event.stream);
+      return { level, message, fields: event };
     }
     case 'publishing':
       return info(`publishing ${event.path}`, event);
@@ -93,7 +93,7 @@ function describeFinished(report: StreamReport): LogLine {
   const { stream, status, verdict, rows, requests, error } = report;
   const fields = { type: 'stream-finished', stream, status, verdict, rows, requests, error };
   if (error !== undefined)
-    return { level: 'error', message: `${stream}: ${withoutName(error.message, stream)}`, fields };
+    return { level: 'error', message: withName(error.message, stream), fields };
   if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
   const message =
     `${stream}: ${verdict ?? 'done'}, ${formatCount(rows.inserted)} new, ` +

@@ -1,6 +1,6 @@
 import type { ReportedError, RunReport, StreamReport } from '../../model/run-report.ts';
 import { formatCountOf } from './format-values.ts';
-import { withoutName } from './without-name.ts';
+import { describeEnd } from './name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 
 /** What failed, on what, what is safe and what to do next; '' when nothing did. */
@@ -20,8 +20,9 @@ function describeStream(report: StreamReport): string {
 }
 
 function describe(subject: string, status: string, error: ReportedError, safe: string): string {
+  const verb = status === 'stopped' ? 'stopped' : 'failed';
   const lines = [
-    `${toSafeLine(subject)} ${status === 'stopped' ? 'stopped' : 'failed'}: ${toSafeBlock(withoutName(error.message, subject))}`,
+    toSafeBlock(describeEnd(toSafeLine(subject), verb, error.message)),
     ...(safe === '' ? [] : [`  safe: ${safe}`]),
     `  next: ${toSafeBlock(error.hint)}`,
   ];

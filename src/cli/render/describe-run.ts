@@ -1,6 +1,8 @@
 import { formatDuration } from '../../model/duration.ts';
+import type { ErrorCode } from '../../model/errors.ts';
 import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
+import { isUnfinished } from '../../model/run-report.ts';
 import {
   formatBytes,
   formatCount,
@@ -20,17 +22,16 @@ export function describeRunFooter(report: RunReport, nowMs: number): string {
         'they see the new data when they open it again.',
     );
   }
-  const back = describeReturn(report, nowMs);
-  if (back !== '') lines.push(back);
-  return lines.join('\n');
+  lines.push(describeUnpublished(report), describeReturn(report, nowMs));
+  return lines.filter((line) => line !== '').join('\n');
 }
 
 /** One sentence about a run, for `--json` and lists. */
 export function summarizeRun(report: RunReport): string {
   const { rows, streams } = report;
   const counts = `${formatCount(rows.inserted)} new, ${formatCount(rows.updated)} changed`;
-  const failed = streams.filter(({ error }) => error !== undefined).length;
-  const failures = failed === 0 ? '' : `, ${formatCountOf(failed, 'stream')} not complete`;
+  const missing = streams.filter(({ error, status }) => error !== undefined || status === 'not-run').length;
+  const failures = missing === 0 ? '' : `, ${formatCountOf(missing, 'stream')} not complete`;
   return `run ${report.runId} ${report.status}: ${counts}${failures}, ${formatCountOf(report.requests, 'request')}`;
 }
 
@@ -52,14 +53,30 @@ function describeCost(report: RunReport, nowMs: number): string {
     `${formatCountOf(report.requests, 'request')} used${retries}`,
     describeQuota(report.quota, nowMs),
     report.waitedMs >= 1_000 ? `waited ${formatDuration(report.waitedMs)}` : '',
-    Number.isNaN(durationMs) ? '' : `took ${formatDuration(durationMs)}`,
+    Number.isNaN(durationMs) || isUnfinished(report.status) ? '' : `took ${formatDuration(durationMs)}`,
   ];
   return `${parts.filter((part) => part !== '').join('; ')}.`;
 }
 
-function describeReturn({ exitCode, resumeAt }: RunReport, nowMs: number): string {
-  if (exitCode !== 75) return '';
+// A signal ends a run before anything is published, which readers of the file would not guess.
+function describeUnpublished({ status: end, exitCode, streams, published }: RunReport): string {
+  if (isUnfinished(end) || (exitCode !== 130 && exitCode !== 143) || published !== undefined) return '';
+  const names = streams.filter(({ status }) => status === 'complete').map(({ stream }) => toSafeLine(stream));
+  if (names.length === 0) return '';
+  const verb = names.length === 1 ? 'is' : 'are';
+  return (
+    `${names.join(', ')} ${verb} committed, but not published yet: ` +
+    'nothing is published on a signal. The next run publishes it.'
+  );
+}
+
+// These end a run by its own limits, so that nothing has to be waited for.
+const OWN_LIMITS: readonly (ErrorCode | undefined)[] = ['request_limit_reached', 'deadline_reached'];
+
+function describeReturn({ status, exitCode, resumeAt, error }: RunReport, nowMs: number): string {
+  if (exitCode !== 75 || isUnfinished(status)) return '';
   const ms = resumeAt === undefined ? Number.NaN : Date.parse(resumeAt);
-  if (Number.isNaN(ms)) return 'Run it again later: it goes on from here.';
-  return `Run it again from ${formatReturnTime(ms, nowMs)} on: it goes on from here.`;
+  if (ms > nowMs) return `Run it again from ${formatReturnTime(ms, nowMs)} on: it goes on from here.`;
+  const later = ms <= nowMs || OWN_LIMITS.includes(error?.code) ? '' : ' later';
+  return `Run it again${later}: it goes on from here.`;
 }

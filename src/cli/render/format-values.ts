@@ -38,11 +38,26 @@ export function formatUpcoming(ms: number, nowMs: number): string {
   return iso.startsWith(today) ? time : `${iso.slice(0, 10)} ${time}`;
 }
 
-/** A moment to come in UTC and, where that differs, on the machine's own clock. */
+/** A moment to come in UTC and, where that differs, on the machine's own clock, both to the minute. */
+export function formatForecast(ms: number, nowMs: number): string {
+  return withLocalTime(formatUpcoming(ms, nowMs), Math.ceil(ms / 60_000) * 60_000, 2);
+}
+
+/** The same to the second, for a time that a message names to the second as well. */
 export function formatReturnTime(ms: number, nowMs: number): string {
-  const utc = formatUpcoming(ms, nowMs);
-  const local = new Date(Math.ceil(ms / 60_000) * 60_000);
+  const wholeMs = Math.ceil(ms / 1_000) * 1_000;
+  const iso = new Date(wholeMs).toISOString();
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const time = `${iso.slice(11, 19)} UTC`;
+  return withLocalTime(iso.startsWith(today) ? time : `${iso.slice(0, 10)} ${time}`, wholeMs, 3);
+}
+
+function withLocalTime(utc: string, ms: number, parts: 2 | 3): string {
+  const local = new Date(ms);
   if (local.getTimezoneOffset() === 0) return utc;
-  const time = [local.getHours(), local.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+  const time = [local.getHours(), local.getMinutes(), local.getSeconds()]
+    .slice(0, parts)
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
   return `${utc} (${time} local time)`;
 }

@@ -2,15 +2,18 @@ import type { CheckItem, CheckReport } from '../../model/reports.ts';
 import type { Terminal } from '../output.ts';
 import { describeQuota } from './describe-run.ts';
 import { formatCountOf } from './format-values.ts';
+import { withoutName } from './name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** The result of `check` for people: a line an item, and the fix below what needs one. */
 export function renderCheck(report: CheckReport, terminal: Terminal, nowMs: number): string {
   const nameWidth = Math.max(0, ...report.items.map(({ name }) => name.length));
+  const columns = terminal.columns();
   const lines = report.items.map((item) => renderItem(item, nameWidth, terminal));
   const quota = describeQuota(report.quota, nowMs);
   const spent = `${formatCountOf(report.requestsSpent, 'request')} used${quota === '' ? '' : `; ${quota}`}.`;
-  return [lines.join('\n'), `${capitalize(summarizeCheck(report))}. ${spent}`].join('\n\n');
+  return [lines.join('\n'), wrapText(`${capitalize(summarizeCheck(report))}. ${spent}`, columns)].join('\n\n');
 }
 
 /** One sentence about a check. */
@@ -24,8 +27,13 @@ export function summarizeCheck({ items }: CheckReport): string {
 function renderItem({ name, status, detail, fix }: CheckItem, nameWidth: number, terminal: Terminal): string {
   const { paint } = terminal;
   const style = STYLES[status];
-  const line = `${paint(style, WORDS[status].padEnd(7))} ${toSafeLine(name).padEnd(nameWidth)}  ${toSafeLine(detail)}`;
-  return fix === undefined ? line : `${line}\n        fix: ${toSafeBlock(fix)}`;
+  const label = `${paint(style, WORDS[status].padEnd(7))} ${toSafeLine(name).padEnd(nameWidth)}`;
+  const line = wrapText(
+    `${label}  ${toSafeLine(withoutName(detail, name))}`,
+    terminal.columns(),
+    nameWidth + 10,
+  );
+  return fix === undefined ? line : `${line}\n${wrapText(`        fix: ${toSafeBlock(fix)}`, terminal.columns())}`;
 }
 
 const WORDS = { ok: 'ok', warning: 'warning', failed: 'FAILED', skipped: 'skipped' } as const;

@@ -1,34 +1,51 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import { describeQuota } from './describe-run.ts';
-import { formatCount, formatCountOf, formatReturnTime } from './format-values.ts';
+import { formatCount, formatCountOf, formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
-import { withoutName } from './without-name.ts';
-import { drawTableWithin } from './table.ts';
+import { describeEnd, withoutName } from './name-once.ts';
+import type { FittingColumn } from './fitting-table.ts';
+import { drawFittingTable } from './fitting-table.ts';
+import { drawTable, measureTable } from './table.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** A plan for people. */
 export function renderPlan(plan: PlanReport, { nowMs, columns }: ReportOptions): string {
-  const table = drawTableWithin(
-    [
-      { title: 'STREAM' },
-      { title: 'ACTION' },
-      { title: 'ROWS', align: 'right' },
-      { title: 'PAGES', align: 'right' },
-      { title: 'REQUESTS', align: 'right' },
-      { title: 'NOTE' },
-    ],
-    plan.streams.map((stream) => [
-      stream.stream,
-      stream.action,
-      formatCount(stream.rows),
-      formatCount(stream.pages),
-      formatCount(stream.requests),
-      describeNote(stream),
-    ]),
-    columns,
+  return [
+    renderStreams(plan.streams, columns),
+    ...[...describeFailures(plan.streams), describeTotals(plan, nowMs)].map((prose) =>
+      wrapText(prose, columns),
+    ),
+  ].join('\n\n');
+}
+
+const COLUMNS: readonly FittingColumn[] = [
+  { title: 'STREAM' },
+  { title: 'ACTION' },
+  { title: 'ROWS', align: 'right' },
+  { title: 'PAGES', align: 'right' },
+  { title: 'REQUESTS', align: 'right' },
+];
+
+/** The table of streams, with its notes beside it where they fit and below it where they do not. */
+function renderStreams(streams: readonly PlannedStream[], columns: number | undefined): string {
+  const rows = streams.map(describeRow);
+  const notes = streams.map(describeNote);
+  const wide = [...COLUMNS, { title: 'NOTE' }];
+  const wideRows = rows.map((row, i) => [...row, notes[i] ?? '']);
+  if (columns === undefined || measureTable(wide, wideRows) <= columns) return drawTable(wide, wideRows);
+  const below = streams.flatMap(({ stream }, i) =>
+    notes[i] === '' ? [] : [`${toSafeLine(stream)}: ${notes[i]}`],
   );
-  return [table, ...describeFailures(plan.streams), describeTotals(plan, nowMs)].join('\n\n');
+  const table = drawFittingTable(COLUMNS, rows, columns);
+  return below.length === 0 ? table : `${table}\n\n${wrapText(below.join('\n'), columns)}`;
+}
+
+function describeRow({ stream, action, rows, pages, requests }: PlannedStream): readonly string[] {
+  // `sync` and `status` call it so, too.
+  const word = action === 'skip-fresh' ? 'fresh' : action;
+  return [toSafeLine(stream), word, formatCount(rows), formatCount(pages), formatCount(requests)];
 }
 
 // What stops one stream often stops those after it alike: told once for all of them.
@@ -36,18 +53,32 @@ function describeFailures(streams: readonly PlannedStream[]): readonly string[] 
   const byText = new Map<string, string[]>();
   for (const { stream, error } of streams) {
     if (error === undefined) continue;
-    const text = `${toSafeBlock(withoutName(error.message, stream))}\n  next: ${toSafeBlock(error.hint)}`;
+    // A plan asks for first pages only: their offset says nothing and would tell like errors apart.
+    const message = withoutName(error.message, stream).replace(/^(at )?offset 0(: | (?=\())/, '');
+    const text = `${toSafeBlock(message)}\n  next: ${toSafeBlock(error.hint)}`;
     byText.set(text, [...(byText.get(text) ?? []), toSafeLine(stream)]);
   }
-  return [...byText].map(([text, names]) => `${names.join(', ')} failed: ${text}`);
+  return [...byText].map(([text, names]) => describeEnd(names.join(', '), 'failed', text));
 }
 
 /** One sentence about a plan. */
-export function summarizePlan({ totals, windows, etaMs }: PlanReport): string {
-  if (totals.requests === undefined) return 'the size of some streams is not known before they are read';
+export function summarizePlan({ totals, streams, windows, etaMs }: PlanReport): string {
+  if (totals.requests === undefined) return summarizeIncomplete(streams);
   const eta = etaMs === undefined ? '' : `, about ${formatDuration(etaMs)}`;
   const inWindows = windows === undefined || windows <= 1 ? '' : ` in ${windows} hourly windows`;
   return `the next sync takes ${formatCountOf(totals.requests, 'request')}${inWindows}${eta}`;
+}
+
+// A stream that failed has no size either, but reading it would not tell one.
+function summarizeIncomplete(streams: readonly PlannedStream[]): string {
+  const asked = streams.filter(({ error }) => error === undefined);
+  if (asked.some(({ requests }) => requests === undefined)) {
+    return 'the size of some streams is not known before they are read';
+  }
+  if (asked.length === 0) return 'nothing can be told: no stream could be asked';
+  const requests = asked.reduce((sum, stream) => sum + (stream.requests ?? 0), 0);
+  const failed = formatCountOf(streams.length - asked.length, 'stream');
+  return `the next sync takes ${formatCountOf(requests, 'request')}, and more for ${failed} that failed`;
 }
 
 function describeNote({ from, note }: PlannedStream): string {
@@ -62,7 +93,7 @@ function describeTotals(plan: PlanReport, nowMs: number): string {
   const finish =
     etaMs === undefined || etaMs < 60_000
       ? ''
-      : ` It would end about ${formatReturnTime(nowMs + etaMs, nowMs)}.`;
+      : ` It would end about ${formatForecast(nowMs + etaMs, nowMs)}.`;
   const summary = summarizePlan(plan);
   return [
     `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.${finish}`,

@@ -1,52 +1,57 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { RunSummary } from '../../model/reports.ts';
 import type { RunReport } from '../../model/run-report.ts';
+import { isUnfinished } from '../../model/run-report.ts';
+import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatMoment } from './format-values.ts';
-import { drawTable } from './table.ts';
+import { toSafeLine } from './safe-text.ts';
 
-/** The newest runs for people. */
-export function renderRuns(runs: readonly RunSummary[]): string {
+/** The newest runs for people; `columns` is the width of the terminal, undefined where there is none. */
+export function renderRuns(runs: readonly RunSummary[], columns: number | undefined): string {
   if (runs.length === 0) return 'No run yet; run: sluice sync';
-  return drawTable(
+  return drawFittingTable(
     [
       { title: 'RUN' },
-      { title: 'STARTED' },
-      { title: 'TOOK', align: 'right' },
+      { title: 'STARTED', dropAt: 7 },
+      { title: 'TOOK', align: 'right', dropAt: 3 },
       { title: 'STATUS' },
-      { title: 'EXIT', align: 'right' },
-      { title: 'REQUESTS', align: 'right' },
-      { title: 'NEW', align: 'right' },
-      { title: 'CHANGED', align: 'right' },
-      { title: 'UNCHANGED', align: 'right' },
+      { title: 'EXIT', align: 'right', dropAt: 6 },
+      { title: 'REQUESTS', align: 'right', dropAt: 4 },
+      { title: 'NEW', align: 'right', dropAt: 5 },
+      { title: 'CHANGED', align: 'right', dropAt: 2 },
+      { title: 'UNCHANGED', align: 'right', dropAt: 1 },
     ],
     runs.map((run) => [
-      run.runId,
+      toSafeLine(run.runId),
       formatMoment(run.startedAt),
       formatTook(run),
       run.status,
-      String(run.exitCode),
+      isUnfinished(run.status) ? '-' : String(run.exitCode),
       formatCount(run.requests),
       formatCount(run.rowsInserted),
       formatCount(run.rowsUpdated),
       formatCount(run.rowsUnchanged),
     ]),
+    columns,
   );
 }
 
 /** One run of which only the summary is left. */
 export function renderRunSummary(run: RunSummary): string {
+  const isOpen = isUnfinished(run.status);
   return [
-    `run        ${run.runId}`,
-    `status     ${run.status} (exit code ${run.exitCode})`,
+    `run        ${toSafeLine(run.runId)}`,
+    `status     ${run.status}${isOpen ? '' : ` (exit code ${run.exitCode})`}`,
     `started    ${formatMoment(run.startedAt)}`,
-    `finished   ${formatMoment(run.finishedAt)}`,
+    `finished   ${isOpen ? '-' : formatMoment(run.finishedAt)}`,
     `requests   ${formatCount(run.requests)}, waited ${formatDuration(run.waitedMs)}`,
     `rows       ${formatCount(run.rowsRead)} read: ${formatCount(run.rowsInserted)} new, ` +
       `${formatCount(run.rowsUpdated)} changed, ${formatCount(run.rowsUnchanged)} unchanged`,
   ].join('\n');
 }
 
-function formatTook({ startedAt, finishedAt }: RunSummary): string {
+function formatTook({ startedAt, finishedAt, status }: RunSummary): string {
+  if (isUnfinished(status)) return '-';
   const ms = Date.parse(finishedAt) - Date.parse(startedAt);
   return Number.isNaN(ms) ? '-' : formatDuration(ms);
 }

@@ -1,21 +1,23 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
+import { isUnfinished } from '../../model/run-report.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
 import { formatBytes, formatCount, formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
-import { drawTableWithin } from './table.ts';
+import { drawFittingTable } from './fitting-table.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** Freshness and completeness of each stream for people. */
 export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOptions): string {
-  const table = drawTableWithin(
+  const table = drawFittingTable(
     [
       { title: 'STREAM' },
       { title: 'VERDICT' },
       { title: 'ROWS', align: 'right' },
       { title: 'WATERMARK' },
       { title: 'VERIFIED' },
-      { title: 'KEY' },
+      { title: 'KEY', dropAt: 1 },
     ],
     report.streams.map((row) => [
       toSafeLine(row.stream),
@@ -27,16 +29,30 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     ]),
     columns,
   );
-  const quota = describeQuota(report.quota, nowMs);
-  const { lastRun } = report;
-  const lines = [
-    describePublished(report),
-    lastRun === undefined
-      ? 'No run yet.'
-      : `Last: ${summarizeRun(lastRun)}; ${formatMoment(lastRun.finishedAt)}.`,
-    quota === '' ? 'Quota: not known since the last window ended.' : `Quota: ${quota}.`,
-  ];
-  return `${table}\n\n${lines.join('\n')}`;
+  const lines = [describePublished(report), describeLastRun(report), describeLeft(report, nowMs)];
+  return `${table}\n\n${wrapText(lines.join('\n'), columns)}`;
+}
+
+function describeLastRun({ lastRun, published }: StatusReport): string {
+  if (lastRun === undefined) {
+    // The file may have been made elsewhere, or the state folder may be new; the file has a history.
+    return published === undefined ? 'No run yet.' : 'Last: not recorded in the state folder; see: sluice runs';
+  }
+  const { status } = lastRun;
+  const started = formatMoment(lastRun.startedAt);
+  if (status === 'running') return `Under way: run ${lastRun.runId}, since ${started}.`;
+  if (status === 'killed') {
+    return `Last: run ${lastRun.runId}, begun ${started}, was killed; the next sync goes on from what it kept.`;
+  }
+  return `Last: ${summarizeRun(lastRun)}; ${formatMoment(lastRun.finishedAt)}.`;
+}
+
+// Others may have used the quota since: what a run saw is not what is left now.
+function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
+  const left = describeQuota(quota, nowMs);
+  if (left === '') return 'Quota: not known since the last window ended.';
+  const isOver = lastRun !== undefined && !isUnfinished(lastRun.status);
+  return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
 }
 
 /** One sentence about the status. */

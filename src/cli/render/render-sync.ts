@@ -6,6 +6,7 @@ import { describeNotes } from './describe-notes.ts';
 import { toSafeLine } from './safe-text.ts';
 import { drawTable, measureBlock } from './table.ts';
 import type { TableColumn } from './table.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** What the pictures of reports depend on besides the report. */
 export interface ReportOptions {
@@ -18,9 +19,11 @@ export interface ReportOptions {
 export function renderRunReport(report: RunReport, options: ReportOptions): string {
   return [
     report.streams.length === 0 ? '' : renderStreams(report.streams, options.columns),
-    report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
-    describeFailures(report),
-    describeRunFooter(report, options.nowMs),
+    ...[
+      report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
+      describeFailures(report),
+      describeRunFooter(report, options.nowMs),
+    ].map((prose) => wrapText(prose, options.columns)),
   ]
     .filter((block) => block !== '')
     .join('\n\n');
@@ -52,7 +55,7 @@ function renderStreams(streams: readonly StreamReport[], columns: number | undef
   const below = streams.flatMap(({ stream }, i) => (notes[i] === '' ? [] : [`${stream}: ${notes[i]}`]));
   const plain = drawTable(COLUMNS, rows);
   const table = measureBlock(plain) <= width ? plain : streams.map(renderRecord).join('\n');
-  return below.length === 0 ? table : `${table}\n\n${below.join('\n')}`;
+  return below.length === 0 ? table : `${table}\n\n${wrapText(below.join('\n'), columns)}`;
 }
 
 function describeRow(report: StreamReport): readonly string[] {

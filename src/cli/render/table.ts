@@ -36,9 +36,14 @@ export function countFittingColumns(
   return overflow < 0 ? columns.length : Math.max(1, overflow);
 }
 
+/** Width a table takes when no cell is cut. */
+export function measureTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number {
+  return measureColumns(columns, rows).reduce((sum, width) => sum + width + GAP, -GAP);
+}
+
 /** Width of the widest line. */
 export function measureBlock(text: string): number {
-  return Math.max(...text.split('\n').map(measureWidth));
+  return text.split('\n').reduce((widest, line) => Math.max(widest, measureWidth(line)), 0);
 }
 
 const GAP = 2;
@@ -49,8 +54,33 @@ function drawWith(
   rows: readonly (readonly string[])[],
   widths: readonly number[] | undefined,
 ): string {
+  const natural = widths ?? measureColumns(columns, rows);
+  // As wide as its column, the head makes every chunk's columns the same.
+  const head = columns.map((column, i) => padTitle(column, natural[i] ?? 0));
+  const lines: string[] = [];
+  for (let start = 0; start === 0 || start < rows.length; start += CHUNK) {
+    const drawn = drawChunk(columns, head, rows.slice(start, start + CHUNK), widths);
+    for (const line of start === 0 ? drawn : drawn.slice(1)) lines.push(line.trimEnd());
+  }
+  return lines.join('\n');
+}
+
+function padTitle({ title, align }: TableColumn, width: number): string {
+  const padding = ' '.repeat(Math.max(0, width - measureWidth(title)));
+  return align === 'right' ? padding + title : title + padding;
+}
+
+// cli-table3's layout takes more than its share of time for long tables.
+const CHUNK = 200;
+
+function drawChunk(
+  columns: readonly TableColumn[],
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  widths: readonly number[] | undefined,
+): readonly string[] {
   const table = new Table({
-    head: columns.map(({ title }) => title),
+    head: [...head],
     colAligns: columns.map(({ align = 'left' }) => align),
     // cli-table3 counts the padding into a column's width.
     ...(widths && { colWidths: widths.map((width) => width + GAP) }),
@@ -58,12 +88,8 @@ function drawWith(
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
     truncate: '…',
   });
-  table.push(...rows.map((row) => [...row]));
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  for (const row of rows) table.push([...row]);
+  return table.toString().split('\n');
 }
 
 function fitWidths(

@@ -69,6 +69,7 @@ export function createWorld(world: World = {}) {
     output: createOutput({ stdout, stderr, env, mask: (text) => redact(text, [...secrets]) }),
     env,
     clock: world.clock ?? stoppedClock,
+    randomHex: (digits) => '0123456789abcdef'.slice(0, digits),
     cwd,
     signal: world.signal ?? new AbortController().signal,
     chooseStop: (behaviour) => {

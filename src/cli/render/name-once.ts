@@ -1,0 +1,27 @@
+/** A message without the stream's name in front, where what it stands behind names the stream already. */
+export function withoutName(message: string, stream: string): string {
+  const rest = readRest(message, stream);
+  return rest === undefined ? message : rest.replace(/^[:,]? /, '');
+}
+
+/** A message behind the stream's name, which stands there once even if the message begins with it. */
+export function withName(message: string, stream: string): string {
+  return beginsWithName(message, stream) ? message : `${stream}: ${message}`;
+}
+
+/** `stream failed: message`, without a second name: `stream failed at offset 300: …`. */
+export function describeEnd(subject: string, verb: string, message: string): string {
+  const rest = readRest(message, subject);
+  if (rest !== undefined) return `${subject} ${verb}${rest.replace(/^, offset /, ' at offset ')}`;
+  return beginsWithName(message, subject) ? `${verb}: ${message}` : `${subject} ${verb}: ${message}`;
+}
+
+function beginsWithName(message: string, name: string): boolean {
+  return message.startsWith(name) && !/^\w/.test(message.slice(name.length));
+}
+
+/** What follows the name where it only says where it happened: `: …`, `, offset 300: …`, ` (/path, status 200): …`. */
+function readRest(message: string, name: string): string | undefined {
+  const rest = message.startsWith(name) ? message.slice(name.length) : '';
+  return /^(: |, offset \d| at offset \d| \()/.test(rest) ? rest : undefined;
+}

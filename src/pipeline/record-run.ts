@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { readRunFile } from '../../state/run-file.ts';
+import { writeRun, writeStreamRun } from '../../state/runs.ts';
+import { QuotaError, type SyncError } from '../model/errors.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
+import { type RowCounts, type RunReport, type StreamReport, toReportedError } from '../model/run-report.ts';
+import { version } from '../model/version.ts';
+import type { Database } from '../warehouse/database.ts';
+import { decideExitCode, describeOutcome } from './decide-exit-code.ts';
+import type { RunContext } from './run-context.ts';
+
+/** What a run knows of itself at some moment. */
+export interface RunFacts {
+  readonly startedAtMs: number;
+  readonly streams: readonly StreamReport[];
+  readonly warnings: readonly string[];
+  readonly error: SyncError | undefined;
+  readonly published: RunReport['published'];
+  readonly quota: QuotaSnapshot;
+}
+
+/** The report of a run as it stands. */
+export function reportRun({ runId, client, clock }: RunContext, facts: RunFacts): RunReport {
+  const { startedAtMs, streams, warnings, error, published, quota } = facts;
+  const nowMs = clock.now();
+  const exitCode = decideExitCode(streams, error?.exitCode);
+  const { requests, retries, rateLimited, waitedMs } = client.usage;
+  // Only a time that is still ahead is worth waiting for.
+  const resumeAtMs = error instanceof QuotaError ? error.resumeAtMs : undefined;
+  const resumesLater = resumeAtMs !== undefined && resumeAtMs > nowMs + 1_000;
+  return {
+    runId,
+    status: describeOutcome(exitCode),
+    exitCode,
+    startedAt: new Date(startedAtMs).toISOString(),
+    finishedAt: new Date(nowMs).toISOString(),
+    requests,
+    retries,
+    rateLimited,
+    // Requests that wait side by side wait no longer than the run.
+    waitedMs: Math.min(waitedMs, Math.max(0, nowMs - startedAtMs)),
+    rows: sumRows(streams),
+    streams,
+    warnings: [...warnings],
+    published,
+    quota: quota.limit === undefined ? undefined : quota,
+    resumeAt: resumesLater ? new Date(resumeAtMs).toISOString() : undefined,
+    error: error && toReportedError(error),
+    version,
+  };
+}
+
+/** Runs that never reached the warehouse, because nothing of them was committed, join its history with the next that is. */
+export async function addMissingRuns(database: Database, runs: readonly RunReport[]): Promise<void> {
+  const known = new Set(
+    (await database.all('SELECT run_id FROM _sluice.runs')).map((row) => String(row['run_id'])),
+  );
+  for (const run of runs) {
+    if (known.has(run.runId)) continue;
+    await writeRun(database, run);
+    for (const report of run.streams) await writeStreamRun(database, run.runId, report);
+  }
+}
+
+function sumRows(streams: readonly StreamReport[]): RowCounts {
+  const sum = (pick: (rows: RowCounts) => number) =>
+    streams.reduce((total, { rows }) => total + pick(rows), 0);
+  return {
+    read: sum(({ read }) => read),
+    inserted: sum(({ inserted }) => inserted),
+    updated: sum(({ updated }) => updated),
+    unchanged: sum(({ unchanged }) => unchanged),
+    deleted: sum(({ deleted }) => deleted),
+    quarantined: sum(({ quarantined }) => quarantined),
+  };
+}
+
+/** The id a run goes by: the one asked for, with a number behind it when a run of that name is on record. */
+export async function chooseRunId(
+  database: Database,
+  stateDir: string,
+  wanted: string | undefined,
+  startedAtMs: number,
+): Promise<string> {
+  if (wanted === undefined) return createRunId(startedAtMs);
+  const rows = await database.all('SELECT run_id FROM _sluice.runs');
+  const taken = new Set([
+    ...rows.map((row) => String(row['run_id'])),
+    ...readRunFile(stateDir).map(({ runId }) => runId),
+  ]);
+  let runId = wanted;
+  for (let number = 2; taken.has(runId); number += 1) runId = `${wanted}-${number}`;
+  return runId;
+}
+
+/** Sorts by time, and tells two runs of one second apart. */
+function createRunId(startedAtMs: number): string {
+  const time = new Date(startedAtMs)
+    .toISOString()
+    .replace(/[-:]/g, '')
+    .replace(/\.\d+Z$/, 'Z');
+  return `${time}-${randomBytes(3).toString('hex')}`;
+}
