@@ -1,3 +1,4 @@
+import { insertRows } from './insert-rows.ts';
 import type { SqlRow, SqlSession } from '../src/model/sql.ts';
 import type { Checkpoint, LearnedColumn } from '../src/model/stream.ts';
 import type { ColumnType } from '../src/model/schema.ts';
@@ -69,16 +70,19 @@ export async function writeContract(
   runId: string,
 ): Promise<void> {
   await session.run('DELETE FROM _sluice.contracts WHERE stream = $1', [stream]);
-  for (const [ordinal, { path, name, type }] of columns.entries()) {
-    await session.run('INSERT INTO _sluice.contracts VALUES ($1, $2::JSON, $3, $4, $5, $6)', [
+  await insertRows(
+    session,
+    '_sluice.contracts',
+    ['VARCHAR', 'JSON', 'VARCHAR', 'VARCHAR', 'INTEGER', 'VARCHAR'],
+    columns.map(({ path, name, type }, ordinal) => [
       stream,
       JSON.stringify(path.map(encodeField)),
       name,
       type,
       ordinal,
       runId,
-    ]);
-  }
+    ]),
+  );
 }
 
 // The engine refuses lone surrogates, which JSON allows in a field's name: the noncharacter U+FDD0 and

@@ -1,4 +1,5 @@
 import { isUnfinished, type RunReport, type StreamReport } from '../src/model/run-report.ts';
+import { insertRows } from './insert-rows.ts';
 import type { SqlSession } from '../src/model/sql.ts';
 
 /** Inserts or replaces a run's row. */
@@ -63,8 +64,11 @@ export async function writeStreamRun(
       report.finishedAt,
     ],
   );
-  for (const { column, change, fromType, toType } of report.schemaChanges) {
-    await session.run('INSERT INTO _sluice.schema_changes VALUES ($1, $2, $3, $4, $5, $6, $7::TIMESTAMPTZ)', [
+  await insertRows(
+    session,
+    '_sluice.schema_changes',
+    ['VARCHAR', 'VARCHAR', 'VARCHAR', 'VARCHAR', 'VARCHAR', 'VARCHAR', 'TIMESTAMPTZ'],
+    report.schemaChanges.map(({ column, change, fromType, toType }) => [
       runId,
       report.stream,
       column,
@@ -72,8 +76,8 @@ export async function writeStreamRun(
       fromType ?? null,
       toType,
       report.finishedAt,
-    ]);
-  }
+    ]),
+  );
 }
 
 /** Forgets runs and quarantined records older than their retention. */

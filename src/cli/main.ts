@@ -10,7 +10,9 @@ import { hideSqliteWarning } from './hide-sqlite-warning.ts';
 import { createOutput } from './output.ts';
 import { flushStreams, watchPipes } from './pipes.ts';
 import { createPrompt } from './prompt.ts';
+import { wantsJsonLog } from './options/wants-json.ts';
 import { renderError } from './render/render-error.ts';
+import { writeErrorLine, writeLogLine } from './render/write-log-line.ts';
 import { runCli } from './run-cli.ts';
 import { listenForSignals } from './signals.ts';
 
@@ -19,12 +21,14 @@ export async function main(): Promise<void> {
   const { stdout, stderr, stdin, env, argv } = process;
   const secrets = new Set(collectSecrets(env));
   const output = createOutput({ stdout, stderr, env, mask: (text) => redact(text, [...secrets]) });
+  const isJsonLog = wantsJsonLog(argv.slice(2), env);
   let crashCode: ExitCode | undefined;
   const crash = (error: SyncError) => {
     // What fails while a crash is told would tell itself for ever.
     if (crashCode !== undefined) return;
     crashCode = error.exitCode;
-    output.writeNote(renderError(error, output.stderr.paint));
+    const told = isJsonLog ? writeErrorLine(error, systemClock.now()) : renderError(error, output.stderr);
+    output.writeNote(told);
     void exit(() => error.exitCode);
   };
   process.on('uncaughtException', (thrown) => crash(toSyncError(thrown)));
@@ -32,12 +36,17 @@ export async function main(): Promise<void> {
   watchPipes(stdout, stderr, (cause) => crash(toOutputError(cause)));
   hideSqliteWarning(process);
 
-  const stop = listenForSignals(process, output);
+  const stop = listenForSignals(process, {
+    writeNote: (text) => output.writeNote(isJsonLog ? writeLogLine('info', text, systemClock.now()) : text),
+  });
   const context: CliContext = {
     output,
     env,
     clock: systemClock,
-    randomHex: (digits) => randomBytes(Math.ceil(digits / 2)).toString('hex').slice(0, digits),
+    randomHex: (digits) =>
+      randomBytes(Math.ceil(digits / 2))
+        .toString('hex')
+        .slice(0, digits),
     cwd: process.cwd(),
     signal: stop.signal,
     chooseStop: stop.choose,

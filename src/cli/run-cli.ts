@@ -5,10 +5,11 @@ import type { CommandEntry } from './commands.ts';
 import { commands } from './commands.ts';
 import type { CliContext } from './context.ts';
 import { parseCommandLine } from './options/parse-command-line.ts';
-import { wantsJson } from './options/wants-json.ts';
+import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
 import { buildEnvelope } from './render/envelope.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from './render/render-error.ts';
+import { writeErrorLine } from './render/write-log-line.ts';
 
 /** Runs one command line and returns its exit code; never throws, never exits. */
 export async function runCli(
@@ -18,13 +19,15 @@ export async function runCli(
 ): Promise<ExitCode> {
   const printer = createPrinter(argv, context);
   try {
-    const parsed = await parseCommandLine(argv, available);
+    const { stdout, stderr } = context.output;
+    const parsed = await parseCommandLine(argv, available, stdout.columns() ?? stderr.columns());
     switch (parsed.kind) {
       case 'help': {
         if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
         // A script that calls sluice without a command has a defect: its stdout stays empty.
-        if (!printer.isJson) context.output.writeNote(parsed.text);
-        return printer.fail(undefined, await missingCommand(), { isToldAlready: true });
+        const isTold = !printer.isJson && !wantsJsonLog(argv, context.env);
+        if (isTold) context.output.writeNote(parsed.text);
+        return printer.fail(undefined, await missingCommand(), { isToldAlready: isTold });
       }
       case 'version':
         return printer.print('version', toTextOutcome(`${await context.engine.readVersion()}\n`));
@@ -41,8 +44,9 @@ export async function runCli(
 }
 
 /** Prints at most one result; what comes after it, in `--json`, is the exit code alone. */
-function createPrinter(argv: readonly string[], { output, env }: CliContext) {
+function createPrinter(argv: readonly string[], { output, env, clock }: CliContext) {
   const isJson = wantsJson(argv, env);
+  const isJsonLog = wantsJsonLog(argv, env);
   let current: string | undefined;
   let isPrinted = false;
 
@@ -60,7 +64,9 @@ function createPrinter(argv: readonly string[], { output, env }: CliContext) {
     error: SyncError,
     { isToldAlready }: { readonly isToldAlready: boolean },
   ): ExitCode {
-    if (!isToldAlready) output.writeNote(renderError(error, output.stderr.paint));
+    if (!isToldAlready) {
+      output.writeNote(isJsonLog ? writeErrorLine(error, clock.now()) : renderError(error, output.stderr));
+    }
     const { exitCode, message } = error;
     const outcome = { exitCode, summary: message, result: null, text: '', error: toReportedError(error) };
     return print(command ?? current, outcome);

@@ -68,8 +68,8 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
         hint: isNameInFile(secret, leaf)
           ? `Put braces around the name: ${formatPath(path)}: \${ANALYTICS_API_KEY}.`
           : missing
-          ? `Make a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
-          : `Copy the key again without anything around it; if it is lost, make a new one in ${connector.auth.whereKeysAreMade}.`,
+            ? `Make a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
+            : `Copy the key again without anything around it; if it is lost, make a new one in ${connector.auth.whereKeysAreMade}.`,
       },
     ],
     loaded,

@@ -179,6 +179,8 @@ export class Quota {
 
   /** True when an answer of this process ended the sleep early. */
   async #sleep(ms: number, endsBy: QuotaWait['endsBy'], signal: AbortSignal | undefined): Promise<boolean> {
+    // A listener that was told of this wait may have aborted it already.
+    assertNotAborted(signal);
     const sleeping = new AbortController();
     const wake = () => sleeping.abort();
     signal?.addEventListener('abort', wake, { once: true });

@@ -234,10 +234,11 @@ function holderOf(message: string): string {
   return /held in (.+? \(PID \d+\))/.exec(message)?.[1] ?? 'its holder is unknown';
 }
 
-// The engine exceeds its limit by up to 200 MB, so a small container gets far less than its size.
+// The engine exceeds its limit by up to 200 MB, so a small container gets far less than its size; a table of
+// 5,000 columns needs about 600 MB.
 function memoryLimitMb(): number {
   const totalMb = Math.min(totalmem(), cgroupLimit() ?? Infinity) / 2 ** 20;
-  return Math.round(Math.max(128, Math.min(totalMb * 0.5 - 100, 512)));
+  return Math.round(Math.max(128, Math.min(totalMb * 0.5 - 100, 2_048)));
 }
 
 function cgroupLimit(): number | undefined {

@@ -112,6 +112,51 @@ describe('--json', () => {
   });
 });
 
+describe('--log-format json', () => {
+  it.each([
+    { argv: ['sync', '--log-format', 'json'], env: {} },
+    { argv: ['sync', '--log-format=json'], env: {} },
+    { argv: ['sync'], env: { SLUICE_LOG_FORMAT: 'json' } },
+  ])('makes a line of what fails before a run: $argv $env', async ({ argv, env }) => {
+    const engine = { loadSettings: () => Promise.reject(new ConfigError('it\nbroke', words)) };
+    const { stderr, stdout } = await run(argv, { engine, env });
+    expect(stdout).toBe('');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(JSON.parse(stderr)).toEqual({
+      level: 'error',
+      time: '2026-11-20T13:48:00.000Z',
+      code: 'bug',
+      hint: 'Do this next.',
+      exitCode: 2,
+      msg: 'it broke',
+    });
+  });
+
+  it('makes one of a wrong command line, too, and of none', async () => {
+    for (const argv of [['snyc', '--log-format', 'json'], ['--log-format=json']]) {
+      const { stderr } = await run(argv);
+      expect(JSON.parse(stderr)).toMatchObject({ level: 'error', code: 'usage_invalid' });
+    }
+  });
+});
+
+describe('on a narrow terminal', () => {
+  it('an error and help wrap between words', async () => {
+    const error = new ConfigError('one two three four five six seven', words);
+    const { stderr } = await run(['sync'], {
+      engine: { loadSettings: () => Promise.reject(error) },
+      columns: 30,
+      env: { NO_COLOR: '1' },
+    });
+    expect(stderr).toContain('error: one two three four five\nsix seven\n');
+    for (const columns of [40, 60]) {
+      const { stdout } = await run(['sync', '--help'], { columns });
+      const options = stdout.slice(0, stdout.indexOf('Examples:')).split('\n');
+      expect(options.filter((line) => line.length > columns)).toEqual([]);
+    }
+  });
+});
+
 describe('without a command', () => {
   it('help goes to stderr with exit code 2', async () => {
     const { exitCode, stdout, stderr } = await run([]);

@@ -51,6 +51,13 @@ describe('readCredentials', () => {
     expect(error.message + error.hint + JSON.stringify(error)).not.toMatch(/SEC|RET/);
   });
 
+  it('says how to write a variable that was written without braces', () => {
+    const text = configText().replace('${ANALYTICS_API_KEY}', '$ANALYTICS_API_KEY');
+    const error = catchConfigError(() => readCredentials(load(text), connector));
+    expect(error.message).toContain('is the name of a variable');
+    expect(error.hint).toContain('source.apiKey: ${ANALYTICS_API_KEY}');
+  });
+
   it('wants a key, and says where keys are made', () => {
     const text = configText().replace(/ {2}apiKey.*\n/, '');
     const error = catchConfigError(() => readCredentials(load(text), connector));

@@ -170,6 +170,34 @@ describe('a keyed merge', () => {
   });
 });
 
+describe('fields named like what a merge works with', () => {
+  it.each(['rowid', 'ROWID', '_run_id', '_sluice_row', '_sluice_position', 's', 't', 'change', 'delta'])(
+    'do not lead it astray: %s',
+    async (field) => {
+      const opened = await openTempDatabase();
+      const texts = (changed: number) =>
+        [1, 2, 3].map((id) => `{"id":${id},"${field}":7,"v":${id === 1 ? changed : 0}}`);
+      for (const key of [['id'], undefined]) {
+        await opened.database.run('DROP TABLE IF EXISTS main.rows');
+        const merge = { key, absent: 'remove-all' as const };
+        const before = await loadTexts(texts(0), { ...opened, merge });
+        const { counts } = await loadTexts(texts(5), {
+          ...opened,
+          before,
+          merge: { ...merge, runId: 'run-2' },
+        });
+        const changed = { inserted: 0, updated: 1, unchanged: 2, deleted: 0 };
+        expect(counts).toEqual(key ? changed : { inserted: 1, updated: 0, unchanged: 2, deleted: 1 });
+        expect(await opened.database.all('SELECT id, v, "_run_id" FROM main.rows ORDER BY id')).toEqual([
+          { id: 1n, v: 5n, _run_id: 'run-2' },
+          { id: 2n, v: 0n, _run_id: 'run-1' },
+          { id: 3n, v: 0n, _run_id: 'run-1' },
+        ]);
+      }
+    },
+  );
+});
+
 describe('rows that did not come', () => {
   const rows: readonly Row[] = [
     [1, '2026-01-01', 1, null],

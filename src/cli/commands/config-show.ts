@@ -23,10 +23,7 @@ export const configShowCommand = defineCommand({
   },
 });
 
-async function renderEntries(
-  entries: readonly ConfigEntry[],
-  columns: number | undefined,
-): Promise<string> {
+async function renderEntries(entries: readonly ConfigEntry[], columns: number | undefined): Promise<string> {
   const { drawFittingTable } = await import('../render/fitting-table.ts');
   const { toSafeCell } = await import('../render/safe-text.ts');
   return drawFittingTable(

@@ -13,7 +13,8 @@ import { openProgressDisplay } from '../progress/open-display.ts';
 const DAY_MS = 86_400_000;
 const options = {
   dir: textOption({
-    flag: 'dir', valueName: 'folder',
+    flag: 'dir',
+    valueName: 'folder',
     summary: 'Folder to make (default ./sluice-demo)',
     group: 'Demo:',
     example: './sluice-demo',

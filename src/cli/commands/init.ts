@@ -17,13 +17,15 @@ export const initCommand = defineCommand({
     'never overwrites a file.',
   options: {
     baseUrl: textOption({
-      flag: 'base-url', valueName: 'url',
+      flag: 'base-url',
+      valueName: 'url',
       summary: 'Address of the API, ending in its version',
       group,
       example: EXAMPLE_URL,
     }),
     duckdb: textOption({
-      flag: 'duckdb', valueName: 'file',
+      flag: 'duckdb',
+      valueName: 'file',
       summary: 'The DuckDB file readers will open',
       group,
       example: './warehouse.duckdb',

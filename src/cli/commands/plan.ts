@@ -6,6 +6,7 @@ import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { toSafeLine } from '../render/safe-text.ts';
+import { wrapText } from '../render/wrap-text.ts';
 import { loadOfflineSettings, loadSettings } from './load-settings.ts';
 import { selectionOptions, toSelection } from './sync-options.ts';
 
@@ -42,7 +43,9 @@ export async function planNextSync(
   options: SyncOptions,
 ): Promise<CommandOutcome> {
   const { signal, engine, output } = context;
-  for (const warning of settings.warnings) output.writeNote(`warning: ${toSafeLine(warning)}`);
+  for (const warning of settings.warnings) {
+    output.writeNote(wrapText(`warning: ${toSafeLine(warning)}`, output.stderr.columns()));
+  }
   // A plan that waits an hour for the quota is of no use; it says what it could not ask.
   const plan = await engine.planSync(settings, { ...options, maxWaitMs: 0, signal });
   return toPlanOutcome(context, { ...plan, streams: plan.streams.map(adviseOffline) });

@@ -13,7 +13,8 @@ export const queryCommand = defineCommand({
   argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
   options: {
     format: choiceOption({
-      flag: 'format', valueName: 'format',
+      flag: 'format',
+      valueName: 'format',
       summary: 'table (default), csv, json, ndjson or markdown',
       group: 'Output:',
       choices: queryFormats,

@@ -27,13 +27,15 @@ export const simulateCommand = defineCommand({
       max: 65_535,
     }),
     host: textOption({
-      flag: 'host', valueName: 'address',
+      flag: 'host',
+      valueName: 'address',
       summary: 'Address to listen on (default 127.0.0.1)',
       group,
       example: '127.0.0.1',
     }),
     key: patternOption({
-      flag: 'key', valueName: 'key',
+      flag: 'key',
+      valueName: 'key',
       summary: 'The made-up key it accepts, never a real one (default: a new one each time)',
       group,
       // Nobody has it in the environment already, where it would be masked as a secret.
@@ -60,7 +62,8 @@ export const simulateCommand = defineCommand({
       example: '2026-01-31',
     }),
     seed: countOption({
-      flag: 'seed', valueName: 'number',
+      flag: 'seed',
+      valueName: 'number',
       summary: 'Other data of the same kind (default 1)',
       group,
       example: '7',

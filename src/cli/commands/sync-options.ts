@@ -82,7 +82,8 @@ export const runOptions = {
     group: safety,
   }),
   runId: patternOption({
-    flag: 'run-id', valueName: 'id',
+    flag: 'run-id',
+    valueName: 'id',
     summary: 'Name this run, e.g. after the job that starts it',
     group: safety,
     example: 'nightly-2026-01-31',

@@ -30,6 +30,6 @@ function describeGroup(options: readonly ShownOption[], columns: number): string
 }
 
 function writeName({ flag, alias, valueName }: ShownOption): string {
-  const short = alias === undefined ? '     ' : ` -${alias},`;
+  const short = alias === undefined ? '    ' : ` -${alias},`;
   return ` ${short} --${flag}${valueName === undefined ? '' : ` <${valueName}>`}`;
 }

@@ -10,7 +10,8 @@ export type LogLevel = (typeof logLevels)[number];
 /** Options every command takes. */
 export const globalOptions = {
   config: textOption({
-    flag: 'config', valueName: 'file',
+    flag: 'config',
+    valueName: 'file',
     alias: 'c',
     summary: 'Config file (default ./sluice.yaml)',
     group,
@@ -18,13 +19,15 @@ export const globalOptions = {
   }),
   json: flagOption({ flag: 'json', summary: 'Print one JSON object on stdout', group }),
   logLevel: choiceOption({
-    flag: 'log-level', valueName: 'level',
+    flag: 'log-level',
+    valueName: 'level',
     summary: 'silent, error, warn, info (default), debug or trace',
     group,
     choices: ['info', 'silent', 'error', 'warn', 'debug', 'trace'],
   }),
   logFormat: choiceOption({
-    flag: 'log-format', valueName: 'format',
+    flag: 'log-format',
+    valueName: 'format',
     summary: 'pretty (default) or json',
     group,
     choices: ['pretty', 'json'],

@@ -4,6 +4,8 @@ import type { Command } from '../command.ts';
 import type { CommandEntry } from '../commands.ts';
 import type { ChosenCommand } from './check-arguments.ts';
 import { checkArguments } from './check-arguments.ts';
+import type { ShownOption } from './describe-options.ts';
+import { describeOptions } from './describe-options.ts';
 import { globalOptions } from './global-options.ts';
 import type { Option } from './option.ts';
 import type { RawFlags } from './resolve-values.ts';
@@ -20,16 +22,19 @@ export type ParsedCommandLine =
       readonly argument: string | undefined;
     };
 
-/** Width that help is written for. */
+/** Widest that help is written, where the terminal has room for it. */
 export const HELP_COLUMNS = 80;
 
 /** Reads a command line without acting on it; throws a usage error for what it does not understand. */
 export async function parseCommandLine(
-  argv: readonly string[],
+  given: readonly string[],
   commands: readonly CommandEntry[],
+  terminalColumns: number = HELP_COLUMNS,
 ): Promise<ParsedCommandLine> {
+  const argv = readHelpCommand(given, commands);
   let chosen: ChosenCommand | undefined;
-  const parser = buildParser(commands, (command) => {
+  const columns = Math.min(terminalColumns, HELP_COLUMNS);
+  const parser = buildParser(commands, columns, (command) => {
     chosen = command;
   });
   let help = '';
@@ -46,7 +51,21 @@ export async function parseCommandLine(
   return { kind: 'run', ...chosen, flags: readFlags(parsed), argument: rest[0] };
 }
 
-function buildParser(commands: readonly CommandEntry[], choose: (command: ChosenCommand) => void): Argv {
+/** `sluice help sync` is `sluice sync --help`; a command nobody knows is left to be refused as one. */
+function readHelpCommand(argv: readonly string[], commands: readonly CommandEntry[]): readonly string[] {
+  const at = argv.findIndex((word) => !word.startsWith('-'));
+  if (argv[at] !== 'help') return argv;
+  const rest = argv.filter((_, i) => i !== at);
+  const [first] = rest.slice(at).filter((word) => !word.startsWith('-'));
+  const isKnown = first === undefined || commands.some(({ name }) => name.split(' ')[0] === first);
+  return isKnown ? [...rest, '--help'] : rest;
+}
+
+function buildParser(
+  commands: readonly CommandEntry[],
+  columns: number,
+  choose: (command: ChosenCommand) => void,
+): Argv {
   const parser = hideTypes(yargs([]))
     .scriptName('sluice')
     .parserConfiguration({
@@ -59,20 +78,27 @@ function buildParser(commands: readonly CommandEntry[], choose: (command: Chosen
       'parse-positional-numbers': false,
     })
     .detectLocale(false)
-    .wrap(HELP_COLUMNS)
+    .wrap(columns)
     .version(false)
     .exitProcess(false)
     .showHelpOnFail(false)
     .usage(`sluice <command> [options]\n\n${ABOUT}`)
-    .option('version', { type: 'boolean', describe: 'Show the version', group: 'Global options:' })
-    .help('help', 'Show help; for one command: sluice <command> --help')
+    .option('version', { type: 'boolean', hidden: true })
+    .help('help')
     .alias('help', 'h')
-    .group('help', 'Global options:')
-    .epilogue(EPILOGUE);
+    .hide('help')
+    .epilogue(`${describeOptions(GLOBAL, columns)}\n\n${EPILOGUE}`);
   addOptions(parser, Object.values(globalOptions));
-  addCommands(parser, commands, choose);
+  addCommands(parser, commands, columns, choose);
   return parser;
 }
+
+const group = 'Global options:';
+const GLOBAL: readonly ShownOption[] = [
+  { flag: 'version', summary: 'Show the version', group },
+  { flag: 'help', alias: 'h', summary: 'Show help; for one command: sluice help <command>', group },
+  ...Object.values(globalOptions),
+];
 
 // Known to yargs 18, not to its types yet.
 function hideTypes(parser: Argv): Argv {
@@ -95,20 +121,24 @@ Examples:
 function addCommands(
   parser: Argv,
   commands: readonly CommandEntry[],
+  columns: number,
   choose: (command: ChosenCommand) => void,
 ): void {
   const groups = new Map<string, CommandEntry[]>();
   for (const command of commands) {
     const [first = '', second] = command.name.split(' ');
-    if (second === undefined) addCommand(parser, first, command, choose);
+    if (second === undefined) addCommand(parser, first, command, columns, choose);
     else groups.set(first, [...(groups.get(first) ?? []), command]);
   }
   for (const [name, members] of groups) {
     const list = members.map((member) => member.summary).join('; ');
     const examples = members.map((member) => `  sluice ${member.name}`);
     parser.command(name, list, (group) => {
-      group.usage(`sluice ${name} <command> [options]`).epilogue(['Examples:', ...examples].join('\n'));
-      for (const member of members) addCommand(group, member.name.split(' ')[1] ?? '', member, choose);
+      group
+        .usage(`sluice ${name} <command> [options]`)
+        .epilogue([describeOptions(GLOBAL, columns), '', 'Examples:', ...examples].join('\n'));
+      for (const member of members)
+        addCommand(group, member.name.split(' ')[1] ?? '', member, columns, choose);
       return group;
     });
   }
@@ -118,6 +148,7 @@ function addCommand(
   parser: Argv,
   word: string,
   { name, summary, load }: CommandEntry,
+  columns: number,
   choose: (command: ChosenCommand) => void,
 ): void {
   const builder = async (options: Argv) => {
@@ -126,7 +157,11 @@ function addCommand(
     const { argument, description } = command;
     const shown =
       argument === undefined ? '' : argument.required ? ` ${argument.name}` : ` [${argument.name}]`;
-    options.usage(`sluice ${name}${shown} [options]\n\n${description}`).epilogue(describeExamples(command));
+    options
+      .usage(`sluice ${name}${shown} [options]\n\n${description}`)
+      .epilogue(
+        `${describeOptions([...command.options, ...GLOBAL], columns)}\n\n${describeExamples(command)}`,
+      );
     addOptions(options, command.options);
     return options;
   };
@@ -138,8 +173,8 @@ function addOptions(parser: Argv, options: readonly Option<unknown>[]): void {
   for (const option of options) {
     parser.option(option.flag, {
       type: option.takesValue ? 'string' : 'boolean',
-      describe: option.summary,
-      group: option.group,
+      // yargs cannot name a value: `describeOptions` writes them instead.
+      hidden: true,
       ...(option.alias !== undefined && { alias: option.alias }),
     });
   }

@@ -11,3 +11,13 @@ export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): bool
   if (given !== undefined) return given !== '--json=false';
   return /^(true|1|yes|on)$/i.test(env[nameTwin('json')]?.trim() ?? '');
 }
+
+/** Whether log lines are to be JSON; asked as early, because what fails before a run is told so, too. */
+export function wantsJsonLog(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  const end = argv.indexOf('--');
+  const options = end < 0 ? argv : argv.slice(0, end);
+  const at = options.findLastIndex((word) => word === '--log-format' || word.startsWith('--log-format='));
+  const given =
+    at < 0 ? env[nameTwin('log-format')]?.trim() : (options[at]?.split('=')[1] ?? options[at + 1]);
+  return given === 'json';
+}

@@ -92,8 +92,7 @@ function describePages(event: ProgressEvent & { type: 'page-staged' }): string {
 function describeFinished(report: StreamReport): LogLine {
   const { stream, status, verdict, rows, requests, error } = report;
   const fields = { type: 'stream-finished', stream, status, verdict, rows, requests, error };
-  if (error !== undefined)
-    return { level: 'error', message: withName(error.message, stream), fields };
+  if (error !== undefined) return { level: 'error', message: withName(error.message, stream), fields };
   if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
   const message =
     `${stream}: ${verdict ?? 'done'}, ${formatCount(rows.inserted)} new, ` +

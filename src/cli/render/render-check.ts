@@ -13,7 +13,9 @@ export function renderCheck(report: CheckReport, terminal: Terminal, nowMs: numb
   const lines = report.items.map((item) => renderItem(item, nameWidth, terminal));
   const quota = describeQuota(report.quota, nowMs);
   const spent = `${formatCountOf(report.requestsSpent, 'request')} used${quota === '' ? '' : `; ${quota}`}.`;
-  return [lines.join('\n'), wrapText(`${capitalize(summarizeCheck(report))}. ${spent}`, columns)].join('\n\n');
+  return [lines.join('\n'), wrapText(`${capitalize(summarizeCheck(report))}. ${spent}`, columns)].join(
+    '\n\n',
+  );
 }
 
 /** One sentence about a check. */
@@ -33,7 +35,9 @@ function renderItem({ name, status, detail, fix }: CheckItem, nameWidth: number,
     terminal.columns(),
     nameWidth + 10,
   );
-  return fix === undefined ? line : `${line}\n${wrapText(`        fix: ${toSafeBlock(fix)}`, terminal.columns())}`;
+  return fix === undefined
+    ? line
+    : `${line}\n${wrapText(`        fix: ${toSafeBlock(fix)}`, terminal.columns())}`;
 }
 
 const WORDS = { ok: 'ok', warning: 'warning', failed: 'FAILED', skipped: 'skipped' } as const;

@@ -1,11 +1,14 @@
 import type { SyncError } from '../../model/errors.ts';
 import { BugError } from '../../model/errors.ts';
-import type { Paint } from '../output.ts';
+import type { Terminal } from '../output.ts';
 import { toSafeBlock } from './safe-text.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** An error for people: what failed, and what to do next. Only a defect of ours shows its stack. */
-export function renderError(error: SyncError, paint: Paint): string {
-  const lines = [`${paint('red', 'error:')} ${toSafeBlock(error.message)}`, toSafeBlock(error.hint)];
+export function renderError(error: SyncError, { paint, columns }: Terminal): string {
+  const lines = [`${paint('red', 'error:')} ${toSafeBlock(error.message)}`, toSafeBlock(error.hint)].map(
+    (text) => wrapText(text, columns()),
+  );
   if (error instanceof BugError) lines.push(readStack(error));
   return lines.filter((line) => line !== '').join('\n');
 }

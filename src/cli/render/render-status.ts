@@ -36,7 +36,9 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
 function describeLastRun({ lastRun, published }: StatusReport): string {
   if (lastRun === undefined) {
     // The file may have been made elsewhere, or the state folder may be new; the file has a history.
-    return published === undefined ? 'No run yet.' : 'Last: not recorded in the state folder; see: sluice runs';
+    return published === undefined
+      ? 'No run yet.'
+      : 'Last: not recorded in the state folder; see: sluice runs';
   }
   const { status } = lastRun;
   const started = formatMoment(lastRun.startedAt);

@@ -37,6 +37,16 @@ describe('check', () => {
     );
   });
 
+  it('names a stream once, and wraps between words', async () => {
+    const detail = 'prompts_analytics, offset 0: the server answered 500 and nothing else at all';
+    const item = { name: 'prompts_analytics', status: 'failed', detail, fix: 'Try later.' } as const;
+    const engine = { runChecks: () => Promise.resolve({ ...report, items: [item] }) };
+    const { stdout } = await run(['check'], { engine, columns: 60, env: { NO_COLOR: '1' } });
+    expect(stdout).toMatch(/^FAILED +prompts_analytics {2}offset 0: the server answered 500\n {27}and/);
+    const { stdout: json } = await run(['check', '--json'], { engine });
+    expect(JSON.parse(json)).toMatchObject({ error: { message: detail } });
+  });
+
   it('names the first failure as the error of --json', async () => {
     const engine = { runChecks: () => Promise.resolve(report) };
     const { stdout } = await run(['check', '--json'], { engine });
@@ -86,8 +96,34 @@ describe('status', () => {
       /prompts_analytics +verified +12,400 +2026-11-19 +48 min ago, fresh +prompt_id, date \(provisional\)/,
     );
     expect(stdout).toMatch(/commerce_top_products +never +- +- +- +-/);
-    expect(stdout).toContain('Quota: 558 of 600 requests left until 14:00 UTC.');
+    expect(stdout).toContain('Quota when that run ended: 558 of 600 requests left until 14:00 UTC.');
     expect(stdout).toContain('Published: /data/warehouse.duckdb (4.2 MB)');
+  });
+
+  it.each([40, 60, 80])('cuts nothing on a terminal %i wide', async (columns) => {
+    const engine = { readStatus: () => Promise.resolve(report) };
+    const { stdout } = await run(['status'], { engine, columns });
+    expect(stdout).toContain('commerce_top_products');
+    expect(stdout).toMatch(/ago, fresh/);
+    expect(stdout).not.toContain('…');
+    expect(stdout.split('\n').filter((line) => line.length > columns)).toEqual([]);
+  });
+
+  it.each([
+    ['running', 'Under way: run run-1, since 2026-11-20 13:46:55 UTC.'],
+    ['killed', 'Last: run run-1, begun 2026-11-20 13:46:55 UTC, was killed;'],
+  ] as const)('tells of a run that is %s', async (status, line) => {
+    const open = { ...report, lastRun: makeRunReport({ status }) };
+    const { stdout } = await run(['status'], { engine: { readStatus: () => Promise.resolve(open) } });
+    expect(stdout).toContain(line);
+    expect(stdout).toContain('Quota when last seen: 558');
+  });
+
+  it('does not deny a run whose file is there', async () => {
+    const moved = { ...report, lastRun: undefined };
+    const { stdout } = await run(['status'], { engine: { readStatus: () => Promise.resolve(moved) } });
+    expect(stdout).not.toContain('No run yet');
+    expect(stdout).toContain('sluice runs');
   });
 
   it('says when nothing is known yet', async () => {
@@ -118,6 +154,23 @@ describe('runs', () => {
     expect(stdout).toMatch(/run-1 +2026-11-20 13:00:00 UTC +3 min 20 s +complete +0 +42 +10 +2 +988/);
   });
 
+  it('shows neither an end nor an exit code of one that has none', async () => {
+    const engine = { readRuns: () => Promise.resolve([{ ...summary, status: 'killed', exitCode: 75 }]) };
+    const { stdout } = await run(['runs'], { engine });
+    expect(stdout).toMatch(/UTC +- +killed +- +42/);
+    const readRun = () => Promise.resolve(makeRunReport({ status: 'running', exitCode: 75 }));
+    const one = await run(['runs', 'run-1'], { engine: { readRun } });
+    expect(one.stdout).toMatch(/^status +running$/m);
+    expect(one.stdout).not.toMatch(/took|Run it again|exit code/);
+  });
+
+  it.each([40, 60, 80])('keeps each row whole on a terminal %i wide', async (columns) => {
+    const runs = [{ ...summary, runId: '20261120T130000Z-abc123' }];
+    const { stdout } = await run(['runs'], { engine: { readRuns: () => Promise.resolve(runs) }, columns });
+    expect(stdout).toMatch(/20261120T130000Z-abc123 .*complete/);
+    expect(stdout.split('\n').filter((line) => line.length > columns)).toEqual([]);
+  });
+
   it('shows one in detail, as a report or as what is left of it', async () => {
     await expect(run(['runs', 'run-1'])).resolves.toMatchObject({
       stdout: expect.stringMatching(/status +complete[\s\S]+STREAM/) as string,
@@ -139,9 +192,13 @@ describe('config show', () => {
       Promise.resolve([
         { key: 'source.apiKey', value: '***', origin: 'environment', detail: 'ANALYTICS_API_KEY' },
         { key: 'stateDir', value: './.sluice', origin: 'default', detail: '' },
+        { key: 'source.bearerToken', value: null, origin: 'environment', detail: 'TOKEN' },
       ] as const);
     const { stdout } = await run(['config', 'show'], { engine: { explainConfig } });
     expect(stdout).toMatch(/source\.apiKey +\*\*\* +environment ANALYTICS_API_KEY/);
+    expect(stdout).toMatch(/bearerToken +not set +environment TOKEN/);
+    const narrow = await run(['config', 'show'], { engine: { explainConfig }, columns: 40 });
+    expect(narrow.stdout).toContain('source.apiKey\n  value ***; from environment');
     expect(stdout).toMatch(/stateDir +\.\/\.sluice +default$/m);
   });
 });

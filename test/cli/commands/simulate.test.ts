@@ -14,7 +14,7 @@ function createEngine(requests: SimulatorRequest[], controller: AbortController,
       return Promise.resolve({
         baseUrl: 'http://127.0.0.1:4010/api/v1',
         origin: 'http://127.0.0.1:4010',
-        key: 'demo-key-0123456789',
+        key: request.key ?? 'none',
         advanceDay: () => undefined,
         close: () => {
           closed.push('closed');
@@ -25,11 +25,14 @@ function createEngine(requests: SimulatorRequest[], controller: AbortController,
   };
 }
 
-async function simulate(argv: readonly string[]) {
+async function simulate(argv: readonly string[], template?: () => Promise<string>) {
   const requests: SimulatorRequest[] = [];
   const closed: string[] = [];
   const controller = new AbortController();
-  const engine = createEngine(requests, controller, closed);
+  const engine = {
+    ...createEngine(requests, controller, closed),
+    ...(template !== undefined && { buildConfigTemplate: template }),
+  };
   const captured = await run(['simulate', ...argv], { engine, signal: controller.signal });
   return { ...captured, request: requests[0], closed };
 }
@@ -38,10 +41,25 @@ describe('simulate', () => {
   it('serves until a signal, closes, and has the code of the signal', async () => {
     const { exitCode, closed, request, stdout } = await simulate([]);
     expect({ exitCode, closed }).toEqual({ exitCode: 143, closed: ['closed'] });
-    expect(request).toMatchObject({ port: 4010, host: '127.0.0.1', day: '2026-11-20' });
+    expect(request).toMatchObject({ port: 4010, host: '127.0.0.1', day: '2026-11-13' });
+    expect(request?.key).toBe('sim-0123456789abcdef');
     expect(stdout).toContain('baseUrl: http://127.0.0.1:4010/api/v1');
-    expect(stdout).toContain('ANALYTICS_API_KEY=demo-key-0123456789 sluice sync');
+    expect(stdout).toContain('ANALYTICS_API_KEY=sim-0123456789abcdef sluice sync');
     expect(stdout).not.toContain('# url');
+  });
+
+  it('shows its key in the config, where that can hold it, and in the command', async () => {
+    const template = () => Promise.resolve('source:\n  apiKey: ${ANALYTICS_API_KEY}   # key\n');
+    const shown = async (argv: readonly string[]) => (await simulate(argv, template)).stdout;
+    await expect(shown([])).resolves.toContain('  apiKey: ${ANALYTICS_API_KEY:-sim-0123456789abcdef}\n');
+    const odd = await shown(['--key', 'a}$b']);
+    expect(odd).toContain('  apiKey: ${ANALYTICS_API_KEY}\n');
+    expect(odd).toContain("ANALYTICS_API_KEY='a}$b' sluice sync");
+  });
+
+  it('has an example for --key that no masked secret hides', async () => {
+    const { stderr } = await run(['simulate', '--key', 'ab cd']);
+    expect(stderr).toContain('For example: --key my-simulator-key');
   });
 
   it('takes every option', async () => {
@@ -62,7 +80,7 @@ describe('simulate', () => {
     const { stdout } = await simulate(['--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       ok: true,
-      result: { baseUrl: 'http://127.0.0.1:4010/api/v1', key: 'demo-key-0123456789', requestsPerHour: 600 },
+      result: { baseUrl: 'http://127.0.0.1:4010/api/v1', key: 'sim-0123456789abcdef', requestsPerHour: 600 },
     });
   });
 

@@ -31,6 +31,38 @@ describe('help', () => {
     expect(examples.filter((line) => !line.startsWith('  '))).toEqual([]);
   });
 
+  it.each([
+    [['help'], ['--help']],
+    [
+      ['help', 'sync'],
+      ['sync', '--help'],
+    ],
+    [
+      ['--json', 'help', 'config', 'show'],
+      ['config', 'show', '--help'],
+    ],
+    [
+      ['help', 'config'],
+      ['config', '--help'],
+    ],
+  ])('is a command as well: %j', async (argv, same) => {
+    expect(await readHelp(argv)).toBe(await readHelp(same));
+    expect(await readHelp(argv)).not.toBe('');
+  });
+
+  it('is refused for a command nobody knows', async () => {
+    await expect(refuse(['help', 'snyc'])).resolves.toMatchObject({
+      message: 'unknown command: snyc',
+      hint: 'Did you mean sluice sync?',
+    });
+  });
+
+  it('names the value of an option that takes one', async () => {
+    const help = await readHelp(['sync', '--help']);
+    expect(help).toMatch(/--force +Sync[^]*--max-wait <time> /);
+    expect(await readHelp(['simulate', '--help'])).toContain('--port <number>');
+  });
+
   it('shows no command or option of a later version', async () => {
     const all = (await Promise.all(pages.map(({ argv }) => readHelp(argv)))).join('\n');
     expect(all).not.toMatch(

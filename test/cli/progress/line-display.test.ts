@@ -51,6 +51,15 @@ describe('pages', () => {
   });
 });
 
+describe('failures', () => {
+  it('name their stream once', () => {
+    const message = 'prompts_analytics, offset 0: answered 500';
+    const error = { code: 'server_failed', message, hint: 'Wait.', exitCode: 75 } as const;
+    const report = makeStreamReport({ status: 'failed', error });
+    expect(readMessages([[0, { type: 'stream-finished', report }]])).toEqual([message]);
+  });
+});
+
 describe('waits', () => {
   const until = NOW_MS + 720_000;
 

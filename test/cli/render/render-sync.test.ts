@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderRunReport } from '../../../src/cli/render/render-sync.ts';
+import { summarizeRun } from '../../../src/cli/render/describe-run.ts';
 import type { RunReport } from '../../../src/model/run-report.ts';
 import { NOW_MS, makeRunReport, makeStreamReport } from '../support/reports.ts';
 
@@ -91,10 +92,36 @@ describe('a run with trouble', () => {
   it('says when to come back', () => {
     const resumeAt = new Date(NOW_MS + 720_000).toISOString();
     expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toMatch(
-      /^Run it again from 14:00 UTC.* on: it goes on/m,
+      /^Run it again from 14:00:00 UTC.* on: it goes on/m,
     );
     expect(render(makeRunReport({ exitCode: 75 }))).toContain('Run it again later');
     expect(render(makeRunReport({ resumeAt }))).not.toContain('Run it again');
+  });
+
+  it('names no time to come back at where none has to be waited for', () => {
+    for (const code of ['request_limit_reached', 'deadline_reached'] as const) {
+      const ended = { ...error, code };
+      const text = render(makeRunReport({ status: 'stopped', exitCode: 75, error: ended }));
+      expect(text).toContain('Run it again: it goes on from here.');
+    }
+    const resumeAt = new Date(NOW_MS - 1).toISOString();
+    expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toContain('Run it again: it');
+  });
+
+  it('says what a signal left committed and unpublished', () => {
+    const streams = [good, makeStreamReport({ stream: 'late', status: 'not-run' })];
+    const stopped = makeRunReport({ status: 'interrupted', exitCode: 130, streams, published: undefined });
+    expect(render(stopped)).toMatch(/^visibility_mentions is committed, but not published yet: .*next run/m);
+    expect(render({ ...stopped, streams: streams.slice(1) })).not.toContain('committed');
+  });
+
+  it('counts in its summary what was not reached', () => {
+    const streams = [
+      good,
+      bad,
+      ...['a', 'b'].map((stream) => makeStreamReport({ stream, status: 'not-run' })),
+    ];
+    expect(summarizeRun(makeRunReport({ streams }))).toContain('3 streams not complete');
   });
 
   it('escapes what the server said', () => {
@@ -110,8 +137,9 @@ describe('on a terminal', () => {
   it('notes stand below a table they do not fit beside', () => {
     const lines = render(report, 90).split('\n');
     expect(lines).toContain(
-      'visibility_mentions: learned the key (date, mention_id); new column: sentiment; rank is now DOUBLE (was BIGINT)',
+      'visibility_mentions: learned the key (date, mention_id); new column: sentiment; rank is',
     );
+    expect(lines.filter((line) => line.length > 90)).toEqual([]);
     expect(lines[0]).not.toContain('NOTE');
   });
 

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { renderPlan, summarizePlan } from '../../../src/cli/render/render-plan.ts';
+import type { PlannedStream, PlanReport } from '../../../src/model/reports.ts';
+import { NOW_MS } from '../support/reports.ts';
+
+function makeStream(stream: string, changes: Partial<PlannedStream> = {}): PlannedStream {
+  const size = { rows: 1_000, pages: 11, requests: 12 };
+  return { stream, action: 'full', from: undefined, ...size, note: undefined, error: undefined, ...changes };
+}
+
+const unknown = { rows: undefined, pages: undefined, requests: undefined };
+
+function refuse(stream: string, where: string): PlannedStream {
+  const message = `${stream}${where}: the API refused the key (401)`;
+  const error = { code: 'key_rejected', message, hint: 'Make a new key.', exitCode: 3 } as const;
+  return makeStream(stream, { ...unknown, action: 'failed', error });
+}
+
+function makePlan(streams: readonly PlannedStream[]): PlanReport {
+  return {
+    offline: false,
+    streams,
+    totals: unknown,
+    requestsSpent: 2,
+    quota: {
+      limit: 600,
+      remaining: 558,
+      resetAtMs: NOW_MS + 720_000,
+      notBeforeMs: undefined,
+      requestsPerHour: 600,
+    },
+    windows: undefined,
+    etaMs: undefined,
+  };
+}
+
+describe('a plan', () => {
+  it('tells an error that streams share once', () => {
+    const plan = makePlan([refuse('visibility_mentions', ''), refuse('prompts_analytics', ', offset 0')]);
+    const text = renderPlan(plan, { nowMs: NOW_MS, columns: undefined });
+    expect(text).toContain(
+      'visibility_mentions, prompts_analytics failed: the API refused the key (401)\n  next: Make a new key.',
+    );
+    expect(text.match(/refused the key/g)).toHaveLength(1);
+    expect(text).not.toContain('before they are read');
+  });
+
+  it('blames the size only where a stream without an error has none', () => {
+    const failed = refuse('b', '');
+    expect(summarizePlan(makePlan([makeStream('a', unknown), failed]))).toContain('before they are read');
+    expect(summarizePlan(makePlan([makeStream('a'), failed]))).toBe(
+      'the next sync takes 12 requests, and more for 1 stream that failed',
+    );
+  });
+
+  it('calls a fresh stream fresh, and cuts no name on a narrow terminal', () => {
+    const name = 'commerce_category_products';
+    const note = 'verified 3 min ago, which is within the freshness of 1 h';
+    const plan = makePlan([makeStream(name, { action: 'skip-fresh', note }), makeStream('b')]);
+    for (const columns of [40, 60, 80]) {
+      const text = renderPlan(plan, { nowMs: NOW_MS, columns });
+      expect(text).toMatch(/\bfresh\b/);
+      expect(text).not.toContain('skip-fresh');
+      expect(text).toContain(`${name}: verified`);
+      expect(text.split('\n').filter((line) => line.length > columns)).toEqual([]);
+    }
+  });
+});
