@@ -4,7 +4,7 @@ import type { Option } from './option.ts';
 /** What a line of `--help` says of an option. */
 export type ShownOption = Pick<Option<unknown>, 'flag' | 'alias' | 'valueName' | 'summary' | 'group'>;
 
-const NARROW = 60;
+const LEAST_ROOM = 30;
 
 /** The options of `--help` under their headings, each with the name of its value. */
 export function describeOptions(options: readonly ShownOption[], columns: number): string {
@@ -22,7 +22,7 @@ function describeGroup(options: readonly ShownOption[], columns: number): string
     .map(({ summary }, i) => {
       const name = names[i] ?? '';
       // Beside the names of a narrow terminal there is no room for a sentence.
-      return columns < NARROW
+      return columns - width < LEAST_ROOM
         ? `${name}\n${wrapText(`        ${summary}`, columns, 8)}`
         : wrapText(`${name.padEnd(width)}${summary}`, columns, width);
     })

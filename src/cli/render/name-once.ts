@@ -13,6 +13,7 @@ export function withName(message: string, stream: string): string {
 export function describeEnd(subject: string, verb: string, message: string): string {
   const rest = readRest(message, subject);
   if (rest !== undefined) return `${subject} ${verb}${rest.replace(/^, offset /, ' at offset ')}`;
+  if (message.startsWith(`${verb} `)) return `${subject} ${message}`;
   return beginsWithName(message, subject) ? `${verb}: ${message}` : `${subject} ${verb}: ${message}`;
 }
 

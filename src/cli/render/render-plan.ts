@@ -53,12 +53,17 @@ function describeFailures(streams: readonly PlannedStream[]): readonly string[] 
   const byText = new Map<string, string[]>();
   for (const { stream, error } of streams) {
     if (error === undefined) continue;
-    // A plan asks for first pages only: their offset says nothing and would tell like errors apart.
-    const message = withoutName(error.message, stream).replace(/^(at )?offset 0(: | (?=\())/, '');
+    // A plan asks for first pages only: their offset says nothing, and would tell like errors apart.
+    const message = withoutAnyName(error.message, streams).replace(/^(at )?offset 0(: | (?=\())/, '');
     const text = `${toSafeBlock(message)}\n  next: ${toSafeBlock(error.hint)}`;
     byText.set(text, [...(byText.get(text) ?? []), toSafeLine(stream)]);
   }
   return [...byText].map(([text, names]) => describeEnd(names.join(', '), 'failed', text));
+}
+
+// An error that stopped the whole plan carries the name of the stream it met first to all the others.
+function withoutAnyName(message: string, streams: readonly PlannedStream[]): string {
+  return streams.reduce((text, { stream }) => (text === message ? withoutName(text, stream) : text), message);
 }
 
 /** One sentence about a plan. */

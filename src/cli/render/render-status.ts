@@ -64,9 +64,11 @@ export function summarizeStatus({ streams, published }: StatusReport): string {
   return `${fresh} of ${streams.length} streams are fresh`;
 }
 
-function describePublished({ published, duckdbPath }: StatusReport): string {
+function describePublished({ published, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);
-  if (published === undefined) return `Nothing is published at ${path} yet; run: sluice sync`;
+  if (published === undefined) {
+    return `Nothing is published at ${path} yet${lastRun?.status === 'running' ? '.' : '; run: sluice sync'}`;
+  }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
 }
 

@@ -19,6 +19,7 @@ describe("a stream's name", () => {
       '(/ep, status 200): x',
     ],
     ['ep has no rows', 'failed: ep has no rows', 'ep has no rows', 'ep has no rows'],
+    ['failed twice', 'ep failed twice', 'ep: failed twice', 'failed twice'],
     ['epic: x', 'ep failed: epic: x', 'ep: epic: x', 'epic: x'],
   ])('stands once with %j', (message, failed, logged, bare) => {
     expect(describeEnd('ep', 'failed', message)).toBe(failed);

@@ -45,6 +45,15 @@ describe('a plan', () => {
     expect(text).not.toContain('before they are read');
   });
 
+  it('tells it once, too, where the streams behind have the error of the first', () => {
+    const first = refuse('prompts_analytics', ', offset 0');
+    const { error } = first;
+    const plan = makePlan([first, makeStream('later', { ...unknown, action: 'failed', error })]);
+    expect(renderPlan(plan, { nowMs: NOW_MS, columns: undefined })).toContain(
+      'prompts_analytics, later failed: the API refused the key (401)\n',
+    );
+  });
+
   it('blames the size only where a stream without an error has none', () => {
     const failed = refuse('b', '');
     expect(summarizePlan(makePlan([makeStream('a', unknown), failed]))).toContain('before they are read');
