@@ -1,7 +1,7 @@
 import { hashKey, openQuotaLedger } from '../../state/quota-ledger.ts';
 import { createApiClient } from '../http/client.ts';
 import { Quota } from '../http/quota.ts';
-import { createUndiciTransport } from '../http/undici-transport.ts';
+import { createLazyTransport } from '../http/lazy-transport.ts';
 import type { Clock } from '../model/clock.ts';
 import { configDefaults } from '../model/config.ts';
 import type { ApiClient, Transport } from '../model/http.ts';
@@ -50,7 +50,12 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
       },
     },
   });
-  const transport = options.transport ?? createUndiciTransport({ baseUrl, userAgent: `sluice/${version}` });
+  const transport =
+    options.transport ??
+    createLazyTransport(async () => {
+      const { createUndiciTransport } = await import('../http/undici-transport.ts');
+      return createUndiciTransport({ baseUrl, userAgent: `sluice/${version}` });
+    });
   const client = createApiClient({
     connector,
     credentials,
