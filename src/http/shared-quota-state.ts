@@ -8,6 +8,8 @@ import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts'
 interface EndedSlot {
   readonly id: string;
   readonly outcome: SlotOutcome;
+  /** Wall clock less the one that nobody can set, when the outcome was told. */
+  readonly offsetMs: number;
 }
 
 /**
@@ -18,6 +20,7 @@ export class SharedQuotaState {
   readonly #store: QuotaStore;
   readonly #limits: QuotaLimits;
   readonly #onObserved: ((snapshot: QuotaSnapshot) => void) | undefined;
+  readonly #clock: Clock;
   readonly #readTime: () => WatchedTime;
   /** How far the state had been moved with the clock when this process used it last, ms. */
   #seenMovedMs: number;
@@ -32,6 +35,7 @@ export class SharedQuotaState {
     this.#store = options.store;
     this.#limits = options.limits;
     this.#onObserved = options.onObserved;
+    this.#clock = options.clock;
     this.#readTime = createClockWatch(options.clock);
     this.#seenMovedMs = options.store.update((before) => {
       const state = forgetDeadReservations(before, options.clock.now(), isOwnerGone);
@@ -52,7 +56,7 @@ export class SharedQuotaState {
    */
   settle(id: string, outcome: SlotOutcome): void {
     if (this.#ended.length === 0) setImmediate(() => this.flush());
-    this.#ended.push({ id, outcome });
+    this.#ended.push({ id, outcome, offsetMs: readOffset(this.#clock) });
   }
 
   /** Writes the ends of slots that no change has written yet. */
@@ -80,7 +84,11 @@ export class SharedQuotaState {
     const { state, result } = this.#store.update((before) => {
       const { now, stepMs } = this.#readTime();
       let current = followClock(before, { now, stepMs, seenMovedMs: this.#seenMovedMs });
-      for (const { id, outcome } of ended) current = settleSlot(current, { id, now, limits, outcome });
+      const offsetMs = readOffset(this.#clock);
+      for (const slot of ended) {
+        const outcome = moveOutcome(slot.outcome, offsetMs - slot.offsetMs);
+        current = settleSlot(current, { id: slot.id, now, limits, outcome });
+      }
       const changed = change(current, now);
       return { state: changed.state, result: changed };
     });
@@ -88,4 +96,16 @@ export class SharedQuotaState {
     if (ended.some(({ outcome }) => 'observation' in outcome)) this.#onObserved?.(readSnapshot(state));
     return result;
   }
+}
+
+function readOffset(clock: Clock): number {
+  return clock.now() - clock.monotonic();
+}
+
+// The clock may be set between an answer and the update that learns from it: the reset moves along.
+function moveOutcome(outcome: SlotOutcome, byMs: number): SlotOutcome {
+  if (byMs === 0 || !('observation' in outcome) || outcome.observation.resetAtMs === undefined)
+    return outcome;
+  const resetAtMs = outcome.observation.resetAtMs + byMs;
+  return { ...outcome, observation: { ...outcome.observation, resetAtMs } };
 }
