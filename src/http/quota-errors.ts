@@ -35,7 +35,7 @@ export function buildDeadlineError(
       : `the next request may leave at ${formatUtc(resumeAtMs)}, after the run's deadline`,
     {
       code: 'deadline_reached',
-      hint: `Progress is saved. Run again ${when}, or give the run more time with --deadline.`,
+      hint: `Progress is saved. Run the same command again ${when}, or give the run more time with --deadline.`,
       resumeAtMs,
     },
   );
@@ -45,7 +45,7 @@ export function buildDeadlineError(
 export function buildRequestLimitError(maxRequests: number, nowMs: number): QuotaError {
   return new QuotaError(`the run used the ${maxRequests} requests it may send`, {
     code: 'request_limit_reached',
-    hint: 'Progress is saved. Run again to continue, or raise --max-requests.',
+    hint: 'Progress is saved. Run the same command again to continue, or raise --max-requests.',
     resumeAtMs: nowMs,
   });
 }

@@ -147,8 +147,7 @@ export class Quota {
           return { id };
         }
         if (decision.kind === 'impossible') throw buildNoQuotaError(decision.limit, limits.reserve);
-        told.update(decision);
-        await this.#waitOut(decision, signal);
+        await this.#waitOut(decision, told, signal);
       }
     } finally {
       told.end();
@@ -159,10 +158,11 @@ export class Quota {
    * Sleeps for as long as the rules asked, reckoned without the wall clock from here on: set forward while
    * we sleep it ends nothing early.
    */
-  async #waitOut(wait: QuotaWait, signal: AbortSignal | undefined): Promise<void> {
+  async #waitOut(wait: QuotaWait, told: ToldWait, signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#options;
     const neededMs = Math.max(1, wait.untilMs - clock.now());
     this.#assertMayWait(wait, neededMs);
+    told.update(wait);
     const startMs = clock.monotonic();
     try {
       for (;;) {

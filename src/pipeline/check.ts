@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockStateFolder } from '../../state/lock.ts';
+import { readMeta } from '../../state/migrations.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
 import { formatDuration } from '../model/duration.ts';
@@ -12,7 +13,7 @@ import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { Database } from '../warehouse/database.ts';
 import { openApi, type OpenedApi } from './open-api.ts';
-import { assertTargetIsOurs } from './open-warehouse.ts';
+import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
 import { requestPage } from './request-page.ts';
 import { workFile } from './state-folder.ts';
 
@@ -70,7 +71,7 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
   try {
     const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
     try {
-      await tryWorkFile(workFile(settings.stateDir));
+      await tryWorkFile(settings);
     } finally {
       lock.release();
     }
@@ -82,10 +83,17 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
   }
 }
 
-async function tryWorkFile(file: string): Promise<void> {
+async function tryWorkFile(settings: Settings): Promise<void> {
+  const file = workFile(settings.stateDir);
   if (!existsSync(file)) return;
   const database = await Database.open({ file, folders: [dirname(file)] });
-  await database.release();
+  try {
+    // A file that no run has prepared yet has nothing to compare.
+    const meta = await readMeta(database).catch(() => new Map<string, string>());
+    assertIdentity(meta, settings);
+  } finally {
+    await database.release();
+  }
 }
 
 async function checkDestination(settings: Settings): Promise<CheckItem> {

@@ -55,13 +55,26 @@ async function restoreFromPublished(published: string, file: string): Promise<vo
 // Rows of two sources in one table could never be told apart again. A new key is no new source: keys expire.
 async function claimIdentity(database: Database, settings: Settings): Promise<void> {
   const meta = await readMeta(database);
-  const identity = { connector: settings.connector.name, base_url: settings.baseUrl.href.replace(/\/$/, '') };
+  assertIdentity(meta, settings);
+  for (const [name, value] of identityOf(settings)) {
+    if (meta.get(name) !== value) await writeMeta(database, name, value);
+  }
+}
+
+function identityOf(settings: Settings): readonly (readonly [string, string])[] {
+  return [
+    ['connector', settings.connector.name],
+    ['base_url', settings.baseUrl.href.replace(/\/$/, '')],
+  ];
+}
+
+/** Refuses a state whose rows came from another source; `meta` is what its `_sluice.meta` says. */
+export function assertIdentity(meta: ReadonlyMap<string, string>, settings: Settings): void {
   // Until something is committed there is nothing to mix with: a mistyped URL may be mended.
-  const committed = meta.has('generation');
-  for (const [name, value] of Object.entries(identity)) {
+  if (!meta.has('generation')) return;
+  for (const [name, value] of identityOf(settings)) {
     const held = meta.get(name);
-    if (held === undefined || !committed) await writeMeta(database, name, value);
-    else if (held !== value) {
+    if (held !== undefined && held !== value) {
       throw new ConfigError(
         `the state in ${settings.stateDir} belongs to ${name} ${held}, the config says ${value}`,
         {

@@ -57,8 +57,12 @@ function planScan(
         `--from is ignored for ${stream.name}: it has no usable cursor`,
       ]);
     }
+    const known = checkpoint?.lastFullScanAt !== undefined;
+    if (cursor.kind === 'auto' && known && checkpoint.cursorField === undefined)
+      return full('it has no cursor');
     const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
-    return { mode: 'incremental', from: options.from, trial, reason: 'asked for with --from', warnings: [] };
+    const warnings = warnOfGap(stream, checkpoint, options.from);
+    return { mode: 'incremental', from: options.from, trial, reason: 'asked for with --from', warnings };
   }
   if (checkpoint === undefined) return full('first sync');
   if (checkpoint.fingerprint !== stream.fingerprint) return full('its config changed');
@@ -78,6 +82,15 @@ function planScan(
     reason: `since ${watermark} less the lookback`,
     warnings: warning === undefined ? [] : [warning],
   };
+}
+
+// The watermark stays where it is, so a later sync fills the gap; until then the table has a hole.
+function warnOfGap(stream: Stream, checkpoint: Checkpoint | undefined, from: string): readonly string[] {
+  const { watermark } = checkpoint ?? {};
+  if (watermark === undefined || from <= watermark) return [];
+  return [
+    `--from ${from} leaves out what ${stream.name} has after ${watermark}; a sync without --from reads it`,
+  ];
 }
 
 // A date far ahead in the data must not make every later sync ask for nothing.

@@ -86,6 +86,21 @@ describe('planStream', () => {
     });
   });
 
+  it('says what --from leaves out when it begins after the watermark', () => {
+    const given = { checkpoint: { watermark: '2026-01-10' } };
+    expect(plan({ ...given, options: { from: '2026-01-10' } })).toMatchObject({ scan: { warnings: [] } });
+    expect(plan({ ...given, options: { from: '2026-01-12' } })).toMatchObject({
+      scan: { warnings: [expect.stringContaining('after 2026-01-10')] },
+    });
+  });
+
+  it('reads a stream without dates in full, whatever --from says', () => {
+    const checkpoint = { cursorField: undefined, cursorState: undefined, watermark: undefined };
+    expect(plan({ checkpoint, options: { from: '2026-01-12' } })).toMatchObject({
+      scan: { mode: 'full', from: undefined, reason: 'it has no cursor', warnings: [] },
+    });
+  });
+
   it('tries the cursor with --from on the first sync', () => {
     expect(plan({ checkpoint: null, options: { from: '2026-01-05' } })).toMatchObject({
       scan: { mode: 'incremental', from: '2026-01-05', trial: true, warnings: [] },

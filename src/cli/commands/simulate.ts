@@ -88,8 +88,7 @@ export const simulateCommand = defineCommand({
     try {
       const { baseUrl, origin } = simulator;
       const limits = { requestsPerHour: requestsPerHour ?? 600, burstPerSecond: burst ?? 10 };
-      const template = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
-      const config = addKey(template, simulator.key);
+      const config = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
       const text = describeServer({ baseUrl, origin, key: simulator.key, day, config, ...limits });
       const result = { baseUrl, origin, key: simulator.key, day, ...limits, config };
       announce({ exitCode: 0, summary: `serving ${baseUrl}`, result, text });
@@ -103,12 +102,6 @@ export const simulateCommand = defineCommand({
 
 function formatDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
-}
-
-// The config then works by itself; a key that YAML or a placeholder would read otherwise stays outside.
-function addKey(template: string, key: string): string {
-  if (!/^[\w.-]+$/.test(key)) return template;
-  return template.replace('${ANALYTICS_API_KEY}', () => `\${ANALYTICS_API_KEY:-${key}}`);
 }
 
 interface ServerDescription {
@@ -140,7 +133,8 @@ function describeServer({
     ...settings.map((line) => `  ${line.replace(/\s+#.*$/, '')}`),
     '',
     'Then:',
-    `  ANALYTICS_API_KEY=${quoteForShell(key)} sluice sync -c simulated.yaml`,
+    `  export ANALYTICS_API_KEY=${quoteForShell(key)}`,
+    '  npx sluice sync -c simulated.yaml',
     `  curl -X POST ${origin}/_simulator/advance-day`,
     '',
     'Ctrl-C stops it.',

@@ -19,7 +19,7 @@ export function describeRunFooter(report: RunReport, nowMs: number): string {
     const { path, bytes } = report.published;
     lines.push(
       `Published ${toSafeLine(path)} (${formatBytes(bytes)}). Readers may keep it open; ` +
-        'they see the new data when they open it again.',
+        'they see the new data once they close it and open it again.',
     );
   }
   lines.push(describeUnpublished(report), describeReturn(report, nowMs));
@@ -30,8 +30,10 @@ export function describeRunFooter(report: RunReport, nowMs: number): string {
 export function summarizeRun(report: RunReport): string {
   const { rows, streams } = report;
   const counts = `${formatCount(rows.inserted)} new, ${formatCount(rows.updated)} changed`;
-  const missing = streams.filter(({ error, status }) => error !== undefined || status === 'not-run').length;
-  const failures = missing === 0 ? '' : `, ${formatCountOf(missing, 'stream')} not complete`;
+  const missing = streams.filter(({ error, status }) => error !== undefined || status === 'not-run');
+  const names = missing.map(({ stream }) => toSafeLine(stream)).join(', ');
+  const failures =
+    missing.length === 0 ? '' : `, ${formatCountOf(missing.length, 'stream')} not complete (${names})`;
   return `run ${report.runId} ${report.status}: ${counts}${failures}, ${formatCountOf(report.requests, 'request')}`;
 }
 
@@ -76,7 +78,8 @@ const OWN_LIMITS: readonly (ErrorCode | undefined)[] = ['request_limit_reached',
 function describeReturn({ status, exitCode, resumeAt, error }: RunReport, nowMs: number): string {
   if (exitCode !== 75 || isUnfinished(status)) return '';
   const ms = resumeAt === undefined ? Number.NaN : Date.parse(resumeAt);
-  if (ms > nowMs) return `Run it again from ${formatReturnTime(ms, nowMs)} on: it goes on from here.`;
+  if (ms > nowMs)
+    return `Run the same command again from ${formatReturnTime(ms, nowMs)} on: it goes on from here.`;
   const later = ms <= nowMs || OWN_LIMITS.includes(error?.code) ? '' : ' later';
-  return `Run it again${later}: it goes on from here.`;
+  return `Run the same command again${later}: it goes on from here.`;
 }

@@ -43,7 +43,7 @@ describe('a run without trouble', () => {
           'learned the key (date, mention_id); new column: sentiment; rank is now DOUBLE (was BIGINT)',
         '',
         '42 requests used (2 retries); 558 of 600 requests left until 14:00 UTC; waited 12 min; took 1 min 5 s.',
-        'Published /data/warehouse.duckdb (4.2 MB). Readers may keep it open; they see the new data when they open it again.',
+        'Published /data/warehouse.duckdb (4.2 MB). Readers may keep it open; they see the new data once they close it and open it again.',
       ].join('\n'),
     );
   });
@@ -92,20 +92,20 @@ describe('a run with trouble', () => {
   it('says when to come back', () => {
     const resumeAt = new Date(NOW_MS + 720_000).toISOString();
     expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toMatch(
-      /^Run it again from 14:00:00 UTC.* on: it goes on/m,
+      /^Run the same command again from 14:00:00 UTC.* on: it goes on/m,
     );
-    expect(render(makeRunReport({ exitCode: 75 }))).toContain('Run it again later');
-    expect(render(makeRunReport({ resumeAt }))).not.toContain('Run it again');
+    expect(render(makeRunReport({ exitCode: 75 }))).toContain('Run the same command again later');
+    expect(render(makeRunReport({ resumeAt }))).not.toContain('Run the same command again');
   });
 
   it('names no time to come back at where none has to be waited for', () => {
     for (const code of ['request_limit_reached', 'deadline_reached'] as const) {
       const ended = { ...error, code };
       const text = render(makeRunReport({ status: 'stopped', exitCode: 75, error: ended }));
-      expect(text).toContain('Run it again: it goes on from here.');
+      expect(text).toContain('Run the same command again: it goes on from here.');
     }
     const resumeAt = new Date(NOW_MS - 1).toISOString();
-    expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toContain('Run it again: it');
+    expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toContain('Run the same command again: it');
   });
 
   it('says what a signal left committed and unpublished', () => {
