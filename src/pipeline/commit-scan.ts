@@ -31,7 +31,7 @@ export async function commitScan(
   await refuseEmptiedSource(context, stream, scan, load);
   const nowIso = new Date(context.clock.now()).toISOString();
   const keyChanged = await hasKeyChanged(context, stream, load, checkpoint);
-  const absent = absentRows(stream, scan, load, keyChanged);
+  const absent = absentRows(context, stream, scan, load, keyChanged || isKeyReplaced(scan, load, checkpoint));
 
   const report = await database.transaction(async () => {
     // An ALTER after other changes of its table makes the commit fail.
@@ -59,7 +59,8 @@ export async function commitScan(
     return described;
   });
   // A log that holds DDL is the one replay has trouble with: leave none behind.
-  await database.checkpoint();
+  // The commit stands whatever becomes of this; publishing writes the log again, and tells.
+  await database.checkpoint().catch(() => undefined);
   return report;
 }
 
@@ -103,19 +104,30 @@ async function hasKeyChanged(
   return !known || (await countDuplicates(context.database, tableName(stream.table), load.key.columns)) > 0;
 }
 
+/** By another learned key than before, rows it does not find again may be older versions of others. */
+function isKeyReplaced(scan: FetchedScan, load: PreparedLoad, checkpoint: Checkpoint | undefined): boolean {
+  if (load.key?.origin !== 'learned' || checkpoint === undefined || scan.rows === 0) return false;
+  return checkpoint.keyFields?.join() !== load.key.columns.join();
+}
+
 function absentRows(
+  { options }: RunContext,
   stream: Stream,
   scan: FetchedScan,
   load: PreparedLoad,
-  keyChanged: boolean,
+  isDoubtful: boolean,
 ): MergeRequest['absent'] {
+  // Only a table that never held more is given a part without a key.
+  if (scan.verdict === 'partial' && load.key === undefined) return 'remove-all';
   const trusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
   if (!trusted || stream.write === 'append') return 'keep';
   if (scan.plan.mode === 'full') {
-    return stream.write === 'replace' || load.key === undefined || keyChanged ? 'remove-all' : 'keep';
+    return stream.write === 'replace' || load.key === undefined || isDoubtful ? 'remove-all' : 'keep';
   }
   if (load.key !== undefined || load.cursorColumn === undefined || scan.plan.from === undefined)
     return 'keep';
+  // There is nothing to replace yet, and no older version to confuse a row with.
+  if (!load.tableExisted && options.from !== undefined) return 'keep';
   return { removeFrom: { column: load.cursorColumn, date: firstWholeDay(load, scan.plan.from) } };
 }
 

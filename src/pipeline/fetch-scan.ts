@@ -2,7 +2,7 @@ import { ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
-import { readStage, StageStore, type StagedPageEntry } from '../warehouse/stage-store.ts';
+import { readStage, type StagedScan, StageStore, type StagedPageEntry } from '../warehouse/stage-store.ts';
 import { formatStagedLines, readStagedRecords } from '../warehouse/staged-records.ts';
 import { hashPage } from '../json/fingerprint.ts';
 import { type AcceptedPage, Coverage, type Segment } from './coverage.ts';
@@ -108,7 +108,7 @@ class ScanInProgress {
     const head = staged?.pages.find((page) => page.pageHash !== undefined);
     if (staged === undefined || head === undefined || staged.scan.question !== this.#question) return false;
     const ageMs = this.#context.clock.now() - staged.scan.startedAtMs;
-    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || this.#isCommitted(staged.scan.startedAtMs)) return false;
+    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || this.#isCommitted(staged.scan)) return false;
 
     const page = await this.#requestPage(0);
     this.#noteHead(page);
@@ -125,16 +125,20 @@ class ScanInProgress {
       return true;
     }
     this.#startedAtMs = staged.scan.startedAtMs;
-    this.#stage = await StageStore.reopen(this.#folder, staged.pages);
+    this.#stage = await StageStore.reopen(
+      this.#folder,
+      { ...staged.scan, runId: this.#context.runId },
+      staged.pages,
+    );
     await this.#replay(staged.pages, page);
     return true;
   }
 
   // A kill right after a commit leaves its pages behind: they must not answer for a later scan.
-  #isCommitted(startedAtMs: number): boolean {
+  #isCommitted({ startedAtMs, runId }: StagedScan): boolean {
     const startedAt = new Date(startedAtMs).toISOString();
-    const { lastFullScanAt, lastVerifiedAt } = this.#checkpoint ?? {};
-    return startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
+    const { lastFullScanAt, lastVerifiedAt, runId: committedBy } = this.#checkpoint ?? {};
+    return runId === committedBy || startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
   }
 
   async #replay(pages: readonly StagedPageEntry[], head: Page): Promise<void> {

@@ -26,7 +26,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
   return {
     stream: stream.name,
     slice: '',
-    fingerprint: trusted || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
+    fingerprint: whole || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
     cursorField: load.cursorColumn ?? checkpoint?.cursorField,
     cursorState: nextCursorState(facts),
     watermark: normal ? nextWatermark(facts) : checkpoint?.watermark,

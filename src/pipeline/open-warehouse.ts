@@ -17,8 +17,8 @@ export async function openWarehouse(settings: Settings): Promise<Database> {
   const spill = join(settings.stateDir, 'tmp');
   const stage = join(settings.stateDir, 'stage');
   for (const folder of [spill, stage]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (!existsSync(file) && existsSync(settings.duckdbPath))
-    await restoreFromPublished(settings.duckdbPath, file);
+  const isRestored = !existsSync(file) && existsSync(settings.duckdbPath);
+  if (isRestored) await restoreFromPublished(settings.duckdbPath, file);
   const database = await Database.open({ file, folders: [spill, stage] });
   try {
     // The engine creates its files for everybody to read.
@@ -30,6 +30,8 @@ export async function openWarehouse(settings: Settings): Promise<Database> {
     return database;
   } catch (error) {
     await database.release();
+    // Another source's state must not stay where the right one is looked for.
+    if (isRestored && error instanceof ConfigError) await rm(file, { force: true });
     throw error;
   }
 }
@@ -69,20 +71,21 @@ function identityOf(settings: Settings): readonly (readonly [string, string])[] 
 }
 
 /** Refuses a state whose rows came from another source; `meta` is what its `_sluice.meta` says. */
-export function assertIdentity(meta: ReadonlyMap<string, string>, settings: Settings): void {
+export function assertIdentity(
+  meta: ReadonlyMap<string, string>,
+  settings: Settings,
+  where = `the state in ${settings.stateDir}`,
+): void {
   // Until something is committed there is nothing to mix with: a mistyped URL may be mended.
   if (!meta.has('generation')) return;
   for (const [name, value] of identityOf(settings)) {
     const held = meta.get(name);
     if (held !== undefined && held !== value) {
-      throw new ConfigError(
-        `the state in ${settings.stateDir} belongs to ${name} ${held}, the config says ${value}`,
-        {
-          code: 'identity_mismatch',
-          hint: 'Name another stateDir and destination for this source, or set the old value back. Nothing was requested.',
-          context: { path: settings.stateDir },
-        },
-      );
+      throw new ConfigError(`${where} belongs to ${name} ${held}, the config says ${value}`, {
+        code: 'identity_mismatch',
+        hint: 'Name another stateDir and destination for this source, or set the old value back. Nothing was requested.',
+        context: { path: settings.stateDir },
+      });
     }
   }
 }
@@ -97,7 +100,11 @@ export async function assertTargetIsOurs(settings: Settings): Promise<void> {
   if (!existsSync(target)) return;
   const record = readPublishedRecord(settings.stateDir);
   if (record !== undefined && isPublishedFile(record, target)) return;
-  if (statSync(target).size > 0 && (await hasOurMeta(target))) return;
+  const meta = statSync(target).size > 0 ? await readTargetMeta(target) : undefined;
+  if (meta?.has('schema_version') === true) {
+    assertIdentity(meta, settings, target);
+    return;
+  }
   throw new PublishError(`${target} exists and was not written by Sluice; it is not replaced`, {
     code: 'publish_refused',
     hint: 'Name another file as destination.duckdb, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
@@ -122,14 +129,14 @@ function assertFolderIsWritable(target: string): void {
   }
 }
 
-async function hasOurMeta(file: string): Promise<boolean> {
+async function readTargetMeta(file: string): Promise<ReadonlyMap<string, string> | undefined> {
   let database;
   try {
     database = await Database.open({ file, readOnly: true, folders: [] });
-    return (await readMeta(database)).has('schema_version');
+    return await readMeta(database);
   } catch (error) {
     if (error instanceof LockedError) throw error;
-    return false;
+    return undefined;
   } finally {
     await database?.release();
   }

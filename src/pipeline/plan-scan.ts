@@ -30,7 +30,12 @@ export function isFresh(
     options.limit !== undefined
   )
     return false;
-  if (checkpoint?.lastVerifiedAt === undefined || checkpoint.fingerprint !== stream.fingerprint) return false;
+  if (
+    checkpoint?.lastVerifiedAt === undefined ||
+    checkpoint.fingerprint !== stream.fingerprint ||
+    checkpoint.lastVerdict !== 'verified'
+  )
+    return false;
   const ageMs = nowMs - Date.parse(checkpoint.lastVerifiedAt);
   // A tenth less, so that an hourly job does not miss its turn by seconds. A scan "in the future" is no evidence.
   return ageMs >= 0 && ageMs < stream.freshnessMs * 0.9;
@@ -62,7 +67,10 @@ function planScan(
       return full('it has no cursor');
     const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
     const warnings = warnOfGap(stream, checkpoint, options.from);
-    return { mode: 'incremental', from: options.from, trial, reason: 'asked for with --from', warnings };
+    // Without a key whole days are replaced, and of a first day of timestamps only a part may come.
+    const from =
+      known && checkpoint.keyFields === undefined ? subtractDays(options.from, DAY_MS) : options.from;
+    return { mode: 'incremental', from, trial, reason: 'asked for with --from', warnings };
   }
   if (checkpoint === undefined) return full('first sync');
   if (checkpoint.fingerprint !== stream.fingerprint) return full('its config changed');

@@ -101,6 +101,7 @@ function chooseCursor(
   candidates: readonly CandidateColumn[],
 ): string | undefined {
   if (stream.cursor.kind === 'off') return undefined;
+  if (scan.rows === 0) return checkpoint?.cursorField;
   if (stream.cursor.kind === 'field') return resolveField(stream, 'cursor', stream.cursor.field, columns);
   if (checkpoint?.cursorState === 'refuted') return undefined;
   if (scan.plan.mode === 'incremental' || checkpoint?.cursorState === 'proved') {
@@ -120,7 +121,7 @@ async function settleKey(
   notes: string[],
 ): Promise<PreparedKey | undefined> {
   if (stream.key.kind === 'fields') {
-    if (scan.rows === 0) return undefined;
+    if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
     const names = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
     return { columns: names, origin: 'config', ...(await applyConfiguredKey(database, stream, names)) };
   }
@@ -137,7 +138,8 @@ async function settleKey(
     return { columns: known, origin: 'learned', ...(await keepLastOfKey(database, known)) };
   if (known !== undefined && scan.plan.mode === 'incremental') throw new KeyBroken(known.join(', '));
   // A part of the data would "prove" keys that the whole refutes.
-  if (options.limit !== undefined || scan.verdict === 'drifted') return undefined;
+  if (options.limit !== undefined || scan.verdict === 'drifted' || scan.plan.mode === 'incremental')
+    return undefined;
   const learned = await findKey(database, proposeKeys(candidates, cursor));
   if (learned === undefined) {
     notes.push('no set of fields tells its rows apart; the table is replaced as a whole');
@@ -206,6 +208,24 @@ async function keepLastOfKey(
   return { duplicates, duplicatePositions };
 }
 
+/** The configured key over no rows: it holds, if the table has its columns. */
+function findConfiguredKey(
+  fields: readonly string[],
+  columns: readonly ColumnPlan[],
+): PreparedKey | undefined {
+  const names = fields.flatMap((field) => findColumn(field, columns)?.name ?? []);
+  return names.length < fields.length
+    ? undefined
+    : { columns: names, origin: 'config', duplicates: 0, duplicatePositions: [] };
+}
+
+function findColumn(field: string, columns: readonly ColumnPlan[]): ColumnPlan | undefined {
+  return (
+    columns.find(({ path }) => path.join('.') === field || pathKey(path) === field) ??
+    columns.find(({ name }) => name === field)
+  );
+}
+
 /** Column of a field a user named: by its path with dots, or by the column's own name. */
 function resolveField(
   stream: Stream,
@@ -213,9 +233,7 @@ function resolveField(
   field: string,
   columns: readonly ColumnPlan[],
 ): string {
-  const found =
-    columns.find(({ path }) => path.join('.') === field || pathKey(path) === field) ??
-    columns.find(({ name }) => name === field);
+  const found = findColumn(field, columns);
   if (found !== undefined && found.type !== 'NULL') return found.name;
   const known = columns.filter(({ type }) => type !== 'NULL').map(({ path }) => path.join('.'));
   throw new StreamConfigError(

@@ -75,7 +75,13 @@ class SyncRun {
   ) {
     const emit = (event: ProgressEvent) => {
       if (event.type === 'warning') this.#warnings.push(event.message);
-      options.onProgress?.(event);
+      try {
+        options.onProgress?.(event);
+      } catch (thrown) {
+        // A display that fails must not change what becomes of the data.
+        const message = `onProgress threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+        if (!this.#warnings.includes(message)) this.#warnings.push(message);
+      }
     };
     this.#startedAtMs = startedAtMs;
     this.#api = openApi(settings, options, { clock, emit });
@@ -129,7 +135,9 @@ class SyncRun {
         this.#reports.push(this.#reportNotRun(stream));
         continue;
       }
-      const checkpoint = await readCheckpoint(this.#context.database, stream.name, '');
+      const held = await readCheckpoint(this.#context.database, stream.name, '');
+      const checkpoint =
+        held && held.fingerprint !== stream.fingerprint ? { ...held, cursorState: undefined } : held;
       const outcome = await syncStream(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
       this.#reports.push(outcome.report);
       if (outcome.committed) {

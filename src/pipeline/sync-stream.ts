@@ -1,5 +1,5 @@
 import { readContract } from '../../state/checkpoints.ts';
-import { BugError, ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
+import { ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
@@ -12,6 +12,7 @@ import { fetchScan } from './fetch-scan.ts';
 import { stageFolder } from './state-folder.ts';
 import { planStream } from './plan-scan.ts';
 import { KeyBroken, prepareLoad } from './prepare-load.ts';
+import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './refuse-scan.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
@@ -64,7 +65,7 @@ export async function syncStream(
   } catch (thrown) {
     const error = toSyncError(thrown);
     const report = reportStream(context, stream, started, {
-      status: statusOf(stream, error),
+      status: statusOf(stream, checkpoint, error),
       mode: plan.scan.mode,
       verdict: 'partial',
       ...(staged === undefined ? {} : { staged }),
@@ -156,12 +157,34 @@ async function scanOnce(
   });
   refuseUnfinished(context, stream, fetched);
   emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
+  const folder = stageFolder(settings.stateDir, stream, context.options);
+  try {
+    const report = await loadScan(context, stream, plan, fetched, checkpoint, started, saveRun);
+    await discardStage(folder);
+    return report;
+  } catch (thrown) {
+    // Pages that the source has to mend are of no use to the next run.
+    if (thrown instanceof ResponseError) await discardStage(folder);
+    throw thrown;
+  }
+}
+
+async function loadScan(
+  context: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  fetched: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  started: Started,
+  saveRun: SaveRun,
+): Promise<StreamReport> {
+  const { database, emit } = context;
+  const contract = await readContract(database, stream.name);
   const load = await prepareLoad(context, stream, fetched, checkpoint, contract);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   const scan = await judgeDuplicates(stream, fetched, load);
   noteOddities(context, stream, scan, load);
-  if (scan.verdict === 'drifted' && load.key === undefined && load.tableExisted)
-    throw describeDrift(stream, scan, false);
+  if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
 
   const describe = (committed: CommittedScan): StreamReport => {
     const drift = scan.verdict === 'drifted' ? describeDrift(stream, scan, true) : undefined;
@@ -169,29 +192,21 @@ async function scanOnce(
       status: drift === undefined ? 'complete' : 'failed',
       mode: plan.mode,
       verdict: scan.verdict,
-      reasons: [...scan.reasons, ...load.notes],
+      reasons: [...scan.reasons, ...load.notes, ...describeKept(scan, committed)],
       scan,
       committed,
       checkpoint: committed.checkpoint,
       error: drift,
     });
   };
-  const report = await commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
-  await discardStage(stageFolder(settings.stateDir, stream, context.options));
-  return report;
+  return commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
 }
 
-// Invariant 7: only a user's limit may end a scan early and still count as an answer.
-function refuseUnfinished({ options }: RunContext, stream: Stream, scan: FetchedScan): void {
-  if (scan.verdict !== 'partial' || scan.rows >= (options.limit ?? Infinity)) return;
-  throw new BugError(
-    `${stream.name}: the scan ended with ${scan.rows} of ${scan.total ?? 'unknown'} records`,
-    {
-      code: 'bug',
-      hint: 'The table is as it was. This is a defect of Sluice; please report it with the text above.',
-      context: { stream: stream.name },
-    },
-  );
+/** Rows the API no longer has stay in the table; that they are there must not go unsaid. */
+function describeKept(scan: FetchedScan, { rowsInTable }: CommittedScan): readonly string[] {
+  const kept = rowsInTable - (scan.total ?? rowsInTable);
+  if (scan.verdict !== 'verified' || scan.plan.mode !== 'full' || kept <= 0) return [];
+  return [`${kept} rows of the table no longer come from the API; they are kept`];
 }
 
 // Only dates a whole day too early count: a timestamp's offset may move it over midnight.
@@ -209,7 +224,8 @@ function refuteCursor(
     );
     return typeof date === 'string' && date.slice(0, 10) < earliest;
   });
-  const emptied = page.total === 0 && (checkpoint?.rowsDeclared ?? 0) > 0;
+  const emptied =
+    page.total === 0 && (checkpoint?.rowsDeclared ?? 0) > 0 && from <= (checkpoint?.watermark ?? '');
   if (earlier || emptied) throw new CursorRefuted(pathKey(path));
 }
 
@@ -235,21 +251,9 @@ function noteOddities({ emit }: RunContext, stream: Stream, scan: FetchedScan, l
     warn(`${load.rejected.length} records are no JSON objects and went to _sluice.quarantine`);
 }
 
-function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean): ResponseError {
-  const kept = merged
-    ? 'The rows that came were merged by key, nothing was deleted and no watermark moved.'
-    : 'The table is as it was.';
-  return new ResponseError(
-    `${stream.name}: the data moved while it was read, three times over: ${scan.reasons[0] ?? ''}`,
-    {
-      code: 'source_drifted',
-      hint: `${kept} Run again when the source is not being refreshed.`,
-      context: { stream: stream.name },
-    },
-  );
-}
-
-function statusOf(stream: Stream, error: SyncError): StreamStatus {
+function statusOf(stream: Stream, checkpoint: Checkpoint | undefined, error: SyncError): StreamStatus {
   if (error.exitCode === 75 || error.exitCode === 130 || error.exitCode === 143) return 'stopped';
-  return error.code === 'stream_not_found' && !stream.named ? 'unavailable' : 'failed';
+  // One that was there before has gone: that is no endpoint this API never had.
+  const neverWas = error.code === 'stream_not_found' && !stream.named && checkpoint === undefined;
+  return neverWas ? 'unavailable' : 'failed';
 }

@@ -71,15 +71,18 @@ export class StageStore {
   }
 
   /** Opens what an earlier process staged, cutting off a page it did not finish. */
-  static async reopen(folder: string, pages: readonly StagedPageEntry[]): Promise<StageStore> {
+  static async reopen(
+    folder: string,
+    scan: StagedScan,
+    pages: readonly StagedPageEntry[],
+  ): Promise<StageStore> {
     return storageGuard(folder, async () => {
       const endByte = pages.reduce((end, page) => Math.max(end, page.endByte), 0);
       await truncate(join(folder, 'records.ndjson'), endByte);
       // By rename: a crash in between must not cost the pages their entries.
-      const index = join(folder, 'pages.ndjson');
       const lines = pages.map((page) => `${JSON.stringify(page)}\n`).join('');
-      await writeFile(`${index}.tmp`, lines, { mode: 0o600, flush: true });
-      await rename(`${index}.tmp`, index);
+      await replaceFile(join(folder, 'pages.ndjson'), lines);
+      await replaceFile(join(folder, 'scan.json'), JSON.stringify(scan));
       return StageStore.#openAt(folder, endByte);
     });
   }
@@ -170,6 +173,11 @@ export async function readStage(
   } catch {
     return undefined;
   }
+}
+
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.tmp`, text, { mode: 0o600, flush: true });
+  await rename(`${file}.tmp`, file);
 }
 
 /** Removes a stage whose rows are committed. */

@@ -83,7 +83,7 @@ describe('a stage', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     for (const name of ['scan.json', 'records.ndjson', 'pages.ndjson'])
       expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-    await (await StageStore.reopen(folder, (await readStage(folder))?.pages ?? [])).close();
+    await (await StageStore.reopen(folder, scan, (await readStage(folder))?.pages ?? [])).close();
     expect(statSync(join(folder, 'pages.ndjson')).mode & 0o777).toBe(0o600);
   });
 
@@ -135,7 +135,7 @@ describe('a stage', () => {
         const staged = await readStage(folder);
         expect(staged?.pages ?? []).toEqual(pages.slice(0, expected));
         if (staged !== undefined) {
-          const store = await StageStore.reopen(folder, staged.pages);
+          const store = await StageStore.reopen(folder, scan, staged.pages);
           await store.append(makePage(7));
           await store.close();
           const again = await readStage(folder);
