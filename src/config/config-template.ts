@@ -48,5 +48,6 @@ destination:
 }
 
 function toYamlText(text: string): string {
-  return stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();
+  // Only the line's end goes: `trimEnd` would take other white space with it.
+  return stringify(text, { lineWidth: 0, blockQuote: false }).replace(/\n$/, '');
 }

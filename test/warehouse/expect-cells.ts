@@ -103,12 +103,17 @@ function isHeldBy(value: PlainJson, text: string, type: ColumnType): boolean {
     case 'DOUBLE':
       return (
         value.kind === 'number' &&
-        isSameNumber(value.text, String(Number(text))) &&
+        spellings(Number(text)).some((spelling) => isSameNumber(value.text, spelling)) &&
         Object.is(Number(value.text), Number(text))
       );
     default:
       return value.kind === 'number' && isSameNumber(value.text, text);
   }
+}
+
+/** A double's shortest spelling, and the exact one where it is a whole number: -2^63 ends in 808, not in 000. */
+function spellings(value: number): readonly string[] {
+  return Number.isInteger(value) ? [String(value), BigInt(value).toString()] : [String(value)];
 }
 
 function isHeldAsText(value: PlainJson, text: string): boolean {
