@@ -158,33 +158,12 @@ async function scanOnce(
   refuseUnfinished(context, stream, fetched);
   emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
   const folder = stageFolder(settings.stateDir, stream, context.options);
-  try {
-    const report = await loadScan(context, stream, plan, fetched, checkpoint, started, saveRun);
-    await discardStage(folder);
-    return report;
-  } catch (thrown) {
-    // Pages that the source has to mend are of no use to the next run.
-    if (thrown instanceof ResponseError) await discardStage(folder);
-    throw thrown;
-  }
-}
-
-async function loadScan(
-  context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  fetched: FetchedScan,
-  checkpoint: Checkpoint | undefined,
-  started: Started,
-  saveRun: SaveRun,
-): Promise<StreamReport> {
-  const { database, emit } = context;
-  const contract = await readContract(database, stream.name);
-  const load = await prepareLoad(context, stream, fetched, checkpoint, contract);
+  const load = await discardIfRefused(folder, () =>
+    prepareLoad(context, stream, fetched, checkpoint, contract),
+  );
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   const scan = await judgeDuplicates(stream, fetched, load);
   noteOddities(context, stream, scan, load);
-  if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
 
   const describe = (committed: CommittedScan): StreamReport => {
     const drift = scan.verdict === 'drifted' ? describeDrift(stream, scan, true) : undefined;
@@ -199,7 +178,22 @@ async function loadScan(
       error: drift,
     });
   };
-  return commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
+  const report = await discardIfRefused(folder, async () => {
+    if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
+    return commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
+  });
+  await discardStage(folder);
+  return report;
+}
+
+/** Drops the staged pages when their own data is refused: the source has to mend it, and be asked again. */
+async function discardIfRefused<T>(folder: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (thrown) {
+    if (thrown instanceof ResponseError) await discardStage(folder);
+    throw thrown;
+  }
 }
 
 /** Rows the API no longer has stay in the table; that they are there must not go unsaid. */
