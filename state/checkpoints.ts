@@ -1,6 +1,6 @@
 import { insertRows } from './insert-rows.ts';
 import type { SqlRow, SqlSession } from '../src/model/sql.ts';
-import type { Checkpoint, LearnedColumn } from '../src/model/stream.ts';
+import type { Checkpoint, LearnedColumn, ScanHead } from '../src/model/stream.ts';
 import type { ColumnType } from '../src/model/schema.ts';
 
 /** Every stream's checkpoint, by stream and slice. */
@@ -29,7 +29,7 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
   ]);
   await session.run(
     `INSERT INTO _sluice.checkpoints VALUES ($1, $2, $3, $4, $5, $6, $7::JSON, $8, $9::JSON, $10::TIMESTAMPTZ,
-       $11::TIMESTAMPTZ, $12, $13, $14)`,
+       $11::TIMESTAMPTZ, $12, $13, $14, $15::JSON)`,
     [
       checkpoint.stream,
       checkpoint.slice,
@@ -45,6 +45,7 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
       checkpoint.lastVerdict ?? null,
       checkpoint.rowsDeclared ?? null,
       checkpoint.runId,
+      checkpoint.head === undefined ? null : JSON.stringify(checkpoint.head),
     ],
   );
 }
@@ -110,6 +111,7 @@ function toCheckpoint(row: SqlRow): Checkpoint {
     lastVerifiedAt: optionalTime(row['last_verified_at']),
     lastVerdict: optionalText(row['last_verdict']),
     rowsDeclared: row['rows_declared'] === null ? undefined : Number(row['rows_declared']),
+    head: typeof row['head'] === 'string' ? (JSON.parse(row['head']) as ScanHead) : undefined,
     runId: String(row['run_id']),
   };
 }

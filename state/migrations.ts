@@ -26,6 +26,16 @@ const migrations: readonly (readonly string[])[] = [
     `CREATE TABLE _sluice.schema_changes (run_id VARCHAR, stream VARCHAR, column_name VARCHAR, change VARCHAR,
        from_type VARCHAR, to_type VARCHAR, changed_at TIMESTAMPTZ)`,
   ],
+  [
+    'ALTER TABLE _sluice.checkpoints ADD COLUMN head JSON',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN mode VARCHAR',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN reasons JSON',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_inserted BIGINT',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_updated BIGINT',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_unchanged BIGINT',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_deleted BIGINT',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_quarantined BIGINT',
+  ],
 ];
 
 /** Version a file has once every step is applied. */

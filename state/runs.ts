@@ -48,7 +48,7 @@ export async function writeStreamRun(
   ]);
   await session.run(
     `INSERT INTO _sluice.stream_runs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::TIMESTAMPTZ,
-       $12::TIMESTAMPTZ)`,
+       $12::TIMESTAMPTZ, $13, $14::JSON, $15, $16, $17, $18, $19)`,
     [
       runId,
       report.stream,
@@ -62,6 +62,13 @@ export async function writeStreamRun(
       report.rescans,
       report.startedAt,
       report.finishedAt,
+      report.mode ?? null,
+      JSON.stringify(report.reasons),
+      report.rows.inserted,
+      report.rows.updated,
+      report.rows.unchanged,
+      report.rows.deleted,
+      report.rows.quarantined,
     ],
   );
   await insertRows(

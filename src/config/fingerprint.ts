@@ -4,8 +4,8 @@ import type { Stream } from '../model/stream.ts';
 /** What shapes a stream's requests and its table; freshness and lookback do not. */
 export type FingerprintParts = Pick<
   Stream,
-  'path' | 'paginated' | 'recordsPointer' | 'params' | 'pageSize' | 'key' | 'cursor' | 'write'
-> & { readonly arrayParams: 'comma' | 'repeat' };
+  'path' | 'paginated' | 'recordsPointer' | 'params' | 'pageSize' | 'key' | 'cursor' | 'write' | 'columns'
+> & { readonly sliceBy: readonly string[]; readonly arrayParams: 'comma' | 'repeat' };
 
 /** A short hash that changes when, and only when, one of the parts means something else. */
 export function buildFingerprint(parts: FingerprintParts): string {
@@ -13,7 +13,8 @@ export function buildFingerprint(parts: FingerprintParts): string {
   const params = Object.fromEntries(
     Object.entries(parts.params).map(([name, value]) => [name, [value].flat().map(String)]),
   );
-  const { path, paginated, recordsPointer, pageSize, key, cursor, write, arrayParams } = parts;
+  const { path, paginated, recordsPointer, pageSize, key, cursor, write, columns, sliceBy, arrayParams } =
+    parts;
   const canonical = toCanonicalJson({
     path,
     paginated,
@@ -22,6 +23,8 @@ export function buildFingerprint(parts: FingerprintParts): string {
     key,
     cursor,
     write,
+    columns,
+    sliceBy,
     arrayParams,
     params,
   });

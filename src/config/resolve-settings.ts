@@ -64,8 +64,10 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
         : resolvePath(ledgerDir, loaded.baseDir, home),
     keyExpiresAt: source.keyExpiresAt,
     ...paths,
-    maxInvalidRatio: defaults?.maxInvalidRatio ?? configDefaults.maxInvalidRatio,
+    hashKey: defaults?.hashKey,
     retention: {
+      archiveMs: retention?.archive ?? configDefaults.retentionArchiveMs,
+      historyMs: retention?.history,
       quarantineMs: retention?.quarantine ?? configDefaults.retentionQuarantineMs,
       runsMs: retention?.runs ?? configDefaults.retentionRunsMs,
     },

@@ -1,7 +1,10 @@
 import { configDefaults, type Config, type StreamConfig } from '../model/config.ts';
 import type { Connector, StreamDescription } from '../model/connector.ts';
+import type { ColumnRule, Contract, ContractMode } from '../model/schema.ts';
 import type { CursorRule, Stream } from '../model/stream.ts';
 import { buildFingerprint } from './fingerprint.ts';
+import { findSliceProblems, listSlices } from './list-slices.ts';
+import { readContractSchema } from './read-contract-schema.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
 import { findNearestName } from './suggest-name.ts';
@@ -21,6 +24,8 @@ export function resolveStreams(loaded: LoadedConfig, connector: Connector): Reso
   const problems = [
     ...extras.flatMap(([name, stream]) => findExtraProblems(name, stream, [...builtIn])),
     ...configured.flatMap(([name, stream]) => findStreamProblems(name, stream, connector)),
+    ...configured.flatMap(([name, stream]) => findSliceProblems(name, stream)),
+    ...configured.flatMap(([name, stream]) => findHashProblems(name, stream, config)),
   ];
   if (problems.length > 0) throw buildConfigError(problems, loaded);
   const own = new Map(configured);
@@ -36,7 +41,7 @@ export function resolveStreams(loaded: LoadedConfig, connector: Connector): Reso
   return {
     streams: all
       .filter(({ stream }) => stream?.enabled !== false)
-      .map(({ description, stream }) => buildStream(description, stream, config, connector)),
+      .map(({ description, stream }) => buildStream(description, stream, loaded, connector)),
     disabledStreams,
   };
 }
@@ -59,9 +64,10 @@ function describeExtra(name: string, stream: StreamConfig, connector: Connector)
 function buildStream(
   description: StreamDescription,
   own: StreamConfig | undefined,
-  config: Config,
+  loaded: LoadedConfig,
   connector: Connector,
 ): Stream {
+  const { config } = loaded;
   const { defaults } = config;
   const requested = {
     path: own?.path ?? description.path,
@@ -74,7 +80,11 @@ function buildStream(
       : ({ kind: 'auto' } as const),
     cursor: readCursor(own?.cursor, description.startParam),
     write: own?.write ?? 'merge',
+    columns: readColumnRules(own?.columns),
   };
+  const sliceBy = own?.sliceBy ?? [];
+  const fingerprintOf = (params: Stream['params']) =>
+    buildFingerprint({ ...requested, params, sliceBy, arrayParams: config.source.arrayParams ?? 'comma' });
   const cursorLookback = typeof own?.cursor === 'object' ? own.cursor.lookback : undefined;
   return {
     ...requested,
@@ -83,9 +93,49 @@ function buildStream(
     lookbackMs: cursorLookback ?? defaults?.lookback ?? configDefaults.lookbackMs,
     freshnessMs: defaults?.freshness ?? configDefaults.freshnessMs,
     fullRefreshEveryMs: defaults?.fullRefreshEvery ?? configDefaults.fullRefreshEveryMs,
+    slices: listSlices(requested.params, sliceBy).map((slice) => ({
+      ...slice,
+      fingerprint: fingerprintOf(slice.params),
+    })),
+    slice: undefined,
+    contract: readContract(description.name, own, loaded),
+    deletes: own?.deletes ?? defaults?.deletes ?? 'keep',
+    maxDeleteRatio: own?.maxDeleteRatio ?? defaults?.maxDeleteRatio ?? configDefaults.maxDeleteRatio,
+    maxInvalidRatio: own?.maxInvalidRatio ?? defaults?.maxInvalidRatio ?? configDefaults.maxInvalidRatio,
+    history: own?.history ?? defaults?.history ?? false,
+    skipUnchanged: own?.skipUnchanged ?? defaults?.skipUnchanged ?? false,
     named: own !== undefined,
-    fingerprint: buildFingerprint({ ...requested, arrayParams: config.source.arrayParams ?? 'comma' }),
+    fingerprint: fingerprintOf(requested.params),
   };
+}
+
+function readContract(name: string, own: StreamConfig | undefined, loaded: LoadedConfig): Contract {
+  const shared = toContractModes(loaded.config.defaults?.contract);
+  const modes = toContractModes(own?.contract);
+  return {
+    columns: modes.columns ?? shared.columns ?? 'evolve',
+    types: modes.types ?? shared.types ?? 'evolve',
+    schema: readContractSchema(loaded, name),
+  };
+}
+
+function toContractModes(contract: StreamConfig['contract']): {
+  readonly columns?: ContractMode | undefined;
+  readonly types?: ContractMode | undefined;
+} {
+  if (typeof contract !== 'string') return contract ?? {};
+  return { columns: contract, types: contract };
+}
+
+function readColumnRules(columns: StreamConfig['columns']): Stream['columns'] {
+  return Object.fromEntries(
+    Object.entries(columns ?? {}).map(([field, rule]): readonly [string, ColumnRule] => [
+      field,
+      rule.type === undefined
+        ? { kind: rule.exclude === true ? 'exclude' : 'hash' }
+        : { kind: 'type', type: rule.type },
+    ]),
+  );
 }
 
 function readCursor(cursor: StreamConfig['cursor'], startParam: string | undefined): CursorRule {
@@ -131,4 +181,15 @@ function findStreamProblems(name: string, stream: StreamConfig, connector: Conne
         ]
       : []),
   ];
+}
+
+// A hash without a secret key could be undone by trying every address there is.
+function findHashProblems(name: string, stream: StreamConfig, config: Config): readonly Problem[] {
+  if (config.defaults?.hashKey !== undefined) return [];
+  return Object.entries(stream.columns ?? {})
+    .filter(([, rule]) => rule.hash === true)
+    .map(([field]) => ({
+      path: ['streams', name, 'columns', field, 'hash'],
+      message: 'needs defaults.hashKey, a secret of at least 16 characters, e.g. ${SLUICE_HASH_KEY}',
+    }));
 }

@@ -4,6 +4,7 @@ import { pathKey, type ConfigPath } from './config-path.ts';
 export const secretPaths = [
   ['source', 'apiKey'],
   ['source', 'bearerToken'],
+  ['defaults', 'hashKey'],
 ] as const satisfies readonly ConfigPath[];
 
 const secretKeys = new Set(secretPaths.map(pathKey));

@@ -103,8 +103,8 @@ function adviseOnRefusal({ request, response, connector }: FailedAnswer): string
   if (named === undefined) {
     return `${COMMITTED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
   }
-  const line = `streams: { ${request.stream}: { params: { ${named}: … } } }`;
-  return `${COMMITTED} Set the parameter in sluice.yaml, e.g. ${line}; asking again cannot help.`;
+  const line = `streams: { ${request.stream}: { params: { ${named}: [a, b] }, sliceBy: [${named}] } }`;
+  return `${COMMITTED} Set the parameter in sluice.yaml, e.g. ${line}, which reads each value by itself; asking again cannot help.`;
 }
 
 /** Names only the host of the target: the rest of a URL may hold anything. */

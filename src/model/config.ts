@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from './duration.ts';
+import type { ForcedType } from './schema.ts';
 
 // What the surface names and this version cannot do yet is refused by name: silence would be a lie.
 function notYet(name: string) {
@@ -7,13 +8,6 @@ function notYet(name: string) {
     .unknown()
     .optional()
     .refine((value) => value === undefined, `${name} is not available in this version yet; remove the line`);
-}
-
-function onlyYet<const T extends string>(name: string, available: T, ...later: readonly string[]) {
-  const message = `only "${available}" is available for ${name} in this version`;
-  return z
-    .enum([available, ...later] as [T, ...string[]], message)
-    .refine((value): value is T => value === available, message);
 }
 
 const durationMessage = 'must be a duration such as 30m, 1h or 3d';
@@ -36,6 +30,49 @@ const params = z.record(
   ),
 );
 const fieldName = z.string().min(1);
+
+const contractMode = z.enum(['evolve', 'freeze', 'discard_row', 'discard_value']);
+const contract = z.union(
+  [contractMode, z.strictObject({ columns: contractMode.optional(), types: contractMode.optional() })],
+  'must be evolve, freeze, discard_row, discard_value, or a map of columns and types with one of these',
+);
+const deletes = z.enum(['keep', 'soft', 'hard']);
+const ratio = z.number().min(0).max(1);
+
+const columnTypeMessage =
+  'must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON';
+const forcedType = z
+  .string()
+  .transform((text) => text.toUpperCase().replaceAll(' ', ''))
+  .refine(isForcedType, columnTypeMessage);
+
+const columnRule = z
+  .strictObject({
+    type: forcedType.optional(),
+    exclude: z.literal(true, 'must be true, or left out').optional(),
+    hash: z.literal(true, 'must be true, or left out').optional(),
+  })
+  .refine(
+    (rule) => Object.values(rule).filter((value) => value !== undefined).length === 1,
+    'must have one of type, exclude and hash',
+  );
+
+function isForcedType(text: string): text is ForcedType {
+  const [, precision, scale] = /^DECIMAL\((\d{1,2}),(\d{1,2})\)$/.exec(text) ?? [];
+  if (precision !== undefined && scale !== undefined)
+    return Number(precision) >= 1 && Number(precision) <= 38 && Number(scale) <= Number(precision);
+  return [
+    'VARCHAR',
+    'BOOLEAN',
+    'BIGINT',
+    'HUGEINT',
+    'DOUBLE',
+    'DATE',
+    'TIMESTAMP',
+    'TIMESTAMPTZ',
+    'JSON',
+  ].includes(text);
+}
 const date = z.iso.date('must be a date such as 2027-06-30');
 const filePath = z
   .string()
@@ -65,7 +102,11 @@ export const streamConfigSchema = z.strictObject({
     .regex(/^(\/.*)?$/, 'must be a JSON pointer such as /data')
     .optional(),
   params: params.optional(),
-  sliceBy: notYet('sliceBy'),
+  sliceBy: z
+    .array(z.string().min(1))
+    .min(1)
+    .refine((names) => new Set(names).size === names.length, 'must not name a parameter twice')
+    .optional(),
   key: z
     .union(
       [
@@ -93,10 +134,13 @@ export const streamConfigSchema = z.strictObject({
     )
     .optional(),
   write: z.enum(['merge', 'replace', 'append']).optional(),
-  contract: onlyYet('contract', 'evolve', 'freeze', 'discard_row', 'discard_value').optional(),
-  columns: notYet('columns'),
-  deletes: onlyYet('deletes', 'keep', 'soft', 'hard').optional(),
-  history: notYet('history'),
+  contract: contract.optional(),
+  columns: z.record(fieldName, columnRule).optional(),
+  deletes: deletes.optional(),
+  maxDeleteRatio: ratio.optional(),
+  maxInvalidRatio: ratio.optional(),
+  history: z.boolean().optional(),
+  skipUnchanged: z.boolean().optional(),
   partitionBy: notYet('partitionBy'),
   pageSize: z.int().min(2).max(100).optional(),
 });
@@ -124,17 +168,22 @@ export const configSchema = z.strictObject({
   defaults: z
     .strictObject({
       lookback: lookback.optional(),
-      contract: onlyYet('contract', 'evolve', 'freeze', 'discard_row', 'discard_value').optional(),
-      deletes: onlyYet('deletes', 'keep', 'soft', 'hard').optional(),
-      history: z.literal(false, 'history is not available in this version yet; remove the line').optional(),
+      contract: contract.optional(),
+      deletes: deletes.optional(),
+      history: z.boolean().optional(),
+      skipUnchanged: z.boolean().optional(),
       freshness: duration.optional(),
       fullRefreshEvery: duration.optional(),
-      maxInvalidRatio: z.number().min(0).max(1).optional(),
+      maxInvalidRatio: ratio.optional(),
+      maxDeleteRatio: ratio.optional(),
+      /** Key of the hashes that stand for personal data; a secret. */
+      hashKey: z.string().min(16, 'must be at least 16 characters').optional(),
     })
     .optional(),
   retention: z
     .strictObject({
-      archive: notYet('retention.archive'),
+      archive: duration.optional(),
+      history: duration.optional(),
       quarantine: duration.optional(),
       runs: duration.optional(),
     })
@@ -156,7 +205,9 @@ export const configDefaults = {
   freshnessMs: 3_600_000,
   fullRefreshEveryMs: 30 * 86_400_000,
   maxInvalidRatio: 0.05,
+  maxDeleteRatio: 0.2,
   maxWaitMs: 24 * 3_600_000,
+  retentionArchiveMs: 30 * 86_400_000,
   retentionQuarantineMs: 90 * 86_400_000,
   retentionRunsMs: 365 * 86_400_000,
 } as const;

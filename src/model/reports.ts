@@ -21,6 +21,8 @@ export interface PlanReport {
 
 export interface PlannedStream {
   readonly stream: string;
+  /** Empty for a stream that is read as a whole. */
+  readonly slice: string;
   readonly action: 'full' | 'incremental' | 'skip-fresh' | 'resume' | 'unavailable' | 'failed';
   /** Start date an incremental scan would ask for. */
   readonly from: string | undefined;
@@ -58,6 +60,8 @@ export interface StatusReport {
 
 export interface StreamStatusRow {
   readonly stream: string;
+  /** Empty for a stream that is read as a whole. */
+  readonly slice: string;
   readonly verdict: Verdict | undefined;
   readonly rows: number | undefined;
   readonly watermark: string | undefined;

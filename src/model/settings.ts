@@ -26,8 +26,16 @@ export interface Settings {
   readonly duckdbPath: string;
   /** Absolute path of the state folder. */
   readonly stateDir: string;
-  readonly maxInvalidRatio: number;
-  readonly retention: { readonly quarantineMs: number; readonly runsMs: number };
+  /** Secret key of the hashes that stand for personal data; undefined where no column is hashed. */
+  readonly hashKey: string | undefined;
+  readonly retention: {
+    /** 0 keeps no archive. */
+    readonly archiveMs: number;
+    readonly quarantineMs: number;
+    /** undefined keeps versions for ever. */
+    readonly historyMs: number | undefined;
+    readonly runsMs: number;
+  };
   /** Enabled streams only, in the connector's order, then the config's own. */
   readonly streams: readonly Stream[];
   /** Names of streams that config switched off. */

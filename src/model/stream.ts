@@ -1,4 +1,4 @@
-import type { ColumnType } from './schema.ts';
+import type { ColumnRule, ColumnType, Contract } from './schema.ts';
 
 export type ParamValue = string | number | boolean;
 
@@ -13,6 +13,19 @@ export type CursorRule =
   | { readonly kind: 'field'; readonly field: string; readonly param: string };
 
 export type WriteMode = 'merge' | 'replace' | 'append';
+
+/** What becomes of rows that a trusted scan no longer finds. */
+export type DeletesPolicy = 'keep' | 'soft' | 'hard';
+
+/** One scan of a stream whose parameters are lists under `sliceBy`: one value of each. */
+export interface StreamSlice {
+  /** `entity=acme`, or `entity=acme&region=eu`: names the slice in checkpoints, reports and `_slice`. */
+  readonly id: string;
+  /** The values that become columns where the records lack them. */
+  readonly values: Readonly<Record<string, ParamValue>>;
+  readonly params: Stream['params'];
+  readonly fingerprint: string;
+}
 
 /** A stream as one run sees it: the connector's description with the user's config laid over it. */
 export interface Stream {
@@ -31,10 +44,62 @@ export interface Stream {
   readonly lookbackMs: number;
   readonly freshnessMs: number;
   readonly fullRefreshEveryMs: number;
+  /** Scans the stream is made of; empty for one that is read as a whole. */
+  readonly slices: readonly StreamSlice[];
+  /** The slice this value stands for, once the stream was cut (see `sliceStream`). */
+  readonly slice: StreamSlice | undefined;
+  readonly contract: Contract;
+  /** Rules by field path with dots, as config names them. */
+  readonly columns: Readonly<Record<string, ColumnRule>>;
+  readonly deletes: DeletesPolicy;
+  /** Largest share of a table's (or slice's) rows that one scan may delete. */
+  readonly maxDeleteRatio: number;
+  /** Largest share of a scan's records that may go to quarantine. */
+  readonly maxInvalidRatio: number;
+  readonly history: boolean;
+  /** End after one request where head, total and day show that nothing moved. */
+  readonly skipUnchanged: boolean;
   /** Whether the user's config names this stream; an unnamed built-in one may be absent from the API. */
   readonly named: boolean;
   /** Changes when the config that shapes its requests or its table changes; voids freshness and staged pages. */
   readonly fingerprint: string;
+}
+
+/** The streams a sync scans one by one: the stream itself, or one for each of its slices. */
+export function sliceStream(stream: Stream): readonly Stream[] {
+  if (stream.slices.length === 0) return [stream];
+  return stream.slices.map((slice) => ({
+    ...stream,
+    slice,
+    params: slice.params,
+    fingerprint: slice.fingerprint,
+  }));
+}
+
+/** Name of a stream's slice in checkpoints and reports; empty for a stream that is read as a whole. */
+export function sliceIdOf(stream: Stream): string {
+  return stream.slice?.id ?? '';
+}
+
+/** A stream with its slice, for messages: `visibility_mentions (entity=acme)`. */
+export function nameOf(stream: Stream): string {
+  return nameScan(stream.name, sliceIdOf(stream));
+}
+
+/** The same for a stream and a slice that come apart, as in reports. */
+export function nameScan(stream: string, slice: string): string {
+  return slice === '' ? stream : `${stream} (${slice})`;
+}
+
+/** The head of the last verified scan, to be held against the next one's (`skipUnchanged`). */
+export interface ScanHead {
+  /** Hash of what was asked for. */
+  readonly question: string;
+  /** Hash of the first page's records. */
+  readonly page: string;
+  readonly total: number | undefined;
+  /** The server's date (UTC) when the scan began, ISO. */
+  readonly day: string;
 }
 
 /** What earlier runs learned and reached for one stream; `undefined` before the first committed scan. */
@@ -56,6 +121,7 @@ export interface Checkpoint {
   readonly lastVerifiedAt: string | undefined;
   readonly lastVerdict: string | undefined;
   readonly rowsDeclared: number | undefined;
+  readonly head: ScanHead | undefined;
   readonly runId: string;
 }
 

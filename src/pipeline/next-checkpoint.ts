@@ -1,6 +1,6 @@
 import { DAY_MS, subtractDays, toDate } from '../model/dates.ts';
 import type { SyncOptions } from '../model/settings.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { type FetchedScan, isTimestamp, type PreparedLoad } from './scan.ts';
 
 export interface CheckpointFacts {
@@ -25,7 +25,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
   const normal = trusted && options.from === undefined;
   return {
     stream: stream.name,
-    slice: '',
+    slice: sliceIdOf(stream),
     fingerprint: whole || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
     cursorField: load.cursorColumn ?? checkpoint?.cursorField,
     cursorState: nextCursorState(facts),
@@ -37,6 +37,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     lastVerifiedAt: scan.verdict === 'verified' && normal ? startedAt : checkpoint?.lastVerifiedAt,
     lastVerdict: scan.verdict,
     rowsDeclared: whole ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
+    head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
     runId,
   };
 }

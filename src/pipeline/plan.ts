@@ -8,7 +8,7 @@ import type { Transport } from '../model/http.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../model/reports.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { openOwnPublished } from '../warehouse/query-published.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { readStage } from '../warehouse/stage-store.ts';
@@ -35,18 +35,21 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
   const api = openApi(settings, { ...options, maxWaitMs: 0, maxTries: 1 }, { clock, emit: () => undefined });
   try {
     let stopped: SyncError | undefined;
-    const sizeOf: SizeOf = async (stream, { from }) => {
+    const known = await readKnown(settings);
+    const sizeOf: SizeOf = async (stream, scan, checkpoint) => {
+      // One request a stream is what a plan costs: of its other slices it tells what earlier runs saw.
+      if (stream.slice !== undefined && stream.slice !== stream.slices[0])
+        return estimateRows(stream, scan, checkpoint, known);
       // A refused key or a spent quota ends every other request alike.
       if (stopped !== undefined) throw stopped;
       try {
-        return (await requestPage(settings, api.client, stream, from, 0, options.signal)).total;
+        return (await requestPage(settings, api.client, stream, scan.from, 0, options.signal)).total;
       } catch (thrown) {
         const error = toSyncError(thrown);
         if (error.recovery === 'stop-run') stopped = error;
         throw error;
       }
     };
-    const known = await readKnown(settings);
     const streams = await planStreams(settings, options, known, clock, sizeOf);
     return summarize(settings, streams, clock.now(), api.quota.snapshot(), api.client.usage.requests, false);
   } finally {
@@ -86,10 +89,9 @@ async function planStreams(
   sizeOf: SizeOf,
 ): Promise<readonly PlannedStream[]> {
   const planned: PlannedStream[] = [];
-  for (const stream of selectStreams(settings, options.streams)) {
-    planned.push(
-      await planOne(settings, options, stream, known.checkpoints.get(stream.name), sizeOf, clock.now()),
-    );
+  for (const stream of selectStreams(settings, options.streams).flatMap(sliceStream)) {
+    const checkpoint = known.checkpoints.get(nameOf(stream));
+    planned.push(await planOne(settings, options, stream, checkpoint, sizeOf, clock.now()));
   }
   return planned;
 }
@@ -149,7 +151,9 @@ async function readKnown(settings: OfflineSettings): Promise<Known> {
   try {
     const checkpoints = await readCheckpoints(database);
     return {
-      checkpoints: new Map(checkpoints.map((checkpoint) => [checkpoint.stream, checkpoint])),
+      checkpoints: new Map(
+        checkpoints.map((checkpoint) => [nameScan(checkpoint.stream, checkpoint.slice), checkpoint]),
+      ),
       countFrom,
     };
   } finally {
@@ -160,8 +164,9 @@ async function readKnown(settings: OfflineSettings): Promise<Known> {
     const reader = await openOwnPublished(path);
     try {
       return await reader.count(
-        `SELECT count(*) FROM main.${quoteIdentifier(stream.table)} WHERE ${quoteIdentifier(column)} >= $1::DATE`,
-        [from],
+        `SELECT count(*) FROM main.${quoteIdentifier(stream.table)} WHERE ${quoteIdentifier(column)} >= $1::DATE
+           ${stream.slice === undefined ? '' : 'AND _slice = $2'}`,
+        stream.slice === undefined ? [from] : [from, stream.slice.id],
       );
     } catch {
       return undefined;
@@ -256,6 +261,7 @@ async function findStaged(
 function emptyPlan(stream: Stream): PlannedStream {
   return {
     stream: stream.name,
+    slice: sliceIdOf(stream),
     action: 'full',
     from: undefined,
     rows: undefined,

@@ -5,7 +5,7 @@ import {
   type StreamStatus,
   toReportedError,
 } from '../model/run-report.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan } from './scan.ts';
 
@@ -45,7 +45,7 @@ export function reportStream(
   const { keyFields, keyOrigin } = checkpoint ?? {};
   return {
     stream: stream.name,
-    slice: '',
+    slice: sliceIdOf(stream),
     table: stream.table,
     status,
     mode: parts.mode,

@@ -10,7 +10,7 @@ import type { Transport } from '../model/http.ts';
 import type { OnProgress, ProgressEvent } from '../model/progress.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
-import type { Stream } from '../model/stream.ts';
+import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse } from './open-warehouse.ts';
@@ -63,6 +63,7 @@ class SyncRun {
   readonly #api: ReturnType<typeof openApi>;
   readonly #warnings: string[] = [];
   readonly #reports: StreamReport[] = [];
+  /** Streams and slices whose scan was committed. */
   readonly #committed = new Set<string>();
 
   constructor(
@@ -108,7 +109,7 @@ class SyncRun {
     };
     signal?.addEventListener('abort', interrupt, { once: true });
     try {
-      emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
+      emit({ type: 'run-started', runId, streams: streams.flatMap(sliceStream).map(nameOf) });
       for (const message of settings.warnings) emit({ type: 'warning', message });
       this.#tellLedgerWarning();
       closeKilledRunsInFile(settings.stateDir);
@@ -129,19 +130,19 @@ class SyncRun {
 
   async #syncAll(streams: readonly Stream[]): Promise<SyncError | undefined> {
     let runError: SyncError | undefined;
-    for (const stream of streams) {
+    for (const stream of streams.flatMap(sliceStream)) {
       if (this.#context.signal?.aborted === true) runError ??= toAbortError(this.#context.signal);
       if (runError !== undefined) {
         this.#reports.push(this.#reportNotRun(stream));
         continue;
       }
-      const held = await readCheckpoint(this.#context.database, stream.name, '');
+      const held = await readCheckpoint(this.#context.database, stream.name, sliceIdOf(stream));
       const checkpoint =
         held && held.fingerprint !== stream.fingerprint ? { ...held, cursorState: undefined } : held;
       const outcome = await syncStream(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
       this.#reports.push(outcome.report);
       if (outcome.committed) {
-        this.#committed.add(stream.name);
+        this.#committed.add(nameOf(stream));
         appendRunFile(this.#context.settings.stateDir, this.#describeSoFar(this.#reports));
       }
       if (outcome.error?.recovery === 'stop-run') runError = outcome.error;
@@ -219,7 +220,8 @@ class SyncRun {
       await markGeneration(database, run.runId);
       await writeRun(database, run);
       for (const report of run.streams) {
-        if (!this.#committed.has(report.stream)) await writeStreamRun(database, run.runId, report);
+        if (!this.#committed.has(nameScan(report.stream, report.slice)))
+          await writeStreamRun(database, run.runId, report);
       }
       await closeKilledRuns(database, run.runId);
       await addMissingRuns(database, readRunFile(settings.stateDir));

@@ -1,6 +1,6 @@
 import type { Page } from '../model/page.ts';
 import type { RowCounts, SchemaChange, Verdict } from '../model/run-report.ts';
-import type { Checkpoint } from '../model/stream.ts';
+import type { Checkpoint, ScanHead } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { StagedRecord } from '../warehouse/staged-records.ts';
@@ -36,6 +36,8 @@ export interface FetchedScan {
   readonly startedAtMs: number;
   /** The server's date when the scan began, epoch ms. */
   readonly serverDateMs: number;
+  /** What the scan began with, to know an unmoved source by; undefined where there is no head to compare. */
+  readonly head: ScanHead | undefined;
   /** Asks for the page that begins at an offset, once more. */
   readonly askAgain: (offset: number) => Promise<Page>;
 }

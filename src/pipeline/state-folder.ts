@@ -18,7 +18,13 @@ export function workFile(stateDir: string): string {
  */
 export function stageFolder(stateDir: string, stream: Stream, { limit, from }: SyncOptions): string {
   const isAside = limit !== undefined || from !== undefined;
-  return join(stateDir, 'stage', isAside ? `${stream.name}.aside` : stream.name);
+  const name = stream.slice === undefined ? stream.name : `${stream.name}.${hashSlice(stream.slice.id)}`;
+  return join(stateDir, 'stage', isAside ? `${name}.aside` : name);
+}
+
+// A slice's values may be any text, and no text of a source may name a path.
+function hashSlice(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 16);
 }
 
 /** Names what staged pages answer: connector, base URL, path, parameters, start date, page size and limit. */

@@ -7,9 +7,9 @@ import type { RunSummary, StatusReport, StreamStatusRow } from '../model/reports
 import type { RunReport, Verdict } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { SqlRow } from '../model/sql.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
-import { quoteIdentifier } from '../warehouse/identifiers.ts';
+import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { openOwnPublished } from '../warehouse/query-published.ts';
 import { isFresh } from './plan-scan.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
@@ -29,7 +29,9 @@ export async function readStatus(
   return {
     duckdbPath,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
-    streams: settings.streams.map((stream) => describeStream(stream, rows.get(stream.name), nowMs)),
+    streams: settings.streams
+      .flatMap(sliceStream)
+      .map((stream) => describeStream(stream, rows.get(nameOf(stream)), nowMs)),
     quota: lastRun?.quota,
     lastRun,
   };
@@ -52,7 +54,8 @@ async function readFacts(path: string): Promise<ReadonlyMap<string, Facts>> {
   try {
     const facts = new Map<string, Facts>();
     for (const checkpoint of await readCheckpoints(database)) {
-      facts.set(checkpoint.stream, { checkpoint, rows: await countRows(database, checkpoint.stream) });
+      const { stream, slice } = checkpoint;
+      facts.set(nameScan(stream, slice), { checkpoint, rows: await countRows(database, stream, slice) });
     }
     return facts;
   } finally {
@@ -60,14 +63,25 @@ async function readFacts(path: string): Promise<ReadonlyMap<string, Facts>> {
   }
 }
 
-async function countRows(database: Database, table: string): Promise<number | undefined> {
-  return database.count(`SELECT count(*) FROM main.${quoteIdentifier(table)}`).catch(() => undefined);
+async function countRows(database: Database, table: string, slice: string): Promise<number | undefined> {
+  const own = await database.all(
+    `SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'
+       AND table_name = $1 AND column_name IN ('_slice', '_deleted_at')`,
+    [table],
+  );
+  const has = (name: string) => own.some((column) => column['column_name'] === name);
+  const live = has('_deleted_at') ? '_deleted_at IS NULL' : 'true';
+  const part = slice !== '' && has('_slice') ? `_slice = ${quoteLiteral(slice)}` : 'true';
+  return database
+    .count(`SELECT count(*) FROM main.${quoteIdentifier(table)} WHERE ${live} AND ${part}`)
+    .catch(() => undefined);
 }
 
 function describeStream(stream: Stream, facts: Facts | undefined, nowMs: number): StreamStatusRow {
   const checkpoint = facts?.checkpoint;
   return {
     stream: stream.name,
+    slice: sliceIdOf(stream),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     rows: facts?.rows,
     watermark: checkpoint?.watermark,

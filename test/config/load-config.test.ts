@@ -150,7 +150,7 @@ describe('loadConfig: validation', () => {
     ['apiKey: x', 'sluice.yaml:7:1 apiKey: unknown key here; it belongs at "source.apiKey"'],
     [
       'defaults: { zzzz: 1 }',
-      'sluice.yaml:7:13 defaults.zzzz: unknown key; known here: lookback, contract, deletes, history, freshness, fullRefreshEvery, maxInvalidRatio',
+      'sluice.yaml:7:13 defaults.zzzz: unknown key; known here: lookback, contract, deletes, history, skipUnchanged, freshness, fullRefreshEvery, maxInvalidRatio, maxDeleteRatio, hashKey',
     ],
     [
       'streams: { "a\u001b[31m": {} }',
@@ -186,12 +186,24 @@ describe('loadConfig: validation', () => {
       'sluice.yaml:7:17 streams.a.path: must not hold . or .. segments',
     ],
     [
-      'streams: { a: { sliceBy: [x] } }',
-      'sluice.yaml:7:17 streams.a.sliceBy: sliceBy is not available in this version yet; remove the line',
+      'streams: { a: { partitionBy: date } }',
+      'sluice.yaml:7:17 streams.a.partitionBy: partitionBy is not available in this version yet; remove the line',
+    ],
+    [
+      'streams: { a: { columns: { x: { hash: true, exclude: true } } } }',
+      'sluice.yaml:7:28 streams.a.columns.x: must have one of type, exclude and hash',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: TEXT } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "DECIMAL(39,2)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON',
     ],
     [
       'streams: { a: { contract: freez } }',
-      'sluice.yaml:7:17 streams.a.contract: only "evolve" is available for contract in this version',
+      'sluice.yaml:7:17 streams.a.contract: must be evolve, freeze, discard_row, discard_value, or a map of columns and types with one of these',
     ],
     ['streams: [a]', 'sluice.yaml:7:1 streams: must be a map of settings, not a list'],
     [

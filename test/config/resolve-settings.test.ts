@@ -220,8 +220,13 @@ describe('settings', () => {
       credentials: { kind: 'api-key', secret: validEnv.ANALYTICS_API_KEY },
       arrayParams: 'comma',
       keyExpiresAt: undefined,
-      maxInvalidRatio: 0.05,
-      retention: { quarantineMs: 90 * 86_400_000, runsMs: 365 * 86_400_000 },
+      hashKey: undefined,
+      retention: {
+        archiveMs: 30 * 86_400_000,
+        historyMs: undefined,
+        quarantineMs: 90 * 86_400_000,
+        runsMs: 365 * 86_400_000,
+      },
       ledgerDir: '/home/someone/.local/state/sluice/quota',
       warnings: [],
     });

@@ -1,6 +1,11 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { connectors } from '../../connectors/registry.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import { selectStreams } from '../../src/config/select-streams.ts';
-import { catchConfigError, configText, problemsOf, resolve } from './support.ts';
+import { catchConfigError, configText, problemsOf, resolve, validEnv, writeConfig } from './support.ts';
 
 const builtIn = [
   'visibility_mentions',
@@ -31,6 +36,14 @@ describe('streams', () => {
       key: { kind: 'auto' },
       cursor: { kind: 'auto', param: 'startDate' },
       write: 'merge',
+      slices: [],
+      contract: { columns: 'evolve', types: 'evolve', schema: undefined },
+      columns: {},
+      deletes: 'keep',
+      maxDeleteRatio: 0.2,
+      maxInvalidRatio: 0.05,
+      history: false,
+      skipUnchanged: false,
       lookbackMs: 3 * 86_400_000,
       freshnessMs: 3_600_000,
       fullRefreshEveryMs: 30 * 86_400_000,
@@ -186,5 +199,111 @@ describe('selectStreams', () => {
     const error = catchConfigError(() => selectStreams(settings, names));
     expect(error).toMatchObject({ code: 'usage_invalid', exitCode: 2, message });
     expect(error.hint).toBe(`Streams of this config: ${builtIn.slice(0, 3).join(', ')}.`);
+  });
+});
+
+describe('slices', () => {
+  const sliced = (parts: string) => streamOf(`visibility_mentions: { ${parts} }`, 'visibility_mentions');
+
+  it('are one for each combination of the listed values, named as in a query', () => {
+    const { slices, slice } = sliced(
+      'params: { entity: [acme, "a&b=c"], region: [1, true], other: [x, y] }, sliceBy: [entity, region]',
+    );
+    expect(slice).toBeUndefined();
+    expect(slices.map(({ id }) => id)).toEqual([
+      'entity=acme&region=1',
+      'entity=acme&region=true',
+      'entity=a%26b%3Dc&region=1',
+      'entity=a%26b%3Dc&region=true',
+    ]);
+    expect(slices[0]).toMatchObject({
+      values: { entity: 'acme', region: 1 },
+      params: { entity: 'acme', region: 1, other: ['x', 'y'] },
+    });
+  });
+
+  it('keep their fingerprint when another value joins the list', () => {
+    const before = sliced('params: { entity: [acme] }, sliceBy: [entity]').slices;
+    const after = sliced('params: { entity: [globex, acme] }, sliceBy: [entity]').slices;
+    expect(after[1]).toEqual(before[0]);
+    expect(after[0]?.fingerprint).not.toBe(before[0]?.fingerprint);
+  });
+
+  it.each([
+    [
+      'params: { topic: a }, sliceBy: [entity]',
+      'names "entity", which params does not list; add it, e.g. params: { entity: [acme, globex] }',
+    ],
+    ['sliceBy: [entity]', 'names "entity", which params does not list'],
+    ['params: { entity: [a, a] }, sliceBy: [entity]', 'lists a value twice'],
+    ['params: { entity: [1, "1"] }, sliceBy: [entity]', 'lists a value twice'],
+    ['params: { entity: [a] }, sliceBy: [entity, entity]', 'must not name a parameter twice'],
+    ['params: { entity: [a] }, sliceBy: []', 'must not be empty'],
+  ])('%s is refused', (parts, problem) => {
+    expect(catchConfigError(() => sliced(parts)).message).toContain(problem);
+  });
+});
+
+describe('contract and columns', () => {
+  it('take the modes of the stream before those of the defaults', () => {
+    const defaults =
+      'defaults: { contract: { columns: freeze, types: discard_row }, deletes: soft, history: true }\n';
+    expect(streamOf('', 'prompts_analytics', '', defaults)).toMatchObject({
+      contract: { columns: 'freeze', types: 'discard_row' },
+      deletes: 'soft',
+      history: true,
+    });
+    expect(
+      streamOf(
+        'prompts_analytics: { contract: { types: evolve }, deletes: hard, history: false, maxDeleteRatio: 1 }',
+        'prompts_analytics',
+        '',
+        defaults,
+      ),
+    ).toMatchObject({
+      contract: { columns: 'freeze', types: 'evolve' },
+      deletes: 'hard',
+      history: false,
+      maxDeleteRatio: 1,
+    });
+    expect(
+      streamOf('prompts_analytics: { contract: discard_value }', 'prompts_analytics', '', defaults).contract,
+    ).toMatchObject({ columns: 'discard_value', types: 'discard_value' });
+  });
+
+  it('reads rules of columns, types in any case', () => {
+    const defaults = 'defaults: { hashKey: 0123456789abcdef0123 }\n';
+    const parts =
+      'columns: { a.b: { type: "decimal(18, 2)" }, ssn: { exclude: true }, mail: { hash: true } }';
+    expect(streamOf(`prompts_analytics: { ${parts} }`, 'prompts_analytics', '', defaults).columns).toEqual({
+      'a.b': { kind: 'type', type: 'DECIMAL(18,2)' },
+      ssn: { kind: 'exclude' },
+      mail: { kind: 'hash' },
+    });
+  });
+
+  it('refuses a hash without a key', () => {
+    expect(
+      catchConfigError(() =>
+        streamOf('prompts_analytics: { columns: { mail: { hash: true } } }', 'prompts_analytics'),
+      ).message,
+    ).toContain('needs defaults.hashKey');
+  });
+
+  it('reads the contract file beside the config, and names one that is no schema', () => {
+    const path = writeConfig(configText());
+    const contracts = join(dirname(path), 'contracts');
+    mkdirSync(contracts);
+    const file = join(contracts, 'prompts_analytics.schema.json');
+    const read = () => {
+      const loaded = loadConfig({ path, env: validEnv });
+      return resolveSettings({ loaded, connectors, env: validEnv, nowMs: 0 }).streams[1]?.contract.schema;
+    };
+    writeFileSync(file, '{"type":"object"}');
+    expect(read()).toEqual({ path: file, json: { type: 'object' } });
+    for (const text of ['[]', '{', 'null']) {
+      writeFileSync(file, text);
+      expect(catchConfigError(read).message).toContain(file);
+    }
   });
 });

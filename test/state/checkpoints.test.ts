@@ -26,6 +26,7 @@ const full: Checkpoint = {
   lastVerifiedAt: '2026-01-31T12:00:00.000Z',
   lastVerdict: 'verified',
   rowsDeclared: 5_000_000_000,
+  head: undefined,
   runId: 'run-1',
 };
 
@@ -43,6 +44,7 @@ const bare: Checkpoint = {
   lastVerifiedAt: undefined,
   lastVerdict: undefined,
   rowsDeclared: undefined,
+  head: undefined,
   runId: 'run-1',
 };
 

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
+import { nameScan } from '../../model/stream.ts';
 import { formatBytes, formatCount, formatCountOf } from '../render/format-values.ts';
 import { withName } from '../render/name-once.ts';
 import { describeWait } from './describe-wait.ts';
@@ -90,8 +91,18 @@ function describePages(event: ProgressEvent & { type: 'page-staged' }): string {
 }
 
 function describeFinished(report: StreamReport): LogLine {
-  const { stream, status, verdict, rows, requests, error } = report;
-  const fields = { type: 'stream-finished', stream, status, verdict, rows, requests, error };
+  const { slice, status, verdict, rows, requests, error } = report;
+  const stream = nameScan(report.stream, slice);
+  const fields = {
+    type: 'stream-finished',
+    stream: report.stream,
+    ...(slice === '' ? {} : { slice }),
+    status,
+    verdict,
+    rows,
+    requests,
+    error,
+  };
   if (error !== undefined) return { level: 'error', message: withName(error.message, stream), fields };
   if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
   const message =

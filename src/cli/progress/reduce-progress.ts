@@ -1,4 +1,5 @@
 import type { ProgressEvent } from '../../model/progress.ts';
+import { nameScan } from '../../model/stream.ts';
 import { createStreamProgress } from './progress-state.ts';
 import type { ProgressState, StreamProgress } from './progress-state.ts';
 
@@ -43,7 +44,7 @@ export function reduceProgress(state: ProgressState, event: ProgressEvent, nowMs
     case 'stream-loading':
       return changeStream(timed, event.stream, (stream) => ({ ...stream, state: 'loading' }));
     case 'stream-finished':
-      return changeStream(timed, event.report.stream, (stream) => ({
+      return changeStream(timed, nameScan(event.report.stream, event.report.slice), (stream) => ({
         ...stream,
         state: 'finished',
         report: event.report,

@@ -1,6 +1,7 @@
 import type { ReportedError, RunReport, StreamReport } from '../../model/run-report.ts';
 import { formatCountOf } from './format-values.ts';
-import { describeEnd } from './name-once.ts';
+import { nameScan } from '../../model/stream.ts';
+import { describeEnd, withoutName } from './name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 
 /** What failed, on what, what is safe and what to do next; '' when nothing did. */
@@ -15,8 +16,11 @@ export function describeFailures(report: RunReport): string {
 }
 
 function describeStream(report: StreamReport): string {
-  const { stream, status, error } = report;
-  return error === undefined ? '' : describe(stream, status, error, describeSafe(report));
+  const { stream, slice, status, error } = report;
+  if (error === undefined) return '';
+  // The message names the stream, which the line begins with.
+  const told = slice === '' ? error : { ...error, message: withoutName(error.message, stream) };
+  return describe(nameScan(stream, slice), status, told, describeSafe(report));
 }
 
 function describe(subject: string, status: string, error: ReportedError, safe: string): string {

@@ -1,5 +1,6 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
+import { nameScan } from '../../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
 import { formatCount, formatCountOf, formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
@@ -35,28 +36,34 @@ function renderStreams(streams: readonly PlannedStream[], columns: number | unde
   const wide = [...COLUMNS, { title: 'NOTE' }];
   const wideRows = rows.map((row, i) => [...row, notes[i] ?? '']);
   if (columns === undefined || measureTable(wide, wideRows) <= columns) return drawTable(wide, wideRows);
-  const below = streams.flatMap(({ stream }, i) =>
-    notes[i] === '' ? [] : [`${toSafeLine(stream)}: ${notes[i]}`],
+  const below = streams.flatMap(({ stream, slice }, i) =>
+    notes[i] === '' ? [] : [`${toSafeLine(nameScan(stream, slice))}: ${notes[i]}`],
   );
   const table = drawFittingTable(COLUMNS, rows, columns);
   return below.length === 0 ? table : `${table}\n\n${wrapText(below.join('\n'), columns)}`;
 }
 
-function describeRow({ stream, action, rows, pages, requests }: PlannedStream): readonly string[] {
+function describeRow({ stream, slice, action, rows, pages, requests }: PlannedStream): readonly string[] {
   // `sync` and `status` call it so, too.
   const word = action === 'skip-fresh' ? 'fresh' : action;
-  return [toSafeLine(stream), word, formatCount(rows), formatCount(pages), formatCount(requests)];
+  return [
+    toSafeLine(nameScan(stream, slice)),
+    word,
+    formatCount(rows),
+    formatCount(pages),
+    formatCount(requests),
+  ];
 }
 
 // What stops one stream often stops those after it alike: told once for all of them.
 function describeFailures(streams: readonly PlannedStream[]): readonly string[] {
   const byText = new Map<string, string[]>();
-  for (const { stream, error } of streams) {
+  for (const { stream, slice, error } of streams) {
     if (error === undefined) continue;
     // A plan asks for first pages only: their offset says nothing, and would tell like errors apart.
     const message = withoutAnyName(error.message, streams).replace(/^(at )?offset 0(: | (?=\())/, '');
     const text = `${toSafeBlock(message)}\n  next: ${toSafeBlock(error.hint)}`;
-    byText.set(text, [...(byText.get(text) ?? []), toSafeLine(stream)]);
+    byText.set(text, [...(byText.get(text) ?? []), toSafeLine(nameScan(stream, slice))]);
   }
   return [...byText].map(([text, names]) => describeEnd(names.join(', '), 'failed', text));
 }

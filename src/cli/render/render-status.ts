@@ -1,6 +1,7 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
+import { nameScan } from '../../model/stream.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
 import { formatBytes, formatCount, formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
@@ -20,7 +21,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
       { title: 'KEY', dropAt: 1 },
     ],
     report.streams.map((row) => [
-      toSafeLine(row.stream),
+      toSafeLine(nameScan(row.stream, row.slice)),
       row.verdict ?? 'never',
       formatCount(row.rows),
       row.watermark ?? '-',

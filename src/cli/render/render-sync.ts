@@ -1,4 +1,5 @@
 import type { RunReport, StreamReport } from '../../model/run-report.ts';
+import { nameScan } from '../../model/stream.ts';
 import { formatCount } from './format-values.ts';
 import { describeRunFooter } from './describe-run.ts';
 import { describeFailures } from './describe-failures.ts';
@@ -82,7 +83,7 @@ function renderRecord(report: StreamReport): string {
 }
 
 function nameStream({ stream, slice }: StreamReport): string {
-  return toSafeLine(slice === '' ? stream : `${stream} ${slice}`);
+  return toSafeLine(nameScan(stream, slice));
 }
 
 function describeVerdict({ status, verdict }: StreamReport): string {

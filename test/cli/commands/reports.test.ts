@@ -64,6 +64,7 @@ describe('status', () => {
     streams: [
       {
         stream: 'prompts_analytics',
+        slice: '',
         verdict: 'verified',
         rows: 12_400,
         watermark: '2026-11-19',
@@ -74,6 +75,7 @@ describe('status', () => {
       },
       {
         stream: 'commerce_top_products',
+        slice: '',
         verdict: undefined,
         rows: undefined,
         watermark: undefined,

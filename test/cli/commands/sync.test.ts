@@ -20,6 +20,7 @@ const plan: PlanReport = {
   streams: [
     {
       stream: 'prompts_analytics',
+      slice: '',
       action: 'incremental',
       from: '2026-11-17',
       rows: 1_240,

@@ -5,7 +5,7 @@ import { NOW_MS } from '../support/reports.ts';
 
 function makeStream(stream: string, changes: Partial<PlannedStream> = {}): PlannedStream {
   const size = { rows: 1_000, pages: 11, requests: 12 };
-  return { stream, action: 'full', from: undefined, ...size, note: undefined, error: undefined, ...changes };
+  return { stream, slice: '', action: 'full', from: undefined, ...size, note: undefined, error: undefined, ...changes };
 }
 
 const unknown = { rows: undefined, pages: undefined, requests: undefined };
