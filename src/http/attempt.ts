@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream';
 import type { Clock } from '../model/clock.ts';
 import type { RateLimitHeaderNames } from '../model/connector.ts';
+import { ConfigError } from '../model/errors.ts';
 import {
   type ApiRequest,
+  type BodySink,
   type ResponseHead,
   type Transport,
   TransportFault,
@@ -11,6 +14,7 @@ import { readErrorEnvelope } from './error-envelope.ts';
 import type { Quota, Slot } from './quota.ts';
 import { readWindow, type WindowReading } from './rate-limit-headers.ts';
 import { readRetryAfter } from './retry-after.ts';
+import { isSuccess } from './retry-delay.ts';
 
 /** What one attempt needs. */
 export interface AttemptTools {
@@ -60,22 +64,55 @@ export async function attemptRequest(
   };
   try {
     const { url, body } = request;
-    const sending = { url, headers, signal: options.signal, onHead, ...(body && { body }) };
+    const sink = watchSink(request.sink);
+    const sending = {
+      url,
+      headers,
+      signal: options.signal,
+      onHead,
+      ...(body && { body }),
+      ...(sink && { sink: sink.take }),
+    };
     const response = await transport.send(sending);
-    return finish(tools, slot, seen.reading ?? onHead(response), response);
+    const reading = seen.reading ?? onHead(response);
+    return finish(tools, slot, reading, sink === undefined ? response : await sink.settle(response));
   } catch (error) {
     // Whatever else was thrown is a bug, and stays what it is.
     const fault = error instanceof TransportFault ? error : undefined;
     const { reading } = seen;
     if (reading === undefined) {
-      quota.settle(slot, { kind: fault?.sent === false ? 'unsent' : 'failed' });
-    } else if (reading.head.status === 429) {
-      // Its body was lost, but not what it asks for.
+      // A transport that config does not let open sends nothing.
+      const isUnsent = fault === undefined ? error instanceof ConfigError : !fault.sent;
+      quota.settle(slot, { kind: isUnsent ? 'unsent' : 'failed' });
+    } else if (reading.head.status === 429 || (fault !== undefined && isRefusal(reading.head, fault))) {
+      // Its body was lost, but not what its head says.
       return finish(tools, slot, reading, { ...reading.head, body: Buffer.alloc(0) });
     }
     if (fault === undefined) throw error;
     return { kind: 'fault', fault };
   }
+}
+
+/** A head that tells all there is to know: a refused key is refused, however its body ends. */
+function isRefusal({ status }: ResponseHead, { kind }: TransportFault): boolean {
+  return !isSuccess(status) && kind !== 'aborted';
+}
+
+/** A sink that is given the body of every 2xx answer, also by a transport that knows no sinks. */
+function watchSink(sink: BodySink | undefined) {
+  if (sink === undefined) return undefined;
+  let isTaken = false;
+  return {
+    take: async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+      isTaken = true;
+      await sink(chunks);
+    },
+    settle: async (response: TransportResponse): Promise<TransportResponse> => {
+      if (isTaken || !isSuccess(response.status)) return response;
+      await sink(Readable.from([response.body]));
+      return { ...response, body: Buffer.alloc(0) };
+    },
+  };
 }
 
 function readHead(tools: AttemptTools, head: ResponseHead): HeadReading {

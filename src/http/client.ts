@@ -8,7 +8,7 @@ import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { type AttemptResult, attemptRequest, type AttemptTools } from './attempt.ts';
 import { buildFaultError } from './fault-errors.ts';
 import type { Quota } from './quota.ts';
-import { computeBackoff, isRetryableFault, isRetryableStatus } from './retry-delay.ts';
+import { computeBackoff, isRetryableFault, isRetryableStatus, isSuccess } from './retry-delay.ts';
 import { buildStatusError } from './status-errors.ts';
 
 /** How often one request is tried in all, whatever fails. */
@@ -134,10 +134,6 @@ function createSignalJoiner(ours: AbortSignal): (signal: AbortSignal | undefined
     joined.set(signal, either);
     return either;
   };
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
 }
 
 function mayPass(result: AttemptResult): boolean {

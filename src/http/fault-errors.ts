@@ -32,7 +32,7 @@ export function buildFaultError(
       return new ResponseError(message, {
         ...options,
         code: 'page_unreadable',
-        hint: `${COMMITTED} Check source.baseUrl and any proxy in between; a smaller page size makes smaller bodies.`,
+        hint: `${COMMITTED} Check source.baseUrl and any proxy in between${adviseOnSize(request, fault.kind)}.`,
       });
     case 'tls':
       return new NetworkError(message, {
@@ -58,6 +58,13 @@ export function buildFaultError(
     case 'other':
       return buildUnreachableError(message, options);
   }
+}
+
+function adviseOnSize(request: ApiRequest, kind: FaultKind): string {
+  if (kind !== 'body-too-large') return '';
+  return request.offset === undefined
+    ? "; the stream's params may ask for less at a time"
+    : '; a smaller page size makes smaller bodies';
 }
 
 function buildUnreachableError(

@@ -1,18 +1,40 @@
 import { gunzip } from 'node:zlib';
 import { TransportFault, type ResponseHeaders } from '../model/http.ts';
+import { type BodyTurn, LARGE_BODY_BYTES } from './large-bodies.ts';
 
 /**
  * The body as the server meant it. Throws TransportFault `body-corrupt` for gzip that is cut, lacks its
  * trailer or fails its checksum, `body-too-large` beyond `maxBytes`, `encoding-refused` for any other encoding.
+ * Waits for its turn before it unpacks a large one.
  */
-export async function decodeBody(body: Buffer, headers: ResponseHeaders, maxBytes: number): Promise<Buffer> {
+export async function decodeBody(
+  body: Buffer,
+  headers: ResponseHeaders,
+  maxBytes: number,
+  turn: BodyTurn,
+): Promise<Buffer> {
   const encoding = readEncoding(headers);
   if (encoding === 'identity') return body;
-  if (encoding === 'gzip') return gunzipBody(body, maxBytes);
-  throw new TransportFault('encoding-refused', `content-encoding ${encoding.slice(0, 60)}`, { sent: true });
+  if (encoding !== 'gzip') throw refuseEncoding(encoding);
+  // How large it is shows only when it is unpacked.
+  const small = await gunzipBody(body, Math.min(maxBytes, LARGE_BODY_BYTES));
+  if (small !== undefined) return small;
+  if (maxBytes <= LARGE_BODY_BYTES) throw tooLargeFault('decompressed body', maxBytes);
+  await new Promise<void>((resolve) => {
+    if (turn.take(resolve)) resolve();
+  });
+  const whole = await gunzipBody(body, maxBytes);
+  if (whole === undefined) throw tooLargeFault('decompressed body', maxBytes);
+  return whole;
 }
 
-function readEncoding(headers: ResponseHeaders): string {
+/** The fault of an answer in an encoding that was not asked for. */
+export function refuseEncoding(encoding: string): TransportFault {
+  return new TransportFault('encoding-refused', `content-encoding ${encoding.slice(0, 60)}`, { sent: true });
+}
+
+/** `identity`, `gzip`, or whatever else an answer says its body is written in. */
+export function readEncoding(headers: ResponseHeaders): string {
   const value = headers['content-encoding'];
   const text = (typeof value === 'object' ? value.join(', ') : (value ?? '')).trim().toLowerCase();
   if (text === '' || text === 'identity') return 'identity';
@@ -20,20 +42,24 @@ function readEncoding(headers: ResponseHeaders): string {
 }
 
 // undici's own decompression takes a stream without its trailer for a whole one; zlib does not.
-function gunzipBody(body: Buffer, maxBytes: number): Promise<Buffer> {
+/** Undefined for more than `maxBytes`. */
+function gunzipBody(body: Buffer, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
-    gunzip(body, { maxOutputLength: maxBytes }, (error, decoded) => {
+    gunzip(body, { maxOutputLength: maxBytes }, (error: NodeJS.ErrnoException | null, decoded) => {
       if (error === null) resolve(decoded);
-      else reject(toFault(error, maxBytes));
+      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve(undefined);
+      else reject(toGunzipFault(error));
     });
   });
 }
 
-function toFault(error: NodeJS.ErrnoException, maxBytes: number): TransportFault {
-  if (error.code === 'ERR_BUFFER_TOO_LARGE') {
-    const detail = `the decompressed body is larger than ${maxBytes} bytes`;
-    return new TransportFault('body-too-large', detail, { sent: true });
-  }
+/** The fault of a body that is longer than it may be. */
+export function tooLargeFault(what: 'body' | 'decompressed body', maxBytes: number): TransportFault {
+  return new TransportFault('body-too-large', `the ${what} is larger than ${maxBytes} bytes`, { sent: true });
+}
+
+/** The fault of gzip that is cut, lacks its trailer or fails its checksum. */
+export function toGunzipFault(error: Error): TransportFault {
   const detail = `the body is not the whole gzip stream it is labelled as (${error.message})`;
   return new TransportFault('body-corrupt', detail, { sent: true, cause: error });
 }

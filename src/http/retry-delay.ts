@@ -42,6 +42,11 @@ export function computeRateLimitPause(clues: RateLimitClues): number {
   return SHORTEST_PAUSE_MS + computeBackoff(repeats + 1, random);
 }
 
+/** Statuses with the data that was asked for: every 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
 /** Statuses that may pass by themselves: 408 Request Timeout, 425 Too Early, and every 5xx. */
 export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 425 || (status >= 500 && status <= 599);

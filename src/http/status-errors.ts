@@ -103,8 +103,12 @@ function adviseOnRefusal({ request, response, connector }: FailedAnswer): string
   if (named === undefined) {
     return `${COMMITTED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
   }
-  const line = `streams: { ${request.stream}: { params: { ${named}: [a, b] }, sliceBy: [${named}] } }`;
-  return `${COMMITTED} Set the parameter in sluice.yaml, e.g. ${line}, which reads each value by itself; asking again cannot help.`;
+  // A parameter that is there and wrong is mended by one value; one that is missing may take several.
+  const isMissing = /\b(missing|required)\b/i.test(message);
+  const params = isMissing ? `params: { ${named}: [a, b] }, sliceBy: [${named}]` : `params: { ${named}: … }`;
+  const line = `streams: { ${request.stream}: { ${params} } }`;
+  const effect = isMissing ? `e.g. ${line}, which reads each value by itself` : line;
+  return `${COMMITTED} Set the parameter in sluice.yaml, ${effect}; asking again cannot help.`;
 }
 
 /** Names only the host of the target: the rest of a URL may hold anything. */

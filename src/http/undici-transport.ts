@@ -12,8 +12,10 @@ import {
   IDLE_DEADLINE_MS,
   TOTAL_DEADLINE_MS,
 } from './deadlines.ts';
-import { Exchange, type ExchangeLimits } from './exchange.ts';
+import { boundBody, Exchange, type ExchangeLimits } from './exchange.ts';
 import { decodeBody } from './gunzip.ts';
+import { type BodyTurn, LargeBodies } from './large-bodies.ts';
+import { isSuccess } from './retry-delay.ts';
 
 /** Largest body of a page, on the wire and decompressed, bytes. */
 export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
@@ -45,10 +47,22 @@ export function createUndiciTransport(options: UndiciTransportOptions): Transpor
     idleMs: IDLE_DEADLINE_MS,
     totalMs: TOTAL_DEADLINE_MS,
     maxBytes: MAX_PAGE_BYTES,
+    maxErrorBytes: MAX_PAGE_BYTES,
     ...options.limits,
   };
 
+  const largeBodies = new LargeBodies();
+
   async function send(request: TransportRequest): Promise<TransportResponse> {
+    const turn = largeBodies.open();
+    try {
+      return await exchangeOnce(request, turn);
+    } finally {
+      turn.end();
+    }
+  }
+
+  async function exchangeOnce(request: TransportRequest, turn: BodyTurn): Promise<TransportResponse> {
     if (request.url.origin !== origin) {
       throw new BugError(`a request was meant for ${request.url.host}, which is not the configured host`, {
         code: 'bug',
@@ -56,7 +70,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): Transpor
       });
     }
     const bounds = boundExchange(limits, request);
-    const exchange = new Exchange(request, bounds);
+    const exchange = new Exchange(request, bounds, turn);
     const headers = {
       ...request.headers,
       'accept-encoding': 'gzip',
@@ -75,7 +89,9 @@ export function createUndiciTransport(options: UndiciTransportOptions): Transpor
       );
     }
     const response = await exchange.response;
-    return { ...response, body: await decodeBody(response.body, response.headers, bounds.maxBytes) };
+    if (request.sink !== undefined && isSuccess(response.status)) return response;
+    const maxBytes = boundBody(bounds, response.status);
+    return { ...response, body: await decodeBody(response.body, response.headers, maxBytes, turn) };
   }
 
   return { send, close: () => dispatcher.destroy() };
@@ -103,7 +119,15 @@ function createDispatcher(baseUrl: URL): Dispatcher {
   }
   // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot switch the check of certificates off.
   const tls = { rejectUnauthorized: true, timeout: CONNECT_DEADLINE_MS };
-  return new EnvHttpProxyAgent({ ...common, connect: tls, requestTls: tls, proxyTls: tls });
+  try {
+    return new EnvHttpProxyAgent({ ...common, connect: tls, requestTls: tls, proxyTls: tls });
+  } catch {
+    // The variable may hold a password, and what undici says of it quotes it.
+    throw new ConfigError('HTTPS_PROXY, or HTTP_PROXY, is no address of a proxy', {
+      code: 'config_invalid',
+      hint: 'Write it with its scheme, e.g. http://proxy.example.com:3128, or unset it. Nothing was requested.',
+    });
+  }
 }
 
 function boundExchange(limits: ExchangeLimits, request: TransportRequest): ExchangeLimits {

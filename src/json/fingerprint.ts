@@ -13,11 +13,17 @@ export function hashPage(page: Page): string {
   );
 }
 
+/** Fingerprint of a page as it was received: cheaper than one by value, and never equal for different pages. */
+export function hashPageText(page: Page): string {
+  return hashText([String(page.total), ...page.records.map(({ text }) => text)].join('\n'));
+}
+
 function hashText(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-function canonicalText(value: unknown): string {
+/** One spelling of a value: members in the order of their names, no white space. */
+export function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) => {
     if (
       typeof member !== 'object' ||

@@ -164,7 +164,8 @@ function skipNumber(text: string, start: number): number {
   }
 }
 
-function skipString(text: string, start: number): number {
+/** End of the string that starts at `start`. */
+export function skipString(text: string, start: number): number {
   let at = start + 1;
   for (;;) {
     const quote = text.indexOf('"', at);
@@ -176,7 +177,8 @@ function skipString(text: string, start: number): number {
   }
 }
 
-function skipSpace(text: string, start: number): number {
+/** First place from `start` on that holds no white space. */
+export function skipSpace(text: string, start: number): number {
   let at = start;
   while (text.charCodeAt(at) <= 32) at += 1;
   return at;

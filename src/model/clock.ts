@@ -29,6 +29,15 @@ export const systemClock: Clock = {
   },
 };
 
+/** The same clock with its wall time standing still. */
+export function stopClock(clock: Clock, atMs: number): Clock {
+  return {
+    now: () => atMs,
+    monotonic: () => clock.monotonic(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+}
+
 function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {

@@ -12,7 +12,16 @@ export interface ApiRequest {
   readonly accept?: (response: ApiResponse) => void;
   /** Bounds of the body, for endpoints that answer with the whole dataset at once. */
   readonly body?: BodyLimits;
+  /** Takes a 2xx body as it comes; without one the answer holds it. `accept` judges after it. */
+  readonly sink?: BodySink;
 }
+
+/**
+ * Takes a body chunk by chunk, decompressed, so that memory never holds it; the answer's own `body` is then
+ * empty. Called anew for each try, as a cut body is a passing fault. A sink that returns before the last
+ * chunk gives the rest up, which is no fault; what it throws of its own ends the request as it is.
+ */
+export type BodySink = (chunks: AsyncIterable<Buffer>) => Promise<void>;
 
 /** How large a body may be and how long it may take. */
 export interface BodyLimits {
@@ -22,7 +31,7 @@ export interface BodyLimits {
   readonly deadline?: 'total' | 'idle';
 }
 
-/** A successful (2xx) answer, whole and decompressed. */
+/** A successful (2xx) answer, whole and decompressed; its body is empty where a sink took it. */
 export interface ApiResponse {
   readonly request: ApiRequest;
   readonly status: number;
@@ -49,6 +58,8 @@ export interface TransportRequest {
   readonly body?: BodyLimits;
   /** Called when status and headers are here and the body is not yet; a transport may leave it out. */
   readonly onHead?: (head: ResponseHead) => void;
+  /** For a 2xx body; a transport may leave it out too, and answer with the whole body instead. */
+  readonly sink?: BodySink;
 }
 
 export interface ResponseHead {

@@ -19,4 +19,6 @@ export interface Page {
   /** Records that wrote a member name twice; the last one counts. */
   readonly duplicateMembers: number;
   readonly serverDateMs: number | undefined;
+  /** Fields of config's `exclude` and `hash` rules that were found in the records. */
+  readonly masked?: ReadonlySet<string>;
 }

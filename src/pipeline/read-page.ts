@@ -1,14 +1,14 @@
-import { ExactNumber, parseExact } from '../json/exact-number.ts';
-import { locateValue, sliceArray, sliceValue } from '../json/slice-records.ts';
+import { findExcess } from '../json/find-excess.ts';
+import { buildRecords, MAX_DEPTH } from '../json/page-records.ts';
+import { splitPointer } from '../json/pointer.ts';
+import { locateValue, sliceArray } from '../json/slice-records.ts';
 import type { PagingDescription } from '../model/connector.ts';
-import { ResponseError } from '../model/errors.ts';
 import type { ApiResponse } from '../model/http.ts';
-import type { Page, PageRecord } from '../model/page.ts';
+import type { Page } from '../model/page.ts';
 import { escapeForTerminal } from '../model/redact.ts';
 import type { Stream } from '../model/stream.ts';
-
-/** Records nested deeper than this are refused: reading them back would need recursion without end. */
-const MAX_DEPTH = 500;
+import { heldError, invalid, tooDeep, tooMuch, unreadable } from './answer-errors.ts';
+import { isMasked } from './mask-records.ts';
 
 /** A body that is JSON: its text (for slices) and its value. */
 export interface ParsedBody {
@@ -18,9 +18,10 @@ export interface ParsedBody {
 
 /**
  * Decodes and parses a body. Throws ResponseError `page_unreadable` when it is no JSON document: cut,
- * empty, HTML, binary, not UTF-8. Asking again may help, so the client treats it as a passing fault.
+ * empty, HTML, binary, not UTF-8. Asking again may help, so the client treats it as a passing fault. The
+ * error quotes the body, but for a stream whose fields are excluded or hashed.
  */
-export function parseBody(response: ApiResponse): ParsedBody {
+export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
   const { body } = response;
   if (body.length === 0) throw unreadable(response, 'the body is empty');
   let text;
@@ -30,9 +31,12 @@ export function parseBody(response: ApiResponse): ParsedBody {
   } catch {
     throw unreadable(response, 'the body is not UTF-8 text');
   }
+  const excess = findExcess(text);
+  if (excess !== undefined) throw tooMuch(response, 'the body', excess);
   try {
     return { text, value: JSON.parse(text) };
   } catch (error) {
+    if (stream !== undefined && isMasked(stream)) throw unreadable(response, 'the body is not JSON');
     // The parser's own words quote the text as well.
     const reason = escapeForTerminal((error as Error).message.slice(0, 120));
     const start = escapeForTerminal(text.slice(0, 200));
@@ -42,7 +46,7 @@ export function parseBody(response: ApiResponse): ParsedBody {
 
 /** Reads one page of a paginated endpoint; throws ResponseError when the envelope is not as documented. */
 export function readPage(stream: Stream, response: ApiResponse, paging: PagingDescription): Page {
-  const { text, value } = parseBody(response);
+  const { text, value } = parseBody(response, stream);
   assertNoErrorEnvelope(response, value);
   const pointer = stream.recordsPointer ?? paging.records;
   const records = resolvePointer(value, pointer);
@@ -59,79 +63,19 @@ export function readPage(stream: Stream, response: ApiResponse, paging: PagingDe
   }
   const total = readCount(response, value, paging.total);
   const hasMore = readHasMore(response, value, paging.hasMore, total);
-  return { ...readRecords(stream, response, text, pointer, records), offset, total, hasMore };
-}
-
-/**
- * Reads an unpaginated answer: the records are at the configured pointer, else in the array at the top,
- * under `data`, in the only array, or the object is the one record.
- */
-export function readDocument(stream: Stream, response: ApiResponse, paging: PagingDescription): Page {
-  const { text, value } = parseBody(response);
-  assertNoErrorEnvelope(response, value);
-  if (resolvePointer(value, paging.hasMore) === true) {
-    throw invalid(
-      response,
-      'the endpoint pages its answer',
-      `Add "paginated: true" to streams.${stream.name} in sluice.yaml.`,
-    );
-  }
-  const pointer = stream.recordsPointer ?? findRecords(value);
-  const found = resolvePointer(value, pointer);
-  if (found === undefined || found === null || typeof found !== 'object') {
-    throw invalid(
-      response,
-      `no records at ${pointer === '' ? 'the top' : pointer}; the answer is ${describe(value)}`,
-      `Name where they are as streams.${stream.name}.records, e.g. /data.`,
-    );
-  }
-  const page = readRecords(stream, response, text, pointer, found);
-  return { ...page, offset: 0, total: page.records.length, hasMore: false };
+  return { ...readRecords(response, text, pointer, records), offset, total, hasMore };
 }
 
 function readRecords(
-  stream: Stream,
   response: ApiResponse,
   text: string,
   pointer: string,
-  found: object,
+  found: readonly unknown[],
 ): Pick<Page, 'records' | 'duplicateMembers' | 'serverDateMs'> {
   const start = locateValue(text, 0, splitPointer(pointer)) ?? 0;
-  const slices = Array.isArray(found) ? sliceArray(text, start) : [sliceValue(text, start)];
-  const values: readonly unknown[] = Array.isArray(found) ? found : [found];
-  let duplicateMembers = 0;
-  const records = slices.map((slice, at): PageRecord => {
-    if (slice.depth > MAX_DEPTH) {
-      throw invalid(
-        response,
-        `record ${at} of ${stream.name} is nested ${slice.depth} levels deep; ${MAX_DEPTH} is the most`,
-      );
-    }
-    const value = slice.hardNumbers ? parseExact(slice.text) : values[at];
-    if (countMembers(value) < slice.members) duplicateMembers += 1;
-    return { text: slice.text, value, exact: slice.hardNumbers };
-  });
-  return { records, duplicateMembers, serverDateMs: response.serverDateMs };
-}
-
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return 0;
-  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countMembers(item), 0);
-  let count = 0;
-  for (const name of Object.keys(value)) {
-    const member = (value as Record<string, unknown>)[name];
-    count += typeof member === 'object' ? 1 + countMembers(member) : 1;
-  }
-  return count;
-}
-
-function findRecords(value: unknown): string {
-  if (Array.isArray(value)) return '';
-  if (typeof value !== 'object' || value === null) return '';
-  if (Array.isArray((value as { data?: unknown }).data)) return '/data';
-  const arrays = Object.entries(value).filter(([, member]) => Array.isArray(member));
-  const [only] = arrays;
-  return arrays.length === 1 && only !== undefined ? `/${escapePointer(only[0])}` : '';
+  const slices = sliceArray(text, start);
+  const batch = buildRecords(slices, found, (at, depth) => tooDeep(response, at, depth, MAX_DEPTH));
+  return { ...batch, serverDateMs: response.serverDateMs };
 }
 
 // An error envelope with status 200 must never pass for an answer without records.
@@ -142,10 +86,7 @@ function assertNoErrorEnvelope(response: ApiResponse, value: unknown): void {
       : undefined;
   if (typeof error !== 'object' || error === null || !('code' in error || 'message' in error)) return;
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const told = [code, message]
-    .filter((part) => typeof part === 'string')
-    .map((part) => escapeForTerminal(part.slice(0, 500)));
-  throw invalid(response, `the answer has status ${response.status} but holds an error: ${told.join(': ')}`);
+  throw heldError(response, code, message);
 }
 
 function readCount(response: ApiResponse, value: unknown, pointer: string): number | undefined {
@@ -177,20 +118,6 @@ function resolvePointer(value: unknown, pointer: string): unknown {
   return current;
 }
 
-/** Member names of a JSON pointer (RFC 6901). */
-function splitPointer(pointer: string): readonly string[] {
-  return pointer === ''
-    ? []
-    : pointer
-        .slice(1)
-        .split('/')
-        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
 function describe(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (value === null) return 'null';
@@ -202,51 +129,4 @@ function describe(value: unknown): string {
         .join(', ') || 'no members'
     }`;
   return `${typeof value} ${escapeForTerminal(JSON.stringify(value).slice(0, 60))}`;
-}
-
-function unreadable(response: ApiResponse, problem: string): ResponseError {
-  return failure(
-    response,
-    'page_unreadable',
-    problem,
-    'The table is as it was. If this lasts, check the base URL and ask the provider of the API.',
-  );
-}
-
-function invalid(response: ApiResponse, problem: string, hint?: string): ResponseError {
-  return failure(
-    response,
-    'response_invalid',
-    problem,
-    hint ??
-      'The table is as it was. Check the path of the stream; if it is right, tell the provider of the API.',
-  );
-}
-
-function failure(
-  response: ApiResponse,
-  code: 'page_unreadable' | 'response_invalid',
-  problem: string,
-  hint: string,
-): ResponseError {
-  const { stream, offset, url } = response.request;
-  const type = response.headers['content-type'];
-  const where = offset === undefined ? '' : ` at offset ${offset}`;
-  const kind =
-    code === 'page_unreadable' && typeof type === 'string'
-      ? ` (content-type ${escapeForTerminal(type.slice(0, 80))})`
-      : '';
-  return new ResponseError(
-    `${stream}${where} (${url.pathname}, status ${response.status}): ${problem}${kind}`,
-    {
-      code,
-      hint,
-      context: {
-        stream,
-        status: response.status,
-        path: url.pathname,
-        ...(offset === undefined ? {} : { offset }),
-      },
-    },
-  );
 }

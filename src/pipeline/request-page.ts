@@ -4,12 +4,10 @@ import type { Page } from '../model/page.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from './build-url.ts';
-import { readDocument, readPage } from './read-page.ts';
+import { compileMask } from './mask-records.ts';
+import { readPage } from './read-page.ts';
 
-// An unpaginated answer is parsed as one text, and the longest text the runtime holds is 512 MiB.
-const WHOLE_DATASET = { maxBytes: 480 * 2 ** 20, deadline: 'idle' } as const;
-
-/** Asks for one page of a stream (the whole answer of an unpaginated one) and reads it. */
+/** Asks for one page of a paginated stream and reads it. */
 export async function requestPage(
   settings: Settings,
   client: ApiClient,
@@ -18,20 +16,25 @@ export async function requestPage(
   offset: number,
   signal: AbortSignal | undefined,
 ): Promise<Page> {
-  const page = stream.paginated ? { limit: stream.pageSize, offset } : undefined;
-  const read = stream.paginated ? readPage : readDocument;
   let answer: Page | undefined;
   const request: ApiRequest = {
     stream: stream.name,
-    url: buildUrl(settings, stream, from, page),
-    ...(page === undefined ? { body: WHOLE_DATASET } : { offset }),
+    url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset }),
+    offset,
     // Read while the request can still be repeated: a cut body is a passing fault.
     accept: (response) => {
-      answer = read(stream, response, settings.connector.paging);
+      answer = maskPage(readPage(stream, response, settings.connector.paging), stream, settings.hashKey);
     },
   };
   await client.get(request, signal);
   if (answer === undefined)
     throw new BugError('an answer was not read', { code: 'bug', hint: 'Please report this.' });
   return answer;
+}
+
+// Right here, so that nothing that is compared, kept or shown later has held what config leaves out.
+function maskPage(page: Page, stream: Stream, hashKey: string | undefined): Page {
+  const mask = compileMask(stream, hashKey);
+  if (mask === undefined) return page;
+  return { ...page, records: page.records.map(mask.mask), masked: mask.matched };
 }

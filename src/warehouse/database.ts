@@ -1,20 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance, DuckDBValueConverter, Json } from '@duckdb/node-api';
-import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
-import type { QueryCell, QueryResult } from '../model/reports.ts';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { SyncError } from '../model/errors.ts';
+import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
+import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
+import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { createUtcConverter, toQueryCell } from './query-cells.ts';
 
 /** Alias of the attached file in every statement. */
 export const ATTACHED = 'work';
 
+const INTERRUPT_AGAIN_MS = 20;
+/** A statement that takes this long has used memory worth giving back, ms. */
+const LARGE_STATEMENT_MS = 50;
+
 export interface DatabaseOptions {
   readonly file: string;
   readonly readOnly?: boolean;
-  /** The only folders the engine may touch besides the file; the first (else one in /tmp) takes its spill files. */
+  /**
+   * The only folders the engine may touch besides the file; the first (else one in /tmp) takes its spill files.
+   * A file that is only read, without a folder, is all the engine can reach, and nothing can be spilt.
+   */
   readonly folders: readonly string[];
 }
 
@@ -26,42 +35,60 @@ export interface DatabaseOptions {
  * drops the engine's lock.
  */
 export class Database implements SqlSession {
-  readonly file: string;
-  readonly #instance: DuckDBInstance;
-  readonly #connection: DuckDBConnection;
+  readonly #options: DatabaseOptions;
+  readonly #memory: EngineMemory;
+  #instance: DuckDBInstance;
+  #connection: DuckDBConnection;
+  #isInTransaction = false;
   #running: Promise<unknown> = Promise.resolve();
+  /** What made the engine give up on its file; it is asked nothing after that. */
+  #failure: SyncError | undefined;
+  #isStopped = false;
 
-  private constructor(file: string, instance: DuckDBInstance, connection: DuckDBConnection) {
-    this.file = file;
+  private constructor(
+    options: DatabaseOptions,
+    memory: EngineMemory,
+    instance: DuckDBInstance,
+    connection: DuckDBConnection,
+  ) {
+    this.#options = options;
+    this.#memory = memory;
     this.#instance = instance;
     this.#connection = connection;
   }
 
   /** Opens the file, creating it unless `readOnly`; throws LockedError or StorageError. */
   static async open(options: DatabaseOptions): Promise<Database> {
-    const { DuckDBInstance } = await import('@duckdb/node-api');
-    // Left to itself the engine spills into the folder the user happens to be in.
-    const [spillFolder = join(tmpdir(), `sluice-${randomUUID()}`)] = options.folders;
-    const instance = await DuckDBInstance.create(':memory:', {
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-      memory_limit: `${memoryLimitMb()}MB`,
-      threads: '2',
-      preserve_insertion_order: 'false',
-      temp_directory: spillFolder,
-    });
-    const connection = await instance.connect();
-    const database = new Database(options.file, instance, connection);
+    const memory = new EngineMemory(options.readOnly === true);
+    const instance = await createInstance(options, memory.current);
+    const database = new Database(options, memory, instance, await instance.connect());
+    await database.#prepare();
+    return database;
+  }
+
+  /** Opens the file again after `release`, e.g. another one that was put in its place. */
+  async reopen(): Promise<void> {
+    this.#instance = await createInstance(this.#options, this.#memory.current);
+    this.#connection = await this.#instance.connect();
+    this.#failure = undefined;
+    this.#isStopped = false;
+    await this.#prepare();
+  }
+
+  get file(): string {
+    return this.#options.file;
+  }
+
+  async #prepare(): Promise<void> {
     try {
-      await database.#prepare(options);
-      return database;
+      await this.#attach(this.#options);
     } catch (error) {
-      database.close();
+      this.close();
       throw error;
     }
   }
 
-  async #prepare({ file, readOnly = false, folders }: DatabaseOptions): Promise<void> {
+  async #attach({ file, readOnly = false, folders }: DatabaseOptions): Promise<void> {
     // An explicit storage version keeps an engine upgrade from changing who can read the file.
     const how = readOnly ? 'READ_ONLY' : "STORAGE_VERSION 'v1.4.0'";
     await this.run(`ATTACH ${quoteLiteral(file)} AS ${ATTACHED} (${how})`);
@@ -70,6 +97,10 @@ export class Database implements SqlSession {
     if (folders.length > 0)
       await this.run(`SET allowed_directories = [${folders.map(quoteLiteral).join(', ')}]`);
     await this.run('SET enable_external_access = false');
+    // Otherwise the file itself stays within reach: COPY could write over it, or a log of the engine's.
+    if (readOnly && folders.length === 0) await this.run(`SET disabled_filesystems = 'LocalFileSystem'`);
+    // Ours to grow; nothing else may change, whatever a statement says.
+    if (!readOnly) await this.run(`SET allowed_configs = ['memory_limit', 'threads']`);
     await this.run('SET lock_configuration = true');
   }
 
@@ -104,23 +135,48 @@ export class Database implements SqlSession {
     return Number(Object.values(row ?? {})[0] ?? 0);
   }
 
-  /** Commits what `work` did, or nothing of it. */
+  /**
+   * Commits what `work` did, or nothing of it. Where it needs more memory than the engine has, it is rolled
+   * back and done again with more: it must do nothing but statements, and return the rest.
+   */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.#transact(work);
+      } catch (error) {
+        if (!(await this.#growFor(error))) throw error;
+      }
+    }
+  }
+
+  async #transact<T>(work: () => Promise<T>): Promise<T> {
     await this.run('BEGIN TRANSACTION');
+    this.#isInTransaction = true;
     try {
       const result = await work();
       await this.run('COMMIT');
       return result;
     } catch (error) {
-      // The first error is the one to tell; a failed rollback follows from it.
-      await this.run('ROLLBACK').catch(() => undefined);
+      await this.#rollBack();
       throw error;
+    } finally {
+      this.#isInTransaction = false;
     }
   }
 
-  /** Makes a running statement reject; harmless when none runs. */
+  /** Makes the statement that runs reject, and those that follow until `proceed`, but for a rollback. */
   interrupt(): void {
+    this.#isStopped = true;
     this.#connection.interrupt();
+    // A statement that the engine is about to begin forgets that it was interrupted.
+    const again = setInterval(() => this.#connection.interrupt(), INTERRUPT_AGAIN_MS);
+    const stop = () => clearInterval(again);
+    this.#running.then(stop, stop);
+  }
+
+  /** Lets statements through again. */
+  proceed(): void {
+    this.#isStopped = false;
   }
 
   /** Writes the log into the file, so that the file alone is whole. */
@@ -130,10 +186,17 @@ export class Database implements SqlSession {
 
   /** Waits for a running statement (closing under one would hang), then releases the file. */
   async release(): Promise<void> {
-    await this.#running.catch(() => undefined);
+    await this.#settle();
     await this.#connection.run('USE memory').catch(() => undefined);
     await this.#connection.run(`DETACH ${ATTACHED}`).catch(() => undefined);
     this.close();
+  }
+
+  async #settle(): Promise<void> {
+    for (let last: unknown; last !== this.#running;) {
+      last = this.#running;
+      await this.#running.catch(() => undefined);
+    }
   }
 
   private close(): void {
@@ -141,114 +204,90 @@ export class Database implements SqlSession {
     this.#instance.closeSync();
   }
 
+  // The first error is the one to tell; a failed rollback follows from it.
+  async #rollBack(): Promise<void> {
+    if (this.#failure !== undefined) return;
+    this.#running = this.#connection.run('ROLLBACK');
+    await this.#running.catch(() => undefined);
+  }
+
   async #guard<T>(statement: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.#attempt(statement);
+      } catch (error) {
+        // In a transaction the engine takes no more statements: all of it is done again.
+        if (this.#isInTransaction || !(await this.#growFor(error))) throw error;
+      }
+    }
+  }
+
+  /** Sets the engine up to load lines of this size, bytes: with as much memory as that takes, and no more. */
+  async beginLoad(bytes: number): Promise<void> {
+    await this.#give(this.#memory.begin(bytes));
+  }
+
+  /**
+   * Gives memory that is no longer used back to the system. The engine does that when it is told its limit,
+   * be it the same; left alone, the process's allocator keeps up to 100 MB for what may come.
+   */
+  async trim(): Promise<void> {
+    await this.#give(this.#memory.current);
+  }
+
+  /** Gives the engine more memory, should that be what a statement lacked; false when there is no more. */
+  async #growFor(error: unknown): Promise<boolean> {
+    // A reader has it all, and its settings are locked.
+    if (this.#options.readOnly === true) return false;
+    const share = isOutOfMemory(error) && this.#failure === undefined ? this.#memory.grow() : undefined;
+    if (share === undefined) return false;
+    await this.#give(share);
+    return true;
+  }
+
+  // Less than the engine holds on to is refused, and does no harm: the next statement grows or fits.
+  async #give({ megabytes, threads }: EngineShare): Promise<void> {
+    if (this.#options.readOnly === true || this.#failure !== undefined) return;
+    for (const setting of [`memory_limit = '${megabytes}MB'`, `threads = ${threads}`]) {
+      this.#running = this.#connection.run(`SET ${setting}`);
+      await this.#running.catch(() => undefined);
+    }
+  }
+
+  async #attempt<T>(statement: () => Promise<T>): Promise<T> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#isStopped) throw wrapDatabaseError('INTERRUPT Error: Interrupted!', this.file);
     const running = statement();
     this.#running = running;
+    const startedMs = performance.now();
     try {
-      return await running;
-    } catch (error) {
-      throw wrapDatabaseError(error, this.file);
+      const result = await running;
+      if (performance.now() - startedMs >= LARGE_STATEMENT_MS) await this.trim();
+      return result;
+    } catch (thrown) {
+      const error = wrapDatabaseError(thrown, this.file);
+      if (isFatal(error)) this.#failure = error;
+      throw error;
     }
   }
 }
 
-// The library writes times with a zone in the machine's own; a result must not depend on the machine.
-async function createUtcConverter(): Promise<DuckDBValueConverter<Json>> {
-  const { DuckDBTimestampTZValue, DuckDBTimestampValue, JsonDuckDBValueConverter } =
-    await import('@duckdb/node-api');
-  const convert: DuckDBValueConverter<Json> = (value, type) =>
-    value instanceof DuckDBTimestampTZValue
-      ? `${new DuckDBTimestampValue(value.micros).toString()}+00`
-      : JsonDuckDBValueConverter(value, type, convert);
-  return convert;
-}
-
-// The engine's JSON form has text for what a double cannot hold; lists and structs become JSON text.
-function toQueryCell(value: Json): QueryCell {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
-}
-
-// These quote the statement, in which a user may have written anything.
-const STATEMENT_ERROR =
-  /^(?:Parser|Binder|Catalog|Conversion|Constraint|Invalid Input|Out of Range|Permission|Not implemented) Error/;
-
-/** Gives an engine's error its place in our taxonomy; the engine has no codes, only texts. */
-export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
-  if (thrown instanceof SyncError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  if (STATEMENT_ERROR.test(message)) return refusedStatement(message, file, thrown);
-  const context = { path: file };
-  if (message.includes('Could not set lock on file')) {
-    return new LockedError(`${file} is open in another process: ${holderOf(message)}`, {
-      code: 'state_locked',
-      hint: 'Close that process, or let it finish, and run again. Nothing was changed.',
-      context,
-      cause: thrown,
-    });
-  }
-  if (message.startsWith('INTERRUPT')) {
-    return new AbortedError('the running statement was interrupted', {
-      code: 'aborted',
-      hint: 'Run again to go on from the last commit.',
-      cause: thrown,
-    });
-  }
-  if (/No space left|File too large|Disk quota|Could not write|Input\/output error/.test(message)) {
-    return new StorageError(`the disk refused to take more: ${message}`, {
-      code: 'storage_failed',
-      hint: 'Free some space and run again; everything committed before is intact.',
-      context,
-      cause: thrown,
-    });
-  }
-  if (/not a valid DuckDB database|Corrupt|checksum|replaying WAL|invalidated|version number/.test(message)) {
-    return new StorageError(`${file} cannot be read: ${message}`, {
-      code: 'state_damaged',
-      hint: 'Move the file and its .wal aside (do not delete them) and run again: Sluice restores its state from the published file.',
-      context,
-      cause: thrown,
-    });
-  }
-  if (/^Out of Memory|(?:could not|failed to) allocate/.test(message)) {
-    return new StorageError(`the warehouse ran out of memory: ${message.split('\n', 1)[0] ?? ''}`, {
-      code: 'storage_failed',
-      hint: 'Give the process more memory (or disk, for what it moves there) and run again; everything committed before is intact.',
-      context,
-      cause: thrown,
-    });
-  }
-  return refusedStatement(message, file, thrown);
-}
-
-// Whatever else the engine refuses is a statement of ours that it should not have been given.
-function refusedStatement(message: string, file: string, thrown: unknown): BugError {
-  return new BugError(`the warehouse refused a statement: ${message}`, {
-    code: 'bug',
-    hint: 'Everything committed before is intact. This is a defect of Sluice; please report it with the text above.',
-    context: { path: file },
-    cause: thrown,
+async function createInstance(
+  { folders, readOnly = false }: DatabaseOptions,
+  memory: EngineShare,
+): Promise<DuckDBInstance> {
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  // Left to itself the engine spills into the folder the user happens to be in.
+  const spillFolder = folders[0] ?? (readOnly ? '' : join(tmpdir(), `sluice-${randomUUID()}`));
+  return DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    memory_limit: `${memory.megabytes}MB`,
+    threads: String(memory.threads),
+    // As soon as it is freed: see `trim`.
+    allocator_flush_threshold: '1MB',
+    allocator_bulk_deallocation_flush_threshold: '1MB',
+    preserve_insertion_order: 'false',
+    temp_directory: spillFolder,
   });
-}
-
-function holderOf(message: string): string {
-  return /held in (.+? \(PID \d+\))/.exec(message)?.[1] ?? 'its holder is unknown';
-}
-
-// The engine exceeds its limit by up to 200 MB, so a small container gets far less than its size; a table of
-// 5,000 columns needs about 600 MB.
-function memoryLimitMb(): number {
-  const totalMb = Math.min(totalmem(), cgroupLimit() ?? Infinity) / 2 ** 20;
-  return Math.round(Math.max(128, Math.min(totalMb * 0.5 - 100, 2_048)));
-}
-
-function cgroupLimit(): number | undefined {
-  for (const file of ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes']) {
-    try {
-      const bytes = Number(readFileSync(file, 'utf8').trim());
-      if (Number.isFinite(bytes) && bytes > 0) return bytes;
-    } catch {
-      // No such control group: the machine's memory is the limit.
-    }
-  }
-  return undefined;
 }

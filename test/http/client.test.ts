@@ -163,7 +163,10 @@ describe('one exchange', () => {
   });
 
   it.each([
-    ['Missing required parameter: entity', 'streams: { prompts_analytics: { params: { entity: … } } }'],
+    [
+      'Missing required parameter: entity',
+      'streams: { prompts_analytics: { params: { entity: [a, b] }, sliceBy: [entity] } }',
+    ],
     ['startDate is not an ISO 8601 date', 'streams: { prompts_analytics: { params: { startDate: … } } }'],
     ['identity is odd', "Check the stream's params"],
   ])('that refuses a parameter (%s) says which config line to write', async (message, advice) => {

@@ -6,7 +6,7 @@ import { ResponseError } from '../../src/model/errors.ts';
 import type { ApiResponse } from '../../src/model/http.ts';
 import type { Page } from '../../src/model/page.ts';
 import type { Stream } from '../../src/model/stream.ts';
-import { parseBody, readDocument, readPage } from '../../src/pipeline/read-page.ts';
+import { parseBody, readPage } from '../../src/pipeline/read-page.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 import { makeStream, NOW_MS } from './fixtures.ts';
@@ -36,10 +36,6 @@ function envelope(data: string, pagination = '"total":2,"limit":100,"offset":0,"
 
 function read(body: string | Uint8Array, stream: Partial<Stream> = {}, offset = 0): Page {
   return readPage(makeStream(stream), answer(body, { offset }), paging);
-}
-
-function readWhole(body: string, stream: Partial<Stream> = {}): Page {
-  return readDocument(makeStream({ paginated: false, ...stream }), answer(body), paging);
 }
 
 function valuesOf({ records }: Page): readonly unknown[] {
@@ -238,51 +234,5 @@ describe('readPage', () => {
   it('reads a record of 500 levels', () => {
     const deep = `${'['.repeat(500)}9007199254740993${']'.repeat(500)}`;
     expect(JSON.stringify(read(envelope(`[${deep}]`)).records[0]?.value)).toBe(deep);
-  });
-});
-
-describe('readDocument', () => {
-  it.each([
-    ['the array at the top', '[{"id":1},{"id":2}]', {}],
-    ['data', '{"data":[{"id":1},{"id":2}],"other":[1,2,3]}', {}],
-    ['the only array', '{"mentions":[{"id":1},{"id":2}],"generatedAt":"x"}', {}],
-    ['the only array, called oddly', '{"a/b~c":[{"id":1},{"id":2}]}', {}],
-    ['where config says', '{"a":[0],"b":{"c/d":[{"id":1},{"id":2}]}}', { recordsPointer: '/b/c~1d' }],
-    ['below an index', '{"a":[[0],[{"id":1},{"id":2}]]}', { recordsPointer: '/a/1' }],
-  ])('finds the records in %s', (_, body, stream) => {
-    const page = readWhole(body, stream);
-    expect(page).toMatchObject({ offset: 0, total: 2, hasMore: false });
-    expect(page.records.map(({ text }) => text)).toEqual(['{"id":1}', '{"id":2}']);
-    expect(valuesOf(page)).toEqual([{ id: 1 }, { id: 2 }]);
-  });
-
-  it.each([
-    ['an object without arrays', '{"visibility":0.5}', {}],
-    ['an object with two arrays', '{"a":[1],"b":[2]}', {}],
-    ['the object config names', '{"a":{"visibility":0.5}}', { recordsPointer: '/a' }],
-  ])('takes %s for the one record', (_, body, stream) => {
-    const page = readWhole(body, stream);
-    expect(page.total).toBe(1);
-    expect(page.records).toHaveLength(1);
-  });
-
-  it('reads an empty answer as no records', () => {
-    expect(readWhole('{"data":[]}')).toMatchObject({ total: 0, records: [] });
-  });
-
-  it.each([
-    ['a number', '5', {}],
-    ['null', 'null', {}],
-    ['no value where config says', '{"data":[]}', { recordsPointer: '/items' }],
-    ['null where config says', '{"items":null}', { recordsPointer: '/items' }],
-    ['a number where config says', '{"items":[1]}', { recordsPointer: '/items/length' }],
-    ['an error', '{"error":{"code":"X","message":"y"}}', {}],
-    ['more pages', envelope('[]', '"total":500,"hasMore":true'), {}],
-  ])('refuses %s', (_, body, stream) => {
-    expect(errorOf(() => readWhole(body, stream)).code).toBe('response_invalid');
-  });
-
-  it('says how to config an endpoint that pages', () => {
-    expect(errorOf(() => readWhole(envelope('[]', '"hasMore":true'))).hint).toContain('paginated: true');
   });
 });

@@ -1,0 +1,14 @@
+/** Member names of a JSON pointer (RFC 6901). */
+export function splitPointer(pointer: string): readonly string[] {
+  return pointer === ''
+    ? []
+    : pointer
+        .slice(1)
+        .split('/')
+        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** The JSON pointer of a path of member names. */
+export function joinPointer(path: readonly string[]): string {
+  return path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

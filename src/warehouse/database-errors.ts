@@ -1,0 +1,109 @@
+import { basename } from 'node:path';
+import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
+
+/** A file of the engine's whose content cannot be what the engine once wrote. */
+export class DamagedFileError extends StorageError {}
+
+// These quote the statement, in which a user may have written anything.
+const STATEMENT_ERROR =
+  /^(?:Parser|Binder|Catalog|Conversion|Constraint|Invalid Input|Out of Range|Permission|Not implemented) Error/;
+// Wears the prefix of whatever made the replay fail.
+const REPLAY_ERROR = /^\w+(?: \w+)? Error: Failure while replaying WAL file/;
+const REFUSED_BY_SYSTEM =
+  /No space left|File too large|Disk quota|Could not write|Input\/output error|Too many open files|Permission denied|Read-only file system|Cannot allocate memory/;
+const OUT_OF_MEMORY = /Out of Memory Error|(?:could not|failed to) allocate/;
+const NEWER_FORMAT = /version number \d+, but we can only read/;
+const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
+
+/** Gives an engine's error its place in our taxonomy; the engine has no codes, only texts. */
+export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
+  if (thrown instanceof SyncError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const isReplay = REPLAY_ERROR.test(message);
+  if (STATEMENT_ERROR.test(message) && !isReplay) return refusedStatement(message, file, thrown);
+  const options = { context: { path: file }, cause: thrown };
+  if (message.includes('Could not set lock on file')) {
+    return new LockedError(`${file} is open in another process: ${holderOf(message)}`, {
+      code: 'state_locked',
+      hint: 'Close that process, or let it finish, and run again. Nothing was changed.',
+      ...options,
+    });
+  }
+  if (message.startsWith('INTERRUPT')) {
+    return new AbortedError('the running statement was interrupted', {
+      code: 'aborted',
+      hint: 'Run again to go on from the last commit.',
+      cause: thrown,
+    });
+  }
+  if (REFUSED_BY_SYSTEM.test(message)) {
+    return new StorageError(`the system refused to read or write ${file}: ${message}`, {
+      code: 'storage_failed',
+      hint: 'Free some space or mend the permissions and run again; everything committed before is intact.',
+      ...options,
+    });
+  }
+  if (OUT_OF_MEMORY.test(message)) {
+    return new StorageError(`the warehouse ran out of memory: ${message.split('\n', 1)[0] ?? ''}`, {
+      code: 'storage_failed',
+      hint: 'Give the process more memory (or disk, for what it moves there) and run again; everything committed before is intact.',
+      ...options,
+    });
+  }
+  if (NEWER_FORMAT.test(message)) {
+    return new StorageError(`${file} was written by another version of the engine: ${message}`, {
+      code: 'state_damaged',
+      hint: 'Upgrade Sluice; the file was not touched.',
+      ...options,
+    });
+  }
+  if (isReplay || DAMAGE.test(message) || isCutShort(message, file)) {
+    return new DamagedFileError(`${file} is damaged: ${message}`, {
+      code: 'state_damaged',
+      hint: 'Run `sluice sync`: it keeps a damaged work file under another name and restores its state from the published file. If nothing is published yet, move it aside (do not delete it): the next sync reads everything from the API.',
+      ...options,
+    });
+  }
+  if (/^(?:IO|FATAL) Error|invalidated/.test(message)) {
+    return new StorageError(`the engine gave ${file} up: ${message}`, {
+      code: 'storage_failed',
+      hint: 'Check the disk and run again; everything committed before is intact.',
+      ...options,
+    });
+  }
+  return refusedStatement(message, file, thrown);
+}
+
+/** Whether a statement needs more memory than the engine was given. */
+export function isOutOfMemory(error: unknown): boolean {
+  return (
+    error instanceof StorageError && error.cause instanceof Error && OUT_OF_MEMORY.test(error.cause.message)
+  );
+}
+
+/** Whether the engine may not be asked anything more about its file. */
+export function isFatal(error: SyncError): boolean {
+  if (error instanceof DamagedFileError) return true;
+  const message = error.cause instanceof Error ? error.cause.message : '';
+  return /^FATAL|invalidated/.test(message) && !STATEMENT_ERROR.test(message);
+}
+
+// A spill file may be too short as well, on a full disk: that says nothing about the file itself.
+function isCutShort(message: string, file: string): boolean {
+  const named = /Could not read enough bytes from file "(.+?)"/.exec(message)?.[1];
+  return named !== undefined && basename(named).startsWith(basename(file));
+}
+
+// Whatever else the engine refuses is a statement of ours that it should not have been given.
+function refusedStatement(message: string, file: string, thrown: unknown): BugError {
+  return new BugError(`the warehouse refused a statement: ${message}`, {
+    code: 'bug',
+    hint: 'Everything committed before is intact. This is a defect of Sluice; please report it with the text above.',
+    context: { path: file },
+    cause: thrown,
+  });
+}
+
+function holderOf(message: string): string {
+  return /held in (.+? \(PID \d+\))/.exec(message)?.[1] ?? 'its holder is unknown';
+}
