@@ -3,12 +3,17 @@ import { createSimulator } from '../simulator/simulator.ts';
 import { DEMO_KEY } from '../simulator/simulator-options.ts';
 import type { SimulatorServer } from '../simulator/server.ts';
 import { startSimulatorServer } from '../simulator/server.ts';
+import type { Scenario } from '../simulator/scenario.ts';
+import { scenarios } from '../simulator/scenarios.ts';
 import type { RunningSimulator, SimulatorRequest } from './engine.ts';
+import { suggestName } from './options/suggest-name.ts';
 
 /** Serves a simulator from this process. */
 export async function startSimulator(request: SimulatorRequest): Promise<RunningSimulator> {
   const { host, port, key = DEMO_KEY, day, seed, requestsPerHour, burstPerSecond } = request;
+  const scenario = request.scenario === undefined ? undefined : await findScenario(request.scenario);
   const simulator = createSimulator({
+    ...scenario?.options(),
     day,
     keys: [key],
     ...(seed !== undefined && { seed }),
@@ -28,9 +33,21 @@ export async function startSimulator(request: SimulatorRequest): Promise<Running
     baseUrl: server.baseUrl,
     origin: server.origin,
     key,
+    scenario,
     advanceDay: () => simulator.advanceDay(),
     close: () => server.close(),
   };
+}
+
+async function findScenario(name: string): Promise<Scenario> {
+  const found = scenarios.find((scenario) => scenario.name === name);
+  if (found !== undefined) return found;
+  const names = scenarios.map((scenario) => scenario.name);
+  const nearest = await suggestName(name, names);
+  throw new ConfigError(`the simulator has no scenario "${name}"`, {
+    code: 'usage_invalid',
+    hint: `${nearest === undefined ? '' : `Did you mean ${nearest}? `}sluice simulate --list-scenarios names them.`,
+  });
 }
 
 function refuseAddress(host: string, port: number, cause: unknown): SimulatorServer {

@@ -1,48 +1,16 @@
-import { hashOf, hashPage } from '../json/fingerprint.ts';
-import type { Page, PageRecord } from '../model/page.ts';
-
-/**
- * A stretch of a scan still to be read. The record at `start` was read before and is asked for again:
- * its value shows whether the data moved (only a scan's first segment has nothing before it).
- */
-export interface Segment {
-  readonly start: number;
-  /** Last position to read; undefined while nobody knows where the data ends. */
-  readonly end: number | undefined;
-  /** Nothing was read before it, so its page brings no joint. */
-  readonly first: boolean;
-  /** Times this segment was asked for without getting further. */
-  readonly attempts: number;
-}
-
-/** What one page added: the records to keep, and the fingerprints its joints are judged by. */
-export interface AcceptedPage {
-  readonly offset: number;
-  /** Position of the first kept record. */
-  readonly firstPosition: number;
-  readonly kept: readonly PageRecord[];
-  readonly firstHash: string | undefined;
-  /** Fingerprint of the last kept record. */
-  readonly lastHash: string | undefined;
-  readonly total: number | undefined;
-  /** Fingerprint of the whole page; only of the scan's first. */
-  readonly pageHash: string | undefined;
-}
-
-/** A page as the stage remembers it; enough to go on with a scan after a crash. */
-export interface StagedPage {
-  readonly offset: number;
-  readonly firstPosition: number;
-  readonly rows: number;
-  readonly firstHash: string | undefined;
-  readonly lastHash: string | undefined;
-  readonly total: number | undefined;
-}
+import { hashOf, hashPage, hashPageText } from '../json/fingerprint.ts';
+import type { Page } from '../model/page.ts';
+import { Findings } from './findings.ts';
+import { Joints, type Misfit } from './joints.ts';
+import type { AcceptedPage, StagedPage } from './scanned-page.ts';
+import { FIRST_SEGMENT, keepNew, type Segment, stretch } from './segments.ts';
 
 // A source that declares records it does not have is not asked for each of them.
-const MOST_DEAD_ENDS = 3;
+const MOST_DEAD_ENDS = 2;
 // Without a total only the source says where its data ends: one whose pages hardly ever fit together never may.
 const MOST_MISFITS = 20;
+// A total that grows with every answer must not keep a scan going for ever.
+const MOST_EXTENSIONS = 3;
 
 /**
  * Which positions of a scan have been read, and whether the pages fit together. Pages may come in any
@@ -53,15 +21,18 @@ export class Coverage {
   /** May be longer than a page; `takeSegment` cuts. */
   #pending: Segment[] = [FIRST_SEGMENT];
   #asked: Segment[] = [];
-  /** Fingerprints of the records at which pages begin and end. */
-  readonly #hashAt = new Map<number, string>();
+  readonly #joints = new Joints();
   #total: number | undefined;
+  /** The last position that was ever announced. */
+  #reach: number | undefined;
   #headHash: string | undefined;
   #headRows = 0;
   #rows = 0;
   #pages = 0;
   #deadEnds = 0;
-  #problems: string[] = [];
+  #extensions = 0;
+  #hasAskedBeyond = false;
+  readonly #findings = new Findings();
 
   constructor(pageSize: number) {
     this.#pageSize = pageSize;
@@ -91,9 +62,17 @@ export class Coverage {
   get complete(): boolean {
     return this.#pending.length === 0 && this.#asked.length === 0 && this.#pages > 0;
   }
-  /** Signs that the data moved while it was read; empty for a scan that fits together. */
+  /** Signs that the data moved, or that the source contradicts itself; empty for a scan that fits together. */
   get problems(): readonly string[] {
-    return this.#problems;
+    return this.#findings.problems;
+  }
+  /** Whether a problem shows that the data moved while it was read. */
+  get moved(): boolean {
+    return this.#findings.moved;
+  }
+  /** What was odd and did no harm. */
+  get notes(): readonly string[] {
+    return this.#findings.notes;
   }
 
   /** The next segment to ask for; none while the first page's answer is needed to know more. */
@@ -111,26 +90,46 @@ export class Coverage {
     this.#pending.unshift(segment);
   }
 
+  /** Where a page that answers `segment` would not fit to the pages around it. */
+  findMisfit(segment: Segment, page: Page): Misfit | undefined {
+    const { firstPosition, kept } = keepNew(segment, page);
+    return (
+      this.#joints.check(segment.start, hashOf(page.records[0])) ??
+      (kept.length === 0
+        ? undefined
+        : this.#joints.check(firstPosition + kept.length - 1, hashOf(kept.at(-1))))
+    );
+  }
+
+  /** Where this scan took in a page that is equal to this one. */
+  findTwin(page: Page): number | undefined {
+    return this.#joints.findTwin({ offset: page.offset, textHash: hashPageText(page) });
+  }
+
+  /** Notes a move of the data that something else than a page has shown. */
+  noteMove(problem: string): void {
+    this.#findings.addMove(problem);
+  }
+
   /** Takes in the page that answered `segment`; returns what of it is new. */
   accept(segment: Segment, page: Page): AcceptedPage {
     this.#asked = this.#asked.filter((asked) => asked !== segment);
     if (segment.first) this.#begin(page);
     this.#checkTotal(page);
 
-    const skip = segment.first ? 0 : 1;
-    const end = segment.end ?? Infinity;
-    const kept = page.records.slice(skip, Math.max(skip, end - segment.start + 1));
+    const { firstPosition, kept } = keepNew(segment, page);
     const accepted: AcceptedPage = {
       offset: segment.start,
-      firstPosition: segment.start + skip,
+      firstPosition,
       kept,
       firstHash: hashOf(page.records[0]),
       lastHash: hashOf(kept.at(-1)),
       total: page.total,
       pageHash: segment.first ? this.#headHash : undefined,
+      textHash: hashPageText(page),
     };
     this.#record(accepted, kept.length);
-    this.#planRest(segment, page, segment.start + skip + kept.length - 1);
+    this.#planRest(segment, page, firstPosition + kept.length - 1);
     return accepted;
   }
 
@@ -144,21 +143,20 @@ export class Coverage {
       this.#record(page, page.rows);
       covered = Math.max(covered, page.firstPosition + page.rows - 1);
     }
-    const last = this.#total === undefined ? undefined : this.#total - 1;
+    const last = this.#reach;
     if (last === undefined || covered < last) gaps.push(covered < 0 ? FIRST_SEGMENT : stretch(covered, last));
     this.#pending = gaps;
   }
 
   /** Begins a scan that goes on from staged pages: the head page was asked for again and is the same. */
   resume(head: Page, pages: readonly StagedPage[]): void {
-    this.#total = head.total;
-    this.#headHash = hashPage(head);
-    this.#headRows = head.records.length;
+    this.#begin(head);
     this.restore(pages);
   }
 
   #begin(page: Page): void {
     this.#total = page.total;
+    this.#reach = page.total === undefined ? undefined : page.total - 1;
     this.#headHash = hashPage(page);
     this.#headRows = page.records.length;
   }
@@ -166,60 +164,91 @@ export class Coverage {
   #record(page: StagedPage | AcceptedPage, rows: number): void {
     this.#pages += 1;
     this.#rows += rows;
-    this.#join(page.offset, page.firstHash);
-    if (rows > 0) this.#join(page.firstPosition + rows - 1, page.lastHash);
+    this.#joints.addPage(page);
+    this.#join(page.offset, page.firstHash, page);
+    if (rows > 0) this.#join(page.firstPosition + rows - 1, page.lastHash, page);
   }
 
-  // Kept after it matched: a page that brought no more is asked for again, and must still fit.
-  #join(position: number, hash: string | undefined): void {
-    // An empty page has no first record to compare: it shows by not getting further.
-    if (hash === undefined) return;
-    const known = this.#hashAt.get(position);
-    if (known === undefined) this.#hashAt.set(position, hash);
-    else if (known !== hash)
-      this.#problems.push(`the record at position ${position} differs between two pages`);
+  #join(position: number, hash: string | undefined, page: StagedPage | AcceptedPage): void {
+    const { offset, textHash } = page;
+    if (this.#joints.add(position, hash, { offset, textHash })) return;
+    this.#findings.addMove(`the record at position ${position} differs between two pages`);
   }
 
   #checkTotal(page: Page): void {
+    const received = page.offset + page.records.length;
     if (page.total !== this.#total) {
-      this.#problems.push(
+      this.#findings.addMove(
         `the declared total changed from ${this.#total ?? 'none'} to ${page.total ?? 'none'}`,
       );
-    } else if (this.#total !== undefined && page.offset + page.records.length > this.#total) {
-      this.#problems.push(
-        `${page.offset + page.records.length} records were received of ${this.#total} declared`,
-      );
+      this.#followTotal(page.total);
+    } else if (this.#total !== undefined && received > this.#total) {
+      this.#findings.addContradiction(`${received} records were received of ${this.#total} declared`);
     }
+    if (page.hasMore === false && page.records.length > 0 && received < (this.#total ?? 0))
+      this.#findings.addNote('a page before the declared end said that no more follow');
+  }
+
+  // A scan that is not begun anew reads what came to the end as well.
+  #followTotal(total: number | undefined): void {
+    const reach = this.#reach;
+    if (total === undefined || reach === undefined) return;
+    this.#total = total;
+    if (total - 1 <= reach) return;
+    const last = this.#pending.findIndex(({ end }) => end === reach);
+    const grown = { ...(this.#pending[last] ?? stretch(Math.max(0, reach), reach)), end: total - 1 };
+    if (last >= 0) this.#pending[last] = grown;
+    else if (this.#extensions < MOST_EXTENSIONS) this.#pending.push(grown);
+    else return;
+    if (last < 0) this.#extensions += 1;
+    this.#reach = total - 1;
   }
 
   #planRest(segment: Segment, page: Page, covered: number): void {
-    const end = segment.end ?? (this.#total === undefined ? undefined : this.#total - 1);
+    const end = segment.end ?? this.#reach;
     if (end === undefined) {
       // The record at `start` was there before: an empty page is no end of the data.
       const hasShrunk = !segment.first && page.records.length === 0;
       if ((page.hasMore === true || hasShrunk) && !this.#isEndless())
-        this.#continueFrom(segment, covered, undefined);
+        this.#continueFrom(segment, page, covered, undefined);
       return;
     }
-    if (covered >= end) return;
+    if (covered >= end) {
+      const isEnd = end === this.#reach && page.offset + page.records.length <= end + 1;
+      if (page.hasMore === true && isEnd) this.#askBeyond(end);
+      return;
+    }
     if (segment.first && covered >= 0) this.#pending.push(stretch(covered, end));
-    else this.#continueFrom(segment, covered, end);
+    else this.#continueFrom(segment, page, covered, end);
+  }
+
+  // The total says that this is the end, and the page that it is not: one more page tells which is wrong.
+  #askBeyond(end: number): void {
+    if (this.#hasAskedBeyond || end < 0) {
+      this.#findings.addNote('a page said that more follow, and none did');
+      return;
+    }
+    this.#hasAskedBeyond = true;
+    this.#pending.push(stretch(end, end));
   }
 
   #isEndless(): boolean {
-    return this.#problems.length > MOST_MISFITS && this.#problems.length * 2 > this.#pages;
+    const { problemCount } = this.#findings;
+    return problemCount > MOST_MISFITS && problemCount * 2 > this.#pages;
   }
 
   // A page that brought nothing new is asked for once more, then held against the source.
-  #continueFrom(segment: Segment, covered: number, end: number | undefined): void {
+  #continueFrom(segment: Segment, page: Page, covered: number, end: number | undefined): void {
     const stuck = segment.first ? covered < 0 : covered <= segment.start;
     const attempts = stuck ? segment.attempts + 1 : 0;
-    if (attempts > 1) {
-      this.#problems.push(
-        `no record came beyond position ${covered}, though ${end === undefined ? 'the data went on there' : `${end + 1} are declared`}`,
-      );
+    const isBeyondDeadEnd = this.#deadEnds > 0 && page.records.length === 0;
+    if (attempts > (isBeyondDeadEnd ? 0 : 1)) {
+      const declared =
+        this.#reach === undefined ? 'the data went on there' : `${this.#reach + 1} are declared`;
+      this.#findings.addContradiction(`no record came beyond position ${covered}, though ${declared}`);
       this.#deadEnds += 1;
-      if (this.#deadEnds >= MOST_DEAD_ENDS) this.#pending = [];
+      const isEnd = page.hasMore === false && page.records.length > 0;
+      if (isEnd || this.#deadEnds >= MOST_DEAD_ENDS) this.#pending = [];
       return;
     }
     this.#pending.unshift({ start: Math.max(covered, 0), end, first: covered < 0, attempts });
@@ -235,18 +264,11 @@ export class Coverage {
   }
 
   #countPages({ start, end, first }: Segment): number {
-    return first || end === undefined ? 1 : Math.ceil((end - start) / this.#step);
+    return first || end === undefined ? 1 : Math.max(1, Math.ceil((end - start) / this.#step));
   }
 
   // The server may have a page size of its own: plan with what the first page brought, not with what was asked.
   get #step(): number {
     return Math.max(1, (this.#headRows > 1 ? this.#headRows : this.#pageSize) - 1);
   }
-}
-
-const FIRST_SEGMENT: Segment = { start: 0, end: undefined, first: true, attempts: 0 };
-
-/** What is still to be read after the position `start`. */
-function stretch(start: number, end: number | undefined): Segment {
-  return { start, end, first: false, attempts: 0 };
 }

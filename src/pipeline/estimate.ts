@@ -1,4 +1,4 @@
-import type { QuotaSnapshot } from '../model/quota.ts';
+import type { QuotaLimits, QuotaSnapshot } from '../model/quota.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -10,6 +10,24 @@ export function countRequests(
   if (rows <= pageSize) return { pages: 1, requests: 1 };
   const pages = 1 + Math.ceil((rows - pageSize) / (pageSize - 1));
   return { pages, requests: pages + 1 };
+}
+
+/** Where the quota is told: by config, and by what the API answered. */
+export interface DailyQuota {
+  readonly settings: { readonly quotaLimits: QuotaLimits };
+  readonly readQuota?: (() => QuotaSnapshot) | undefined;
+}
+
+/** Requests between two daily refreshes. A scan of more pages cannot end before the data is another. */
+export function requestsPerDay({ settings, readQuota }: DailyQuota): number {
+  const { quotaLimits } = settings;
+  return 24 * Math.max(1, requestsPerHour(quotaLimits, readQuota?.().limit) - quotaLimits.reserve);
+}
+
+/** Requests an hour allows: the server's own limit, or what is assumed until it tells, below a ceiling. */
+export function requestsPerHour(limits: QuotaLimits, told: number | undefined): number {
+  const { requestsPerHourCeiling = Infinity, defaultRequestsPerHour } = limits;
+  return Math.min(requestsPerHourCeiling, told ?? defaultRequestsPerHour);
 }
 
 export interface EstimateInput {

@@ -1,23 +1,32 @@
-import { ResponseError } from '../model/errors.ts';
+import { toDate } from '../model/dates.ts';
 import type { Page } from '../model/page.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
-import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
-import { readStage, type StagedScan, StageStore, type StagedPageEntry } from '../warehouse/stage-store.ts';
-import { formatStagedLines, readStagedRecords } from '../warehouse/staged-records.ts';
+import type { Checkpoint, ScanHead, Stream } from '../model/stream.ts';
+import { readStage, type StagedScan } from '../warehouse/stage-store.ts';
 import { hashPage } from '../json/fingerprint.ts';
-import { type AcceptedPage, Coverage, type Segment } from './coverage.ts';
+import { Coverage } from './coverage.ts';
+import { countRequests, requestsPerDay } from './estimate.ts';
+import { fetchDocument } from './fetch-document.ts';
 import { judgeScan } from './judge-scan.ts';
+import { describeMasks } from './mask-records.ts';
+import { blameOffset } from './refuse-scan.ts';
+import { JointRepair } from './repair-joint.ts';
 import { requestPage } from './request-page.ts';
 import { requestPages } from './request-pages.ts';
 import type { RunContext } from './run-context.ts';
 import type { FetchedScan, ScanPlan } from './scan.ts';
+import { ScanStage, toStagedPage } from './scan-stage.ts';
+import type { AcceptedPage } from './scanned-page.ts';
+import type { Segment } from './segments.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './state-folder.ts';
 
-const MAX_RESCANS = 2;
+/** How often a scan is begun anew because its data moved. */
+export const MAX_RESCANS = 2;
+
 /**
  * Reads every page of a scan and stages it. Goes on from what an earlier process staged if the head page
  * is still the same; begins anew, at most twice, when the data moves under it, and then keeps what it
- * got with the verdict `drifted`.
+ * got with the verdict `drifted`. A scan that no day's quota is enough for is never begun anew: the data
+ * would move again before it came to its end.
  */
 export async function fetchScan(
   context: RunContext,
@@ -25,12 +34,14 @@ export async function fetchScan(
   plan: ScanPlan,
   checkpoint: Checkpoint | undefined,
   onFirstPage: (page: Page) => void,
+  rescansBefore = 0,
 ): Promise<FetchedScan> {
-  for (let rescans = 0; ; rescans += 1) {
+  if (!stream.paginated) return fetchDocument(context, stream, plan, checkpoint, onFirstPage);
+  for (let rescans = rescansBefore; ; rescans += 1) {
     const scan = new ScanInProgress(context, stream, plan, checkpoint, rescans);
     try {
-      const fetched = await scan.run(onFirstPage, rescans < MAX_RESCANS);
-      if (fetched.verdict !== 'drifted' || rescans >= MAX_RESCANS) return fetched;
+      const fetched = await scan.run(onFirstPage);
+      if (fetched.cause !== 'moved' || rescans >= MAX_RESCANS) return fetched;
       const reason = fetched.reasons[0] ?? 'the data moved';
       context.emit({ type: 'stream-restarted', stream: stream.name, reason });
     } finally {
@@ -46,16 +57,16 @@ class ScanInProgress {
   readonly #plan: ScanPlan;
   readonly #checkpoint: Checkpoint | undefined;
   readonly #rescans: number;
-  readonly #folder: string;
   readonly #question: string;
-  readonly #tree = createFieldTree();
   readonly #coverage: Coverage;
-  #stage: StageStore | undefined;
+  readonly #joints: JointRepair;
+  readonly #stage: ScanStage;
+  readonly #masked = new Set<string>();
+  #isResumed = false;
   #startedAtMs: number;
   #serverDateMs: number;
   #duplicateMembers = 0;
-  /** The first record as received; comparing it spares a fingerprint of every page. */
-  #headText: string | undefined;
+  #tooLong: boolean | undefined;
 
   constructor(
     context: RunContext,
@@ -69,68 +80,69 @@ class ScanInProgress {
     this.#plan = plan;
     this.#checkpoint = checkpoint;
     this.#rescans = rescans;
-    this.#folder = stageFolder(context.settings.stateDir, stream, context.options);
+    this.#stage = new ScanStage(stageFolder(context.settings.stateDir, stream, context.options));
     this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
     this.#coverage = new Coverage(stream.pageSize);
+    const request = (offset: number) => this.#requestPage(offset);
+    this.#joints = new JointRepair({ stream, coverage: this.#coverage, request });
     this.#startedAtMs = context.clock.now();
     this.#serverDateMs = this.#startedAtMs;
   }
 
-  async run(onFirstPage: (page: Page) => void, mayRestart: boolean): Promise<FetchedScan> {
-    if (!this.#stream.paginated) {
-      await this.#fetchDocument(onFirstPage);
-      return this.#judge(undefined);
-    }
+  async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
     const resumed = this.#rescans === 0 && (await this.#resume(onFirstPage));
+    this.#isResumed = resumed;
     if (!resumed) await this.#begin();
-    await this.#fetchPages(onFirstPage, mayRestart);
-    return this.#judge(await this.#checkHead(mayRestart));
+    await this.#fetchPages(onFirstPage);
+    return this.#judge(await this.#checkHead());
+  }
+
+  get #mayRestart(): boolean {
+    return this.#rescans < MAX_RESCANS && !this.#isTooLong;
+  }
+
+  // Decided once, with the first total: asking the ledger for each page would cost more than the page.
+  get #isTooLong(): boolean {
+    const { pagesPlanned } = this.#coverage;
+    if (pagesPlanned === undefined) return false;
+    return (this.#tooLong ??= pagesPlanned > requestsPerDay(this.#context));
   }
 
   async close(): Promise<void> {
-    await this.#stage?.close();
-  }
-
-  async #fetchDocument(onFirstPage: (page: Page) => void): Promise<void> {
-    await this.#begin();
-    const page = await this.#requestPage(0);
-    this.#noteHead(page);
-    onFirstPage(page);
-    const segment = this.#coverage.takeSegment();
-    if (segment === undefined) return;
-    await this.#take(this.#coverage.accept(segment, page), page);
-    await this.#stage?.flush();
+    await this.#stage.close();
   }
 
   // Part 4 of the design: staged pages serve 24 h if the question, the total and the head are the same.
   async #resume(onFirstPage: (page: Page) => void): Promise<boolean> {
-    const staged = await readStage(this.#folder);
+    const staged = await readStage(this.#stage.folder, { isProved: true });
     const head = staged?.pages.find((page) => page.pageHash !== undefined);
     if (staged === undefined || head === undefined || staged.scan.question !== this.#question) return false;
     const ageMs = this.#context.clock.now() - staged.scan.startedAtMs;
-    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || this.#isCommitted(staged.scan)) return false;
+    // What a last attempt kept beside its pages has no place in a scan that goes on.
+    const isMixed = staged.pages.some(({ besides }) => besides === true);
+    if (ageMs < 0 || isMixed || this.#isCommitted(staged.scan)) return false;
+    const { pages } = countRequests(head.total ?? 0, Math.max(2, head.rows));
+    const servesOn = pages > requestsPerDay(this.#context);
+    if (ageMs > STAGE_LIFETIME_MS && !servesOn) return false;
 
     const page = await this.#requestPage(0);
     this.#noteHead(page);
     onFirstPage(page);
-    if (hashPage(page) !== head.pageHash) {
-      const { emit } = this.#context;
-      emit({
-        type: 'stream-restarted',
-        stream: this.#stream.name,
-        reason: 'the data changed since its pages were staged',
-      });
+    const moved =
+      hashPage(page) === head.pageHash ? undefined : 'the data changed since its pages were staged';
+    if (moved !== undefined && !servesOn) {
+      this.#context.emit({ type: 'stream-restarted', stream: this.#stream.name, reason: moved });
       await this.#begin();
       await this.#takeFirst(page);
       return true;
     }
     this.#startedAtMs = staged.scan.startedAtMs;
-    this.#stage = await StageStore.reopen(
-      this.#folder,
-      { ...staged.scan, runId: this.#context.runId },
-      staged.pages,
-    );
-    await this.#replay(staged.pages, page);
+    const { runId, signal, emit } = this.#context;
+    await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
+    this.#coverage.resume(page, staged.pages.map(toStagedPage));
+    if (moved !== undefined) this.#coverage.noteMove(moved);
+    const { rows: rowsHeld, pages: pagesHeld } = this.#coverage;
+    emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
     return true;
   }
 
@@ -141,22 +153,14 @@ class ScanInProgress {
     return runId === committedBy || startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
   }
 
-  async #replay(pages: readonly StagedPageEntry[], head: Page): Promise<void> {
-    for await (const records of readStagedRecords(this.#stage?.recordsFile ?? '', this.#context.signal)) {
-      for (const { value } of records) if (isRecordObject(value)) observeRecord(this.#tree, value);
-    }
-    this.#coverage.resume(head, pages.map(toStagedPage));
-    const { rows: rowsHeld, pages: pagesHeld } = this.#coverage;
-    this.#context.emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
-  }
-
   async #begin(): Promise<void> {
-    this.#stage = await StageStore.begin(this.#folder, {
+    await this.#stage.begin({
       version: 1,
       stream: this.#stream.name,
       question: this.#question,
       startedAtMs: this.#startedAtMs,
       runId: this.#context.runId,
+      masks: describeMasks(this.#stream, this.#context.settings.hashKey),
     });
   }
 
@@ -165,7 +169,7 @@ class ScanInProgress {
     if (segment !== undefined) await this.#take(this.#coverage.accept(segment, page), page);
   }
 
-  async #fetchPages(onFirstPage: (page: Page) => void, mayRestart: boolean): Promise<void> {
+  async #fetchPages(onFirstPage: (page: Page) => void): Promise<void> {
     const request = (segment: Segment) => this.#requestPage(segment.start);
     try {
       for await (const { segment, page } of requestPages(
@@ -176,15 +180,16 @@ class ScanInProgress {
         if (segment.first) {
           this.#noteHead(page);
           onFirstPage(page);
-        } else {
-          this.#refuseIgnoredOffset(page);
         }
-        await this.#take(this.#coverage.accept(segment, page), page);
-        if (this.#isLimitReached() || (mayRestart && this.#coverage.problems.length > 0)) break;
+        const fitted = await this.#joints.fit(segment, page);
+        await this.#take(this.#coverage.accept(segment, fitted.page), fitted.page);
+        // At the first sign, so that little is read twice.
+        if (this.#isLimitReached() || (this.#coverage.moved && this.#mayRestart)) break;
+        for (const other of fitted.others) await this.#keepBesides(other);
       }
     } finally {
       // Whatever ended the scan, the pages that came are on the disk.
-      await this.#stage?.flush();
+      await this.#stage.flush();
     }
   }
 
@@ -192,58 +197,52 @@ class ScanInProgress {
     return this.#coverage.rows >= (this.#context.options.limit ?? Infinity);
   }
 
-  // Every later page being the first one again is not data that moved: no restart could mend it.
-  #refuseIgnoredOffset(page: Page): void {
-    if (page.records.length < 2 || page.records[0]?.text !== this.#headText) return;
-    if (hashPage(page) !== this.#coverage.headHash) return;
-    throw new ResponseError(
-      `${this.#stream.name}: the page at offset ${page.offset} is the first page again; the API ignores the offset`,
-      {
-        code: 'response_invalid',
-        hint: `The table is as it was. If the endpoint does not page, set "paginated: false" for streams.${this.#stream.name}.`,
-        context: { stream: this.#stream.name, offset: page.offset },
-      },
-    );
-  }
-
   async #take(accepted: AcceptedPage, page: Page): Promise<void> {
-    const { clock: _clock, emit, options } = this.#context;
+    const { emit, options } = this.#context;
     const room = Math.max(0, (options.limit ?? Infinity) - (this.#coverage.rows - accepted.kept.length));
-    const kept = accepted.kept.slice(0, room);
     this.#duplicateMembers += page.duplicateMembers;
-    for (const { value } of kept) if (isRecordObject(value)) observeRecord(this.#tree, value);
     const { pages: pagesDone, pagesPlanned, rows: rowsDone, total: rowsDeclared } = this.#coverage;
-    const written = this.#stage?.append({
-      entry: { ...toEntry(accepted), rows: kept.length },
-      lines: formatStagedLines(accepted.firstPosition, kept),
+    await this.#stage.add(accepted, accepted.kept.slice(0, room), () => {
+      const { name: stream } = this.#stream;
+      emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
     });
-    // The next page is asked for while this one reaches the disk; `flush` tells of a failure.
-    written
-      ?.then(() => {
-        const { name: stream } = this.#stream;
-        emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
-      })
-      .catch(() => undefined);
-    await this.#stage?.settle();
   }
 
-  /** Asks for the first page again, once several were read; true when it is the same. */
-  async #checkHead(mayRestart: boolean): Promise<boolean | undefined> {
-    const { coverage, context } = { coverage: this.#coverage, context: this.#context };
-    const settled = !coverage.complete || coverage.pages < 2 || context.options.limit !== undefined;
-    if (settled || (coverage.problems.length > 0 && mayRestart)) return undefined;
-    return hashPage(await this.#requestPage(0)) === coverage.headHash;
+  /**
+   * Keeps an answer that does not fit into the last attempt at a scan: rows that slid from a page into the
+   * one before it are in no other. Rows of one key are told apart later, and the newest stays.
+   */
+  async #keepBesides(page: Page): Promise<void> {
+    const keyed = this.#stream.key.kind === 'fields' || this.#checkpoint?.keyFields !== undefined;
+    if (!keyed || this.#isTooLong || this.#context.options.limit !== undefined) return;
+    await this.#stage.addBesides(page);
+  }
+
+  /** Asks for the first page again, once several were read, or one that contradicts itself. */
+  async #checkHead(): Promise<boolean | undefined> {
+    const { complete, pages, problems, moved, headHash } = this.#coverage;
+    const settled = !complete || this.#context.options.limit !== undefined;
+    if (settled || (pages < 2 && problems.length === 0) || (moved && this.#mayRestart)) return undefined;
+    const head = await this.#requestPage(0);
+    if (hashPage(head) === headHash) return true;
+    if (!this.#mayRestart) await this.#keepBesides(head);
+    await this.#stage.flush();
+    return false;
   }
 
   #judge(headUnchanged: boolean | undefined): FetchedScan {
-    const { rows, pages, total, problems, complete } = this.#coverage;
+    const { rows, pages, total, problems, moved, complete } = this.#coverage;
     const { limit } = this.#context.options;
     const limited = limit !== undefined && rows >= limit && (total ?? Infinity) > limit;
+    const judged = judgeScan({ complete, problems, moved, total, rows, headUnchanged, limited });
+    const cause = judged.cause === 'moved' && this.#isTooLong ? 'too-long' : judged.cause;
     return {
-      ...judgeScan({ complete, problems, total, rows, headUnchanged, limited }),
+      ...judged,
+      ...(cause === undefined ? {} : { cause }),
+      reasons: [...judged.reasons, ...this.#coverage.notes, ...this.#joints.notes],
       plan: this.#plan,
-      recordsFile: this.#stage?.recordsFile ?? '',
-      tree: this.#tree,
+      recordsFile: this.#stage.recordsFile,
+      tree: this.#stage.tree,
       total,
       rows: Math.min(rows, limit ?? Infinity),
       pages,
@@ -251,41 +250,30 @@ class ScanInProgress {
       duplicateMembers: this.#duplicateMembers,
       startedAtMs: this.#startedAtMs,
       serverDateMs: this.#serverDateMs,
+      head: this.#describeHead(),
+      masked: this.#isResumed ? undefined : this.#masked,
       askAgain: (offset) => this.#requestPage(offset),
     };
   }
 
+  #describeHead(): ScanHead | undefined {
+    const { headHash: page, total } = this.#coverage;
+    if (page === undefined) return undefined;
+    return { question: this.#question, page, total, day: toDate(this.#serverDateMs) };
+  }
+
   #noteHead(page: Page): void {
-    this.#headText = page.records[0]?.text;
     this.#serverDateMs = page.serverDateMs ?? this.#context.clock.now();
   }
 
-  #requestPage(offset: number): Promise<Page> {
+  async #requestPage(offset: number): Promise<Page> {
     const { client, settings, signal } = this.#context;
-    return requestPage(settings, client, this.#stream, this.#plan.from, offset, signal);
+    try {
+      const page = await requestPage(settings, client, this.#stream, this.#plan.from, offset, signal);
+      for (const field of page.masked ?? []) this.#masked.add(field);
+      return page;
+    } catch (thrown) {
+      throw offset === 0 ? thrown : blameOffset(this.#stream, offset, thrown);
+    }
   }
-}
-
-function toEntry({
-  offset,
-  firstPosition,
-  kept,
-  firstHash,
-  lastHash,
-  total,
-  pageHash,
-}: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
-  return {
-    offset,
-    firstPosition,
-    rows: kept.length,
-    ...(firstHash === undefined ? {} : { firstHash }),
-    ...(lastHash === undefined ? {} : { lastHash }),
-    ...(total === undefined ? {} : { total }),
-    ...(pageHash === undefined ? {} : { pageHash }),
-  };
-}
-
-function toStagedPage({ offset, firstPosition, rows, firstHash, lastHash, total }: StagedPageEntry) {
-  return { offset, firstPosition, rows, firstHash, lastHash, total };
 }

@@ -1,6 +1,7 @@
 import { NetworkError, ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
-import type { Coverage, Segment } from './coverage.ts';
+import type { Coverage } from './coverage.ts';
+import { FIRST_SEGMENT, type Segment } from './segments.ts';
 
 export interface RequestedPage {
   readonly segment: Segment;
@@ -82,7 +83,7 @@ async function askAgain(
 }
 
 async function isHeadAnswered(request: RequestPage): Promise<boolean> {
-  const result = await settle({ start: 0, end: undefined, first: true, attempts: 0 }, request);
+  const result = await settle(FIRST_SEGMENT, request);
   if ('page' in result) return true;
   if (isServerFailure(result.error)) return false;
   throw result.error as Error;

@@ -25,8 +25,13 @@ export function writeAnswer(endpoint: Endpoint, request: AnswerRequest): string 
 
 function writeDataset({ options, table }: Endpoint, { query, day, rewrite }: AnswerRequest): string {
   const filter = readFilter(query, options);
-  if (rewrite.envelope === undefined) return `{"data":${table.array(day, filter)}}`;
-  return rewriteEnvelope(table.slice(day, filter, 0, Infinity).texts, {}, rewrite.envelope);
+  if (rewrite.envelope !== undefined)
+    return rewriteEnvelope(table.slice(day, filter, 0, Infinity).texts, {}, rewrite.envelope);
+  const { shape = 'data' } = options;
+  if (shape === 'object') return table.slice(day, filter, 0, 1).texts[0] ?? '{}';
+  const array = table.array(day, filter);
+  if (shape === 'array') return array;
+  return `{${JSON.stringify(shape === 'data' ? 'data' : shape.member)}:${array}}`;
 }
 
 function writePage({ options, table }: Endpoint, request: AnswerRequest): string {

@@ -21,7 +21,14 @@ export interface EndpointOptions {
   readonly requiredParams?: readonly string[];
   /** The topics that exist; any other in `topicIds` is answered 404. All exist when left out. */
   readonly topicIds?: readonly string[];
+  /** Filter parameters of its own, each with the fields it is compared with, besides the documented ones. */
+  readonly filters?: Readonly<Record<string, readonly string[]>>;
+  /** Where the records of an unpaginated answer are; `data` when left out. */
+  readonly shape?: DatasetShape;
 }
+
+/** Under `data`, as the whole document, under another member, or the first record as the document itself. */
+export type DatasetShape = 'data' | 'array' | 'object' | { readonly member: string };
 
 /** Changes an endpoint's records, on top of what its day gives. */
 export type RecordEdit = (records: readonly unknown[]) => readonly unknown[];

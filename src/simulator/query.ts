@@ -41,7 +41,8 @@ export function readFilter(query: URLSearchParams, endpoint: EndpointOptions): R
     if (!query.has(name)) throw invalid(name, 'is required');
   }
   const startDay = readStartDay(query, endpoint);
-  const wanted = Object.keys(FILTER_FIELDS)
+  const filterFields = { ...FILTER_FIELDS, ...endpoint.filters };
+  const wanted = Object.keys(filterFields)
     .map((name) => ({ name, values: readValues(query, name) }))
     .filter(({ values }) => values.length > 0);
   assertTopicsExist(wanted.find(({ name }) => name === 'topicIds')?.values ?? [], endpoint);
@@ -53,7 +54,7 @@ export function readFilter(query: URLSearchParams, endpoint: EndpointOptions): R
     accepts(fields) {
       // Dates and timestamps of ISO form sort as text.
       if (startDay !== undefined && String(fields[dateField]).slice(0, 10) < startDay) return false;
-      return wanted.every(({ name, values }) => matches(fields, FILTER_FIELDS[name] ?? [], values));
+      return wanted.every(({ name, values }) => matches(fields, filterFields[name] ?? [], values));
     },
   };
 }

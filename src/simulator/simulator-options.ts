@@ -8,6 +8,9 @@ import type { RateLimits } from './rate-limiter.ts';
 /** The key that works when no keys are named. */
 export const DEMO_KEY = 'demo-key-0123456789';
 
+/** Changes an endpoint's records of a day; `daysOn` counts the days since the first one. */
+export type Reshape = (records: readonly unknown[], daysOn: number) => readonly unknown[];
+
 /** How the service is to behave; everything has a default, and the default is as documented. */
 export interface SimulatorOptions {
   readonly seed?: number;
@@ -18,6 +21,8 @@ export interface SimulatorOptions {
   readonly history?: 'grows' | 'slides';
   /** Endpoints by path, replacing built-in ones of the same path. */
   readonly endpoints?: Readonly<Record<string, EndpointOptions>>;
+  /** Changes to the records of endpoints by path, built-in ones included. */
+  readonly reshape?: Readonly<Record<string, Reshape>>;
   /** False serves `endpoints` alone. */
   readonly builtIns?: boolean;
 

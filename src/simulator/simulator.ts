@@ -9,7 +9,7 @@ import { createRecordTable } from './endpoint.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { applyFaults } from './faults.ts';
 import type { Fault, FaultOverride, SimulatorControls } from './faults.ts';
-import { addDays, assertIsoDay } from './iso-day.ts';
+import { addDays, assertIsoDay, readDayNumber } from './iso-day.ts';
 import type { HeaderMap, SimulatorRequest, SimulatorResponse } from './message.ts';
 import { buildRateLimitHeaders, DOCUMENTED_HEADERS, readRetryAfterSeconds } from './rate-limit-headers.ts';
 import { createRateLimiter, DOCUMENTED_LIMITS } from './rate-limiter.ts';
@@ -182,9 +182,24 @@ function openEndpoints(options: SimulatorOptions): ReadonlyMap<string, Endpoint>
   return new Map(
     Object.entries(all).map(([path, endpoint]) => [
       path,
-      { options: endpoint, table: createRecordTable(endpoint.records) },
+      { options: endpoint, table: createRecordTable(reshapeRecords(options, path, endpoint.records)) },
     ]),
   );
+}
+
+function reshapeRecords(
+  options: SimulatorOptions,
+  path: string,
+  records: EndpointOptions['records'],
+): EndpointOptions['records'] {
+  const reshape = options.reshape?.[path];
+  if (reshape === undefined) return records;
+  const firstDay = readDayNumber(options.day ?? DEFAULT_DAY);
+  return (day) => {
+    const list = records(day);
+    const all = Array.from({ length: list.length }, (_, index) => list.at(index));
+    return reshape(all, readDayNumber(day) - firstDay);
+  };
 }
 
 function refuseRateLimited(verdict: RateLimitVerdict, inBody: boolean): Answer {

@@ -379,7 +379,15 @@ describe('a scan that goes on from staged pages', () => {
   it('begins at the first record when only an empty head was staged', () => {
     for (const total of [30, undefined]) {
       const coverage = new Coverage(10);
-      const head = { offset: 0, firstPosition: 0, rows: 0, firstHash: undefined, lastHash: undefined, total };
+      const head = {
+        offset: 0,
+        firstPosition: 0,
+        rows: 0,
+        firstHash: undefined,
+        lastHash: undefined,
+        total,
+        textHash: undefined,
+      };
       coverage.resume(makePage(0, [], total, true), [head]);
       const drive = driveCoverage(
         serveRows(() => ids(30), { sizes: [10], tellsTotal: total !== undefined }),

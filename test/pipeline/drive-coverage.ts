@@ -1,5 +1,7 @@
 import type { Page, PageRecord } from '../../src/model/page.ts';
-import { type AcceptedPage, Coverage, type Segment, type StagedPage } from '../../src/pipeline/coverage.ts';
+import { Coverage } from '../../src/pipeline/coverage.ts';
+import type { AcceptedPage, StagedPage } from '../../src/pipeline/scanned-page.ts';
+import type { Segment } from '../../src/pipeline/segments.ts';
 
 /** What a server answers to its `n`th request. */
 export type Server = (offset: number, n: number) => Page;
@@ -94,6 +96,6 @@ export function serveRows(
 
 /** A page as the stage gives it back. */
 export function toStaged({ kept, ...page }: AcceptedPage): StagedPage {
-  const { offset, firstPosition, firstHash, lastHash, total } = page;
-  return { offset, firstPosition, rows: kept.length, firstHash, lastHash, total };
+  const { offset, firstPosition, firstHash, lastHash, total, textHash } = page;
+  return { offset, firstPosition, rows: kept.length, firstHash, lastHash, total, textHash };
 }

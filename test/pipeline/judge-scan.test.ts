@@ -43,6 +43,22 @@ describe('judgeScan', () => {
       [expect.any(String) as string],
     ],
   ])('of a scan that %s', (_, facts, verdict, reasons) => {
-    expect(judgeScan({ ...whole, ...facts })).toEqual({ verdict, reasons });
+    expect(judgeScan({ ...whole, ...facts })).toMatchObject({ verdict, reasons });
+  });
+
+  it.each<readonly [string, Partial<ScanFacts>, string | undefined]>([
+    ['has problems of either kind', { problems: ['x'] }, 'moved'],
+    ['moved', { problems: ['x'], moved: true }, 'moved'],
+    ['contradicts itself', { problems: ['x'], moved: false }, 'contradiction'],
+    [
+      'contradicts itself and has a head that changed',
+      { problems: ['x'], moved: false, headUnchanged: false },
+      'moved',
+    ],
+    ['is short of its total and shows nothing else', { rows: 99 }, 'contradiction'],
+    ['is verified', {}, undefined],
+    ['was not read to its end', { complete: false }, undefined],
+  ])('tells why a scan drifted that %s', (_, facts, cause) => {
+    expect(judgeScan({ ...whole, ...facts }).cause).toBe(cause);
   });
 });

@@ -45,6 +45,33 @@ describe('an endpoint of one’s own', () => {
     ]);
   });
 
+  it('has filters of its own on the fields it names', () => {
+    const simulator = createSimulator({
+      endpoints: {
+        own: {
+          paginated: false,
+          records: () => [{ brandId: 'a' }, { brandId: 'b' }, { brandId: 'c' }],
+          filters: { brand: ['brandId'] },
+        },
+      },
+    });
+    expect(ask(simulator, 'own?brand=a,c').data).toEqual([{ brandId: 'a' }, { brandId: 'c' }]);
+    expect(ask(simulator, 'own?brand=').error?.message).toContain('brand');
+    expect(ask(simulator, 'own?other=a').data).toHaveLength(3);
+  });
+
+  it.each([
+    [undefined, '{"data":[{"id":1},{"id":2}]}'],
+    ['data', '{"data":[{"id":1},{"id":2}]}'],
+    ['array', '[{"id":1},{"id":2}]'],
+    [{ member: 'the items' }, '{"the items":[{"id":1},{"id":2}]}'],
+    ['object', '{"id":1}'],
+  ] as const)('answers whole in the shape %j', (shape, body) => {
+    const records = () => [{ id: 1 }, { id: 2 }];
+    const endpoint = { paginated: false, records, ...(shape !== undefined && { shape }) };
+    expect(ask(createSimulator({ endpoints: { own: endpoint } }), 'own').response.body).toBe(body);
+  });
+
   it('is asked for its records once a day, however many pages are read', () => {
     const askedFor: string[] = [];
     const records = (day: string) => {

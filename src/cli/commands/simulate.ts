@@ -1,9 +1,11 @@
 import { AbortedError } from '../../model/errors.ts';
+import type { Scenario } from '../../simulator/scenario.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
-import { countOption, dateOption, patternOption, textOption } from '../options/option-kinds.ts';
+import { countOption, dateOption, flagOption, patternOption, textOption } from '../options/option-kinds.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../render/format-values.ts';
+import { describeScenario, renderScenarios, toScenarioResult } from '../render/render-scenarios.ts';
 
 const group = 'Simulator:';
 const DEFAULT_PORT = 4010;
@@ -16,7 +18,8 @@ const KEY_DIGITS = 16;
 export const simulateCommand = defineCommand({
   description:
     'Serves a simulated API, its quota and its data included, until it is stopped. Steer it ' +
-    'with POST /_simulator/advance-day and GET /_simulator/state.',
+    'with POST /_simulator/advance-day and GET /_simulator/state. With a scenario it misbehaves in ' +
+    'one way, so that you can see what a sync makes of it.',
   options: {
     port: countOption({
       flag: 'port',
@@ -61,6 +64,20 @@ export const simulateCommand = defineCommand({
       group,
       example: '2026-01-31',
     }),
+    scenario: patternOption({
+      flag: 'scenario',
+      valueName: 'name',
+      summary: 'A way to misbehave, e.g. refresh-mid-scan (default: none)',
+      group,
+      example: 'refresh-mid-scan',
+      pattern: /^[a-z0-9][a-z0-9-]{0,60}$/i,
+      problem: 'must be the name of a scenario',
+    }),
+    listScenarios: flagOption({
+      flag: 'list-scenarios',
+      summary: 'Names the scenarios, and ends',
+      group,
+    }),
     seed: countOption({
       flag: 'seed',
       valueName: 'number',
@@ -74,23 +91,39 @@ export const simulateCommand = defineCommand({
   examples: [
     ['sluice simulate', 'On port 4010, until Ctrl-C'],
     ['sluice simulate --requests-per-hour 20', 'See what a sync does when the quota runs out'],
+    ['sluice simulate --scenario refresh-mid-scan', 'See what it does when the data moves under it'],
+    ['sluice simulate --list-scenarios', 'What else there is to rehearse'],
   ],
   async run(context, { values, announce }) {
+    const { signal, clock, engine, output } = context;
+    if (values.listScenarios === true) {
+      const groups = await engine.listScenarios();
+      const text = renderScenarios(groups, output.stdout.columns());
+      return { exitCode: 0, summary: 'the scenarios', result: groups.flatMap(toScenarioResult), text };
+    }
     context.chooseStop('close');
-    const { signal, clock, engine } = context;
     const { port = DEFAULT_PORT, host = '127.0.0.1', requestsPerHour, burst, seed } = values;
     // Clients remember what is left of a key's hour: with an old key they would hold a simulator that
     // was started again, with other limits, to the quota of the last one.
     const key = values.key ?? `sim-${context.randomHex(KEY_DIGITS)}`;
     const day = values.day ?? formatDay(clock.now() - DEFAULT_AGE_DAYS * DAY_MS);
-    const request = { port, host, key, day, seed, requestsPerHour, burstPerSecond: burst };
+    const { scenario: name } = values;
+    const request = { port, host, key, day, seed, requestsPerHour, burstPerSecond: burst, scenario: name };
     const simulator = await engine.startSimulator(request);
     try {
-      const { baseUrl, origin } = simulator;
+      const { baseUrl, origin, scenario } = simulator;
       const limits = { requestsPerHour: requestsPerHour ?? 600, burstPerSecond: burst ?? 10 };
       const config = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
-      const text = describeServer({ baseUrl, origin, key: simulator.key, day, config, ...limits });
-      const result = { baseUrl, origin, key: simulator.key, day, ...limits, config };
+      const text = describeServer({ baseUrl, origin, key: simulator.key, day, config, scenario, ...limits });
+      const result = {
+        baseUrl,
+        origin,
+        key: simulator.key,
+        day,
+        ...limits,
+        config,
+        ...(scenario && { scenario: describeScenario(scenario) }),
+      };
       announce({ exitCode: 0, summary: `serving ${baseUrl}`, result, text });
       await waitForAbort(signal);
     } finally {
@@ -112,6 +145,7 @@ interface ServerDescription {
   readonly requestsPerHour: number;
   readonly burstPerSecond: number;
   readonly config: string;
+  readonly scenario: Scenario | undefined;
 }
 
 function describeServer({
@@ -122,9 +156,11 @@ function describeServer({
   requestsPerHour,
   burstPerSecond,
   config,
+  scenario,
 }: ServerDescription) {
   const settings = config.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line));
   return [
+    ...(scenario === undefined ? [] : [`${scenario.name}: ${scenario.sentence}`, '']),
     `Serving ${baseUrl}: data up to ${day}, ${formatCount(requestsPerHour)} requests an hour, ` +
       `${formatCount(burstPerSecond)} a second.`,
     '',
@@ -134,11 +170,19 @@ function describeServer({
     '',
     'Then:',
     `  export ANALYTICS_API_KEY=${quoteForShell(key)}`,
-    '  npx sluice sync -c simulated.yaml',
-    `  curl -X POST ${origin}/_simulator/advance-day`,
+    ...describeSteps(scenario, origin),
     '',
     'Ctrl-C stops it.',
   ].join('\n');
+}
+
+function describeSteps(scenario: Scenario | undefined, origin: string): readonly string[] {
+  const nextDay = `  curl -X POST ${origin}/_simulator/advance-day`;
+  if (scenario === undefined) return ['  npx sluice sync -c simulated.yaml', nextDay];
+  const steps = scenario.steps.map((step) =>
+    step === 'advance-day' ? nextDay : `  npx sluice ${step} -c simulated.yaml --streams ${scenario.stream}`,
+  );
+  return [...steps, '', `To see: ${scenario.watch}`];
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,53 @@
+/** A page as its joints know it: where it begins, and a fingerprint of it as received. */
+export interface KnownPage {
+  readonly offset: number;
+  /** Missing on pages that an older version staged. */
+  readonly textHash: string | undefined;
+}
+
+/** A place where two pages meet and do not hold the same record. */
+export interface Misfit {
+  readonly position: number;
+  /** The page that was taken in there before. */
+  readonly neighbour: KnownPage;
+}
+
+interface KnownRecord {
+  readonly hash: string;
+  readonly page: KnownPage;
+}
+
+/** Fingerprints of the records at which the pages of a scan begin and end, and of the pages themselves. */
+export class Joints {
+  readonly #recordAt = new Map<number, KnownRecord>();
+  readonly #offsetOf = new Map<string, number>();
+
+  /**
+   * Notes the record at a position; false when another page brought a different one there. What matched is
+   * kept: a page that brought no more is asked for again, and must still fit.
+   */
+  add(position: number, hash: string | undefined, page: KnownPage): boolean {
+    // An empty page has no first record to compare: it shows by not getting further.
+    if (hash === undefined) return true;
+    const known = this.#recordAt.get(position);
+    if (known === undefined) this.#recordAt.set(position, { hash, page });
+    return known === undefined || known.hash === hash;
+  }
+
+  /** Notes a page as a whole. */
+  addPage({ offset, textHash }: KnownPage): void {
+    if (textHash !== undefined && !this.#offsetOf.has(textHash)) this.#offsetOf.set(textHash, offset);
+  }
+
+  /** The misfit a record would make at a position, if any. */
+  check(position: number, hash: string | undefined): Misfit | undefined {
+    const known = hash === undefined ? undefined : this.#recordAt.get(position);
+    return known === undefined || known.hash === hash ? undefined : { position, neighbour: known.page };
+  }
+
+  /** The offset of an equal page taken in elsewhere. */
+  findTwin({ offset, textHash }: KnownPage): number | undefined {
+    const found = textHash === undefined ? undefined : this.#offsetOf.get(textHash);
+    return found === offset ? undefined : found;
+  }
+}
