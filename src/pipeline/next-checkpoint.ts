@@ -23,20 +23,23 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     (scan.verdict === 'verified' || scan.verdict === 'unverified') && options.limit === undefined;
   const whole = trusted && scan.plan.mode === 'full';
   const normal = trusted && options.from === undefined;
+  // Read to its end over days: the next scan goes on from its start, else there would never be another kind.
+  const ended = scan.cause === 'too-long' && options.from === undefined && options.limit === undefined;
+  const passed = whole || (ended && scan.plan.mode === 'full');
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),
-    fingerprint: whole || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
+    fingerprint: passed || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
     cursorField: load.cursorColumn ?? checkpoint?.cursorField,
     cursorState: nextCursorState(facts),
-    watermark: normal ? nextWatermark(facts) : checkpoint?.watermark,
+    watermark: ended ? watermarkOfLongScan(facts) : normal ? nextWatermark(facts) : checkpoint?.watermark,
     keyFields: load.key?.columns ?? (whole ? undefined : checkpoint?.keyFields),
     keyOrigin: load.key?.origin ?? (whole ? undefined : checkpoint?.keyOrigin),
     keyProvedOn: nextProofDays(facts, trusted),
-    lastFullScanAt: whole ? startedAt : checkpoint?.lastFullScanAt,
+    lastFullScanAt: passed ? startedAt : checkpoint?.lastFullScanAt,
     lastVerifiedAt: scan.verdict === 'verified' && normal ? startedAt : checkpoint?.lastVerifiedAt,
     lastVerdict: scan.verdict,
-    rowsDeclared: whole ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
+    rowsDeclared: passed ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
     head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
     runId,
   };
@@ -50,6 +53,16 @@ function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | un
   const reached = newest < today ? newest : today;
   if (scan.plan.mode === 'full' || checkpoint?.watermark === undefined) return reached;
   return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;
+}
+
+// Rows dated since its start, less the lookback, may have changed while it was read.
+function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts): string | undefined {
+  const newest = load.newestCursor;
+  if (newest === undefined) return checkpoint?.watermark;
+  const before = subtractDays(toDate(scan.startedAtMs), stream.lookbackMs);
+  const reached = newest < before ? newest : before;
+  const held = checkpoint?.watermark;
+  return held !== undefined && held > reached && held <= toDate(scan.startedAtMs) ? held : reached;
 }
 
 /** An `auto` cursor is proved by an answer to its parameter that held only later rows, and fewer of them. */

@@ -1,15 +1,34 @@
+import { StreamConfigError } from '../model/errors.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import type { ColumnType } from '../model/schema.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
-/** Columns of ours at the end of every table. */
-const OWN_COLUMNS = ['_run_id VARCHAR', '_synced_at TIMESTAMPTZ'] as const;
+/** What a stream's table has beside its columns and the run that wrote them. */
+export interface TableNeeds {
+  /** `_slice`: rows belong to slices of the stream. */
+  readonly sliced: boolean;
+  /** `_deleted_at`: rows that left the source stay, marked. */
+  readonly softDeletes: boolean;
+  /** `<table>_history`: a row for each version. */
+  readonly history: boolean;
+}
+
+const NO_NEEDS: TableNeeds = { sliced: false, softDeletes: false, history: false };
+
+const SLICE = '_slice VARCHAR';
+const DELETED_AT = '_deleted_at TIMESTAMPTZ';
+const VERSION = ['_run_id VARCHAR', '_valid_from TIMESTAMPTZ', '_valid_to TIMESTAMPTZ'] as const;
 
 /** Qualified, quoted name of a stream's table. */
 export function tableName(table: string): string {
   return `main.${quoteIdentifier(table)}`;
+}
+
+/** Name of the table that holds the versions of a table's rows. */
+export function historyOf(table: string): string {
+  return `${table}_history`;
 }
 
 /** Whether a stream's table exists. */
@@ -21,32 +40,71 @@ export async function tableExists(database: Database, table: string): Promise<bo
   return rows.length > 0;
 }
 
-/** Changes the table to the planned columns; call first in the transaction, as an ALTER must precede other changes. */
+/** The columns a table has, with the engine's words for their types; none where there is no table. */
+export async function readColumns(database: Database, table: string): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.all(
+    `SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = current_database()
+       AND schema_name = 'main' AND table_name = $1 ORDER BY column_index`,
+    [table],
+  );
+  return new Map(rows.map((row) => [String(row['column_name']), String(row['data_type'])]));
+}
+
+/**
+ * Changes the table, and its history where there is one, to the planned columns; call first in the
+ * transaction, as an ALTER must precede other changes.
+ */
 export async function evolveTable(
   database: Database,
   table: string,
   columns: readonly ColumnPlan[],
   exists: boolean,
+  needs: TableNeeds = NO_NEEDS,
 ): Promise<readonly SchemaChange[]> {
   const stored = columns.filter(({ type }) => type !== 'NULL');
-  if (!exists) {
-    const definitions = [
-      ...stored.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`),
-      ...OWN_COLUMNS,
-    ];
-    await database.run(`CREATE TABLE ${tableName(table)} (${definitions.join(', ')})`);
-    return stored.map(({ name, type }) => ({
-      column: name,
-      change: 'added',
-      fromType: undefined,
-      toType: type,
-    }));
-  }
+  const before = exists ? await readColumns(database, table) : new Map<string, string>();
+  refuseTakenNames(table, stored, before, needs);
+  const changes = exists
+    ? await alterTable(database, table, stored)
+    : await createTable(database, table, stored, needs);
+  if (exists && needs.sliced && !before.has('_slice')) await addColumn(database, table, SLICE);
+  if (exists && needs.softDeletes && !before.has('_deleted_at')) await addColumn(database, table, DELETED_AT);
+  await evolveHistory(database, table, stored, needs.history, needs.sliced || before.has('_slice'));
+  return changes;
+}
+
+async function createTable(
+  database: Database,
+  table: string,
+  stored: readonly ColumnPlan[],
+  needs: TableNeeds,
+): Promise<readonly SchemaChange[]> {
+  const definitions = [
+    ...stored.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`),
+    ...(needs.sliced ? [SLICE] : []),
+    '_run_id VARCHAR',
+    '_synced_at TIMESTAMPTZ',
+    ...(needs.softDeletes ? [DELETED_AT] : []),
+  ];
+  await database.run(`CREATE TABLE ${tableName(table)} (${definitions.join(', ')})`);
+  return stored.map(({ name, type }) => ({
+    column: name,
+    change: 'added',
+    fromType: undefined,
+    toType: type,
+  }));
+}
+
+async function alterTable(
+  database: Database,
+  table: string,
+  stored: readonly ColumnPlan[],
+): Promise<readonly SchemaChange[]> {
   const changes: SchemaChange[] = [];
   for (const { name, type, existingType } of stored) {
     const column = quoteIdentifier(name);
     if (existingType === undefined || existingType === 'NULL') {
-      await database.run(`ALTER TABLE ${tableName(table)} ADD COLUMN ${column} ${type}`);
+      await addColumn(database, table, `${column} ${type}`);
       changes.push({ column: name, change: 'added', fromType: undefined, toType: type });
     } else if (existingType !== type) {
       await database.run(`ALTER TABLE ${tableName(table)} ALTER COLUMN ${column} SET DATA TYPE ${type}`);
@@ -56,7 +114,95 @@ export async function evolveTable(
   return changes;
 }
 
-/** Whether every value of a column is the same after a cast there and back. */
+/** The history goes by the columns it has: while it is switched off its table must not fall behind. */
+async function evolveHistory(
+  database: Database,
+  table: string,
+  stored: readonly ColumnPlan[],
+  wanted: boolean,
+  sliced: boolean,
+): Promise<void> {
+  const history = historyOf(table);
+  const before = await readColumns(database, history);
+  if (before.size === 0) {
+    if (!wanted) return;
+    const definitions = [
+      ...stored.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`),
+      ...(sliced ? [SLICE] : []),
+      ...VERSION,
+    ];
+    await database.run(`CREATE TABLE ${tableName(history)} (${definitions.join(', ')})`);
+    return;
+  }
+  if (!isHistory(before)) {
+    if (!wanted) return;
+    throw new StreamConfigError(
+      `${table}: its history belongs into a table that is another stream's, ${history}`,
+      {
+        code: 'config_invalid',
+        hint: `The tables are as they were. Set streams.${table}.history to false, or give the stream another name.`,
+        context: { stream: table },
+      },
+    );
+  }
+  for (const { name, type } of stored) {
+    const had = before.get(name);
+    const column = quoteIdentifier(name);
+    if (had === undefined) await addColumn(database, history, `${column} ${type}`);
+    else if (had !== toEngineType(type)) await retypeHistory(database, history, name, had, type);
+  }
+  if (sliced && !before.has('_slice')) await addColumn(database, history, SLICE);
+}
+
+/** What earlier versions hold and the type cannot stays as text beside it: a table made anew may have a narrower one. */
+async function retypeHistory(
+  database: Database,
+  history: string,
+  name: string,
+  from: string,
+  to: ColumnType,
+): Promise<void> {
+  const column = quoteIdentifier(name);
+  const lost = `${column} IS NOT NULL AND TRY_CAST(TRY_CAST(${column} AS ${to}) AS ${from}) IS DISTINCT FROM ${column}`;
+  if ((await database.count(`SELECT count(*) FROM ${tableName(history)} WHERE ${lost}`)) === 0) {
+    await database.run(`ALTER TABLE ${tableName(history)} ALTER COLUMN ${column} SET DATA TYPE ${to}`);
+    return;
+  }
+  const text = quoteIdentifier(`${name}__text`);
+  const hasText = (await readColumns(database, history)).has(`${name}__text`);
+  const asText = `CASE WHEN ${lost} THEN CAST(${column} AS VARCHAR) END`;
+  const replaced = [
+    `CASE WHEN ${lost} THEN NULL ELSE TRY_CAST(${column} AS ${to}) END AS ${column}`,
+    ...(hasText ? [`coalesce(${text}, ${asText}) AS ${text}`] : []),
+  ];
+  const renewed = `${history}__renewed`;
+  await database.run(`CREATE TABLE ${tableName(renewed)} AS
+    SELECT * REPLACE (${replaced.join(', ')})${hasText ? '' : `, ${asText} AS ${text}`} FROM ${tableName(history)}`);
+  await database.run(`DROP TABLE ${tableName(history)}`);
+  await database.run(`ALTER TABLE ${tableName(renewed)} RENAME TO ${quoteIdentifier(history)}`);
+}
+
+/** Takes a column out of a table and out of its history, with every value it held. */
+export async function dropColumn(database: Database, table: string, column: string): Promise<void> {
+  for (const name of await listTablesWith(database, table, column)) {
+    await database.run(`ALTER TABLE ${tableName(name)} DROP COLUMN ${quoteIdentifier(column)}`);
+  }
+}
+
+/** Gives a column of a table and of its history another type and forgets every value it held. */
+export async function clearColumn(
+  database: Database,
+  table: string,
+  column: string,
+  type: ColumnType,
+): Promise<void> {
+  for (const name of await listTablesWith(database, table, column)) {
+    await database.run(`ALTER TABLE ${tableName(name)} DROP COLUMN ${quoteIdentifier(column)}`);
+    await addColumn(database, name, `${quoteIdentifier(column)} ${type}`);
+  }
+}
+
+/** Whether every value of a column, those of earlier versions included, is the same after a cast there and back. */
 export async function survivesCast(
   database: Database,
   table: string,
@@ -65,9 +211,61 @@ export async function survivesCast(
   to: ColumnType,
 ): Promise<boolean> {
   const name = quoteIdentifier(column);
-  const lost = await database.count(
-    `SELECT count(*) FROM ${tableName(table)} WHERE ${name} IS NOT NULL
-       AND TRY_CAST(TRY_CAST(${name} AS ${to}) AS ${from}) IS DISTINCT FROM ${name}`,
+  for (const held of await listTablesWith(database, table, column)) {
+    const lost = await database.count(
+      `SELECT count(*) FROM ${tableName(held)} WHERE ${name} IS NOT NULL
+         AND TRY_CAST(TRY_CAST(${name} AS ${to}) AS ${from}) IS DISTINCT FROM ${name}`,
+    );
+    if (lost > 0) return false;
+  }
+  return true;
+}
+
+/** The table and its history, as far as they have the column. */
+export async function listTablesWith(
+  database: Database,
+  table: string,
+  column: string,
+): Promise<readonly string[]> {
+  const name = historyOf(table);
+  if (!(await tableExists(database, name))) return [table];
+  const history = await readColumns(database, name);
+  return isHistory(history) && history.has(column) ? [table, name] : [table];
+}
+
+function isHistory(columns: ReadonlyMap<string, string>): boolean {
+  return columns.has('_valid_from') && columns.has('_valid_to');
+}
+
+// A field may have got one of these names before they became ours.
+function refuseTakenNames(
+  table: string,
+  stored: readonly ColumnPlan[],
+  before: ReadonlyMap<string, string>,
+  needs: TableNeeds,
+): void {
+  const names = new Set(stored.map(({ name }) => name));
+  const ours = [...(needs.sliced ? ['_slice'] : []), ...(needs.history ? ['_valid_from', '_valid_to'] : [])];
+  const taken = ours.filter((name) => names.has(name));
+  const isVersions = isHistory(before) && !names.has('_valid_to');
+  if (taken.length === 0 && !isVersions) return;
+  throw new StreamConfigError(
+    isVersions
+      ? `${table}: a table of this name holds the versions of another stream's rows`
+      : `${table}: the table has a field in its column ${taken.join(' and ')}, which Sluice needs for itself`,
+    {
+      code: 'config_invalid',
+      hint: 'The table is as it was. Give the stream another name under streams; its path stays.',
+      context: { stream: table },
+    },
   );
-  return lost === 0;
+}
+
+async function addColumn(database: Database, table: string, definition: string): Promise<void> {
+  await database.run(`ALTER TABLE ${tableName(table)} ADD COLUMN ${definition}`);
+}
+
+/** The engine's word for a column's type. */
+export function toEngineType(type: ColumnType): string {
+  return type === 'TIMESTAMPTZ' ? 'TIMESTAMP WITH TIME ZONE' : type;
 }

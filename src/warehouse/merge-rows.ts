@@ -1,7 +1,15 @@
 import type { Database } from './database.ts';
-import { tableName } from './evolve-table.ts';
-import { quoteIdentifier } from './identifiers.ts';
+import { type Deletion, deleteRows } from './delete-rows.ts';
+import { historyOf, tableName } from './evolve-table.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { catchUpHistory, closeVersions, type VersionedTable } from './keep-history.ts';
+import { type CursorWindow, isInWindow, readScope, type RowScope } from './live-rows.ts';
+import { FRESH, MATCHES, matchAsWhole, matchByKey, SPARES } from './match-rows.ts';
 import { INCOMING } from './project-stage.ts';
+
+/** What becomes of rows of the table that did not come: nothing, or they go, from all of it or from a window. */
+export type AbsentRows =
+  'keep' | { readonly how: Deletion['how']; readonly window: CursorWindow | undefined };
 
 /** How incoming rows meet those of the table. */
 export interface MergeRequest {
@@ -10,13 +18,19 @@ export interface MergeRequest {
   readonly columns: readonly string[];
   /** Columns that tell rows apart; undefined: rows are equal when all their columns are. */
   readonly key: readonly string[] | undefined;
-  /** Rows of the table that did not come: kept, or removed from the whole table or a window of it. */
-  readonly absent:
-    'keep' | 'remove-all' | { readonly removeFrom: { readonly column: string; readonly date: string } };
+  readonly absent: AbsentRows;
   /** Never change a row that is there (`write: append`). */
   readonly insertOnly: boolean;
+  /** The slice whose rows came; '' for a stream that is read as a whole. Other slices' rows are not touched. */
+  readonly slice: string;
+  /** What a row from before the slices must agree in, besides the key, to become this slice's; everything when left out. */
+  readonly adoptBy?: readonly string[] | undefined;
+  /** Keep the versions of rows in `<table>_history`. */
+  readonly history: boolean;
   readonly runId: string;
   readonly syncedAt: string;
+  /** Looks at what the merge is about to do, and throws to have nothing of it done. */
+  readonly judge?: ((change: TableChange) => void) | undefined;
 }
 
 export interface MergeCounts {
@@ -26,7 +40,15 @@ export interface MergeCounts {
   readonly deleted: number;
 }
 
-const DELTA = 'temp.delta';
+export interface TableChange extends MergeCounts {
+  /** Live rows of the table, or of the slice, before. */
+  readonly held: number;
+  /** Of the deleted ones, rows that have the key of a row that came: older versions of it. */
+  readonly superseded: number;
+}
+
+const GONE = 'temp.gone';
+const WRITTEN = 'temp.written';
 
 /**
  * Writes the incoming rows into the table: new ones are inserted, changed ones replaced, and unchanged
@@ -37,89 +59,124 @@ const DELTA = 'temp.delta';
  * upsert into 10M rows fifty times slower).
  */
 export async function mergeRows(database: Database, request: MergeRequest): Promise<MergeCounts> {
-  const { key, absent } = request;
-  const table = tableName(request.table);
-  const ours =
-    key === undefined
-      ? withOccurrence(table, request.columns, 'rowid AS _sluice_row')
-      : `(SELECT *, rowid AS _sluice_row FROM ${table})`;
-  const theirs = key === undefined ? withOccurrence(INCOMING, request.columns, '_sluice_position') : INCOMING;
-  const match = (key ?? [...request.columns, '_sluice_occurrence']).map((name) =>
-    equal(`s.${quoteIdentifier(name)}`, `t.${quoteIdentifier(name)}`),
-  );
-  const values = key === undefined ? [] : request.columns.filter((name) => !key.includes(name));
-  const differs =
-    values
-      .map((name) => `s.${quoteIdentifier(name)} IS DISTINCT FROM t.${quoteIdentifier(name)}`)
-      .join(' OR ') || 'false';
-
-  await database.run(`CREATE OR REPLACE TEMP TABLE delta AS
-    SELECT s._sluice_position, t._sluice_row, CASE WHEN t._sluice_row IS NULL THEN 'new' WHEN ${differs} THEN 'changed' ELSE 'same' END AS change
-    FROM ${theirs} s LEFT JOIN ${ours} t ON ${match.join(' AND ')}`);
-  const counts = await countChanges(database);
-  const deleted = absent === 'keep' ? 0 : await deleteAbsent(database, table, absent);
-  const written = request.insertOnly ? `change = 'new'` : `change <> 'same'`;
-  if (!request.insertOnly && counts.changed > 0) {
-    await database.run(
-      `DELETE FROM ${table} WHERE rowid IN (SELECT _sluice_row FROM ${DELTA} WHERE change = 'changed')`,
-    );
+  const { table, columns, key, absent, syncedAt } = request;
+  const scope = await readScope(database, table, request.slice);
+  const versioned = { table, columns, live: scope.live, isSliced: scope.isSliced };
+  if (request.history) await catchUpHistory(database, versioned, syncedAt);
+  if (key === undefined) {
+    if (absent !== 'keep' && absent.window !== undefined) await dropIncomingBefore(database, absent.window);
+    await matchAsWhole(database, table, columns, scope);
+  } else {
+    const adoptBy = request.adoptBy ?? (request.slice === '' ? [] : columns);
+    await matchByKey(database, table, columns, { columns: key, adoptBy }, scope);
   }
-  if (counts.fresh > 0 || (!request.insertOnly && counts.changed > 0))
-    await insertRows(database, request, written);
-  await database.run(`DROP TABLE ${DELTA}`);
-  return {
-    inserted: counts.fresh,
-    updated: request.insertOnly ? 0 : counts.changed,
-    unchanged: counts.same + (request.insertOnly ? counts.changed : 0),
-    deleted,
-  };
+  await listWritten(database, request.insertOnly);
+  await listGone(database, request, scope);
+
+  const counts = await countChanges(database, request.insertOnly);
+  if (request.judge !== undefined) {
+    const held = `SELECT count(*) FROM ${tableName(table)} t WHERE ${scope.own} AND ${scope.live}`;
+    const superseded = `SELECT count(*) FROM ${GONE} SEMI JOIN ${SPARES} USING (_sluice_row) WHERE live`;
+    request.judge({
+      ...counts,
+      held: await database.count(held),
+      superseded: await database.count(superseded),
+    });
+  }
+  await applyChanges(database, request, scope, versioned);
+  for (const temporary of [MATCHES, FRESH, SPARES, WRITTEN, GONE])
+    await database.run(`DROP TABLE ${temporary}`);
+  return counts;
 }
 
-async function countChanges(database: Database): Promise<{ fresh: number; changed: number; same: number }> {
-  const rows = await database.all(`SELECT change, count(*) AS n FROM ${DELTA} GROUP BY change`);
-  const counts = new Map(rows.map((row) => [String(row['change']), Number(row['n'])]));
-  return {
-    fresh: counts.get('new') ?? 0,
-    changed: counts.get('changed') ?? 0,
-    same: counts.get('same') ?? 0,
-  };
+// Without a key only whole days can be replaced: a row before them could not be told from its own older version.
+async function dropIncomingBefore(database: Database, window: CursorWindow): Promise<void> {
+  await database.run(`DELETE FROM ${INCOMING} s WHERE NOT (${isInWindow('s', window)})`);
 }
 
-async function deleteAbsent(
+/** Positions of the rows to write: those the table does not have, and those it has otherwise. */
+async function listWritten(database: Database, insertOnly: boolean): Promise<void> {
+  const rewritten = insertOnly ? `change = 'back'` : `change <> 'same'`;
+  await database.run(`CREATE OR REPLACE TEMP TABLE written AS
+    SELECT _sluice_position, NULL::BIGINT AS _sluice_row, 'new' AS change FROM ${FRESH}
+    UNION ALL SELECT _sluice_position, _sluice_row, change FROM ${MATCHES} WHERE ${rewritten}`);
+}
+
+/** Rowids of the rows to delete: those that did not come, as far as they may go, and what repeats a key that came. */
+async function listGone(
   database: Database,
-  table: string,
-  absent: Exclude<MergeRequest['absent'], 'keep'>,
-): Promise<number> {
-  const window = absent === 'remove-all' ? 'true' : `${dateOf(absent.removeFrom.column)} >= $1::DATE`;
-  const where = `${window} AND rowid NOT IN (SELECT _sluice_row FROM ${DELTA} WHERE _sluice_row IS NOT NULL)`;
-  const values = absent === 'remove-all' ? undefined : [absent.removeFrom.date];
-  const count = await database.count(`SELECT count(*) FROM ${table} WHERE ${where}`, values);
-  if (count > 0) await database.run(`DELETE FROM ${table} WHERE ${where}`, values);
-  return count;
+  { table, absent, insertOnly }: MergeRequest,
+  { own, live }: RowScope,
+): Promise<void> {
+  const rows = `SELECT t.rowid AS _sluice_row, (${live}) AS live FROM ${tableName(table)} t`;
+  const spares = `${rows} WHERE ${own} AND ${live} AND ${String(!insertOnly)} AND t.rowid IN (SELECT _sluice_row FROM ${SPARES})`;
+  if (absent === 'keep') {
+    await database.run(`CREATE OR REPLACE TEMP TABLE gone AS ${spares}`);
+    return;
+  }
+  // What was marked before goes as well, once rows are removed.
+  const present = absent.how === 'hard' ? 'true' : live;
+  const asked = absent.window === undefined ? 'true' : isInWindow('t', absent.window);
+  await database.run(`CREATE OR REPLACE TEMP TABLE gone AS ${spares} UNION ${rows}
+    ANTI JOIN ${MATCHES} m ON t.rowid = m._sluice_row WHERE ${own} AND ${present} AND ${asked}`);
 }
 
-// A configured cursor may be text that only mostly holds dates.
-function dateOf(column: string): string {
-  return `TRY_CAST(left(CAST(${quoteIdentifier(column)} AS VARCHAR), 10) AS DATE)`;
+async function countChanges(database: Database, insertOnly: boolean): Promise<MergeCounts> {
+  const written = await countBy(database, `SELECT change AS name, count(*) AS n FROM ${WRITTEN} GROUP BY 1`);
+  const matched = await database.count(`SELECT count(*) FROM ${MATCHES}`);
+  const updated = (written.get('back') ?? 0) + (insertOnly ? 0 : (written.get('changed') ?? 0));
+  return {
+    inserted: written.get('new') ?? 0,
+    updated,
+    unchanged: matched - updated,
+    deleted: await database.count(`SELECT count(*) FROM ${GONE} WHERE live`),
+  };
 }
 
-async function insertRows(database: Database, request: MergeRequest, written: string): Promise<void> {
-  const columns = request.columns.map(quoteIdentifier);
+async function countBy(database: Database, sql: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.all(sql);
+  return new Map(rows.map((row) => [String(row['name']), Number(row['n'])]));
+}
+
+async function applyChanges(
+  database: Database,
+  request: MergeRequest,
+  scope: RowScope,
+  versioned: VersionedTable,
+): Promise<void> {
+  const { absent, history, runId, syncedAt } = request;
+  const how = absent === 'keep' ? 'hard' : absent.how;
+  await deleteRows(database, versioned, GONE, { how, history, runId, syncedAt });
+  if ((await database.count(`SELECT count(*) FROM ${WRITTEN}`)) === 0) return;
+  // A row that was deleted softly has no open version.
+  const changed = `SELECT _sluice_row FROM ${WRITTEN} WHERE change = 'changed'`;
+  if (history) await closeVersions(database, versioned, changed, syncedAt);
+  const table = tableName(request.table);
   await database.run(
-    `INSERT INTO ${tableName(request.table)} BY NAME
-       SELECT ${[...columns, '$1 AS _run_id', '$2::TIMESTAMPTZ AS _synced_at'].join(', ')}
-       FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_position FROM ${DELTA} WHERE ${written})`,
+    `DELETE FROM ${table} WHERE rowid IN (SELECT _sluice_row FROM ${WRITTEN} WHERE change <> 'new')`,
+  );
+  await insertWritten(database, request, scope, table, '_synced_at');
+  if (history)
+    await insertWritten(database, request, scope, tableName(historyOf(request.table)), '_valid_from');
+}
+
+async function insertWritten(
+  database: Database,
+  request: MergeRequest,
+  { isSliced }: RowScope,
+  target: string,
+  time: '_synced_at' | '_valid_from',
+): Promise<void> {
+  const slice = request.slice === '' ? 'NULL' : quoteLiteral(request.slice);
+  const values = [
+    ...request.columns.map(quoteIdentifier),
+    ...(isSliced ? [`${slice} AS _slice`] : []),
+    '$1 AS _run_id',
+    `$2::TIMESTAMPTZ AS ${time}`,
+  ];
+  await database.run(
+    `INSERT INTO ${target} BY NAME SELECT ${values.join(', ')}
+       FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`,
     [request.runId, request.syncedAt],
   );
-}
-
-// Equal rows may come several times: the nth of them matches the nth in the table.
-function withOccurrence(table: string, columns: readonly string[], extra: string): string {
-  const names = columns.map(quoteIdentifier);
-  const partition = names.length === 0 ? '' : `PARTITION BY ${names.join(', ')}`;
-  return `(SELECT ${[...names, extra].join(', ')}, row_number() OVER (${partition}) AS _sluice_occurrence FROM ${table})`;
-}
-
-function equal(left: string, right: string): string {
-  return `${left} IS NOT DISTINCT FROM ${right}`;
 }

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { ColumnType } from '../../src/model/schema.ts';
 import type { ColumnPlan } from '../../src/schema/resolve-columns.ts';
 import { Database } from '../../src/warehouse/database.ts';
-import { evolveTable, survivesCast, tableExists, tableName } from '../../src/warehouse/evolve-table.ts';
+import {
+  clearColumn,
+  dropColumn,
+  evolveTable,
+  readColumns,
+  survivesCast,
+  tableExists,
+  tableName,
+} from '../../src/warehouse/evolve-table.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
 
 function column(name: string, type: ColumnType, existingType?: ColumnType): ColumnPlan {
@@ -141,5 +149,133 @@ describe('survivesCast', () => {
     await database.run('CREATE TABLE main.rows (v BIGINT)');
     await database.run('INSERT INTO main.rows VALUES (NULL)');
     expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(true);
+  });
+});
+
+describe('columns of ours', () => {
+  const plain = { sliced: false, softDeletes: false, history: false };
+  const namesOf = async (database: Database, table = 'rows') => [
+    ...(await readColumns(database, table)).keys(),
+  ];
+
+  it('are made with the table, or added once a stream needs them', async () => {
+    const { database } = await openTempDatabase();
+    const needs = { sliced: true, softDeletes: true, history: true };
+    await evolveTable(database, 'rows', [column('id', 'BIGINT')], false, needs);
+    expect(await namesOf(database)).toEqual(['id', '_slice', '_run_id', '_synced_at', '_deleted_at']);
+    const history = ['id', '_slice', '_run_id', '_valid_from', '_valid_to'];
+    expect(await namesOf(database, 'rows_history')).toEqual(history);
+
+    await evolveTable(database, 'later', [column('id', 'BIGINT')], false);
+    expect(await namesOf(database, 'later')).toEqual(['id', '_run_id', '_synced_at']);
+    expect(await evolveTable(database, 'later', [column('id', 'BIGINT', 'BIGINT')], true, needs)).toEqual([]);
+    expect(await namesOf(database, 'later')).toEqual([
+      'id',
+      '_run_id',
+      '_synced_at',
+      '_slice',
+      '_deleted_at',
+    ]);
+    expect(await namesOf(database, 'later_history')).toEqual(history);
+    // Switched off, they stay.
+    await evolveTable(database, 'later', [column('id', 'BIGINT', 'BIGINT')], true, plain);
+    expect(await namesOf(database, 'later')).toHaveLength(5);
+  });
+
+  it('are refused where a field took the name before it was ours', async () => {
+    const { database } = await openTempDatabase();
+    const columns = [column('_slice', 'VARCHAR')];
+    await evolveTable(database, 'rows', columns, false);
+    const existing = [column('_slice', 'VARCHAR', 'VARCHAR')];
+    await evolveTable(database, 'rows', existing, true, plain);
+    const refusal = evolveTable(database, 'rows', existing, true, { ...plain, sliced: true });
+    await expect(refusal).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 });
+    await expect(refusal).rejects.toThrow(/_slice, which Sluice needs/);
+  });
+
+  it('keep a history out of a table that is none, and a stream out of one that is', async () => {
+    const { database } = await openTempDatabase();
+    await evolveTable(database, 'rows', [column('id', 'BIGINT')], false);
+    await evolveTable(database, 'rows_history', [column('id', 'BIGINT')], false);
+    const history = { ...plain, history: true };
+    await expect(
+      evolveTable(database, 'rows', [column('id', 'BIGINT', 'BIGINT')], true, history),
+    ).rejects.toThrow(/another stream's, rows_history/);
+    await evolveTable(database, 'others', [column('id', 'BIGINT')], false, history);
+    await expect(evolveTable(database, 'others_history', [column('id', 'BIGINT')], true)).rejects.toThrow(
+      /holds the versions of another stream's rows/,
+    );
+  });
+});
+
+describe('a history', () => {
+  const history = { sliced: false, softDeletes: false, history: true };
+
+  it('follows its table while it is switched off', async () => {
+    const { database } = await openTempDatabase();
+    await evolveTable(database, 'rows', [column('v', 'BIGINT')], false, history);
+    await database.run(`INSERT INTO main.rows_history (v) VALUES (5)`);
+    await database.transaction(() =>
+      evolveTable(database, 'rows', [column('v', 'VARCHAR', 'BIGINT'), column('w', 'DATE')], true),
+    );
+    const columns = await readColumns(database, 'rows_history');
+    expect([columns.get('v'), columns.get('w')]).toEqual(['VARCHAR', 'DATE']);
+    expect(await database.all('SELECT v FROM main.rows_history')).toEqual([{ v: '5' }]);
+  });
+
+  it('keeps as text what a table made anew, with a narrower type, cannot hold', async () => {
+    const { database } = await openTempDatabase();
+    await evolveTable(database, 'rows', [column('v', 'VARCHAR')], false, history);
+    await database.run(`INSERT INTO main.rows_history (v) VALUES ('5'), ('five'), (NULL)`);
+    for (const value of [undefined, 'six'] as const) {
+      await database.run('DROP TABLE main.rows');
+      await database.transaction(() =>
+        evolveTable(database, 'rows', [column('v', 'BIGINT')], false, history),
+      );
+      const seen = await database.all('SELECT v, v__text FROM main.rows_history ORDER BY ALL');
+      expect(seen).toEqual([
+        { v: 5n, v__text: null },
+        { v: null, v__text: 'five' },
+        ...(value === undefined ? [] : [{ v: null, v__text: 'six' }]),
+        { v: null, v__text: null },
+      ]);
+      // Once more, with a companion that is there.
+      await database.run('ALTER TABLE main.rows_history ALTER COLUMN v SET DATA TYPE VARCHAR');
+      if (value === undefined) await database.run(`INSERT INTO main.rows_history (v) VALUES ('six')`);
+    }
+  });
+
+  it('loses what its table must not have had', async () => {
+    const { database } = await openTempDatabase();
+    const columns = [column('id', 'BIGINT'), column('email', 'VARCHAR'), column('ssn', 'BIGINT')];
+    await evolveTable(database, 'rows', columns, false, history);
+    for (const table of ['rows', 'rows_history'])
+      await database.run(`INSERT INTO main.${table} (id, email, ssn) VALUES (1, 'a@b', 7)`);
+    await database.transaction(async () => {
+      await dropColumn(database, 'rows', 'email');
+      await clearColumn(database, 'rows', 'ssn', 'VARCHAR');
+      await evolveTable(
+        database,
+        'rows',
+        [column('id', 'BIGINT', 'BIGINT'), column('ssn', 'VARCHAR', 'VARCHAR')],
+        true,
+        history,
+      );
+      await database.run('UPDATE main.rows SET id = 2');
+    });
+    for (const table of ['rows', 'rows_history']) {
+      expect((await readColumns(database, table)).has('email')).toBe(false);
+      expect((await readColumns(database, table)).get('ssn')).toBe('VARCHAR');
+      expect(await database.all(`SELECT ssn FROM main.${table}`)).toEqual([{ ssn: null }]);
+    }
+  });
+
+  it('is asked before a column is widened', async () => {
+    const { database } = await openTempDatabase();
+    await evolveTable(database, 'rows', [column('v', 'BIGINT')], false, history);
+    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(true);
+    await database.run('INSERT INTO main.rows_history (v) VALUES (9007199254740993)');
+    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(false);
+    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'HUGEINT')).toBe(true);
   });
 });

@@ -1,9 +1,14 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/warehouse/database.ts';
-import { mergeRows, type MergeCounts, type MergeRequest } from '../../src/warehouse/merge-rows.ts';
+import { evolveTable } from '../../src/warehouse/evolve-table.ts';
+import {
+  type AbsentRows,
+  mergeRows,
+  type MergeCounts,
+  type MergeRequest,
+} from '../../src/warehouse/merge-rows.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
-import { loadTexts } from './load-texts.ts';
+import { type LoadedTable, loadTexts } from './load-texts.ts';
 
 /** A row of the tables below: id, day, v, t. */
 type Row = readonly [id: number | null, day: string | null, v: number | null, t: string | null];
@@ -16,9 +21,18 @@ const base: MergeRequest = {
   key: ['id'],
   absent: 'keep',
   insertOnly: false,
+  slice: '',
+  history: false,
   runId: 'run-1',
   syncedAt: '2026-01-31T12:00:00.000Z',
 };
+
+/** Rows that did not come go, from all of the table or from a day on. */
+const removed: AbsentRows = { how: 'hard', window: undefined };
+const removedFrom = (date: string): AbsentRows => ({
+  how: 'hard',
+  window: { column: 'day', type: 'DATE', date },
+});
 
 function literal(value: string | number | null): string {
   return value === null ? 'NULL' : typeof value === 'number' ? String(value) : `'${value}'`;
@@ -179,7 +193,7 @@ describe('fields named like what a merge works with', () => {
         [1, 2, 3].map((id) => `{"id":${id},"${field}":7,"v":${id === 1 ? changed : 0}}`);
       for (const key of [['id'], undefined]) {
         await opened.database.run('DROP TABLE IF EXISTS main.rows');
-        const merge = { key, absent: 'remove-all' as const };
+        const merge = { key, absent: removed };
         const before = await loadTexts(texts(0), { ...opened, merge });
         const { counts } = await loadTexts(texts(5), {
           ...opened,
@@ -208,9 +222,9 @@ describe('rows that did not come', () => {
 
   it.each([
     ['keep', [1, 2, 3, 4], 0],
-    ['remove-all', [3], 3],
-    [{ removeFrom: { column: 'day', date: '2026-01-02' } }, [1, 3, 4], 1],
-    [{ removeFrom: { column: 'day', date: '2026-01-03' } }, [1, 2, 3, 4], 0],
+    [removed, [3], 3],
+    [removedFrom('2026-01-02'), [1, 3, 4], 1],
+    [removedFrom('2026-01-03'), [1, 2, 3, 4], 0],
   ] as const)('stay or go as %j says', async (absent, left, deleted) => {
     const { database } = await openTempDatabase();
     for (const key of [['id'], undefined]) {
@@ -235,9 +249,12 @@ describe('rows that did not come', () => {
         {
           ...opened,
           before,
-          merge: before && { absent: { removeFrom: { column: 'day', date: '2026-01-02' } } },
+          merge: before && {
+            absent: { how: 'hard', window: { column: 'day', type: typeOf(before), date: '2026-01-02' } },
+          },
         },
       );
+    const typeOf = ({ columns }: LoadedTable) => columns[0]?.type ?? 'NULL';
     const table = await load([before, first, second]);
     const { counts } = await load([first], table);
     // Of the last case neither is a date, so neither is in any window.
@@ -251,7 +268,7 @@ describe('a merge without a key', () => {
     const { database } = await openTempDatabase();
     await createTable(database);
     const row: Row = [1, null, null, 'same'];
-    const keyless = { key: undefined, absent: 'remove-all' as const };
+    const keyless = { key: undefined, absent: removed };
     expect(await merge(database, [row, row], keyless)).toMatchObject({ inserted: 2, deleted: 0 });
     expect(await merge(database, [row, row, row], keyless)).toMatchObject({ inserted: 1, unchanged: 2 });
     expect(await merge(database, [row], keyless)).toMatchObject({ unchanged: 1, deleted: 2 });
@@ -261,7 +278,7 @@ describe('a merge without a key', () => {
   it('takes a changed row for one that left and one that came', async () => {
     const { database } = await openTempDatabase();
     await createTable(database);
-    const keyless = { key: undefined, absent: 'remove-all' as const };
+    const keyless = { key: undefined, absent: removed };
     await merge(
       database,
       [
@@ -295,90 +312,92 @@ describe('a merge without a key', () => {
   });
 });
 
-interface ModelRow {
-  readonly row: Row;
-  readonly runId: string;
-}
+describe('a table with slices and marked rows', () => {
+  const plans = COLUMNS.map((name, at) => ({
+    path: [name],
+    name,
+    type: (['BIGINT', 'DATE', 'DOUBLE', 'VARCHAR'] as const)[at] ?? 'VARCHAR',
+    existingType: undefined,
+    takes: 0,
+    companion: false,
+  }));
+  const needs = { sliced: true, softDeletes: true, history: false };
+  const marks = (database: Database) =>
+    database
+      .all(
+        `SELECT id || ' ' || coalesce(_slice, 'none') || ' ' || t || CASE WHEN _deleted_at IS NULL THEN '' ELSE ' gone' END AS row FROM main.rows ORDER BY ALL`,
+      )
+      .then((rows) => rows.map(({ row }) => String(row)));
 
-/** What a merge has to do, spelt out row by row. */
-function mergeModel(
-  table: readonly ModelRow[],
-  incoming: readonly Row[],
-  { key, absent, insertOnly, runId }: MergeRequest,
-): { readonly table: readonly ModelRow[]; readonly counts: MergeCounts } {
-  const identify = (row: Row) =>
-    JSON.stringify(key === undefined ? row : key.map((name) => row[COLUMNS.indexOf(name as 'id')]));
-  const left = [...table];
-  const kept: ModelRow[] = [];
-  const counts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0 };
-  for (const row of incoming) {
-    const at = left.findIndex((held) => identify(held.row) === identify(row));
-    const [held] = at === -1 ? [] : left.splice(at, 1);
-    if (held === undefined) counts.inserted += 1;
-    else if (insertOnly || JSON.stringify(held.row) === JSON.stringify(row)) counts.unchanged += 1;
-    else counts.updated += 1;
-    const isKept = held !== undefined && (insertOnly || JSON.stringify(held.row) === JSON.stringify(row));
-    kept.push(isKept ? held : { row, runId });
-  }
-  for (const held of left) {
-    const [, day] = held.row;
-    const goes =
-      absent === 'remove-all' || (absent !== 'keep' && day !== null && day >= absent.removeFrom.date);
-    if (goes) counts.deleted += 1;
-    else kept.push(held);
-  }
-  return { table: kept, counts };
-}
-
-function showModel(table: readonly ModelRow[]): readonly string[] {
-  return table.map(({ row: [id, day, v, t], runId }) => JSON.stringify([id, day, v, t, runId])).toSorted();
-}
-
-async function showTable(database: Database): Promise<readonly string[]> {
-  const rows = await database.all('SELECT id, day::VARCHAR AS day, v, t, _run_id AS run FROM main.rows');
-  return rows
-    .map(({ id, day, v, t, run }) => JSON.stringify([id === null ? null : Number(id), day, v, t, run]))
-    .toSorted();
-}
-
-describe('any merges', () => {
-  const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 4 });
-  const row: fc.Arbitrary<Row> = fc.tuple(
-    orNull(fc.integer({ min: 1, max: 4 })),
-    orNull(fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-03')),
-    orNull(fc.constantFrom(0, 1.5)),
-    orNull(fc.constantFrom('x', '')),
-  );
-  const absent = fc.constantFrom<MergeRequest['absent']>('keep', 'remove-all', {
-    removeFrom: { column: 'day', date: '2026-01-02' },
-  });
-  const step = fc.record({ rows: fc.array(row, { maxLength: 6 }), absent, insertOnly: fc.boolean() });
-  const steps = fc.array(step, { minLength: 1, maxLength: 4 });
-  const key = fc.constantFrom(undefined, ['id'], ['id', 'day'], [...COLUMNS]);
-
-  it('do what a model does row by row, and nothing when repeated', async () => {
+  async function openSliced(rows: readonly string[]): Promise<Database> {
     const { database } = await openTempDatabase();
-    await fc.assert(
-      fc.asyncProperty(key, steps, async (key, steps) => {
-        await createTable(database);
-        let model: readonly ModelRow[] = [];
-        for (const [at, { rows, ...how }] of steps.entries()) {
-          const request: MergeRequest = { ...base, ...how, key, runId: `run-${at}` };
-          // The caller sees to it that each key comes once.
-          const identify = (row: Row) => JSON.stringify(key?.map((name) => row[COLUMNS.indexOf(name)]));
-          const incoming =
-            key === undefined ? rows : [...new Map(rows.map((row) => [identify(row), row])).values()];
-          const expected = mergeModel(model, incoming, request);
-          expect(await merge(database, incoming, request)).toEqual(expected.counts);
-          model = expected.table;
-          expect(await showTable(database)).toEqual(showModel(model));
+    await evolveTable(database, 'rows', plans, false, needs);
+    const columns = 'id, day, v, t, _slice, _run_id, _synced_at, _deleted_at';
+    for (const row of rows) {
+      const [id, slice, t, gone] = row.split(' ');
+      await database.run(
+        `INSERT INTO main.rows (${columns}) VALUES ($1::BIGINT, NULL, 0, $2, nullif($3, 'none'), 'before', '2026-01-01', CASE WHEN $4 THEN TIMESTAMPTZ '2026-01-02' END)`,
+        [id ?? '', t ?? '', slice ?? '', gone === 'gone'],
+      );
+    }
+    return database;
+  }
 
-          const again = await merge(database, incoming, { ...request, runId: 'again' });
-          expect(again).toEqual({ inserted: 0, updated: 0, unchanged: incoming.length, deleted: 0 });
-          expect(await showTable(database)).toEqual(showModel(model));
-        }
-      }),
-      { numRuns: 60 },
-    );
+  it.each([
+    ['a row to adopt before its own marked one', ['1 a x gone', '1 none x'], ['1 a new', '1 a x gone']],
+    ['its own before one to adopt', ['1 a x', '1 none new'], ['1 a new', '1 none new']],
+    ['its own equal row before one that differs', ['1 a new', '1 a x'], ['1 a new']],
+    ['a marked row, if there is no other', ['1 a x gone'], ['1 a new']],
+    ['no row of another slice', ['1 b x'], ['1 a new', '1 b x']],
+  ])('matches %s', async (_, before, after) => {
+    const database = await openSliced(before);
+    await merge(database, [[1, null, 0, 'new']], { slice: 'a', adoptBy: [], runId: 'run-2' });
+    expect(await marks(database)).toEqual(after);
+  });
+
+  it('adopts the row that agrees in what told rows apart before', async () => {
+    const before = ['1 none x', '1 none y', '2 none x'];
+    const database = await openSliced(before);
+    const incoming: readonly Row[] = [
+      [1, null, 5, 'y'],
+      [2, null, 5, 'z'],
+    ];
+    await merge(database, incoming, { slice: 'a', adoptBy: ['t'] });
+    expect(await marks(database)).toEqual(['1 a y', '1 none x', '2 a z', '2 none x']);
+    // Who does not say what told them apart has none taken that is not equal.
+    await merge(database, [[2, null, 0, 'x']], { slice: 'b' });
+    await merge(database, [[1, null, 0, 'w']], { slice: 'b' });
+    expect(await marks(database)).toEqual(['1 a y', '1 b w', '1 none x', '2 a z', '2 b x']);
+  });
+
+  it('leaves no second row of a key, but with insertOnly', async () => {
+    for (const insertOnly of [false, true]) {
+      const database = await openSliced(['1 a x', '1 b y', '2 a x']);
+      const changes: unknown[] = [];
+      const counts = await merge(database, [[1, null, 0, 'new']], {
+        insertOnly,
+        judge: (change) => changes.push(change),
+      });
+      const expected = insertOnly
+        ? { inserted: 0, updated: 0, unchanged: 1, deleted: 0 }
+        : { inserted: 0, updated: 1, unchanged: 0, deleted: 1 };
+      expect(counts).toEqual(expected);
+      expect(changes).toEqual([{ ...expected, held: 3, superseded: expected.deleted }]);
+      expect(await marks(database)).toEqual(
+        insertOnly ? ['1 a x', '1 b y', '2 a x'] : ['1 none new', '2 a x'],
+      );
+    }
+  });
+
+  it('does nothing when the change is refused', async () => {
+    const database = await openSliced(['1 a x', '2 a x']);
+    const refusal = merge(database, [[1, null, 0, 'new']], {
+      absent: removed,
+      judge: () => {
+        throw new Error('too much');
+      },
+    });
+    await expect(refusal).rejects.toThrow('too much');
+    expect(await marks(database)).toEqual(['1 a x', '2 a x']);
   });
 });

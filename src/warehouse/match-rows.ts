@@ -1,0 +1,88 @@
+import type { Database } from './database.ts';
+import { tableName } from './evolve-table.ts';
+import { quoteIdentifier } from './identifiers.ts';
+import type { RowScope } from './live-rows.ts';
+import { INCOMING } from './project-stage.ts';
+import { matchColumns } from './row-equality.ts';
+
+/**
+ * Incoming rows that the table has: `_sluice_position`, `_sluice_row` (its rowid) and `change`, which is
+ * `same`, `changed`, or `back` for a row that was deleted softly.
+ */
+export const MATCHES = 'temp.matches';
+
+/** Positions of incoming rows that the table does not have. */
+export const FRESH = 'temp.fresh';
+
+/** Rowids of rows that have the key of an incoming row besides the one it was matched with. */
+export const SPARES = 'temp.spares';
+
+/** How rows are told apart, and what else those that no slice has yet must agree in to be adopted. */
+export interface RowKey {
+  readonly columns: readonly string[];
+  readonly adoptBy: readonly string[];
+}
+
+/**
+ * Finds each incoming row's counterpart by its key, of which the incoming rows hold each once. The table may
+ * hold one several times: in slices that are no more, or let in by an earlier key. Then a live row goes before a
+ * deleted one, one of the slice before one to adopt, an equal one before one that differs.
+ */
+export async function matchByKey(
+  database: Database,
+  table: string,
+  columns: readonly string[],
+  key: RowKey,
+  { reach, placed, live }: RowScope,
+): Promise<void> {
+  const values = columns.filter((name) => !key.columns.includes(name)).map(quoteIdentifier);
+  const differs = values.map((name) => `s.${name} IS DISTINCT FROM t.${name}`).join(' OR ') || 'false';
+  const adoptable = key.adoptBy
+    .map(quoteIdentifier)
+    .map((name) => `s.${name} IS NOT DISTINCT FROM t.${name}`);
+  const match = await matchColumns(database, INCOMING, key.columns);
+  await database.run(`CREATE OR REPLACE TEMP TABLE matches AS
+    SELECT s._sluice_position, t.rowid AS _sluice_row, (${placed}) AS placed, (${differs}) AS differs,
+      CASE WHEN NOT (${live}) THEN 'back' WHEN NOT (${placed}) OR ${differs} THEN 'changed' ELSE 'same' END AS change
+    FROM ${INCOMING} s JOIN ${tableName(table)} t ON ${match}
+    WHERE ${reach} AND ((${placed}) OR (${adoptable.join(' AND ') || 'true'}))`);
+  await listFresh(database);
+  const known = `(SELECT count(*) FROM ${INCOMING}) - (SELECT count(*) FROM ${FRESH})`;
+  if ((await database.count(`SELECT (SELECT count(*) FROM ${MATCHES}) - (${known})`)) === 0) return;
+  await database.run(`INSERT INTO ${SPARES} SELECT _sluice_row FROM ${MATCHES} QUALIFY row_number() OVER
+    (PARTITION BY _sluice_position ORDER BY change = 'back', NOT placed, differs, _sluice_row DESC) > 1`);
+  await database.run(`DELETE FROM ${MATCHES} WHERE _sluice_row IN (SELECT _sluice_row FROM ${SPARES})`);
+}
+
+/**
+ * Finds each incoming row's counterpart by all of its columns. Equal rows may come several times: the nth of
+ * them is matched with the nth of the table. Rows deleted softly stay so: their like is another row.
+ */
+export async function matchAsWhole(
+  database: Database,
+  table: string,
+  columns: readonly string[],
+  { reach, placed, live }: RowScope,
+): Promise<void> {
+  const partition = columns.length === 0 ? '' : `PARTITION BY ${columns.map(quoteIdentifier).join(', ')}`;
+  await database.run(`CREATE OR REPLACE TEMP TABLE numbered AS SELECT _sluice_position,
+      min(_sluice_position) OVER alike AS _sluice_group, row_number() OVER alike AS _sluice_occurrence
+    FROM ${INCOMING} WINDOW alike AS (${partition})`);
+  // Of alike rows one is looked up: what is numbered of the table is then no more than what came.
+  await database.run(`CREATE OR REPLACE TEMP TABLE matches AS
+    SELECT n._sluice_position, f._sluice_row, f.change FROM temp.numbered n JOIN (
+      SELECT s._sluice_position AS _sluice_group, t.rowid AS _sluice_row,
+        CASE WHEN ${placed} THEN 'same' ELSE 'changed' END AS change,
+        row_number() OVER (PARTITION BY s._sluice_position ORDER BY NOT (${placed}), t.rowid) AS _sluice_occurrence
+      FROM (SELECT * FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_group FROM temp.numbered)) s
+      JOIN ${tableName(table)} t ON ${await matchColumns(database, INCOMING, columns)} WHERE ${reach} AND ${live}
+    ) f ON f._sluice_group = n._sluice_group AND f._sluice_occurrence = n._sluice_occurrence`);
+  await listFresh(database);
+  await database.run('DROP TABLE temp.numbered');
+}
+
+async function listFresh(database: Database): Promise<void> {
+  await database.run('CREATE OR REPLACE TEMP TABLE spares (_sluice_row BIGINT)');
+  await database.run(`CREATE OR REPLACE TEMP TABLE fresh AS
+    SELECT _sluice_position FROM ${INCOMING} ANTI JOIN ${MATCHES} USING (_sluice_position)`);
+}
