@@ -53,13 +53,14 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
 /** The columns learned for a stream, in table order. */
 export async function readContract(session: SqlSession, stream: string): Promise<readonly LearnedColumn[]> {
   const rows = await session.all(
-    'SELECT path, column_name, type FROM _sluice.contracts WHERE stream = $1 ORDER BY ordinal',
+    'SELECT path, column_name, type, absent_since FROM _sluice.contracts WHERE stream = $1 ORDER BY ordinal',
     [stream],
   );
   return rows.map((row) => ({
     path: (JSON.parse(String(row['path'])) as string[]).map(decodeField),
     name: String(row['column_name']),
     type: String(row['type']) as ColumnType,
+    ...(typeof row['absent_since'] === 'string' && { absentSince: row['absent_since'] }),
   }));
 }
 
@@ -74,14 +75,15 @@ export async function writeContract(
   await insertRows(
     session,
     '_sluice.contracts',
-    ['VARCHAR', 'JSON', 'VARCHAR', 'VARCHAR', 'INTEGER', 'VARCHAR'],
-    columns.map(({ path, name, type }, ordinal) => [
+    ['VARCHAR', 'JSON', 'VARCHAR', 'VARCHAR', 'INTEGER', 'VARCHAR', 'VARCHAR'],
+    columns.map(({ path, name, type, absentSince }, ordinal) => [
       stream,
       JSON.stringify(path.map(encodeField)),
       name,
       type,
       ordinal,
       runId,
+      absentSince ?? null,
     ]),
   );
 }

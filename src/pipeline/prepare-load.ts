@@ -1,15 +1,20 @@
 import { ResponseError, StreamConfigError } from '../model/errors.ts';
-import type { Checkpoint, LearnedColumn, Stream } from '../model/stream.ts';
+import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../model/stream.ts';
 import { type CandidateColumn, chooseCursorCandidate, proposeKeys } from '../schema/key-candidates.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
-import { type ColumnPlan, resolveColumns } from '../schema/resolve-columns.ts';
-import { survivesCast, tableExists } from '../warehouse/evolve-table.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
 import { countDuplicates, countMissingKeys, findKey } from '../warehouse/find-key.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { INCOMING, projectStage } from '../warehouse/project-stage.ts';
-import type { StagedRecord } from '../warehouse/staged-records.ts';
-import { findDuplicatePositions } from './confirm-duplicates.ts';
+import { readQuarantineFilter } from '../warehouse/quarantine.ts';
+import { dropEqualRows, findDuplicatePositions, findSuspects } from './confirm-duplicates.ts';
+import { holdToContract } from './hold-to-contract.ts';
+import { describeFindings, refuseBroken, refuseTooManyRejects } from './judge-findings.ts';
+import { locateRecords } from './locate-records.ts';
+import { findAbsentFields, findUnmatchedRules } from './missed-fields.ts';
+import { planColumns } from './plan-columns.ts';
 import type { RunContext } from './run-context.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey, type PreparedLoad } from './scan.ts';
 
@@ -24,60 +29,41 @@ export async function prepareLoad(
   checkpoint: Checkpoint | undefined,
   contract: readonly LearnedColumn[],
 ): Promise<PreparedLoad> {
-  const { database } = context;
+  const { database, settings, signal } = context;
   const tableExisted = await tableExists(database, stream.table);
-  const columns = await planColumns(context, stream, scan.tree, tableExisted ? contract : []);
-  const rejected = await projectStage(database, scan.recordsFile, columns, context.signal);
-  refuseTooManyRejects(context, stream, scan, rejected);
+  const learned = tableExisted ? contract : [];
+  const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
+  const held = await holdToContract(question, scan, signal);
+  refuseBroken(stream, held.findings);
+  const { columns, changes } = await planColumns(database, stream, held, learned);
+  const { rejected, releases } = await projectStage(database, scan.recordsFile, columns, {
+    hold: held.hold,
+    locate: await locateRecords(stream, scan.recordsFile),
+    quarantined: await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) }),
+    signal,
+  });
+  refuseTooManyRejects(stream, scan.rows, rejected, held.findings);
 
-  const candidates = listCandidates(scan.tree, columns);
+  const { tree } = held;
+  const candidates = listCandidates(tree, columns);
   const cursorColumn = chooseCursor(stream, scan, checkpoint, columns, candidates);
-  const notes: string[] = [];
+  const absent = findAbsentFields(context, stream, scan, tree, changes.masked?.left ?? learned);
+  const notes = [...absent.notes];
   const key = await settleKey(context, stream, scan, checkpoint, columns, candidates, cursorColumn, notes);
   return {
     columns,
+    columnChanges: changes,
     tableExisted,
     rejected,
+    releases,
+    absentSince: absent.since,
     key,
+    suspects: await findSuspects(database, { stream, scan, checkpoint, key, columns: storedNames(columns) }),
     cursorColumn,
     notes,
+    warnings: [...describeFindings(rejected, held), ...findUnmatchedRules(context, stream, scan, held)],
     ...(await readCursorRange(context, columns, cursorColumn)),
   };
-}
-
-async function planColumns(
-  { database }: RunContext,
-  stream: Stream,
-  tree: FieldTree,
-  contract: readonly LearnedColumn[],
-): Promise<readonly ColumnPlan[]> {
-  // Which casts are exact only the table knows: collect the questions, ask them, decide again.
-  const questions = new Map<string, Parameters<Parameters<typeof resolveColumns>[2]>>();
-  resolveColumns(tree, contract, (...question) => questions.set(question.join(' '), question) !== undefined);
-  const answers = new Map<string, boolean>();
-  for (const [id, [column, from, to]] of questions) {
-    answers.set(id, await survivesCast(database, stream.table, column, from, to));
-  }
-  return resolveColumns(tree, contract, (...question) => answers.get(question.join(' ')) ?? false);
-}
-
-function refuseTooManyRejects(
-  { settings }: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  rejected: readonly StagedRecord[],
-): void {
-  const ratio = scan.rows === 0 ? 0 : rejected.length / scan.rows;
-  const [first] = rejected;
-  if (first === undefined || ratio <= settings.maxInvalidRatio) return;
-  throw new ResponseError(
-    `${stream.name}: ${rejected.length} of ${scan.rows} records are no JSON objects, the first at position ${first.position}`,
-    {
-      code: 'response_invalid',
-      hint: `The table is as it was. More than maxInvalidRatio (${settings.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
-      context: { stream: stream.name, offset: first.position },
-    },
-  );
 }
 
 function listCandidates(tree: FieldTree, columns: readonly ColumnPlan[]): readonly CandidateColumn[] {
@@ -138,8 +124,9 @@ async function settleKey(
     return { columns: known, origin: 'learned', ...(await keepLastOfKey(database, known)) };
   if (known !== undefined && scan.plan.mode === 'incremental') throw new KeyBroken(known.join(', '));
   // A part of the data would "prove" keys that the whole refutes.
-  if (options.limit !== undefined || scan.verdict === 'drifted' || scan.plan.mode === 'incremental')
-    return undefined;
+  const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
+  if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental') return undefined;
+  if (scan.cause === 'too-long') await dropEqualRows(database, storedNames(columns));
   const learned = await findKey(database, proposeKeys(candidates, cursor));
   if (learned === undefined) {
     notes.push('no set of fields tells its rows apart; the table is replaced as a whole');
@@ -148,6 +135,10 @@ async function settleKey(
   if (known === undefined || known.join() !== learned.join())
     notes.push(`learned the key (${learned.join(', ')})`);
   return learnedKey(learned);
+}
+
+function storedNames(columns: readonly ColumnPlan[]): readonly string[] {
+  return columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name);
 }
 
 function learnedKey(columns: readonly string[]): PreparedKey {
@@ -168,7 +159,7 @@ async function isFilled(
   key: readonly string[],
   columns: readonly ColumnPlan[],
 ): Promise<boolean> {
-  const stored = new Set(columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name));
+  const stored = new Set(storedNames(columns));
   return key.every((name) => stored.has(name)) && (await countMissingKeys(database, INCOMING, key)) === 0;
 }
 
@@ -209,7 +200,7 @@ async function keepLastOfKey(
 }
 
 /** The configured key over no rows: it holds, if the table has its columns. */
-function findConfiguredKey(
+export function findConfiguredKey(
   fields: readonly string[],
   columns: readonly ColumnPlan[],
 ): PreparedKey | undefined {

@@ -61,7 +61,7 @@ export function kindsHeldBy(type: ColumnType): number {
     case 'JSON':
       return ~0;
     default:
-      // As far as its digits reach; see `fitsDecimal`.
+      // As far as its digits reach; see `holdsValue`.
       return integerKinds | Kind.decimal;
   }
 }
@@ -98,10 +98,10 @@ export function widenType(existing: ColumnType, seen: SeenValues): ColumnType {
 
 function fits(existing: ColumnType, seen: SeenValues, kinds: number): boolean {
   if ((kinds & ~kindsHeldBy(existing)) !== 0) return false;
-  const scale = decimalScale(existing);
-  if (scale === undefined) return true;
+  const room = decimalRoom(existing);
+  if (room === undefined) return true;
   const whole = Math.max(seen.wholeDigits, (kinds & Kind.safeInteger) === 0 ? 0 : SAFE_INTEGER_DIGITS);
-  return seen.scale <= scale && whole <= 38 - scale;
+  return seen.scale <= room.scale && whole <= room.whole;
 }
 
 function impliedKinds(type: ColumnType): number {
@@ -132,12 +132,16 @@ function impliedKinds(type: ColumnType): number {
 function digitsOf(existing: ColumnType, seen: SeenValues): { wholeDigits: number; scale: number } {
   return {
     wholeDigits: existing === 'HUGEINT' ? 38 : seen.wholeDigits,
-    scale: Math.max(seen.scale, decimalScale(existing) ?? 0),
+    scale: Math.max(seen.scale, decimalRoom(existing)?.scale ?? 0),
   };
 }
 
-/** Digits after the point of a DECIMAL type; undefined for any other. */
-export function decimalScale(type: ColumnType): number | undefined {
-  const match = /^DECIMAL\(\d+,(\d+)\)$/.exec(type);
-  return match === null ? undefined : Number(match[1]);
+/** Digits before and after the point that a DECIMAL type has room for; undefined for any other type. */
+export function decimalRoom(
+  type: ColumnType,
+): { readonly whole: number; readonly scale: number } | undefined {
+  const match = /^DECIMAL\((\d+),(\d+)\)$/.exec(type);
+  if (match === null) return undefined;
+  const [precision, scale] = [Number(match[1]), Number(match[2])];
+  return { whole: precision - scale, scale };
 }

@@ -25,17 +25,22 @@ const ORDINAL_NAME =
 const FREE_TEXT_NAME =
   /(^|_)(title|description|text|body|content|comment|message|summary|prompt|answer|question|snippet|url|link|image|notes?)$/;
 
-/**
- * The column a stream's rows are most likely dated by: a date (or a time of an event) that every record
- * has, preferred by its name. Times of last change are not: they are attributes of a row.
- */
+/** The column a stream's rows are most likely dated by. */
 export function chooseCursorCandidate(columns: readonly CandidateColumn[]): string | undefined {
-  const ranked = columns
+  return rankCursorCandidates(columns)[0];
+}
+
+/**
+ * Columns that rows may be dated by, likeliest first: a date (or a time of an event) that every record has,
+ * preferred by its name. Times of last change are not: they are attributes of a row.
+ */
+export function rankCursorCandidates(columns: readonly CandidateColumn[]): readonly string[] {
+  return columns
     .filter(({ type, alwaysFilled, name }) => alwaysFilled && isDated(type) && !TOUCHED_NAME.test(name))
     .map((column) => ({ column, rank: rankCursor(column) }))
     .filter(({ rank }) => rank < Infinity)
-    .toSorted((a, b) => a.rank - b.rank);
-  return ranked[0]?.column.name;
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ column }) => column.name);
 }
 
 function rankCursor({ name, type }: CandidateColumn): number {

@@ -7,13 +7,19 @@ const HASH_LENGTH = 6;
 export const reservedColumns: readonly string[] = [
   // The engine's number of a row, which a column of the name would hide.
   'rowid',
+  '_slice',
   '_run_id',
   '_synced_at',
   '_deleted_at',
+  // Those of a history table.
+  '_valid_from',
+  '_valid_to',
   // Working columns while rows are merged.
   '_sluice_position',
   '_sluice_row',
   '_sluice_occurrence',
+  '_sluice_group',
+  '_sluice_count',
 ];
 
 /** snake_case of one field name: `topicId` becomes `topic_id`, `HTTPStatus` becomes `http_status`. */

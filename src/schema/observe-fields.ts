@@ -55,6 +55,16 @@ export function observeRecord(tree: FieldTree, record: Readonly<Record<string, u
   observeMembers(tree.root, record, 0);
 }
 
+/** Adds a top-level field that every record observed so far has with one value. */
+export function observeConstant(tree: FieldTree, name: string, value: unknown): void {
+  if (tree.records === 0) return;
+  const child = createNode([toPathPart(name)]);
+  child.position = tree.root.children.size;
+  observeValue(child, value, 1);
+  if (child.filled > 0) child.filled = tree.records;
+  tree.root.children.set(name, child);
+}
+
 function observeMembers(node: FieldNode, object: Readonly<Record<string, unknown>>, depth: number): void {
   let position = 0;
   for (const name of Object.keys(object)) {

@@ -1,6 +1,7 @@
 import { ExactNumber } from '../json/exact-number.ts';
-import type { ColumnType } from '../model/schema.ts';
-import { decimalScale } from './column-types.ts';
+import type { ColumnType, ForcedType } from '../model/schema.ts';
+import { decimalRoom, kindsHeldBy } from './column-types.ts';
+import { convertValue, toPlainText } from './convert-value.ts';
 import { classifyExactNumber, classifyString, Kind } from './field-kinds.ts';
 import { companionSource, toFieldName } from './field-paths.ts';
 import { pathKey } from './name-columns.ts';
@@ -24,35 +25,59 @@ export function compileProjection(columns: readonly ColumnPlan[]): ProjectRecord
     return {
       prefix: `,"c${at}":`,
       path: path.map(toFieldName),
-      type: column.type,
-      accepts: column.companion ? acceptLeftOver(column, mains.get(pathKey(path))) : acceptOwn(column),
+      write: compileCell(column, column.companion ? mains.get(pathKey(path)) : undefined),
     };
   });
   return (position, record) => {
     let line = `{"i":${position}`;
-    for (const { prefix, path, type, accepts } of cells) {
+    for (const { prefix, path, write } of cells) {
       const value = readPath(record, path);
       if (value === null || value === undefined) continue;
-      if (accepts !== undefined && !accepts(value)) continue;
-      line += prefix + cellText(value, type);
+      const cell = write(value);
+      if (cell !== undefined) line += prefix + cell;
     }
     return `${line}}\n`;
   };
 }
 
-type Accepts = (value: unknown) => boolean;
+/** The JSON text of a value's cell, or undefined where the value belongs elsewhere. */
+type WriteCell = (value: unknown) => string | undefined;
 
-// A column that takes every kind need not look at each value's.
-function acceptOwn({ takes, type }: ColumnPlan): Accepts | undefined {
-  const scale = decimalScale(type);
-  if (scale !== undefined) return (value) => (kindOf(value) & takes) !== 0 && fitsDecimal(value, scale);
-  return (takes & Kind.object) === 0 ? (value) => (kindOf(value) & takes) !== 0 : undefined;
+/** `main` is the column a companion belongs to. */
+function compileCell(column: ColumnPlan, main: ColumnPlan | undefined): WriteCell {
+  const { type, takes } = column;
+  const { forcedType = main?.forcedType } = column;
+  // Anything can be text or JSON.
+  if (forcedType !== undefined && forcedType !== 'VARCHAR' && forcedType !== 'JSON') {
+    return (value) => {
+      const text = convertValue(value, forcedType);
+      if (column.companion) return text === undefined ? cellText(value, type) : undefined;
+      return text === undefined ? undefined : cellOfText(text, forcedType);
+    };
+  }
+  if (forcedType !== undefined) return (value) => (column.companion ? undefined : cellText(value, type));
+  if (column.companion) {
+    const room = main && decimalRoom(main.type);
+    return (value) =>
+      (kindOf(value) & takes) !== 0 || (room !== undefined && isNumber(value) && !fitsDecimal(value, room))
+        ? cellText(value, type)
+        : undefined;
+  }
+  const room = decimalRoom(type);
+  if (room !== undefined)
+    return (value) =>
+      (kindOf(value) & takes) !== 0 && fitsDecimal(value, room) ? cellText(value, type) : undefined;
+  // A column that takes every kind need not look at each value's.
+  return (takes & Kind.object) === 0
+    ? (value) => ((kindOf(value) & takes) !== 0 ? cellText(value, type) : undefined)
+    : (value) => cellText(value, type);
 }
 
-function acceptLeftOver({ takes }: ColumnPlan, main: ColumnPlan | undefined): Accepts {
-  const scale = main && decimalScale(main.type);
-  return (value) =>
-    (kindOf(value) & takes) !== 0 || (scale !== undefined && isNumber(value) && !fitsDecimal(value, scale));
+/** Whether a column of a learned type holds a value that is neither null nor an object, without loss. */
+export function holdsValue(type: ColumnType, value: unknown): boolean {
+  if ((kindOf(value) & kindsHeldBy(type)) === 0) return false;
+  const room = decimalRoom(type);
+  return room === undefined || fitsDecimal(value, room);
 }
 
 function isNumber(value: unknown): boolean {
@@ -60,11 +85,11 @@ function isNumber(value: unknown): boolean {
 }
 
 // The engine would round more decimals than a column has, and fail on more digits before the point.
-function fitsDecimal(value: unknown, scale: number): boolean {
-  if (typeof value === 'number') return String(Math.abs(value)).length <= 38 - scale;
+function fitsDecimal(value: unknown, room: { readonly whole: number; readonly scale: number }): boolean {
+  if (typeof value === 'number') return String(Math.abs(value)).length <= room.whole;
   if (!(value instanceof ExactNumber)) return false;
   const digits = classifyExactNumber(value.text);
-  return digits.scale <= scale && digits.whole <= 38 - scale;
+  return digits.scale <= room.scale && digits.whole <= room.whole;
 }
 
 /** The type `cellText` writes for a column, and the SQL that makes the column of it. */
@@ -115,24 +140,35 @@ function cellText(value: unknown, type: ColumnType): string {
     case 'BOOLEAN':
     case 'BIGINT':
     case 'HUGEINT':
-      return plainText(value);
+      return toPlainText(value);
     case 'DOUBLE':
-      return Object.is(value, -0) ? '-0.0' : plainText(value);
+      return Object.is(value, -0) ? '-0.0' : toPlainText(value);
     case 'TIMESTAMP':
     case 'TIMESTAMPTZ':
-      return quote(normalizeTimestamp(plainText(value)));
+      return quote(normalizeTimestamp(toPlainText(value)));
     case 'JSON':
       return quote(toJsonText(value));
     default:
       return quote(
-        typeof value === 'object' && !(value instanceof ExactNumber) ? toJsonText(value) : plainText(value),
+        typeof value === 'object' && !(value instanceof ExactNumber) ? toJsonText(value) : toPlainText(value),
       );
   }
 }
 
-function plainText(value: unknown): string {
-  if (value instanceof ExactNumber) return value.text;
-  return Object.is(value, -0) ? '-0' : String(value);
+/** The cell of a text that `convertValue` made for the column's type. */
+function cellOfText(text: string, type: ForcedType): string {
+  switch (type) {
+    case 'BOOLEAN':
+    case 'BIGINT':
+    case 'HUGEINT':
+    case 'DOUBLE':
+      return text;
+    case 'TIMESTAMP':
+    case 'TIMESTAMPTZ':
+      return quote(normalizeTimestamp(text));
+    default:
+      return quote(text);
+  }
 }
 
 // A lone surrogate has no UTF-8 form; the engine refuses a whole file for one.

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../model/schema.ts';
+import type { ColumnType, ForcedType } from '../model/schema.ts';
 import type { LearnedColumn } from '../model/stream.ts';
 import { chooseType, kindsHeldBy, mayWiden, widenType } from './column-types.ts';
 import { Kind } from './field-kinds.ts';
@@ -17,7 +17,23 @@ export interface ColumnPlan {
   readonly takes: number;
   /** True for `<column>__text`, which takes what its main column cannot hold. */
   readonly companion: boolean;
+  /** The type config gives the column; its values are converted to it. */
+  readonly forcedType?: ForcedType | undefined;
+  /** Values the table has in the column do not all survive a cast to its type: those move to the companion. */
+  readonly splits?: boolean | undefined;
 }
+
+/** A type that config gives a field. */
+export interface ForcedColumn {
+  readonly type: ForcedType;
+  /** Every value of the scan can be converted to it. */
+  readonly converts: boolean;
+  /** Every value that the table has in the column can. */
+  readonly survives: boolean;
+}
+
+/** Forced columns by the `pathKey` of their field. */
+export type ForcedColumns = ReadonlyMap<string, ForcedColumn>;
 
 /** Says whether every value of a table's column survives a cast to the type. */
 export type CanCast = (column: string, from: ColumnType, to: ColumnType) => boolean;
@@ -30,10 +46,23 @@ export function resolveColumns(
   tree: FieldTree,
   existing: readonly LearnedColumn[],
   canCast: CanCast,
+  forced: ForcedColumns = new Map(),
 ): readonly ColumnPlan[] {
   const known = new Map(existing.map((column) => [pathKey(column.path), column]));
-  const fields = collectFields(tree.root, known, []);
-  const mains = fields.map((field) => planColumn(field, known.get(pathKey(field.node.path)), canCast));
+  const fields = collectFields(tree.root, known, forced, []);
+  const mains = fields.map((field) => {
+    const key = pathKey(field.node.path);
+    const rule = forced.get(key);
+    return rule === undefined
+      ? planColumn(field, known.get(key), canCast)
+      : planForced(field.node.path, field.position, known.get(key), rule);
+  });
+  // A rule holds for the table as well when no record of this scan has the field.
+  const forcedHere = new Set(mains.flatMap(({ path, forcedType }) => (forcedType ? [pathKey(path)] : [])));
+  for (const [key, rule] of forced) {
+    const column = known.get(key);
+    if (column !== undefined && !forcedHere.has(key)) mains.push(planForced(column.path, [], column, rule));
+  }
   const companions = mains.filter((plan) => plan.needsCompanion).map((plan) => planCompanion(plan, known));
   const seen = new Set([...mains, ...companions].map((plan) => pathKey(plan.path)));
   const untouched = existing
@@ -47,9 +76,9 @@ export function resolveColumns(
   );
   const order = new Map(existing.map((column, at) => [pathKey(column.path), at]));
   return plans
-    .map(({ path, type, existingType, takes, companion, position }) => ({
-      column: { path, name: names.get(pathKey(path)) ?? '', type, existingType, takes, companion },
-      rank: order.get(pathKey(path)) ?? Infinity,
+    .map(({ position, flattened: _flattened, needsCompanion: _needsCompanion, ...plan }) => ({
+      column: { ...plan, name: names.get(pathKey(plan.path)) ?? '' },
+      rank: order.get(pathKey(plan.path)) ?? Infinity,
       position,
     }))
     .toSorted(
@@ -77,17 +106,18 @@ interface DraftPlan extends Omit<ColumnPlan, 'name'> {
 function collectFields(
   parent: FieldNode,
   known: ReadonlyMap<string, LearnedColumn>,
+  forced: ForcedColumns,
   above: readonly number[],
 ): Field[] {
   return [...parent.children.values()].flatMap((node) => {
     const position = [...above, node.position];
-    const flattened = isFlattened(node, known);
+    const flattened = !forced.has(pathKey(node.path)) && isFlattened(node, known);
     // What is no object beside flattened members keeps a column of its own.
     const own =
       !flattened || known.has(pathKey(node.path)) || (node.kinds & ~(Kind.object | Kind.null)) !== 0;
     return [
       ...(own ? [{ node, position, flattened }] : []),
-      ...(flattened ? collectFields(node, known, position) : []),
+      ...(flattened ? collectFields(node, known, forced, position) : []),
     ];
   });
 }
@@ -127,6 +157,29 @@ function planColumn(
   return { ...base, type: existing.type, takes: kindsHeldBy(existing.type) & ~objects, needsCompanion: true };
 }
 
+/** A column whose type config decides: what the type does not hold goes to the companion. */
+function planForced(
+  path: readonly string[],
+  position: readonly number[],
+  existing: LearnedColumn | undefined,
+  { type, converts, survives }: ForcedColumn,
+): DraftPlan {
+  const before = existing?.type;
+  const splits = !survives && before !== undefined && before !== 'NULL' && before !== type;
+  return {
+    path,
+    type,
+    existingType: before,
+    takes: ~0,
+    companion: false,
+    forcedType: type,
+    splits,
+    position,
+    flattened: false,
+    needsCompanion: splits || !converts,
+  };
+}
+
 function isCastable(existing: LearnedColumn, to: ColumnType, canCast: CanCast): boolean {
   return mayWiden(existing.type, to) && canCast(existing.name, existing.type, to);
 }
@@ -137,6 +190,8 @@ function planCompanion(main: DraftPlan, known: ReadonlyMap<string, LearnedColumn
     ...main,
     path,
     type: 'VARCHAR',
+    forcedType: undefined,
+    splits: undefined,
     existingType: known.get(pathKey(path))?.type,
     takes: leftOverBy(main),
     companion: true,

@@ -1,32 +1,55 @@
-import { open } from 'node:fs/promises';
-import type { ColumnPlan } from '../schema/resolve-columns.ts';
-import { cellReader, compileProjection } from '../schema/project-record.ts';
+import { stat } from 'node:fs/promises';
 import { isRecordObject } from '../schema/observe-fields.ts';
+import { cellReader, compileProjection } from '../schema/project-record.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { readStagedRecords, type StagedRecord } from './staged-records.ts';
+import { LineWriter, type WrittenLines } from './line-writer.ts';
+import { findQuarantined, type QuarantineFilter, RELEASED } from './quarantine.ts';
+import { type RejectedRecords, RejectedWriter } from './rejected-records.ts';
+import { readStagedRecords } from './staged-records.ts';
 
 /** Name of the table a scan's rows wait in before they are merged. */
 export const INCOMING = 'temp.incoming';
 
-// The engine sets twice its line limit aside before it reads anything: a fixed large one would not fit
-// into a small container.
-const LEAST_LINE_LIMIT = 2 ** 20;
-const WRITE_CHUNK = 1 << 20;
+/** A record as it becomes a row, or why it does not. */
+export type HeldRecord =
+  | { readonly value: Readonly<Record<string, unknown>> }
+  | { readonly value: undefined; readonly reason: string; readonly path: string };
 
-/**
- * Turns a stage into the table `incoming`: `_sluice_position` and the typed columns. Returns the records that
- * are no objects and so fit no table; they go to quarantine.
- */
+/** What decides about a scan's records while they are projected. */
+export interface ProjectionRules {
+  /** Without it every object becomes a row. */
+  readonly hold?: ((value: unknown) => HeldRecord) | undefined;
+  /** Where a record came, from its position in the scan. */
+  readonly locate?: ((position: number) => RecordPlace) | undefined;
+  /** Records that may be in quarantine from earlier runs. */
+  readonly quarantined?: QuarantineFilter | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The offset a record's page was asked for by, and its place in that page. */
+export interface RecordPlace {
+  readonly pageOffset: number;
+  readonly rowIndex: number;
+}
+
+/** What became of a scan's records. */
+export interface ProjectedStage {
+  /** Records that fit no table; they go to quarantine. */
+  readonly rejected: RejectedRecords;
+  /** Whether the table `released` names accepted records that may be in quarantine. */
+  readonly releases: boolean;
+}
+
+/** Turns a stage into the table `incoming`: `_sluice_position` and the typed columns. */
 export async function projectStage(
   database: Database,
   recordsFile: string,
   columns: readonly ColumnPlan[],
-  signal?: AbortSignal,
-): Promise<readonly StagedRecord[]> {
-  const projected = `${recordsFile}.flat`;
-  const { rejected, longestLine } = await writeProjection(recordsFile, projected, columns, signal);
-  const lineLimit = Math.max(LEAST_LINE_LIMIT, longestLine + 1);
+  rules: ProjectionRules = {},
+): Promise<ProjectedStage> {
+  const { rows, rejected, released } = await writeProjection(recordsFile, columns, rules);
   const cells = columns.map(({ name, type }, at) => ({
     cell: `c${at}`,
     name: quoteIdentifier(name),
@@ -36,42 +59,66 @@ export async function projectStage(
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
   // Replacing it would hold the rows of two streams in memory at once.
   await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
-  await database.run(`CREATE TEMP TABLE incoming AS SELECT ${select} FROM read_json(${quoteLiteral(projected)},
-    format = 'newline_delimited', maximum_object_size = ${lineLimit}, columns = {${readColumns}})`);
-  return rejected;
+  await database.beginLoad((await stat(rows.file)).size);
+  await database.run(`CREATE TEMP TABLE incoming AS SELECT ${select} FROM ${readLines(rows, readColumns)}`);
+  if (released !== undefined) {
+    await database.run(`DROP TABLE IF EXISTS ${RELEASED}`);
+    await database.run(
+      `CREATE TEMP TABLE released AS SELECT i AS position, h AS id FROM ${readLines(released, `i: 'BIGINT', h: 'VARCHAR'`)}`,
+    );
+  }
+  return { rejected, releases: released !== undefined };
+}
+
+function readLines({ file, lineLimit }: WrittenLines, columns: string): string {
+  return `read_json(${quoteLiteral(file)}, format = 'newline_delimited', maximum_object_size = ${lineLimit}, columns = {${columns}})`;
 }
 
 async function writeProjection(
   recordsFile: string,
-  projected: string,
   columns: readonly ColumnPlan[],
-  signal: AbortSignal | undefined,
-): Promise<{ readonly rejected: readonly StagedRecord[]; readonly longestLine: number }> {
+  { hold = holdObject, locate = locateAlone, quarantined, signal }: ProjectionRules,
+): Promise<{
+  readonly rows: WrittenLines;
+  readonly rejected: RejectedRecords;
+  /** Undefined without a filter. */
+  readonly released: WrittenLines | undefined;
+}> {
   const project = compileProjection(columns);
-  const rejected: StagedRecord[] = [];
-  let longestLine = 0;
-  const output = await open(projected, 'w', 0o600);
+  const rows = new LineWriter(`${recordsFile}.flat`);
+  const rejected = new RejectedWriter(`${recordsFile}.rejected`);
+  const released = quarantined && new LineWriter(`${recordsFile}.released`);
   try {
-    let pending = '';
     for await (const records of readStagedRecords(recordsFile, signal)) {
-      for (const record of records) {
-        if (!isRecordObject(record.value)) {
-          rejected.push(record);
+      for (const { position, text, value } of records) {
+        const held = hold(value);
+        if (held.value === undefined) {
+          const { reason, path } = held;
+          await rejected.add({ position, ...locate(position), reason, path, text });
           continue;
         }
-        const line = project(record.position, record.value);
-        // Counted only where it can matter: no character takes more than three bytes.
-        if (line.length * 3 > LEAST_LINE_LIMIT) longestLine = Math.max(longestLine, Buffer.byteLength(line));
-        pending += line;
-      }
-      if (pending.length >= WRITE_CHUNK) {
-        await output.appendFile(pending);
-        pending = '';
+        const full = rows.add(project(position, held.value));
+        if (full !== undefined) await full;
+        const id = quarantined && findQuarantined(quarantined, text);
+        if (id !== undefined) await released?.add(`{"i":${position},"h":"${id}"}\n`);
       }
     }
-    await output.appendFile(pending);
+    return {
+      rows: await rows.finish(),
+      rejected: await rejected.finish(),
+      released: await released?.finish(),
+    };
   } finally {
-    await output.close();
+    await Promise.all([rows.close(), rejected.close(), released?.close()]);
   }
-  return { rejected, longestLine };
+}
+
+const NO_OBJECT: HeldRecord = { value: undefined, reason: 'the record is not a JSON object', path: '' };
+
+function holdObject(value: unknown): HeldRecord {
+  return isRecordObject(value) ? { value } : NO_OBJECT;
+}
+
+function locateAlone(position: number): RecordPlace {
+  return { pageOffset: position, rowIndex: 0 };
 }

@@ -259,13 +259,13 @@ describe('records that are no objects', () => {
     expect(report.warnings).toEqual([expect.stringMatching(/4 records .*quarantine/)]);
     expect(streamOf(report).verdict).toBe('verified');
     const held = await flow.query(
-      'SELECT run_id, stream, page_offset, record, reason FROM _sluice.quarantine ORDER BY page_offset',
+      'SELECT run_id, stream, page_offset, row_index, record, reason FROM _sluice.quarantine ORDER BY row_index',
     );
-    expect(held.map(({ record, page_offset }) => [record, page_offset])).toEqual([
-      ['"text"', 50],
-      ['17', 51],
-      ['null', 52],
-      ['[1,2]', 53],
+    expect(held.map(({ record, page_offset, row_index }) => [record, page_offset, row_index])).toEqual([
+      ['"text"', 0, 50],
+      ['17', 0, 51],
+      ['null', 0, 52],
+      ['[1,2]', 0, 53],
     ]);
     expect(held[0]).toMatchObject({
       run_id: report.runId,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ColumnType } from '../../src/model/schema.ts';
-import { chooseType, decimalScale, mayWiden, widenType } from '../../src/schema/column-types.ts';
+import { chooseType, decimalRoom, mayWiden, widenType } from '../../src/schema/column-types.ts';
 import { classifyExactNumber, classifyString, Kind } from '../../src/schema/field-kinds.ts';
 import { createFieldTree, observeRecord } from '../../src/schema/observe-fields.ts';
 import { parseExact } from '../../src/json/exact-number.ts';
@@ -140,10 +140,11 @@ describe('mayWiden', () => {
   });
 });
 
-describe('decimalScale', () => {
-  it('reads the digits after the point', () => {
-    expect(decimalScale('DECIMAL(38,17)')).toBe(17);
-    expect(decimalScale('DOUBLE')).toBeUndefined();
+describe('decimalRoom', () => {
+  it('reads the digits before and after the point', () => {
+    expect(decimalRoom('DECIMAL(38,17)')).toEqual({ whole: 21, scale: 17 });
+    expect(decimalRoom('DECIMAL(18,2)')).toEqual({ whole: 16, scale: 2 });
+    expect(decimalRoom('DOUBLE')).toBeUndefined();
   });
 });
 

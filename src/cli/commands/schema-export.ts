@@ -1,0 +1,151 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { ConfigError, StorageError } from '../../model/errors.ts';
+import { exportFormats, type SchemaExport } from '../../model/schema-report.ts';
+import { defineCommand } from '../command.ts';
+import { choiceOption, flagOption, textOption } from '../options/option-kinds.ts';
+import { readStreamNames } from '../options/streams-argument.ts';
+import { formatCountOf } from '../render/format-values.ts';
+import { toSafeLine } from '../render/safe-text.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+const group = 'Export:';
+
+/** The learned schema in another tool's words. */
+export const schemaExportCommand = defineCommand({
+  description:
+    'Writes the schema of the published tables as JSON Schema (which contracts/ takes back), TypeScript types, ' +
+    'dbt sources or SQL.',
+  argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
+  options: {
+    format: choiceOption({
+      flag: 'format',
+      valueName: 'format',
+      summary: 'json-schema (default), typescript, dbt or sql',
+      group,
+      choices: exportFormats,
+    }),
+    output: textOption({
+      flag: 'output',
+      valueName: 'file',
+      summary: 'Write this file; json-schema: a folder, for a file a stream',
+      group,
+      example: 'contracts/',
+    }),
+    force: flagOption({ flag: 'force', summary: 'Replace files that are there', group }),
+    enums: flagOption({ flag: 'enums', summary: 'json-schema: list the values of columns with few', group }),
+  },
+  examples: [
+    ['sluice schema export --output contracts/', 'Contracts to edit and commit'],
+    ['sluice schema export --format dbt > models/sources.yml', 'Sources for dbt'],
+  ],
+  async run(context, { values, globals, argument }) {
+    context.chooseStop('quit');
+    const { format = 'json-schema', output, force, enums } = values;
+    const streams = readStreamNames(argument);
+    const settings = await loadOfflineSettings(context, globals, { contracts: 'ignored' });
+    const exported = await context.engine.exportSchema(settings, {
+      ...(streams !== undefined && { streams }),
+      format,
+      enums: enums === true,
+    });
+    const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
+    if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
+    const files = await planFiles(exported, context.cwd, output);
+    for (const file of files) await writeExport(file, force === true);
+    const paths = files.map(({ path }) => path);
+    const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');
+    const result = { format, streams: exported.streams, files: paths };
+    return { exitCode: 0, summary: `${summary} written`, result, text };
+  },
+});
+
+/** One text for stdout: several contracts become one object, by their streams. */
+function printExport({ files }: SchemaExport): string {
+  const [only] = files;
+  if (files.length === 1 && only !== undefined) return only.text.trimEnd();
+  const members = files.map(({ stream, text }) => `${JSON.stringify(stream)}: ${text.trimEnd()}`);
+  return `{\n${members.join(',\n')}\n}`;
+}
+
+interface ExportFile {
+  readonly path: string;
+  readonly absolute: string;
+  readonly text: string;
+}
+
+async function planFiles(
+  { files, format }: SchemaExport,
+  cwd: string,
+  output: string,
+): Promise<readonly ExportFile[]> {
+  const isFolder = /[/\\]$/.test(output) || (await isExistingFolder(resolve(cwd, output)));
+  if (format !== 'json-schema' || (!isFolder && files.length === 1)) {
+    if (isFolder) {
+      throw new ConfigError(`${output} is a folder, and ${format} is one file`, {
+        code: 'usage_invalid',
+        hint: 'Name a file, e.g. --output schema.sql.',
+      });
+    }
+    return files.map(({ text }) => ({ path: output, absolute: resolve(cwd, output), text }));
+  }
+  if (!isFolder) {
+    throw new ConfigError(
+      `${formatCountOf(files.length, 'contract')} do not fit into the one file ${output}`,
+      {
+        code: 'usage_invalid',
+        hint: 'Name a folder (--output contracts/), or one stream.',
+      },
+    );
+  }
+  return files.map(({ stream, text }) => {
+    const path = join(output, `${stream ?? 'schema'}.schema.json`);
+    return { path, absolute: resolve(cwd, path), text };
+  });
+}
+
+async function isExistingFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** Makes the folder, in one that is there: a misspelt path must not become a tree of folders. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
+}
+
+async function writeExport({ path, absolute, text }: ExportFile, force: boolean): Promise<void> {
+  try {
+    await makeFolder(dirname(absolute));
+    // `wx` makes "never overwrites" true even for two exports at once.
+    await writeFile(absolute, text, { flag: force ? 'w' : 'wx' });
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (code === 'EEXIST') {
+      throw new ConfigError(`${path} exists already and is left as it is`, {
+        code: 'usage_invalid',
+        hint: 'Give --force to replace it, or name another place with --output.',
+        context: { path },
+        cause,
+      });
+    }
+    if (code === 'ENOENT') {
+      throw new ConfigError(`the folder of ${path} does not exist`, {
+        code: 'usage_invalid',
+        hint: 'Make the folder first, or name another place with --output.',
+        context: { path },
+        cause,
+      });
+    }
+    throw new StorageError(`${path} could not be written (${code || 'unknown cause'})`, {
+      code: 'storage_failed',
+      hint: 'Check the rights and the space of its folder, or name another place with --output.',
+      context: { path },
+      cause,
+    });
+  }
+}

@@ -1,0 +1,119 @@
+import type { ColumnType } from '../model/schema.ts';
+import { companionSource, toFieldName } from '../schema/field-paths.ts';
+
+/** A field as its records showed it: what its values are, and whether every record has one. */
+export interface ContractField {
+  /** Members' names from the record's root, as in `LearnedColumn`. */
+  readonly path: readonly string[];
+  readonly type: ColumnType;
+  /** Every record has the field, and not as null. */
+  readonly required: boolean;
+  /** Some record has null for it. */
+  readonly nullable: boolean;
+  /** A sentence for whoever reads the file. */
+  readonly description?: string | undefined;
+  /** The only values it may have, where somebody asked for them. */
+  readonly values?: readonly (string | number | boolean)[] | undefined;
+}
+
+export const SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** The JSON Schema of one record, as `contracts/<stream>.schema.json` holds it; nested fields are nested objects. */
+export function toJsonSchema(
+  stream: string,
+  fields: readonly ContractField[],
+): Readonly<Record<string, unknown>> {
+  const root: Node = { field: undefined, members: new Map() };
+  for (const field of fields) {
+    // A companion is a column of ours, not a field of the record.
+    if (companionSource(field.path) === undefined) addField(root, field);
+  }
+  return { $schema: SCHEMA_DIALECT, title: stream, type: 'object', ...describeMembers(root) };
+}
+
+interface Node {
+  field: ContractField | undefined;
+  readonly members: Map<string, Node>;
+}
+
+function addField(root: Node, field: ContractField): void {
+  let node = root;
+  for (const part of field.path) {
+    const name = toFieldName(part);
+    let next = node.members.get(name);
+    if (next === undefined) {
+      next = { field: undefined, members: new Map() };
+      node.members.set(name, next);
+    }
+    node = next;
+  }
+  node.field = field;
+}
+
+function describeMembers({ members }: Node): Readonly<Record<string, unknown>> {
+  const required = [...members].filter(([, node]) => isRequired(node)).map(([name]) => name);
+  return {
+    // From entries: a field may be called `__proto__`.
+    properties: Object.fromEntries([...members].map(([name, node]) => [name, describeNode(node)])),
+    ...(required.length === 0 ? {} : { required }),
+  };
+}
+
+function isRequired({ field, members }: Node): boolean {
+  return field === undefined ? [...members.values()].some(isRequired) : field.required;
+}
+
+function describeNode(node: Node): Readonly<Record<string, unknown>> {
+  const { field, members } = node;
+  const own = field === undefined ? undefined : describeType(field.type);
+  if (members.size === 0)
+    return { ...withNull(own ?? {}, field?.nullable ?? true), ...describeExtras(field) };
+  // What every record has a member of is never null.
+  const object = withNull({ type: 'object' }, !isRequired(node));
+  if (own === undefined) return { ...object, ...describeMembers(node) };
+  // Objects in some records, something else in others.
+  const types = [own['type'], object['type']].flat().filter((type) => type !== undefined);
+  const mixed = own['type'] === undefined ? {} : { type: [...new Set([...types, 'null'])] };
+  return { ...mixed, ...describeExtras(field), ...describeMembers(node) };
+}
+
+function describeExtras(field: ContractField | undefined): Readonly<Record<string, unknown>> {
+  const { description, values } = field ?? {};
+  const listed = values !== undefined && field?.nullable === true ? [...values, null] : values;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(listed === undefined ? {} : { enum: listed }),
+  };
+}
+
+function withNull(
+  schema: Readonly<Record<string, unknown>>,
+  nullable: boolean,
+): Readonly<Record<string, unknown>> {
+  const { type } = schema;
+  return nullable && type !== undefined ? { ...schema, type: [type, 'null'] } : schema;
+}
+
+/** What JSON Schema says of a column's type; nothing for one that holds anything. */
+function describeType(type: ColumnType): Readonly<Record<string, unknown>> {
+  switch (type) {
+    case 'NULL':
+    case 'JSON':
+      return {};
+    case 'BOOLEAN':
+      return { type: 'boolean' };
+    case 'BIGINT':
+    case 'HUGEINT':
+      return { type: 'integer' };
+    case 'DATE':
+      return { type: 'string', format: 'date' };
+    case 'TIMESTAMPTZ':
+      return { type: 'string', format: 'date-time' };
+    case 'TIMESTAMP':
+      return { type: 'string', format: 'date-time-local' };
+    case 'VARCHAR':
+      return { type: 'string' };
+    default:
+      return { type: 'number' };
+  }
+}

@@ -1,0 +1,62 @@
+import type { Database } from './database.ts';
+import { quoteLiteral } from './identifiers.ts';
+import { LineWriter, type WrittenLines } from './line-writer.ts';
+
+/** A record that fits no table, and why. */
+export interface RejectedRecord {
+  /** Place of the record in its scan. */
+  readonly position: number;
+  /** Offset its page was asked for by, and its place in that page. */
+  readonly pageOffset: number;
+  readonly rowIndex: number;
+  readonly reason: string;
+  /** Names of the field's members joined by dots; empty for the record as a whole. */
+  readonly path: string;
+  /** The record as received. */
+  readonly text: string;
+}
+
+/** The rejected records of a scan, in a file: there may be more than memory holds. */
+export interface RejectedRecords {
+  readonly count: number;
+  readonly first: Omit<RejectedRecord, 'text'> | undefined;
+  readonly lines: WrittenLines;
+}
+
+/** Table of a scan's rejected records, while there are any. */
+export const REJECTED = 'temp.rejected';
+
+/** Writes rejected records, one line each. */
+export class RejectedWriter {
+  readonly #lines: LineWriter;
+  #first: RejectedRecords['first'];
+
+  constructor(path: string) {
+    this.#lines = new LineWriter(path);
+  }
+
+  /** Takes a record; wait for what it returns, if anything. */
+  add({ position, pageOffset, rowIndex, reason, path, text }: RejectedRecord): Promise<void> | undefined {
+    this.#first ??= { position, pageOffset, rowIndex, reason, path };
+    const cells = { o: pageOffset, i: rowIndex, r: reason.toWellFormed(), f: path.toWellFormed(), t: text };
+    return this.#lines.add(`${JSON.stringify(cells)}\n`);
+  }
+
+  async finish(): Promise<RejectedRecords> {
+    const lines = await this.#lines.finish();
+    return { count: lines.count, first: this.#first, lines };
+  }
+
+  close(): Promise<void> {
+    return this.#lines.close();
+  }
+}
+
+/** Makes the table `rejected` of the records; call only when there are any. */
+export async function loadRejected(database: Database, { lines }: RejectedRecords): Promise<void> {
+  await database.run(`DROP TABLE IF EXISTS ${REJECTED}`);
+  await database.run(`CREATE TEMP TABLE rejected AS
+    SELECT o AS page_offset, i AS row_index, r AS reason, f AS path, t AS record
+      FROM read_json(${quoteLiteral(lines.file)}, format = 'newline_delimited', maximum_object_size = ${lines.lineLimit},
+        columns = {o: 'BIGINT', i: 'BIGINT', r: 'VARCHAR', f: 'VARCHAR', t: 'VARCHAR'})`);
+}
