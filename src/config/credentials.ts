@@ -31,7 +31,7 @@ export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Pl
     return [
       ...(written
         ? [
-            `${formatPath(path)} is written in ${loaded.fileName}; write \${ANALYTICS_API_KEY} there and keep the key in the environment, or \${file:path}`,
+            `${formatPath(path)} is written in ${loaded.fileName}; write \${${path[1] === 'hashKey' ? 'SLUICE_HASH_KEY' : 'ANALYTICS_API_KEY'}} there and keep the key in the environment, or \${file:path}`,
           ]
         : []),
       ...files.flatMap(({ path: file, mode }) =>

@@ -4,8 +4,12 @@ import type { Stream } from '../model/stream.ts';
 /** What shapes a stream's requests and its table; freshness and lookback do not. */
 export type FingerprintParts = Pick<
   Stream,
-  'path' | 'paginated' | 'recordsPointer' | 'params' | 'pageSize' | 'key' | 'cursor' | 'write' | 'columns'
-> & { readonly sliceBy: readonly string[]; readonly arrayParams: 'comma' | 'repeat' };
+  'path' | 'paginated' | 'recordsPointer' | 'params' | 'pageSize' | 'key' | 'cursor' | 'write'
+> & {
+  readonly columns: Readonly<Record<string, object>>;
+  readonly sliceBy: readonly string[];
+  readonly arrayParams: 'comma' | 'repeat';
+};
 
 /** A short hash that changes when, and only when, one of the parts means something else. */
 export function buildFingerprint(parts: FingerprintParts): string {

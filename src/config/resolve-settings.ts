@@ -5,6 +5,7 @@ import { ConfigError } from '../model/errors.ts';
 import type { QuotaLimits } from '../model/quota.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
 import { findBaseUrlWarnings, readBaseUrl } from './base-url.ts';
+import { findHashKeyWarnings } from './column-rules.ts';
 import { escapeText } from './config-path.ts';
 import { findCredentialWarnings, readCredentials } from './credentials.ts';
 import { findExpiryWarnings } from './key-expiry.ts';
@@ -23,6 +24,8 @@ export interface ResolveOptions {
   readonly nowMs: number;
   readonly platform?: NodeJS.Platform;
   readonly overrides?: SettingsOverrides;
+  /** `ignored` for a command that writes contract files: one that is broken must not keep it from that. */
+  readonly contracts?: 'read' | 'ignored';
 }
 
 /** Values of the command line that win over the config; relative paths start at the current folder. */
@@ -71,11 +74,12 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
       quarantineMs: retention?.quarantine ?? configDefaults.retentionQuarantineMs,
       runsMs: retention?.runs ?? configDefaults.retentionRunsMs,
     },
-    ...resolveStreams(loaded, connector),
+    ...resolveStreams(loaded, connector, options.contracts),
     warnings: [
       ...findBaseUrlWarnings(baseUrl, connector),
       ...findExpiryWarnings(source.keyExpiresAt, nowMs, connector),
       ...findCredentialWarnings(loaded, platform),
+      ...findHashKeyWarnings(loaded),
     ],
   };
 }

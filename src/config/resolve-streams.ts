@@ -1,7 +1,9 @@
-import { configDefaults, type Config, type StreamConfig } from '../model/config.ts';
+import { configDefaults, type StreamConfig } from '../model/config.ts';
 import type { Connector, StreamDescription } from '../model/connector.ts';
-import type { ColumnRule, Contract, ContractMode } from '../model/schema.ts';
+import type { Contract, ContractMode } from '../model/schema.ts';
 import type { CursorRule, Stream } from '../model/stream.ts';
+import { findColumnProblems, fingerprintRules, readColumnRules } from './column-rules.ts';
+import { findHistoryProblems } from './find-history-problems.ts';
 import { buildFingerprint } from './fingerprint.ts';
 import { findSliceProblems, listSlices } from './list-slices.ts';
 import { readContractSchema } from './read-contract-schema.ts';
@@ -16,7 +18,11 @@ export interface ResolvedStreams {
 }
 
 /** Lays the config over the connector's streams: built-in ones first, then the config's own in its order. */
-export function resolveStreams(loaded: LoadedConfig, connector: Connector): ResolvedStreams {
+export function resolveStreams(
+  loaded: LoadedConfig,
+  connector: Connector,
+  contracts: 'read' | 'ignored' = 'read',
+): ResolvedStreams {
   const { config } = loaded;
   const configured = Object.entries(config.streams ?? {});
   const builtIn = new Set(connector.streams.map((stream) => stream.name));
@@ -24,8 +30,9 @@ export function resolveStreams(loaded: LoadedConfig, connector: Connector): Reso
   const problems = [
     ...extras.flatMap(([name, stream]) => findExtraProblems(name, stream, [...builtIn])),
     ...configured.flatMap(([name, stream]) => findStreamProblems(name, stream, connector)),
+    ...findHistoryProblems([...builtIn, ...extras.map(([name]) => name)], config),
     ...configured.flatMap(([name, stream]) => findSliceProblems(name, stream)),
-    ...configured.flatMap(([name, stream]) => findHashProblems(name, stream, config)),
+    ...configured.flatMap(([name, stream]) => findColumnProblems(name, stream, loaded)),
   ];
   if (problems.length > 0) throw buildConfigError(problems, loaded);
   const own = new Map(configured);
@@ -41,7 +48,10 @@ export function resolveStreams(loaded: LoadedConfig, connector: Connector): Reso
   return {
     streams: all
       .filter(({ stream }) => stream?.enabled !== false)
-      .map(({ description, stream }) => buildStream(description, stream, loaded, connector)),
+      .map(({ description, stream }) => ({
+        ...buildStream(description, stream, loaded, connector),
+        contract: readContract(description.name, stream, loaded, contracts),
+      })),
     disabledStreams,
   };
 }
@@ -66,7 +76,7 @@ function buildStream(
   own: StreamConfig | undefined,
   loaded: LoadedConfig,
   connector: Connector,
-): Stream {
+): Omit<Stream, 'contract'> {
   const { config } = loaded;
   const { defaults } = config;
   const requested = {
@@ -83,8 +93,10 @@ function buildStream(
     columns: readColumnRules(own?.columns),
   };
   const sliceBy = own?.sliceBy ?? [];
+  const { arrayParams = 'comma' } = config.source;
+  const rules = fingerprintRules(requested.columns, defaults?.hashKey);
   const fingerprintOf = (params: Stream['params']) =>
-    buildFingerprint({ ...requested, params, sliceBy, arrayParams: config.source.arrayParams ?? 'comma' });
+    buildFingerprint({ ...requested, columns: rules, params, sliceBy, arrayParams });
   const cursorLookback = typeof own?.cursor === 'object' ? own.cursor.lookback : undefined;
   return {
     ...requested,
@@ -98,7 +110,6 @@ function buildStream(
       fingerprint: fingerprintOf(slice.params),
     })),
     slice: undefined,
-    contract: readContract(description.name, own, loaded),
     deletes: own?.deletes ?? defaults?.deletes ?? 'keep',
     maxDeleteRatio: own?.maxDeleteRatio ?? defaults?.maxDeleteRatio ?? configDefaults.maxDeleteRatio,
     maxInvalidRatio: own?.maxInvalidRatio ?? defaults?.maxInvalidRatio ?? configDefaults.maxInvalidRatio,
@@ -109,13 +120,18 @@ function buildStream(
   };
 }
 
-function readContract(name: string, own: StreamConfig | undefined, loaded: LoadedConfig): Contract {
+function readContract(
+  name: string,
+  own: StreamConfig | undefined,
+  loaded: LoadedConfig,
+  files: 'read' | 'ignored',
+): Contract {
   const shared = toContractModes(loaded.config.defaults?.contract);
   const modes = toContractModes(own?.contract);
   return {
     columns: modes.columns ?? shared.columns ?? 'evolve',
     types: modes.types ?? shared.types ?? 'evolve',
-    schema: readContractSchema(loaded, name),
+    schema: files === 'read' ? readContractSchema(loaded, name) : undefined,
   };
 }
 
@@ -125,17 +141,6 @@ function toContractModes(contract: StreamConfig['contract']): {
 } {
   if (typeof contract !== 'string') return contract ?? {};
   return { columns: contract, types: contract };
-}
-
-function readColumnRules(columns: StreamConfig['columns']): Stream['columns'] {
-  return Object.fromEntries(
-    Object.entries(columns ?? {}).map(([field, rule]): readonly [string, ColumnRule] => [
-      field,
-      rule.type === undefined
-        ? { kind: rule.exclude === true ? 'exclude' : 'hash' }
-        : { kind: 'type', type: rule.type },
-    ]),
-  );
 }
 
 function readCursor(cursor: StreamConfig['cursor'], startParam: string | undefined): CursorRule {
@@ -181,15 +186,4 @@ function findStreamProblems(name: string, stream: StreamConfig, connector: Conne
         ]
       : []),
   ];
-}
-
-// A hash without a secret key could be undone by trying every address there is.
-function findHashProblems(name: string, stream: StreamConfig, config: Config): readonly Problem[] {
-  if (config.defaults?.hashKey !== undefined) return [];
-  return Object.entries(stream.columns ?? {})
-    .filter(([, rule]) => rule.hash === true)
-    .map(([field]) => ({
-      path: ['streams', name, 'columns', field, 'hash'],
-      message: 'needs defaults.hashKey, a secret of at least 16 characters, e.g. ${SLUICE_HASH_KEY}',
-    }));
 }

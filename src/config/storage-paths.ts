@@ -48,6 +48,11 @@ export function resolveStoragePaths(
     );
   const realFile = resolveLinks(duckdbPath);
   const realState = resolveLinks(stateDir);
+  // The engine takes what follows for options of the file, and writes its log to another place.
+  if (realFile.includes('?'))
+    refuse(duckdbKey, `must not lie at a path with a question mark: ${realFile}`, 'Name another file.');
+  if (realState.includes('?'))
+    refuse(['stateDir'], `must not lie at a path with a question mark: ${realState}`, 'Name another folder.');
   // The state folder is private (0700) and its files are replaced at will: no place for a file others read.
   if (isInside(realFile, realState))
     refuse(

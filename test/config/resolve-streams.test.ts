@@ -307,3 +307,28 @@ describe('contract and columns', () => {
     }
   });
 });
+
+describe('a history', () => {
+  const problems = (streams: string, defaults = '') =>
+    problemsOf(() => resolve(configText(`${defaults}streams: { ${streams} }\n`)));
+
+  it('must not have the name of another stream, switched off or not', () => {
+    const both =
+      'prompts_analytics: { history: true }, prompts_analytics_history: { path: p, enabled: false }';
+    expect(problems(both)).toEqual([
+      expect.stringMatching(
+        /streams\.prompts_analytics_history: is the table of the versions of prompts_analytics/,
+      ),
+    ]);
+    expect(problems('a: { path: a }, a_history: { path: b }', 'defaults: { history: true }\n')).toHaveLength(
+      1,
+    );
+  });
+
+  it('may, where the stream keeps none', () => {
+    const { streams } = resolve(
+      configText('streams: { a: { path: a }, a_history: { path: b, history: true } }\n'),
+    );
+    expect(streams.map(({ name }) => name)).toContain('a_history');
+  });
+});

@@ -1,0 +1,34 @@
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ATTACHED, Database } from './database.ts';
+import { quoteLiteral } from './identifiers.ts';
+
+/**
+ * Writes a closed file anew, with what its tables hold and nothing else: a file keeps the bytes of deleted
+ * values until they are written over. The old file or the new one is there whenever the process dies.
+ */
+export async function rewriteFile(file: string, prepare: (fresh: Database) => Promise<void>): Promise<void> {
+  const fresh = `${file}.rewrite`;
+  await remove(fresh);
+  try {
+    const database = await Database.open({ file: fresh, folders: [dirname(file)] });
+    try {
+      await database.run(`ATTACH ${quoteLiteral(file)} AS old (READ_ONLY)`);
+      await database.run(`COPY FROM DATABASE old TO ${ATTACHED}`);
+      await database.run('DETACH old');
+      await prepare(database);
+      await database.checkpoint();
+    } finally {
+      await database.release();
+    }
+    const handle = await open(fresh, 'r+');
+    await handle.sync().finally(() => handle.close());
+    await rename(fresh, file);
+  } finally {
+    await remove(fresh);
+  }
+}
+
+async function remove(file: string): Promise<void> {
+  for (const name of [file, `${file}.wal`]) await rm(name, { force: true });
+}

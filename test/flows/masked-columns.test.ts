@@ -1,0 +1,297 @@
+import { createHmac } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { connectors } from '../../connectors/registry.ts';
+import { parseConfig } from '../../src/config/load-config.ts';
+import { resolveSettings } from '../../src/config/resolve-settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
+import { planSync } from '../../src/pipeline/plan.ts';
+import { rebuildStreams } from '../../src/pipeline/rebuild.ts';
+import { errorStatus, unauthorized } from '../../src/simulator/fault-effects.ts';
+import { when } from '../../src/simulator/faults.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import {
+  buildConfig,
+  createItemsFlow,
+  type Flow,
+  type ItemsOptions,
+  makeItems,
+  noBuiltIns,
+  streamOf,
+} from '../support/sync-harness.ts';
+
+const HASH_KEY = 'the key of these tests';
+const EMAIL = 'person.of.interest';
+const SSN = '078-05-1120';
+const NESTED = 'rue-de-la-paix';
+const NEEDLES = [EMAIL, SSN, NESTED];
+
+const PEOPLE = makeItems(400).map((item) => ({
+  ...item,
+  email: `${EMAIL}${item.id % 50}@example.com`,
+  ssn: `${SSN}-${item.id}`,
+  profile: { addresses: [{ street: `${NESTED} ${item.id}`, city: `city ${item.id % 7}` }] },
+}));
+
+const masks = {
+  email: { hash: true },
+  ssn: { exclude: true },
+  'profile.addresses.street': { exclude: true },
+} as const;
+
+const hashOf = (text: string, key = HASH_KEY) => createHmac('sha256', key).update(text).digest('hex');
+
+function createPeopleFlow(options: ItemsOptions = {}, records: readonly unknown[] = PEOPLE): Flow {
+  return createItemsFlow(records, {
+    ...options,
+    stream: { columns: masks, ...options.stream },
+    config: { ...options.config, defaults: { hashKey: HASH_KEY, ...options.config?.defaults } },
+  });
+}
+
+/** Settings of the flow's project with the masks on. */
+function settingsOf(flow: Flow): Settings {
+  const { duckdbPath, stateDir, folder, clock } = flow;
+  const config = {
+    defaults: { hashKey: HASH_KEY },
+    streams: { ...noBuiltIns, items: { path: 'items', paginated: true, columns: masks } },
+  };
+  return resolveSettings({
+    loaded: parseConfig(buildConfig({ duckdbPath, stateDir, ledgerDir: join(folder, 'quota') }, config)),
+    connectors,
+    env: {},
+    nowMs: clock.now(),
+  });
+}
+
+function listFiles(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file).isFile());
+}
+
+/** Files below a folder that hold one of the texts, archives unpacked. */
+function findLeaks(folder: string, needles: readonly string[] = NEEDLES): readonly string[] {
+  return listFiles(folder).filter((file) => {
+    const bytes = readFileSync(file);
+    const text = (file.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).toString('latin1');
+    return needles.some((needle) => text.includes(needle));
+  });
+}
+
+describe('excluded and hashed fields', () => {
+  it('reach no file, and the rest of the data does', async () => {
+    const flow = createPeopleFlow();
+    const report = await flow.sync();
+    expect(report.exitCode).toBe(0);
+    expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 400 });
+    expect(findLeaks(flow.folder)).toEqual([]);
+    const { columns } = await flow.table('items');
+    expect(Object.keys(columns)).toEqual(
+      expect.arrayContaining(['id', 'date', 'name', 'amount', 'email', 'profile__addresses']),
+    );
+    expect(columns).not.toHaveProperty('ssn');
+    expect(await flow.query('SELECT count(DISTINCT email) AS n FROM main.items')).toEqual([{ n: 50 }]);
+    const [row] = await flow.query('SELECT email, profile__addresses AS a FROM main.items WHERE id = 7');
+    expect(row).toEqual({ email: hashOf(`${EMAIL}7@example.com`), a: [{ city: 'city 0' }] });
+  });
+
+  it('reach no file of a run that ends in the middle, nor of the one that goes on from there', async () => {
+    const flow = createPeopleFlow({ config: { quota: { burstPerSecond: 1 } } });
+    flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
+    expect((await flow.sync()).exitCode).toBe(3);
+    const staged = listFiles(join(flow.stateDir, 'stage')).find((file) => file.endsWith('records.ndjson'));
+    expect(readFileSync(staged ?? '', 'utf8')).toContain(hashOf(`${EMAIL}7@example.com`));
+    expect(findLeaks(flow.folder)).toEqual([]);
+    flow.simulator.setFaults([]);
+    const report = await flow.sync();
+    expect(report).toMatchObject({ exitCode: 0, requests: 5 });
+    expect(findLeaks(flow.folder)).toEqual([]);
+  });
+
+  it('reach no file of an unpaginated stream', async () => {
+    const flow = createPeopleFlow({ endpoint: { paginated: false }, stream: { paginated: false } });
+    expect((await flow.sync()).exitCode).toBe(0);
+    expect(await flow.rows('items')).toHaveLength(400);
+    expect(findLeaks(flow.folder)).toEqual([]);
+  });
+
+  it('reach neither quarantine nor its reasons', async () => {
+    const bad = { ...PEOPLE[0], id: 9_999 };
+    const flow = createPeopleFlow({ stream: { maxInvalidRatio: 1 } }, [
+      ...PEOPLE,
+      [bad],
+      [[{ ssn: SSN, kept: 'kept text' }]],
+    ]);
+    const report = await flow.sync();
+    expect(streamOf(report).rows.quarantined).toBe(2);
+    const records = await flow.query('SELECT record FROM _sluice.quarantine ORDER BY record');
+    expect(JSON.stringify(records)).toContain('kept text');
+    expect(JSON.stringify(records)).toContain(hashOf(`${EMAIL}0@example.com`));
+    expect(findLeaks(flow.folder)).toEqual([]);
+  });
+
+  it('reach no message about an answer that cannot be read', async () => {
+    const flow = createPeopleFlow();
+    flow.simulator.setFaults([
+      when({ nth: 1, count: Infinity }, () => ({
+        body: `{"data":[{"email":"${EMAIL}@example.com","ssn":"${SSN}"`,
+      })),
+    ]);
+    const report = await flow.sync();
+    expect(streamOf(report).error?.code).toBe('page_unreadable');
+    expect(JSON.stringify([report, flow.events])).not.toContain(EMAIL);
+    expect(findLeaks(flow.folder)).toEqual([]);
+  });
+
+  it('keep joints and the key apart from what was masked', async () => {
+    const flow = createPeopleFlow({ stream: { columns: { ...masks, id: { hash: true } }, key: ['id'] } });
+    const report = await flow.sync();
+    expect(streamOf(report)).toMatchObject({
+      verdict: 'verified',
+      key: { columns: ['id'], origin: 'config' },
+    });
+    expect(await flow.query('SELECT count(DISTINCT id) AS n FROM main.items')).toEqual([{ n: 400 }]);
+  });
+});
+
+describe('rules that no field is found for', () => {
+  const misspelt = {
+    columns: { ...masks, e_mial: { hash: true as const }, 'profile.phone': { exclude: true as const } },
+  };
+  const warning = 'streams.items.columns names e_mial, profile.phone, which no record has';
+
+  it('are told of, since a misspelt one leaves data as it is', async () => {
+    expect((await createPeopleFlow({ stream: misspelt }).sync()).warnings).toEqual([warning]);
+    const whole = { endpoint: { paginated: false }, stream: { ...misspelt, paginated: false } };
+    expect((await createPeopleFlow(whole).sync()).warnings).toEqual([warning]);
+  });
+
+  it('are not told of by a run that did not see every page', async () => {
+    const flow = createPeopleFlow({ stream: misspelt, config: { quota: { burstPerSecond: 1 } } });
+    flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
+    await flow.sync();
+    flow.simulator.setFaults([]);
+    expect((await flow.sync()).warnings).toEqual([]);
+    expect((await createPeopleFlow({ stream: misspelt }).sync({ limit: 150 })).warnings).toEqual([]);
+  });
+
+  it('are none where every rule found one', async () => {
+    expect((await createPeopleFlow().sync()).warnings).toEqual([]);
+  });
+});
+
+describe('rules that change', () => {
+  it('leave nothing of what earlier runs stored: tables, history, quarantine, archive, free space', async () => {
+    const rows = [...PEOPLE, [{ ssn: `${SSN}-in quarantine` }]];
+    const flow = createPeopleFlow({ stream: { columns: {}, maxInvalidRatio: 1, history: true } }, rows);
+    await flow.sync();
+    expect(findLeaks(flow.folder).map((file) => file.replace(/[0-9a-f]{32}/, 'hash'))).toEqual(
+      expect.arrayContaining([flow.duckdbPath, join(flow.stateDir, 'work.duckdb')]),
+    );
+    expect(findLeaks(flow.folder).some((file) => file.endsWith('.zst'))).toBe(true);
+    const before = await flow.query('SELECT id, name FROM main.items ORDER BY id');
+    await flow.clock.sleep(60_000);
+    const stream = { path: 'items', paginated: true, columns: masks, maxInvalidRatio: 1, history: true };
+    const report = await flow.sync({ config: { streams: { items: stream } } });
+    expect(report.exitCode).toBe(0);
+    expect(findLeaks(flow.folder)).toEqual([]);
+    expect(await flow.query('SELECT id, name FROM main.items ORDER BY id')).toEqual(before);
+    expect(await flow.query('SELECT count(*) AS n FROM main.items_history WHERE _valid_to IS NULL')).toEqual([
+      { n: 400 },
+    ]);
+    // And the rewritten file goes on as any other.
+    const next = await flow.sync({ config: { streams: { items: stream } }, fullRefresh: true });
+    expect(streamOf(next)).toMatchObject({ rows: { inserted: 0, updated: 0, unchanged: 400 } });
+    expect(findLeaks(flow.folder)).toEqual([]);
+  });
+
+  it('void freshness: the next sync reads everything again', async () => {
+    const flow = createPeopleFlow({ stream: { columns: { ssn: { exclude: true } } } });
+    await flow.sync();
+    expect(streamOf(await flow.sync()).status).toBe('fresh');
+    const report = await flow.sync({
+      config: { streams: { items: { path: 'items', paginated: true, columns: masks } } },
+    });
+    expect(streamOf(report)).toMatchObject({ status: 'complete', mode: 'full' });
+  });
+
+  it('leave nothing after a rebuild either, which asks the API for nothing', async () => {
+    const flow = createPeopleFlow({ stream: { columns: {} } });
+    await flow.sync();
+    await flow.clock.sleep(60_000);
+    const arrivals = flow.simulator.arrivals.requests;
+    const report = await rebuildStreams(settingsOf(flow), { clock: flow.clock });
+    expect(report).toMatchObject({ exitCode: 0, streams: [{ status: 'rebuilt' }] });
+    expect(flow.simulator.arrivals.requests).toBe(arrivals);
+    expect(findLeaks(flow.folder)).toEqual([]);
+    expect(await flow.query('SELECT email FROM main.items WHERE id = 7')).toEqual([
+      { email: hashOf(`${EMAIL}7@example.com`) },
+    ]);
+  });
+
+  it('void it with another key too, and every hash is another', async () => {
+    const flow = createPeopleFlow();
+    await flow.sync();
+    const report = await flow.sync({ config: { defaults: { hashKey: 'another key of the tests' } } });
+    expect(streamOf(report)).toMatchObject({ status: 'complete', mode: 'full', rowsInTable: 400 });
+    const [row] = await flow.query('SELECT email FROM main.items WHERE id = 7');
+    expect(row).toEqual({ email: hashOf(`${EMAIL}7@example.com`, 'another key of the tests') });
+  });
+
+  it('do not void a stream without hashes when the key changes', async () => {
+    const flow = createPeopleFlow({ stream: { columns: { ssn: { exclude: true } } } });
+    await flow.sync();
+    const report = await flow.sync({ config: { defaults: { hashKey: 'another key of the tests' } } });
+    expect(streamOf(report).status).toBe('fresh');
+  });
+
+  it.each([
+    ['of the scan', {}, 'items'],
+    ['of a look aside', { limit: 250 }, 'items.aside'],
+  ])('remove raw pages %s, even where the next run gets nowhere', async (_, options, name) => {
+    const flow = createPeopleFlow({ stream: { columns: {} }, config: { quota: { burstPerSecond: 1 } } });
+    flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
+    await flow.sync(options);
+    const folder = join(flow.stateDir, 'stage', name);
+    expect(findLeaks(folder)).toHaveLength(1);
+    flow.simulator.setFaults([errorStatus(500)]);
+    const masked = { streams: { items: { path: 'items', paginated: true, columns: masks } } };
+    await flow.sync({ config: masked });
+    expect(findLeaks(flow.folder)).toEqual([]);
+    flow.simulator.setFaults([]);
+    expect((await flow.sync({ config: masked })).exitCode).toBe(0);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('keep staged pages of streams that are not concerned', async () => {
+    const flow = createPeopleFlow({ config: { quota: { burstPerSecond: 1 } } });
+    flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
+    await flow.sync();
+    flow.simulator.setFaults([]);
+    // Five requests again, and not seven: two pages were on the disk.
+    const other = {
+      items: { path: 'items', paginated: true, columns: masks },
+      item: { path: 'items', paginated: true, columns: { a: { exclude: true as const } } },
+    };
+    expect(streamOf(await flow.sync({ config: { streams: other }, streams: ['items'] })).requests).toBe(5);
+  });
+});
+
+describe('plan', () => {
+  it('finds the staged pages of masked streams', async () => {
+    const flow = createPeopleFlow({ config: { quota: { burstPerSecond: 1 } } });
+    flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
+    await flow.sync();
+    flow.simulator.setFaults([]);
+    const { clock } = flow;
+    const plan = await planSync(settingsOf(flow), {
+      streams: ['items'],
+      clock,
+      transport: createSimulatorTransport(flow.simulator, clock),
+    });
+    expect(plan.streams[0]).toMatchObject({ action: 'resume' });
+  });
+});
