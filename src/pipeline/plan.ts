@@ -12,12 +12,15 @@ import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream 
 import { openOwnPublished } from '../warehouse/query-published.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { readStage } from '../warehouse/stage-store.ts';
-import { countRequests, estimateDuration } from './estimate.ts';
+import { estimateDisk } from './estimate-disk.ts';
+import { countRequests, estimateDuration, requestsPerDay, requestsPerHour } from './estimate.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './state-folder.ts';
+import { hideSecrets } from './hide-secrets.ts';
 import { openApi } from './open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from './scan.ts';
 import { requestPage } from './request-page.ts';
+import { sampleDocument } from './sample-document.ts';
 import { toReportedError } from '../model/run-report.ts';
 
 export interface PlanOptions extends SyncOptions {
@@ -43,7 +46,11 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
       // A refused key or a spent quota ends every other request alike.
       if (stopped !== undefined) throw stopped;
       try {
-        return (await requestPage(settings, api.client, stream, scan.from, 0, options.signal)).total;
+        const { signal } = options;
+        if (stream.paginated)
+          return (await requestPage(settings, api.client, stream, scan.from, 0, signal)).total;
+        const { total } = await sampleDocument(settings, api.client, stream, scan.from, 0, signal);
+        return total ?? (await estimateRows(stream, scan, checkpoint, known));
       } catch (thrown) {
         const error = toSyncError(thrown);
         if (error.recovery === 'stop-run') stopped = error;
@@ -51,7 +58,12 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
       }
     };
     const streams = await planStreams(settings, options, known, clock, sizeOf);
-    return summarize(settings, streams, clock.now(), api.quota.snapshot(), api.client.usage.requests, false);
+    const { requests } = api.client.usage;
+    const plan = summarize(settings, streams, clock.now(), api.quota.snapshot(), requests, false);
+    return hideSecrets(settings, {
+      ...plan,
+      disk: await estimateDisk(settings, plan).catch(() => undefined),
+    });
   } finally {
     await api.close();
   }
@@ -63,8 +75,9 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
   const known = await readKnown(settings);
   const sizeOf: SizeOf = (stream, scan, checkpoint) => estimateRows(stream, scan, checkpoint, known);
   const streams = await planStreams(settings, options, known, clock, sizeOf);
-  const [lastRun] = readRunFile(settings.stateDir);
-  return summarize(settings, streams, clock.now(), lastRun?.quota ?? NO_QUOTA, 0, true);
+  const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
+  const plan = summarize(settings, streams, clock.now(), seen ?? NO_QUOTA, 0, true);
+  return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
 
 /** Rows a scan would read, or undefined when nobody knows. */
@@ -103,14 +116,10 @@ function summarize(
   quota: QuotaSnapshot,
   requestsSpent: number,
   offline: boolean,
-): PlanReport {
-  const {
-    requestsPerHourCeiling = Infinity,
-    defaultRequestsPerHour,
-    burstPerSecond,
-    reserve,
-  } = settings.quotaLimits;
-  const requestsPerHour = Math.min(requestsPerHourCeiling, quota.limit ?? defaultRequestsPerHour);
+): Omit<PlanReport, 'disk'> {
+  const { burstPerSecond, reserve } = settings.quotaLimits;
+  const perHour = requestsPerHour(settings.quotaLimits, quota.limit);
+  const perDay = requestsPerDay({ settings, readQuota: () => quota });
   const totals = {
     rows: total(streams, 'rows'),
     pages: total(streams, 'pages'),
@@ -121,7 +130,7 @@ function summarize(
       ? undefined
       : estimateDuration({
           requests: totals.requests,
-          requestsPerHour,
+          requestsPerHour: perHour,
           burstPerSecond,
           reserve,
           quota,
@@ -129,10 +138,10 @@ function summarize(
         });
   return {
     offline,
-    streams,
+    streams: streams.map((stream) => noteLength(stream, perDay)),
     totals,
     requestsSpent,
-    quota: { ...quota, requestsPerHour },
+    quota: { ...quota, requestsPerHour: perHour },
     windows: estimate?.windows,
     etaMs: estimate?.etaMs,
   };
@@ -255,7 +264,17 @@ async function findStaged(
   const staged = await readStage(stageFolder(settings.stateDir, stream, options));
   const question = hashQuestion(settings, stream, scan.from, options.limit);
   if (staged === undefined || staged.scan.question !== question) return undefined;
-  return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS ? undefined : staged;
+  const { pages } = countRequests(staged.pages[0]?.total ?? 0, stream.pageSize);
+  const servesOn = pages > requestsPerDay({ settings });
+  return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS && !servesOn ? undefined : staged;
+}
+
+/** A scan that takes longer than a day meets the next refresh: it can be loaded, and never verified. */
+function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
+  if (stream.pages === undefined || stream.pages <= perDay) return stream;
+  const days = Math.ceil(stream.pages / perDay);
+  const length = `${days} days of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
+  return { ...stream, note: stream.note === undefined ? length : `${stream.note}; ${length}` };
 }
 
 function emptyPlan(stream: Stream): PlannedStream {

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ArchivedScan, parseArchivedScan } from './archived-scan.ts';
+
+const HEADER = '.json';
+// Written before the commit, renamed after it: which of both a kill came first, the checkpoint tells.
+const PENDING = '.json.pending';
+
+/** What lies in the folder of one stream or slice. */
+export interface ArchiveListing {
+  /** Oldest first by the time of loading. */
+  readonly scans: readonly ArchivedScan[];
+  /** Headers that cannot be read, and why. */
+  readonly damaged: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/**
+ * Reads the headers of a folder. One that waits for its commit counts when `committedRunId`, the run of the
+ * stream's checkpoint, is its own: the process died between the commit and its renaming.
+ */
+export async function listArchive(
+  folder: string,
+  committedRunId: string | undefined,
+): Promise<ArchiveListing> {
+  const scans: ArchivedScan[] = [];
+  const damaged: { path: string; reason: string }[] = [];
+  for (const name of await listNames(folder)) {
+    if (!name.endsWith(HEADER) && !name.endsWith(PENDING)) continue;
+    try {
+      const scan = parseArchivedScan(await readFile(join(folder, name), 'utf8'));
+      if (name.endsWith(HEADER) || scan.runId === committedRunId) scans.push(scan);
+    } catch (error) {
+      if (name.endsWith(HEADER))
+        damaged.push({ path: join(folder, name), reason: describeReason(error as Error) });
+    }
+  }
+  return { scans: scans.toSorted((a, b) => a.loadedAtMs - b.loadedAtMs), damaged };
+}
+
+/** Names of the files in a folder, in order; none where there is no such folder. */
+export async function listNames(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).toSorted();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Whether a folder has a scan loaded before a moment, as the names of its files tell. */
+export async function hasOlderScan(folder: string, beforeMs: number): Promise<boolean> {
+  const before = compactTime(beforeMs);
+  return (await listNames(folder)).some((name) => name.endsWith(HEADER) && name < before);
+}
+
+/** Puts a header beside its records, to wait for the commit. */
+export async function announceScan(folder: string, scan: ArchivedScan): Promise<void> {
+  await replaceFile(join(folder, nameOf(scan) + PENDING), `${JSON.stringify(scan, undefined, 1)}\n`);
+}
+
+/** Makes a header count: its scan is committed. */
+export async function confirmScan(folder: string, scan: ArchivedScan): Promise<void> {
+  const file = join(folder, nameOf(scan));
+  await rename(file + PENDING, file + HEADER);
+  await syncFolder(folder);
+}
+
+/** Puts another header in the place of a scan's own, e.g. when its records were masked anew. */
+export async function replaceScan(folder: string, scan: ArchivedScan): Promise<void> {
+  await replaceFile(join(folder, nameOf(scan) + HEADER), `${JSON.stringify(scan, undefined, 1)}\n`);
+}
+
+/** Settles what a killed run left waiting: what was committed counts, the rest goes. */
+export async function settleArchive(folder: string, committedRunId: string | undefined): Promise<void> {
+  for (const name of await listNames(folder)) {
+    const file = join(folder, name);
+    if (isTemporary(name)) await rm(file, { force: true });
+    if (!name.endsWith(PENDING)) continue;
+    const scan = await readHeader(file);
+    if (scan !== undefined && scan.runId === committedRunId) await confirmScan(folder, scan);
+    else await rm(file, { force: true });
+  }
+}
+
+/** Removes scans and then the records that no header names any more. */
+export async function removeScans(folder: string, scans: readonly ArchivedScan[]): Promise<void> {
+  for (const scan of scans) {
+    await rm(join(folder, nameOf(scan) + HEADER), { force: true });
+    await rm(join(folder, nameOf(scan) + PENDING), { force: true });
+  }
+  const names = await listNames(folder);
+  const headers = names.filter((name) => name.endsWith(HEADER) || name.endsWith(PENDING));
+  const read = await Promise.all(headers.map(async (name) => readHeader(join(folder, name))));
+  // A header that cannot be read may name any of them.
+  if (read.includes(undefined)) return;
+  const named = new Set(read.map((scan) => scan?.content.file));
+  for (const name of names) {
+    if (name.endsWith('.zst') && !named.has(name)) await rm(join(folder, name), { force: true });
+  }
+}
+
+/** Creates the folder of a stream or slice for its owner only. */
+export async function makeArchiveFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+}
+
+/** Name of a file that is being written; one that is found was left by a killed process. */
+export function temporaryName(name: string): string {
+  return `${name}.part`;
+}
+
+function isTemporary(name: string): boolean {
+  return name.endsWith('.part');
+}
+
+async function readHeader(file: string): Promise<ArchivedScan | undefined> {
+  try {
+    return parseArchivedScan(await readFile(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+// Sorted by time; a run id may be any text, so only its hash is sure to be a file name.
+function nameOf({ loadedAtMs, runId }: ArchivedScan): string {
+  return `${compactTime(loadedAtMs)}-${createHash('sha256').update(runId).digest('hex').slice(0, 12)}`;
+}
+
+function compactTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/[-:.]/g, '');
+}
+
+async function replaceFile(file: string, text: string): Promise<void> {
+  const temporary = temporaryName(file);
+  await writeFile(temporary, text, { mode: 0o600, flush: true });
+  await rename(temporary, file);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Some systems do not let folders be opened; the rename is atomic there as well.
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}
+
+function describeReason(error: Error): string {
+  if (error instanceof SyntaxError) return 'it is no JSON';
+  return error.name === 'ZodError' ? 'it is no header that this version knows' : error.message;
+}

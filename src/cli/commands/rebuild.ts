@@ -1,0 +1,58 @@
+import type { RebuildReport } from '../../model/reports.ts';
+import type { CommandOutcome } from '../command.ts';
+import { defineCommand } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { flagOption } from '../options/option-kinds.ts';
+import { readStreamNames } from '../options/streams-argument.ts';
+import { openProgressDisplay } from '../progress/open-display.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+/** Tables made anew of the pages that earlier syncs archived. */
+export const rebuildCommand = defineCommand({
+  description:
+    'Makes tables anew from archived pages, by the config of now, and publishes them: no request, no key. ' +
+    'A stream whose archive is not whole is refused, and its table stays as it was.',
+  argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
+  options: {
+    dryRun: flagOption({ flag: 'dry-run', summary: 'Only tell what would be loaded', group: 'Rebuild:' }),
+    archivedOnly: flagOption({
+      flag: 'archived-only',
+      summary: 'Leave out rows that the archive no longer holds',
+      group: 'Rebuild:',
+    }),
+  },
+  examples: [
+    ['sluice rebuild --dry-run', 'What the archive holds'],
+    ['sluice rebuild prompts_analytics', 'One table, after its contract or columns changed'],
+  ],
+  async run(context, { values, globals, argument }) {
+    context.chooseStop('close');
+    const streams = readStreamNames(argument);
+    const settings = await loadOfflineSettings(context, globals);
+    const display = await openProgressDisplay(context, globals);
+    try {
+      const report = await context.engine.rebuildStreams(settings, {
+        ...(streams !== undefined && { streams }),
+        ...(values.dryRun === true && { dryRun: true }),
+        ...(values.archivedOnly === true && { archivedOnly: true }),
+        signal: context.signal,
+        onProgress: display.onProgress,
+      });
+      display.close();
+      return await toOutcome(report, context);
+    } finally {
+      display.close();
+    }
+  },
+});
+
+async function toOutcome(report: RebuildReport, { output }: CliContext): Promise<CommandOutcome> {
+  const { renderRebuild, summarizeRebuild } = await import('../render/render-rebuild.ts');
+  return {
+    exitCode: report.exitCode,
+    summary: summarizeRebuild(report),
+    result: report,
+    text: renderRebuild(report, output.stdout.columns()),
+    error: report.error ?? report.streams.find(({ error }) => error !== undefined)?.error,
+  };
+}

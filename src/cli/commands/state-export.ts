@@ -1,0 +1,56 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { StorageError } from '../../model/errors.ts';
+import { defineCommand } from '../command.ts';
+import { textOption } from '../options/option-kinds.ts';
+import { readStreamNames } from '../options/streams-argument.ts';
+import { toSafeLine } from '../render/safe-text.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+/** Checkpoints as JSON. */
+export const stateExportCommand = defineCommand({
+  description:
+    'Writes the checkpoints as JSON, to stdout or into a file; no secret is in it. `sluice state import` reads it back.',
+  argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
+  options: {
+    output: textOption({
+      flag: 'output',
+      valueName: 'file',
+      summary: 'Write this file instead of stdout; an older one is replaced',
+      group: 'Export:',
+      example: 'state.json',
+    }),
+  },
+  examples: [
+    ['sluice state export --output state.json', 'Before a change that may have to be undone'],
+    ['sluice state export prompts_analytics', 'One stream, to stdout'],
+  ],
+  async run(context, { values, globals, argument }) {
+    context.chooseStop('quit');
+    const streams = readStreamNames(argument);
+    const settings = await loadOfflineSettings(context, globals);
+    const report = await context.engine.readState(settings, { ...(streams !== undefined && { streams }) });
+    const json = `${JSON.stringify(report.state, undefined, 2)}\n`;
+    const { summarizeState } = await import('../render/render-state.ts');
+    const summary = summarizeState(report);
+    if (values.output === undefined) return { exitCode: 0, summary, result: report.state, text: json };
+    const path = resolve(context.cwd, values.output);
+    await write(path, json);
+    const text = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.\nWritten: ${toSafeLine(path)}`;
+    return { exitCode: 0, summary, result: { path, ...report.state }, text };
+  },
+});
+
+async function write(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
+    throw new StorageError(`${path} could not be written (${code})`, {
+      code: 'storage_failed',
+      hint: 'Check the rights and the space of its folder, or name another file.',
+      context: { path },
+      cause,
+    });
+  }
+}

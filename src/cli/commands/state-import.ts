@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { defineCommand } from '../command.ts';
+import { flagOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
+import { confirmChange } from './confirm-change.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+/** Checkpoints put back. */
+export const stateImportCommand = defineCommand({
+  description:
+    'Puts exported checkpoints in the place of those of now, and publishes them. Refused for another source, and where the tables here could not go on from them.',
+  argument: { name: 'FILE', summary: 'what `sluice state export` wrote', required: true },
+  options: { yes: flagOption({ flag: 'yes', summary: 'Do not ask', group: 'Import:' }) },
+  examples: [
+    ['sluice state import state.json', 'Shows what would change, and asks'],
+    ['sluice state import state.json --yes', 'In a script'],
+  ],
+  async run(context, { values, globals, argument = '' }) {
+    context.chooseStop('close');
+    const settings = await loadOfflineSettings(context, globals);
+    const text = await read(resolve(context.cwd, argument), argument);
+    const choice = { yes: values.yes === true, isJson: globals.json === true };
+    const report = await context.engine.importState(settings, text, {
+      confirm: confirmChange(context, 'Import these checkpoints?', choice),
+      signal: context.signal,
+    });
+    const { renderStateChange, summarizeStateChange } = await import('../render/render-state.ts');
+    return {
+      exitCode: 0,
+      summary: summarizeStateChange(report),
+      result: report,
+      text: renderStateChange(report, context.output.stdout.columns()),
+    };
+  },
+});
+
+async function read(path: string, given: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause';
+    throw usageError(`${given} cannot be read (${code})`, '`sluice state export --output FILE` writes one.');
+  }
+}

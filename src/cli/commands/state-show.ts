@@ -1,0 +1,28 @@
+import { defineCommand } from '../command.ts';
+import { readStreamNames } from '../options/streams-argument.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+/** What each scan reached. */
+export const stateShowCommand = defineCommand({
+  description:
+    'Shows each checkpoint: how far its stream was read, and what was learned of it. No request, no key; while a run has the work file, the published one is read.',
+  argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
+  options: {},
+  examples: [
+    ['sluice state show', 'Every checkpoint'],
+    ['sluice state show prompts_analytics --json', 'One stream, with everything that is known'],
+  ],
+  async run(context, { globals, argument }) {
+    context.chooseStop('quit');
+    const streams = readStreamNames(argument);
+    const settings = await loadOfflineSettings(context, globals);
+    const report = await context.engine.readState(settings, { ...(streams !== undefined && { streams }) });
+    const { renderState, summarizeState } = await import('../render/render-state.ts');
+    return {
+      exitCode: 0,
+      summary: summarizeState(report),
+      result: report,
+      text: renderState(report, context.output.stdout.columns()),
+    };
+  },
+});

@@ -1,0 +1,45 @@
+import type { RunReport } from './run-report.ts';
+import type { Checkpoint } from './stream.ts';
+
+/** What `state export` writes and `state import` reads: what each scan reached, without a secret. */
+export interface ExportedState {
+  readonly format: 'sluice-state';
+  readonly version: 1;
+  readonly exportedAt: string;
+  readonly connector: string;
+  readonly baseUrl: string;
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+/** What is known of a state, and from which file. */
+export interface StateReport {
+  readonly state: ExportedState;
+  /** The published file, while a run has the work file; it may lack the last commit. */
+  readonly source: 'work file' | 'published file' | 'nothing';
+  readonly path: string;
+}
+
+/** What an import or a reset is about to do to one stream or slice, for people to agree to. */
+export interface StateChange {
+  readonly stream: string;
+  readonly slice: string;
+  readonly what: 'replaced' | 'forgotten';
+  readonly watermarkBefore: string | undefined;
+  readonly watermarkAfter: string | undefined;
+  /** Rows of the table that goes; undefined where it stays. */
+  readonly rowsDropped: number | undefined;
+}
+
+export interface StateChangeReport {
+  readonly changes: readonly StateChange[];
+  /** Nobody agreed to it, so nothing was done. */
+  readonly cancelled: boolean;
+  readonly warnings: readonly string[];
+  readonly published: RunReport['published'];
+}
+
+/** Asked before anything is changed. */
+export type ConfirmChange = (
+  changes: readonly StateChange[],
+  warnings: readonly string[],
+) => Promise<boolean>;

@@ -1,0 +1,151 @@
+import type { Database } from './database.ts';
+import { readColumns, tableName } from './evolve-table.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+
+const MISSING = 'temp.missing_rows';
+
+/** Which rows of an older table are looked for in a newer one, and by what. */
+export interface MissingRequest {
+  readonly older: string;
+  readonly newer: string;
+  /** Columns that tell rows apart; undefined: rows are equal when all their common columns are. */
+  readonly key: readonly string[] | undefined;
+  /** Conditions over the older table's rows `o`; a row counts when any holds. */
+  readonly candidates: readonly string[];
+}
+
+/**
+ * Collects the rows of an older table that a newer one does not have, and returns how many there are.
+ * Undefined when they cannot be told, because the older table lacks a column of the key.
+ */
+export async function findMissingRows(
+  database: Database,
+  { older, newer, key, candidates }: MissingRequest,
+): Promise<number | undefined> {
+  const olds = await readColumns(database, older);
+  const news = await readColumns(database, newer);
+  const where = candidates.length === 0 ? 'false' : candidates.map((one) => `(${one})`).join(' OR ');
+  const isSliced = olds.has('_slice') && news.has('_slice');
+  if (key !== undefined && !key.every((name) => olds.has(name) && news.has(name))) return undefined;
+  const columns = key ?? [...olds.keys()].filter((name) => news.has(name) && !isOurs(name));
+  const cells = columns.map((name) => {
+    const column = quoteIdentifier(name);
+    return `TRY_CAST(o.${column} AS ${news.get(name) ?? ''}) IS NOT DISTINCT FROM n.${column}`;
+  });
+  const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
+  const match = [...cells, ...slice].join(' AND ') || 'true';
+  await database.run(`CREATE OR REPLACE TEMP TABLE missing_rows AS FROM ${tableName(older)} o
+    WHERE (${where}) AND NOT EXISTS (SELECT 1 FROM ${tableName(newer)} n WHERE ${match})`);
+  return database.count(`SELECT count(*) FROM ${MISSING}`);
+}
+
+/** How a column of the newer table gets its value from a row of the older one. */
+export interface CarriedColumn {
+  readonly name: string;
+  readonly type: string;
+  /** SQL over the older table's columns. */
+  readonly value: string;
+}
+
+/**
+ * How the collected rows fit the newer table, column by column. `lossy` names columns whose values would not
+ * survive, `extra` those which only the older table has and that hold something.
+ */
+export async function fitMissingRows(
+  database: Database,
+  older: string,
+  newer: string,
+  forgotten: ReadonlySet<string>,
+): Promise<{
+  readonly columns: readonly CarriedColumn[];
+  readonly lossy: readonly string[];
+  readonly extra: readonly { readonly name: string; readonly type: string }[];
+}> {
+  const olds = await readColumns(database, older);
+  const news = await readColumns(database, newer);
+  const columns: CarriedColumn[] = [];
+  const lossy: string[] = [];
+  for (const [name, type] of news) {
+    const from = olds.get(name);
+    if (from === undefined || forgotten.has(name)) continue;
+    const column = quoteIdentifier(name);
+    const value = from === type ? column : `TRY_CAST(${column} AS ${type})`;
+    columns.push({ name, type, value });
+    const lost = `${column} IS NOT NULL AND TRY_CAST(${value} AS ${from}) IS DISTINCT FROM ${column}`;
+    if (from !== type && (await countMissing(database, lost)) > 0) lossy.push(name);
+  }
+  const extra: { name: string; type: string }[] = [];
+  for (const [name, type] of olds) {
+    if (news.has(name) || forgotten.has(name)) continue;
+    if ((await countMissing(database, `${quoteIdentifier(name)} IS NOT NULL`)) > 0)
+      extra.push({ name, type });
+  }
+  return { columns, lossy, extra };
+}
+
+/** Columns of one table whose values would not survive a cast to the types another table has. */
+export async function findLossyColumns(
+  database: Database,
+  table: string,
+  other: string,
+): Promise<readonly string[]> {
+  const others = await readColumns(database, other);
+  const lossy: string[] = [];
+  for (const [name, from] of await readColumns(database, table)) {
+    const to = others.get(name);
+    if (to === undefined || to === from) continue;
+    const column = quoteIdentifier(name);
+    const lost = `${column} IS NOT NULL AND TRY_CAST(TRY_CAST(${column} AS ${to}) AS ${from}) IS DISTINCT FROM ${column}`;
+    if ((await database.count(`SELECT count(*) FROM ${tableName(table)} WHERE ${lost}`)) > 0)
+      lossy.push(name);
+  }
+  return lossy;
+}
+
+/** Puts the collected rows into the newer table; call inside a transaction, after `addColumns`. */
+export async function insertMissingRows(
+  database: Database,
+  newer: string,
+  columns: readonly CarriedColumn[],
+): Promise<void> {
+  const select = columns.map(({ name, value }) => `${value} AS ${quoteIdentifier(name)}`);
+  await database.run(`INSERT INTO ${tableName(newer)} BY NAME SELECT ${select.join(', ')} FROM ${MISSING}`);
+}
+
+/** Adds columns to a table; call first in the transaction. */
+export async function addColumns(
+  database: Database,
+  table: string,
+  columns: readonly { readonly name: string; readonly type: string }[],
+): Promise<void> {
+  for (const { name, type } of columns) {
+    await database.run(`ALTER TABLE ${tableName(table)} ADD COLUMN ${quoteIdentifier(name)} ${type}`);
+  }
+}
+
+export async function dropMissingRows(database: Database): Promise<void> {
+  await database.run(`DROP TABLE IF EXISTS ${MISSING}`);
+}
+
+/** Gives a table another name. */
+export async function renameTable(database: Database, from: string, to: string): Promise<void> {
+  await database.run(`ALTER TABLE ${tableName(from)} RENAME TO ${quoteIdentifier(to)}`);
+}
+
+export async function dropTable(database: Database, table: string): Promise<void> {
+  await database.run(`DROP TABLE IF EXISTS ${tableName(table)}`);
+}
+
+/** Condition for the rows of `o` that belong to one slice. */
+export function isOfSlice(slice: string): string {
+  return `o._slice IS NOT DISTINCT FROM ${quoteLiteral(slice)}`;
+}
+
+/** Columns of ours, which no record fills. */
+function isOurs(name: string): boolean {
+  return ['_slice', '_run_id', '_synced_at', '_deleted_at'].includes(name);
+}
+
+function countMissing(database: Database, where: string): Promise<number> {
+  return database.count(`SELECT count(*) FROM ${MISSING} WHERE ${where}`);
+}

@@ -1,0 +1,187 @@
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import type { Database } from './database.ts';
+import { readColumns, tableName, toEngineType } from './evolve-table.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { readScope } from './live-rows.ts';
+import { INCOMING } from './project-stage.ts';
+
+/** How the incoming rows are held against those of a table. */
+export interface CompareRequest {
+  readonly table: string;
+  readonly slice: string;
+  readonly columns: readonly ColumnPlan[];
+  /** undefined: rows are equal when all their columns are. */
+  readonly key: readonly string[] | undefined;
+  /** Everything came: rows of the table that did not are extra. */
+  readonly isWhole: boolean;
+  /** Most examples of each kind. */
+  readonly show: number;
+}
+
+export interface RowDifferences {
+  readonly rowsCompared: number;
+  readonly rowsInTable: number;
+  readonly missing: number;
+  readonly extra: number | undefined;
+  readonly differing: number;
+  readonly examples: readonly RowExample[];
+  /** Columns that only the incoming rows have. */
+  readonly unknownColumns: readonly string[];
+}
+
+export interface RowExample {
+  readonly what: 'missing' | 'extra' | 'differing';
+  /** Its key, or as much of it as can be shown, as a JSON object. */
+  readonly row: string;
+  /** Of a differing row, as a JSON object: each differing column with the incoming value and the table's. */
+  readonly values: string | undefined;
+}
+
+const THEIRS = 'temp.theirs';
+const OURS = 'temp.ours';
+const EXAMPLE_COLUMNS = 8;
+
+/** Compares the table `incoming` with a table, or a slice of it; writes neither. */
+export async function compareRows(database: Database, request: CompareRequest): Promise<RowDifferences> {
+  const held = await readColumns(database, request.table);
+  const stored = request.columns.filter(({ type }) => type !== 'NULL');
+  const common = stored.filter(({ name }) => held.has(name));
+  const names = common.map(({ name }) => name);
+  const key = request.key?.every((name) => names.includes(name)) === true ? request.key : undefined;
+  await prepare(database, request, common, key);
+  const found =
+    key === undefined
+      ? await compareWhole(database, request, names)
+      : await compareByKey(database, request, names, key);
+  const rowsInTable = await database.count(`SELECT count(*) FROM ${OURS}`);
+  const rowsCompared = await database.count(`SELECT count(*) FROM ${THEIRS}`);
+  for (const table of [THEIRS, OURS]) await database.run(`DROP TABLE ${table}`);
+  return {
+    ...found,
+    rowsCompared,
+    rowsInTable,
+    unknownColumns: stored.filter(({ name }) => !held.has(name)).map(({ name }) => name),
+  };
+}
+
+/** Both sides with the same columns and types: of rows with one key the last counts, as in a sync. */
+async function prepare(
+  database: Database,
+  { table, slice }: CompareRequest,
+  columns: readonly ColumnPlan[],
+  key: readonly string[] | undefined,
+): Promise<void> {
+  const names = columns.map(({ name }) => quoteIdentifier(name));
+  const last =
+    key === undefined
+      ? ''
+      : `QUALIFY row_number() OVER (PARTITION BY ${key.map(quoteIdentifier).join(', ')} ORDER BY _sluice_position DESC) = 1`;
+  await database.run(
+    `CREATE OR REPLACE TEMP TABLE theirs AS SELECT ${['_sluice_position', ...names].join(', ')} FROM ${INCOMING} ${last}`,
+  );
+  const { own, live } = await readScope(database, table, slice);
+  const cells = columns.map(
+    ({ name, type }) =>
+      `TRY_CAST(${quoteIdentifier(name)} AS ${toEngineType(type)}) AS ${quoteIdentifier(name)}`,
+  );
+  await database.run(
+    `CREATE OR REPLACE TEMP TABLE ours AS SELECT ${cells.join(', ') || '1 AS one'} FROM ${tableName(table)} t WHERE ${own} AND ${live}`,
+  );
+}
+
+type Found = Pick<RowDifferences, 'missing' | 'extra' | 'differing' | 'examples'>;
+
+async function compareByKey(
+  database: Database,
+  { isWhole, show }: CompareRequest,
+  names: readonly string[],
+  key: readonly string[],
+): Promise<Found> {
+  const match = equal(key);
+  const values = names.filter((name) => !key.includes(name));
+  const differs =
+    values
+      .map((name) => `s.${quoteIdentifier(name)} IS DISTINCT FROM t.${quoteIdentifier(name)}`)
+      .join(' OR ') || 'false';
+  const lacking = `FROM ${THEIRS} s WHERE NOT EXISTS (SELECT 1 FROM ${OURS} t WHERE ${match})`;
+  const beyond = `FROM ${OURS} t WHERE NOT EXISTS (SELECT 1 FROM ${THEIRS} s WHERE ${match})`;
+  const other = `FROM ${THEIRS} s JOIN ${OURS} t ON ${match} WHERE ${differs}`;
+  const pairs = values.flatMap((name) => [
+    toJson(`s.${quoteIdentifier(name)}`),
+    toJson(`t.${quoteIdentifier(name)}`),
+  ]);
+  const examples: RowExample[] = [];
+  for (const [row = ''] of await read(database, `SELECT ${describeRow('s', key)} ${lacking} ${first(show)}`))
+    examples.push({ what: 'missing', row, values: undefined });
+  const differing = `SELECT ${[describeRow('s', key), ...pairs].join(', ')} ${other} ${first(show)}`;
+  for (const [row = '', ...cells] of await read(database, differing))
+    examples.push({ what: 'differing', row, values: pickDifferent(values, cells) });
+  const extra = isWhole ? `SELECT ${describeRow('t', key)} ${beyond} ${first(show)}` : undefined;
+  for (const [row = ''] of extra === undefined ? [] : await read(database, extra))
+    examples.push({ what: 'extra', row, values: undefined });
+  return {
+    missing: await database.count(`SELECT count(*) ${lacking}`),
+    extra: isWhole ? await database.count(`SELECT count(*) ${beyond}`) : undefined,
+    differing: await database.count(`SELECT count(*) ${other}`),
+    examples,
+  };
+}
+
+async function compareWhole(
+  database: Database,
+  { isWhole, show }: CompareRequest,
+  names: readonly string[],
+): Promise<Found> {
+  const columns = names.map(quoteIdentifier).join(', ') || '1';
+  const theirs = `SELECT ${columns} FROM ${THEIRS}`;
+  const ours = `SELECT ${columns} FROM ${OURS}`;
+  // A sample may bring a row of which the table has several: only with everything at hand do numbers count.
+  const lacking = isWhole ? `(${theirs} EXCEPT ALL ${ours})` : `(${theirs} EXCEPT ${ours})`;
+  const beyond = `(${ours} EXCEPT ALL ${theirs})`;
+  const examples: RowExample[] = [];
+  const shown = describeRow('r', names.slice(0, EXAMPLE_COLUMNS));
+  for (const [row = ''] of await read(database, `SELECT ${shown} FROM ${lacking} r ${first(show)}`))
+    examples.push({ what: 'missing', row, values: undefined });
+  const extra = isWhole ? `SELECT ${shown} FROM ${beyond} r ${first(show)}` : undefined;
+  for (const [row = ''] of extra === undefined ? [] : await read(database, extra))
+    examples.push({ what: 'extra', row, values: undefined });
+  return {
+    missing: await database.count(`SELECT count(*) FROM ${lacking}`),
+    extra: isWhole ? await database.count(`SELECT count(*) FROM ${beyond}`) : undefined,
+    differing: 0,
+    examples,
+  };
+}
+
+function equal(key: readonly string[]): string {
+  return key
+    .map((one) => `s.${quoteIdentifier(one)} IS NOT DISTINCT FROM t.${quoteIdentifier(one)}`)
+    .join(' AND ');
+}
+
+async function read(database: Database, sql: string): Promise<readonly (readonly string[])[]> {
+  return (await database.query(sql, Infinity)).rows.map((row) => row.map((cell) => String(cell)));
+}
+
+function first(show: number): string {
+  return `ORDER BY 1 LIMIT ${show}`;
+}
+
+function describeRow(alias: string, columns: readonly string[]): string {
+  const members = columns.map((name) => `${quoteLiteral(name)}, ${alias}.${quoteIdentifier(name)}`);
+  return `json_object(${members.join(', ')})::VARCHAR`;
+}
+
+function toJson(value: string): string {
+  return `coalesce(to_json(${value})::VARCHAR, 'null')`;
+}
+
+function pickDifferent(columns: readonly string[], cells: readonly string[]): string {
+  const pairs = columns.map((name, at) => ({
+    name,
+    theirs: cells[2 * at] ?? '',
+    ours: cells[2 * at + 1] ?? '',
+  }));
+  const different = pairs.filter(({ theirs, ours }) => theirs !== ours);
+  return `{${different.map(({ name, theirs, ours }) => `${JSON.stringify(name)}:[${theirs},${ours}]`).join(',')}}`;
+}

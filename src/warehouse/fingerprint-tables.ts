@@ -1,0 +1,31 @@
+import type { Database } from './database.ts';
+import { quoteIdentifier } from './identifiers.ts';
+
+/** What a table holds, told by a sum over its rows that does not depend on their order. */
+export interface TableFingerprint {
+  /** `main.items`. */
+  readonly name: string;
+  /** Names and types, in order. */
+  readonly columns: string;
+  readonly rows: number;
+  readonly sum: string;
+}
+
+/** Reads every value of every table once. */
+export async function fingerprintTables(database: Database): Promise<ReadonlyMap<string, TableFingerprint>> {
+  const tables = await database.all(
+    `SELECT schema_name AS schema, table_name AS table, list(column_name || ' ' || data_type ORDER BY column_index)::JSON AS columns
+       FROM duckdb_columns() WHERE database_name = current_database() AND schema_name IN ('main', '_sluice') AND NOT internal
+       GROUP BY ALL ORDER BY ALL`,
+  );
+  const found = new Map<string, TableFingerprint>();
+  for (const { schema, table, columns } of tables) {
+    const name = `${String(schema)}.${String(table)}`;
+    const [row] = await database.all(
+      `SELECT count(*) AS n, coalesce(sum(hash("every value")), 0)::VARCHAR AS sum
+         FROM ${quoteIdentifier(String(schema))}.${quoteIdentifier(String(table))} AS "every value"`,
+    );
+    found.set(name, { name, columns: String(columns), rows: Number(row?.['n']), sum: String(row?.['sum']) });
+  }
+  return found;
+}

@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { StateChange, StateChangeReport, StateReport } from '../../../src/model/state-report.ts';
+import type { ChangeRequest } from '../../../src/cli/engine.ts';
+import { run } from '../support/capture.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const report: StateReport = {
+  source: 'work file',
+  path: '/data/.sluice/work.duckdb',
+  state: {
+    format: 'sluice-state',
+    version: 1,
+    exportedAt: '2026-11-20T13:48:00.000Z',
+    connector: 'analytics-read',
+    baseUrl: 'https://analytics.example.com/api/v1',
+    checkpoints: [
+      {
+        stream: 'items',
+        slice: 'entity=acme',
+        fingerprint: 'f',
+        cursorField: 'date',
+        cursorState: 'proved',
+        watermark: '2026-11-19',
+        keyFields: ['id', 'date'],
+        keyOrigin: 'learned',
+        keyProvedOn: [],
+        lastFullScanAt: '2026-11-01T00:00:00.000Z',
+        lastVerifiedAt: undefined,
+        lastVerdict: 'verified',
+        rowsDeclared: 10,
+        head: undefined,
+        runId: 'nightly',
+      },
+    ],
+  },
+};
+
+const change: StateChange = {
+  stream: 'items',
+  slice: '',
+  what: 'forgotten',
+  watermarkBefore: '2026-11-19',
+  watermarkAfter: undefined,
+  rowsDropped: 1_200,
+};
+
+/** An engine that asks before it changes something. */
+function asking(changes: readonly StateChange[] = [change]) {
+  const answer = async (_: unknown, request: ChangeRequest): Promise<StateChangeReport> => ({
+    changes,
+    cancelled: !(await request.confirm(changes, ['a warning'])),
+    warnings: [],
+    published: undefined,
+  });
+  return {
+    readState: () => Promise.resolve(report),
+    resetState: answer,
+    importState: (settings: unknown, _text: string, request: ChangeRequest) => answer(settings, request),
+  };
+}
+
+describe('state show', () => {
+  it('shows each checkpoint', async () => {
+    const { exitCode, stdout, calls } = await run(['state', 'show', 'items'], { engine: asking() });
+    expect(exitCode).toBe(0);
+    expect(calls[1]).toMatchObject({
+      name: 'readState',
+      arguments: [expect.anything(), { streams: ['items'] }],
+    });
+    expect(stdout).toMatch(
+      /items \(entity=acme\) +2026-11-19 +verified +2026-11-01 00:00:00 UTC +date \(proved\) +id, date +nightly/,
+    );
+    expect(stdout).toContain('1 checkpoint in /data/.sluice/work.duckdb.');
+  });
+
+  it('says when there is none, and when it may be late', async () => {
+    const none = { ...report, source: 'nothing', state: { ...report.state, checkpoints: [] } } as const;
+    const readState = () => Promise.resolve(none);
+    expect((await run(['state', 'show'], { engine: { readState } })).stdout).toContain('nothing was synced');
+    const late = { ...report, source: 'published file' } as const;
+    const { stdout } = await run(['state', 'show'], { engine: { readState: () => Promise.resolve(late) } });
+    expect(stdout).toContain('may lack the last commit');
+  });
+});
+
+describe('state export', () => {
+  it('writes JSON to stdout, or into a file', async () => {
+    const { stdout } = await run(['state', 'export'], { engine: asking() });
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(report.state)));
+    const path = join(folder, 'state.json');
+    const named = await run(['state', 'export', '--output', path], { engine: asking() });
+    expect(named.stdout).toContain(`Written: ${path}`);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(stdout));
+    const { exitCode, stderr } = await run(['state', 'export', '--output', join(folder, 'no', 'x')], {
+      engine: asking(),
+    });
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain('could not be written (ENOENT)');
+  });
+});
+
+describe.each([
+  ['reset', ['state', 'reset', 'items']],
+  ['import', ['state', 'import', join(folder, 'import.json')]],
+])('state %s', (_, argv) => {
+  writeFileSync(join(folder, 'import.json'), '{}');
+
+  it('shows what it would change, and asks', async () => {
+    const asked: string[] = [];
+    const prompt = (answer: string) => (question: string) => {
+      asked.push(question);
+      return Promise.resolve(answer);
+    };
+    const yes = await run(argv, { engine: asking(), prompt: prompt('y') });
+    expect(yes.stderr).toContain(
+      'items: forgets its checkpoint (2026-11-19); its table with 1,200 rows goes',
+    );
+    expect(yes.stderr).toContain('warning: a warning');
+    expect(yes.stdout).toContain('1 checkpoint changed.');
+    const no = await run(argv, { engine: asking(), prompt: prompt('no') });
+    expect(no.stdout).toContain('Nothing was changed.');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('changes nothing where nobody can answer, unless --yes is given', async () => {
+    const { exitCode, stderr } = await run(argv, { engine: asking() });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('give --yes');
+    expect((await run([...argv, '--yes'], { engine: asking() })).exitCode).toBe(0);
+    expect((await run([...argv, '--json'], { engine: asking() })).exitCode).toBe(2);
+  });
+});
+
+describe('state import', () => {
+  it('names a file that cannot be read', async () => {
+    const { exitCode, stderr } = await run(['state', 'import', 'no-such-file'], { engine: asking() });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no-such-file cannot be read (ENOENT)');
+  });
+});

@@ -1,0 +1,203 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, it } from 'vitest';
+import { lockStateFolder } from '../../state/lock.ts';
+import type { CheckItem, VerifyReport } from '../../src/model/reports.ts';
+import { verifyState } from '../../src/pipeline/verify.ts';
+import { createItemsFlow, type Flow, HOUR_MS, makeItem, makeItems } from '../support/sync-harness.ts';
+
+const verify = (flow: Flow, streams?: readonly string[]): Promise<VerifyReport> =>
+  verifyState(flow.settings(), { clock: flow.clock, ...(streams && { streams }) });
+
+const problems = ({ items }: VerifyReport) => items.filter(({ status }) => status !== 'ok');
+const itemOf = ({ items }: VerifyReport, name: string): CheckItem | undefined =>
+  items.find((item) => item.name === name && item.status !== 'ok') ??
+  items.find((item) => item.name === name);
+
+async function createSynced(): Promise<Flow> {
+  const flow = createItemsFlow(makeItems(120), {
+    endpoint: { dateField: 'date' },
+    stream: { key: ['id'] },
+  });
+  await flow.sync();
+  flow.simulator.editRecords('items', (records) => [...records, makeItem(900)]);
+  await flow.clock.sleep(2 * HOUR_MS);
+  await flow.sync();
+  return flow;
+}
+
+/** Runs SQL on one of the files, as another program would. */
+async function tamper(file: string, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  for (const sql of statements) await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+const workOf = (flow: Flow) => join(flow.stateDir, 'work.duckdb');
+
+describe('verify', () => {
+  it('finds that everything agrees', async () => {
+    const flow = await createSynced();
+    const asked = flow.simulator.log.length;
+    const report = await verify(flow);
+    expect(report).toMatchObject({ ok: true, exitCode: 0 });
+    expect(problems(report)).toEqual([]);
+    expect(report.items.map(({ name }) => name)).toEqual([
+      'work file',
+      'items',
+      'published file',
+      'both files',
+      'archive of items',
+      'staged pages',
+    ]);
+    expect(itemOf(report, 'items')?.detail).toBe(
+      '121 rows; the key (id) is unique; columns and counts as recorded',
+    );
+    expect(flow.simulator.log).toHaveLength(asked);
+    expect(existsSync(join(flow.stateDir, 'lock.json'))).toBe(false);
+  });
+
+  it('says what it could not look at while a run holds the state, and disturbs nobody', async () => {
+    const flow = await createSynced();
+    const lock = await lockStateFolder(flow.stateDir, '2026-01-31T12:00:00Z');
+    const report = await verify(flow);
+    lock.release();
+    expect(report).toMatchObject({ ok: false, exitCode: 75 });
+    expect(itemOf(report, 'work file')).toMatchObject({ status: 'skipped' });
+    expect(itemOf(report, 'work file')?.detail).toContain('another run holds');
+    expect(itemOf(report, 'items')).toMatchObject({ status: 'ok' });
+    expect(itemOf(report, 'published file')).toMatchObject({ status: 'ok' });
+  });
+
+  const damages: Readonly<
+    Record<string, readonly [damage: (flow: Flow) => unknown, item: string, detail: string, fix: string]>
+  > = {
+    'a published file with another row': [
+      (flow) => tamper(flow.duckdbPath, `UPDATE items SET name = 'x' WHERE id = 3`),
+      'both files',
+      'main.items differ',
+      'move that aside',
+    ],
+    'a published file with a row less': [
+      (flow) => tamper(flow.duckdbPath, 'DELETE FROM items WHERE id = 3'),
+      'both files',
+      'main.items differ',
+      'move that aside',
+    ],
+    'a published file that was replaced': [
+      (flow) => {
+        copyFileSync(flow.duckdbPath, `${flow.duckdbPath}.copy`);
+        rmSync(flow.duckdbPath);
+        copyFileSync(`${flow.duckdbPath}.copy`, flow.duckdbPath);
+      },
+      'published file',
+      'is not the file that was published last',
+      'sluice sync publishes it',
+    ],
+    'a published file that is gone': [
+      (flow) => {
+        rmSync(flow.duckdbPath);
+      },
+      'published file',
+      'there is no',
+      'sluice sync publishes it',
+    ],
+    'a published file that is no database': [
+      (flow) => {
+        writeFileSync(flow.duckdbPath, 'hello');
+      },
+      'published file',
+      'no DuckDB file',
+      'move it aside',
+    ],
+    'a commit that is not published': [
+      (flow) => tamper(workOf(flow), `UPDATE _sluice.meta SET value = 'later' WHERE key = 'generation'`),
+      'published file',
+      'does not hold the last commit',
+      'sluice sync publishes it',
+    ],
+    'a table that is gone': [
+      (flow) => tamper(workOf(flow), 'DROP TABLE items'),
+      'items',
+      'a checkpoint and no table',
+      'sluice state reset items',
+    ],
+    'a column nobody learned': [
+      (flow) => tamper(workOf(flow), 'ALTER TABLE items ADD COLUMN mine VARCHAR'),
+      'items',
+      'nobody learned mine',
+      'sluice rebuild items',
+    ],
+    'a column that is gone': [
+      (flow) => tamper(workOf(flow), 'ALTER TABLE items DROP COLUMN amount'),
+      'items',
+      'it lacks amount',
+      'sluice rebuild items',
+    ],
+    'a column of another type': [
+      (flow) => tamper(workOf(flow), 'ALTER TABLE items ALTER COLUMN amount SET DATA TYPE DOUBLE'),
+      'items',
+      'of another type than learned: amount',
+      'sluice rebuild items',
+    ],
+    'a row that is there twice': [
+      (flow) => tamper(workOf(flow), 'INSERT INTO items SELECT * FROM items WHERE id = 5'),
+      'items',
+      '1 rows repeat the key (id)',
+      'sluice rebuild items',
+    ],
+    'a row of the last run that is gone': [
+      (flow) => tamper(workOf(flow), 'DELETE FROM items WHERE id = 900'),
+      'items',
+      'wrote 1 rows by its record, and the table has 0 of it',
+      'sluice rebuild items',
+    ],
+    'records that are gone from the archive': [
+      (flow) => {
+        rmSync(join(flow.stateDir, 'archive'), { recursive: true });
+      },
+      'archive of items',
+      'nothing of it is archived',
+      '--full-refresh',
+    ],
+    'a work file that is no database': [
+      (flow) => {
+        writeFileSync(workOf(flow), readFileSync(workOf(flow)).fill(7, 0, 4_096));
+      },
+      'work file',
+      'work.duckdb',
+      'restores its state',
+    ],
+  };
+
+  it.each(Object.entries(damages))('finds %s', async (name, [damage, item, detail, fix]) => {
+    const flow = await createSynced();
+    await damage(flow);
+    const report = await verify(flow);
+    const isWarning = name.includes('archive');
+    expect(report.exitCode).toBe(isWarning ? 0 : 6);
+    const found = itemOf(report, item);
+    expect(found).toMatchObject({ status: isWarning ? 'warning' : 'failed' });
+    expect(found?.detail).toContain(detail);
+    expect(found?.fix).toContain(fix);
+  });
+
+  it('tells of pages that a stopped scan left', async () => {
+    const flow = await createSynced();
+    await flow.clock.sleep(2 * HOUR_MS);
+    await flow.sync({ fullRefresh: true, maxRequests: 1 });
+    const report = await verify(flow);
+    expect(report.exitCode).toBe(0);
+    expect(itemOf(report, 'staged pages')?.detail).toMatch(/^items: 1 pages of a scan begun .* ago/);
+  });
+
+  it('knows what is not there yet', async () => {
+    const flow = createItemsFlow(makeItems(5));
+    const report = await verify(flow);
+    expect(report.exitCode).toBe(6);
+    expect(itemOf(report, 'published file')?.fix).toContain('sluice sync');
+    expect(existsSync(flow.stateDir)).toBe(false);
+  });
+});
