@@ -4,14 +4,19 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type * as sqliteModule from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { LockedError, StorageError } from '../src/model/errors.ts';
+
+type Sqlite = typeof sqliteModule;
 
 /** Held for the life of a run; `release` may be called more than once. */
 export interface StateLock {
@@ -26,25 +31,22 @@ const holderSchema = z.object({ pid: z.number(), host: z.string(), since: z.stri
  *
  * @throws LockedError (75) naming pid, host and start of the holder; StorageError (6).
  */
-export async function lockStateFolder(stateDir: string, since: string): Promise<StateLock> {
+export async function lockStateFolder(stateDir: string, since: string, command = 'sync'): Promise<StateLock> {
   makeStateFolder(stateDir);
-  const { DatabaseSync } = await import('node:sqlite');
+  const sqlite = await import('node:sqlite');
   const file = join(stateDir, 'lock.sqlite');
-  let database;
+  let database: DatabaseSync | undefined;
   try {
-    createPrivately(file);
-    database = new DatabaseSync(file);
-    database.exec('PRAGMA busy_timeout = 0');
-    database.exec('BEGIN EXCLUSIVE');
+    database = takeLock(sqlite, file);
     // Only told to people: whether the folder is taken, the lock decides.
-    const holder = { pid: process.pid, host: hostname(), since, command: 'sync' };
+    const holder = { pid: process.pid, host: hostname(), since, command };
     writeFileSync(holderFile(stateDir), JSON.stringify(holder), { mode: 0o600 });
   } catch (error) {
     database?.close();
     if (isBusy(error)) throw lockedBy(stateDir, error);
     throw new StorageError(`cannot lock the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: `Check that ${file} is on a local disk and writable; it holds no data and may be deleted.`,
+      hint: `Check that ${file} is on a local disk and writable. Nothing was requested.`,
       context: { path: file },
       cause: error,
     });
@@ -55,10 +57,40 @@ export async function lockStateFolder(stateDir: string, since: string): Promise<
     release() {
       if (!open) return;
       open = false;
-      rmSync(holderFile(stateDir), { force: true });
+      try {
+        rmSync(holderFile(stateDir), { force: true });
+      } catch {
+        // Only people read it: what it says is not worth a run that is done.
+      }
       held.close();
     },
   };
+}
+
+/** Opens and locks the file; one that is no database holds nothing, and is set aside. */
+function takeLock(sqlite: Sqlite, file: string): DatabaseSync {
+  try {
+    return openExclusively(sqlite, file);
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    // Should two runs do this at once, the engine's own lock on the work file still tells them apart.
+    renameSync(file, `${file}.damaged`);
+    rmSync(`${file}-journal`, { force: true });
+    return openExclusively(sqlite, file);
+  }
+}
+
+function openExclusively(sqlite: Sqlite, file: string): DatabaseSync {
+  createPrivately(file);
+  const database = new sqlite.DatabaseSync(file);
+  try {
+    database.exec('PRAGMA busy_timeout = 0');
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 // Only a file that is new is opened here: closing one that is locked would drop this process's lock.
@@ -75,7 +107,7 @@ export function makeStateFolder(stateDir: string): void {
   try {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
     // One that was there before may let others in.
-    if ((statSync(stateDir).mode & 0o077) !== 0) chmodSync(stateDir, 0o700);
+    if ((statSync(stateDir).mode & 0o077) !== 0) closeToOthers(stateDir);
   } catch (error) {
     throw new StorageError(`cannot create the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
@@ -83,6 +115,15 @@ export function makeStateFolder(stateDir: string): void {
       context: { path: stateDir },
       cause: error,
     });
+  }
+}
+
+// A volume that another user owns, as containers get them, cannot be closed; the files in it are private all the same.
+function closeToOthers(folder: string): void {
+  try {
+    chmodSync(folder, 0o700);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
   }
 }
 
@@ -129,6 +170,16 @@ function holderFile(stateDir: string): string {
 
 // SQLITE_BUSY and SQLITE_LOCKED.
 function isBusy(error: unknown): boolean {
+  return [5, 6].includes(codeOf(error));
+}
+
+// SQLITE_CORRUPT and SQLITE_NOTADB.
+function isDamaged(error: unknown): boolean {
+  return [11, 26].includes(codeOf(error));
+}
+
+// The lower byte is the kind of error, whatever the extended code adds.
+function codeOf(error: unknown): number {
   const code = (error as { errcode?: unknown }).errcode;
-  return code === 5 || code === 6;
+  return typeof code === 'number' ? code & 0xff : 0;
 }

@@ -81,7 +81,7 @@ export async function writeStreamRun(
       column,
       change,
       fromType ?? null,
-      toType,
+      toType ?? null,
       report.finishedAt,
     ]),
   );

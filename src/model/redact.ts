@@ -1,35 +1,74 @@
+import { decodeEscapes, type DecodedText, toSource } from './decode-escapes.ts';
+
 const REDACTED = '[redacted]';
 // Anything shorter would black out ordinary words; no real key is this short.
 const SHORTEST_SECRET = 4;
 const SHORTEST_FORM = 6;
+// Half a key is a leak, wherever a text was cut; shorter pieces are as likely to be words.
+const SHORTEST_PIECE = 8;
+const LONGEST_LEAST_PIECE = 12;
+
+/** One form of a secret, and what finds places where it or a part of it may be. */
+interface Needle {
+  readonly form: string;
+  readonly lower: string;
+  /** A shorter stretch of the form says nothing. */
+  readonly leastLength: number;
+  readonly pieces: RegExp;
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
 
 /**
- * Replaces every secret in a text: plain, URL-encoded, as a JSON string, in hex, and in base64, also where
- * it is only a part of what was encoded (`user:secret`). Redact before cutting a text: half a key is a leak.
+ * Replaces every secret in a text, and every piece of one that a cut has left and that is no word: plain, in
+ * any mix of URL, JSON, HTML and string escapes, in hex, and in base64, also where it is only a part of what
+ * was encoded (`user:secret`). Letters count in either case.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  // Longest first, so that no form leaves the tail of a longer one behind.
-  const forms = secrets.flatMap(listForms).sort((a, b) => b.length - a.length);
-  return forms.reduce((redacted, form) => redacted.replaceAll(form, REDACTED), text);
+  const needles = secrets.flatMap(listNeedles);
+  if (needles.length === 0 || text.length < SHORTEST_SECRET) return text;
+  const spans = decodeEscapes(text).flatMap((view) => findSpans(view, needles));
+  if (spans.length === 0) return text;
+  return replaceSpans(
+    text,
+    spans.toSorted((a, b) => a.start - b.start),
+  );
+}
+
+/** Hides secrets in every text of a plain value, and leaves the rest of it as it is. */
+export function redactDeep<T>(value: T, secrets: readonly string[]): T {
+  if (typeof value === 'string') return redact(value, secrets) as T;
+  if (Array.isArray(value)) return value.map((item: unknown) => redactDeep(item, secrets)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, member]): [string, unknown] => [
+    name,
+    redactDeep<unknown>(member, secrets),
+  ]);
+  return Object.fromEntries(entries) as T;
+}
+
+const known = new Map<string, readonly Needle[]>();
+const MOST_KNOWN = 64;
+
+/** The forms of a secret; remembered, as each line of a log asks for them. */
+function listNeedles(secret: string): readonly Needle[] {
+  const listed = known.get(secret);
+  if (listed !== undefined) return listed;
+  const needles = [...new Set(listForms(secret))].map(buildNeedle);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(secret, needles);
+  return needles;
 }
 
 function listForms(secret: string): readonly string[] {
   if (secret.length < SHORTEST_SECRET) return [];
   const bytes = Buffer.from(secret, 'utf8');
-  const encoded = [
-    percentEncode(secret),
-    encodeURIComponent(secret.toWellFormed()),
-    encodeURIComponent(secret.toWellFormed()).replaceAll('%20', '+'),
-    JSON.stringify(secret).slice(1, -1),
-    JSON.stringify(secret)
-      .slice(1, -1)
-      .replaceAll('/', String.raw`\/`),
-    bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-    ...[0, 1, 2].map((offset) => encodeBase64Core(bytes, offset)),
-  ].filter((form) => form.length >= SHORTEST_FORM);
-  const variants = encoded.flatMap((form) => [form, lowerEscapes(form), toUrlSafe(form)]);
-  return [...new Set([secret, ...variants])];
+  const cores = [0, 1, 2].map((offset) => encodeBase64Core(bytes, offset));
+  const encoded = [...cores, ...cores.map(toUrlSafe), bytes.toString('hex'), bytes.toString('latin1')];
+  return [secret, ...encoded.filter((form) => form.length >= SHORTEST_FORM)];
 }
 
 /** The base64 characters that the secret alone decides when `offset` other bytes (modulo 3) precede it. */
@@ -40,18 +79,79 @@ function encodeBase64Core(bytes: Buffer, offset: number): string {
   return whole.slice(first, last);
 }
 
-function percentEncode(secret: string): string {
-  return [...Buffer.from(secret, 'utf8')]
-    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
-    .join('');
-}
-
-function lowerEscapes(form: string): string {
-  return form.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase());
-}
-
 function toUrlSafe(form: string): string {
   return form.replaceAll('+', '-').replaceAll('/', '_');
+}
+
+// String.toLowerCase changes the length of some texts, and positions with it.
+function toLowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+function buildNeedle(form: string): Needle {
+  const length = Math.min(form.length, SHORTEST_PIECE);
+  const leastLength = Math.max(length, Math.min(Math.ceil(form.length / 2), LONGEST_LEAST_PIECE));
+  // Every stretch of the least length holds one of these whole, though they are few.
+  const stride = leastLength - length + 1;
+  const places = Array.from({ length: Math.ceil((form.length - length + 1) / stride) }, (_, n) => n * stride);
+  const lower = toLowerAscii(form);
+  const pieces = places.map((at) => escapeForRegExp(lower.slice(at, at + length)));
+  return { form, lower, leastLength, pieces: new RegExp(pieces.join('|'), 'g') };
+}
+
+function escapeForRegExp(text: string): string {
+  return text.replaceAll(
+    /[^a-z0-9]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function findSpans(view: DecodedText, needles: readonly Needle[]): readonly Span[] {
+  const text = toLowerAscii(view.text);
+  return needles.flatMap((needle) => {
+    const spans: Span[] = [];
+    needle.pieces.lastIndex = 0;
+    for (let found = needle.pieces.exec(text); found !== null; found = needle.pieces.exec(text)) {
+      const stretch = findStretch(text, found.index, needle, found[0]);
+      if (stretch !== undefined) spans.push(toSource(view, stretch.start, stretch.end));
+      needle.pieces.lastIndex = stretch?.end ?? found.index + 1;
+    }
+    return spans;
+  });
+}
+
+/** The longest stretch around a piece that a text and a form have in common, if it tells the form apart. */
+function findStretch(text: string, at: number, needle: Needle, piece: string): Span | undefined {
+  const { form, lower, leastLength } = needle;
+  let longest: Span | undefined;
+  for (let formAt = lower.indexOf(piece); formAt !== -1; formAt = lower.indexOf(piece, formAt + 1)) {
+    let before = 0;
+    while (before < Math.min(at, formAt) && text[at - before - 1] === lower[formAt - before - 1]) before += 1;
+    let length = piece.length;
+    while (formAt + length < lower.length && text[at + length] === lower[formAt + length]) length += 1;
+    const span = { start: at - before, end: at + length };
+    const size = span.end - span.start;
+    const isWhole = size === form.length;
+    const isPiece = size >= leastLength && isTelling(form.slice(formAt - before, formAt + length));
+    if (!isWhole && !isPiece) continue;
+    if (longest === undefined || size > longest.end - longest.start) longest = span;
+  }
+  return longest;
+}
+
+// A piece that may be a word, a name or a number would black out ordinary texts: `warehouse-`, `2026-01-31`.
+function isTelling(piece: string): boolean {
+  return /[a-z]/i.test(piece) && /[A-Z0-9]/.test(piece);
+}
+
+function replaceSpans(text: string, sorted: readonly Span[]): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const span of sorted) {
+    if (span.start > end || parts.length === 0) parts.push(text.slice(end, span.start), REDACTED);
+    end = Math.max(end, span.end);
+  }
+  return parts.join('') + text.slice(end);
 }
 
 // C0, DEL and C1 controls; line separators; zero-width, directional and tag characters; lone surrogates.
@@ -76,8 +176,12 @@ function escapeCodePoint(character: string): string {
     : String.raw`\u{${code.toString(16)}}`;
 }
 
+// What is beyond is not shown, however much of what is before it is hidden.
+const MOST_HIDDEN = 16_384;
+
 /** Text of a server made safe to show: redacted, escaped, and at most `maxLength` characters long. */
 export function quoteServerText(text: string, secrets: readonly string[], maxLength = 500): string {
-  const safe = redact(escapeForTerminal(redact(text, secrets)), secrets);
+  const start = text.slice(0, maxLength + MOST_HIDDEN);
+  const safe = redact(escapeForTerminal(redact(start, secrets)), secrets);
   return safe.length <= maxLength ? safe : `${safe.slice(0, maxLength)}...`;
 }

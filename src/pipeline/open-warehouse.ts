@@ -1,57 +1,132 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
-import { copyFile, rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { migrate, readMeta, writeMeta } from '../../state/migrations.ts';
 import { isPublishedFile, readPublishedRecord } from '../../state/published-record.ts';
-import { ConfigError, LockedError, PublishError, StorageError } from '../model/errors.ts';
+import { toAbortError } from '../model/abort.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { BugError, ConfigError, LockedError, PublishError, type SyncError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
-import { Database } from '../warehouse/database.ts';
+import { Database, type DatabaseOptions } from '../warehouse/database.ts';
+import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { proveReadable } from '../warehouse/prove-readable.ts';
+import { clearUnbegun, describeUnrestorable, restoreWorkFile } from './restore-work-file.ts';
 import { workFile } from './state-folder.ts';
+import { removeWorkCopy } from './work-copy.ts';
+
+// A program that only looks at the file is soon done; no request is spent on one that stays.
+const LOCK_PATIENCE_MS = 10_000;
+const LOCK_RETRY_MS = 250;
+
+/** What opening takes from its caller, each with a default. */
+export interface OpenEffects {
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal | undefined;
+  /** Told when a damaged file was replaced. */
+  readonly onWarning?: (message: string) => void;
+}
 
 /**
  * Opens the work file for a run that holds the state lock: creates it, or restores it from the published
- * file, which carries its own state; brings its tables up to date; and refuses another source's state.
+ * file, which carries its own state, when it is gone or damaged; brings its tables up to date; and refuses
+ * another source's state.
  */
-export async function openWarehouse(settings: Settings): Promise<Database> {
+export async function openWarehouse(settings: Settings, effects: OpenEffects = {}): Promise<Database> {
   const file = workFile(settings.stateDir);
-  const spill = join(settings.stateDir, 'tmp');
-  const stage = join(settings.stateDir, 'stage');
-  for (const folder of [spill, stage]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const isRestored = !existsSync(file) && existsSync(settings.duckdbPath);
-  if (isRestored) await restoreFromPublished(settings.duckdbPath, file);
-  const database = await Database.open({ file, folders: [spill, stage] });
+  const folders = [join(settings.stateDir, 'tmp'), join(settings.stateDir, 'stage')];
+  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  await removeWorkCopy(settings.stateDir);
+  const open = () => openWhenFree({ file, folders }, effects);
+  if (existsSync(settings.duckdbPath)) {
+    if (!existsSync(file)) return openRestored(settings, effects, open);
+  } else {
+    await clearUnbegun(file, nowOf(effects));
+  }
   try {
-    // The engine creates its files for everybody to read.
-    chmodSync(file, 0o600);
+    return await openPrepared(settings, open);
+  } catch (error) {
+    if (!(error instanceof DamagedFileError) || !existsSync(settings.duckdbPath)) throw error;
+    return openRestored(settings, effects, open, error);
+  }
+}
+
+/**
+ * Restores, in place of a work file that turned out to be damaged while it was in use, what the published
+ * file holds; `database` is then open on that.
+ *
+ * @returns false when there is no published file: the damaged one stays where it is
+ */
+export async function replaceDamaged(
+  database: Database,
+  settings: Settings,
+  damage: DamagedFileError,
+  effects: OpenEffects,
+): Promise<boolean> {
+  if (!existsSync(settings.duckdbPath)) return false;
+  await database.release();
+  const reopen = async () => {
+    await database.reopen();
+    return database;
+  };
+  await openRestored(settings, effects, reopen, damage);
+  return true;
+}
+
+async function openRestored(
+  settings: Settings,
+  effects: OpenEffects,
+  open: () => Promise<Database>,
+  damage?: DamagedFileError,
+): Promise<Database> {
+  const restored = await restoreWorkFile(settings, nowOf(effects));
+  try {
+    const database = await openPrepared(settings, open);
+    if (damage !== undefined) effects.onWarning?.(`${damage.message}; ${restored}`);
+    return database;
+  } catch (error) {
+    // A copy that cannot be used must not stay where the truth is looked for.
+    await rm(workFile(settings.stateDir), { force: true });
+    throw error instanceof DamagedFileError ? describeUnrestorable(settings.duckdbPath, error) : error;
+  }
+}
+
+async function openPrepared(settings: Settings, open: () => Promise<Database>): Promise<Database> {
+  const database = await open();
+  try {
+    makePrivate(database.file);
     await database.transaction(async () => {
-      await migrate(database, file);
+      await migrate(database, database.file);
       await claimIdentity(database, settings);
     });
+    await proveReadable(database, '_sluice');
     return database;
   } catch (error) {
     await database.release();
-    // Another source's state must not stay where the right one is looked for.
-    if (isRestored && error instanceof ConfigError) await rm(file, { force: true });
     throw error;
   }
 }
 
-async function restoreFromPublished(published: string, file: string): Promise<void> {
-  const temporary = `${file}.restore`;
-  try {
-    await copyFile(published, temporary);
-    // A log of the file that was lost would be refused beside this one.
-    if (existsSync(`${file}.wal`)) await rename(`${file}.wal`, `${file}.wal.lost`);
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw new StorageError(`cannot restore the state from ${published}: ${(error as Error).message}`, {
-      code: 'storage_failed',
-      hint: 'Check the permissions of both folders. Nothing was requested.',
-      context: { path: published },
-      cause: error,
-    });
+// The engine creates its files for everybody to read.
+function makePrivate(file: string): void {
+  for (const name of [file, `${file}.wal`]) if (existsSync(name)) chmodSync(name, 0o600);
+}
+
+async function openWhenFree(options: DatabaseOptions, effects: OpenEffects): Promise<Database> {
+  const { clock = systemClock, signal } = effects;
+  const endMs = clock.monotonic() + LOCK_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await Database.open(options);
+    } catch (error) {
+      if (!(error instanceof LockedError) || clock.monotonic() >= endMs) throw error;
+    }
+    if (signal?.aborted === true) throw toAbortError(signal);
+    await clock.sleep(LOCK_RETRY_MS);
   }
+}
+
+function nowOf({ clock = systemClock }: OpenEffects): number {
+  return clock.now();
 }
 
 // Rows of two sources in one table could never be told apart again. A new key is no new source: keys expire.
@@ -105,12 +180,15 @@ export async function assertTargetIsOurs(settings: Settings): Promise<void> {
     assertIdentity(meta, settings, target);
     return;
   }
-  throw new PublishError(`${target} exists and was not written by Sluice; it is not replaced`, {
-    code: 'publish_refused',
-    hint: 'Name another file as destination.duckdb, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
-    context: { path: target },
-    exitCode: 2,
-  });
+  throw new PublishError(
+    `${target} exists and was not written by Sluice, or is damaged; it is not replaced`,
+    {
+      code: 'publish_refused',
+      hint: 'Name another file as destination.duckdb, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
+      context: { path: target },
+      exitCode: 2,
+    },
+  );
 }
 
 // What cannot be published is not worth a request.
@@ -135,8 +213,9 @@ async function readTargetMeta(file: string): Promise<ReadonlyMap<string, string>
     database = await Database.open({ file, readOnly: true, folders: [] });
     return await readMeta(database);
   } catch (error) {
-    if (error instanceof LockedError) throw error;
-    return undefined;
+    // A disk that cannot be read says nothing about whose file it is.
+    if (error instanceof BugError || (error as SyncError).code === 'state_damaged') return undefined;
+    throw error;
   } finally {
     await database?.release();
   }

@@ -5,6 +5,8 @@ import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../.
 import { StorageError } from '../model/errors.ts';
 import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
 import type { Database } from '../warehouse/database.ts';
+import { proveReadable } from '../warehouse/prove-readable.ts';
+import { rewriteFile } from '../warehouse/rewrite-file.ts';
 import { workFile } from './state-folder.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -14,6 +16,13 @@ export async function markGeneration(database: Database, runId: string): Promise
   await writeMeta(database, 'generation', `${runId} ${randomBytes(6).toString('hex')}`);
 }
 
+/** Has the work file written anew before it is published next: values that left it are still among its bytes. */
+export async function askForRewrite(database: Database): Promise<void> {
+  await writeMeta(database, REWRITE, 'due');
+}
+
+const REWRITE = 'rewrite';
+
 /**
  * Closes the work file and publishes it, unless the published file already holds this state. Safe to
  * repeat: a crash between commit and publish loses nothing.
@@ -22,12 +31,15 @@ export async function publishRun(
   context: RunContext,
 ): Promise<{ readonly path: string; readonly bytes: number } | undefined> {
   const { database, settings, emit } = context;
-  const generation = (await readMeta(database)).get('generation');
+  const meta = await readMeta(database);
+  const generation = meta.get('generation');
   if (generation === undefined || isPublished(settings.stateDir, settings.duckdbPath, generation))
     return undefined;
 
   emit({ type: 'publishing', path: settings.duckdbPath });
   await database.checkpoint();
+  // The published file is what a damaged work file is restored from.
+  await proveReadable(database);
   await database.release();
   const file = workFile(settings.stateDir);
   if (existsSync(`${file}.wal`)) {
@@ -37,6 +49,8 @@ export async function publishRun(
       context: { path: file },
     });
   }
+  if (meta.has(REWRITE))
+    await rewriteFile(file, (fresh) => fresh.run('DELETE FROM _sluice.meta WHERE key = $1', [REWRITE]));
   const published = await publishDuckdbFile(file, followLink(settings.duckdbPath), context.runId);
   const { bytes, device, inode, bornAtMs } = published;
   const path = settings.duckdbPath;

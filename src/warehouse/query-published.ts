@@ -1,21 +1,29 @@
 import { existsSync } from 'node:fs';
+import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { BugError, ConfigError, LockedError, StorageError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { Database } from './database.ts';
+import { isOutOfMemory } from './database-errors.ts';
 
 /**
  * Runs one SQL statement over the published file, read-only and without access to any other file.
- * Values come back as JSON-safe scalars; numbers a double cannot hold are text.
+ * Values come back as JSON-safe scalars; numbers a double cannot hold are text. The signal ends a statement
+ * that is running.
  *
- * @throws ConfigError `query_failed` (2) for bad SQL or a missing file.
+ * @throws ConfigError `query_failed` (2) for bad SQL or a missing file; the signal's own error.
  */
 export async function queryPublished(
   path: string,
   sql: string,
-  { maxRows = Infinity }: { readonly maxRows?: number } = {},
+  { maxRows = Infinity, signal }: { readonly maxRows?: number; readonly signal?: AbortSignal } = {},
 ): Promise<QueryResult> {
   const database = await openPublished(path);
+  const interrupt = () => {
+    database.interrupt();
+  };
+  signal?.addEventListener('abort', interrupt, { once: true });
   try {
+    assertNotAborted(signal);
     const statements = await database.countStatements(sql);
     if (statements === 1) return await database.query(sql, maxRows);
     throw new ConfigError(`query takes one SQL statement, this text has ${statements}`, {
@@ -23,8 +31,10 @@ export async function queryPublished(
       hint: 'Run them one by one.',
     });
   } catch (error) {
+    if (signal?.aborted === true) throw toAbortError(signal);
     throw await explainFailure(database, error as SyncError);
   } finally {
+    signal?.removeEventListener('abort', interrupt);
     await database.release();
   }
 }
@@ -41,7 +51,8 @@ export async function openPublished(path: string): Promise<Database> {
   try {
     return await Database.open({ file: path, readOnly: true, folders: [] });
   } catch (error) {
-    if (error instanceof StorageError) throw describeUnreadable(path, error);
+    if (error instanceof StorageError && error.code === 'state_damaged')
+      throw describeUnreadable(path, error);
     if (!(error instanceof LockedError)) throw error;
     throw new LockedError(error.message, {
       code: 'state_locked',
@@ -78,6 +89,16 @@ function describeUnreadable(path: string, error: StorageError): ConfigError {
 
 async function explainFailure(database: Database, error: SyncError): Promise<SyncError> {
   const cause = error.cause instanceof Error ? error.cause.message : error.message;
+  if (isOutOfMemory(error)) {
+    return new StorageError(
+      `the query needs more memory than it may have: ${cause.split('\n', 1)[0] ?? ''}`,
+      {
+        code: 'storage_failed',
+        hint: 'A query of Sluice uses no disk. Ask for less, give the process more memory, or open the file read-only in a DuckDB program.',
+        cause: error,
+      },
+    );
+  }
   if (!(error instanceof BugError)) return error;
   const tables = await database
     .all(

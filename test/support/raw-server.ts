@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 /** A request as it came over a socket. */
 export interface RawRequest {
@@ -9,6 +10,8 @@ export interface RawRequest {
   readonly connection: number;
   readonly head: string;
   readonly socket: Socket;
+  /** When its last byte was here, µs of the process's monotonic clock. */
+  readonly atUs: number;
 }
 
 export interface RawServer {
@@ -22,11 +25,12 @@ export interface RawServer {
 export async function createRawServer(
   answer: (request: RawRequest) => void,
   onConnection: (socket: Socket) => void = () => {},
+  tls?: TlsOptions,
 ): Promise<RawServer> {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
   let connectionCount = 0;
-  const server = createServer((socket) => {
+  const accept = (socket: Socket) => {
     const connection = connectionCount++;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
@@ -36,13 +40,17 @@ export async function createRawServer(
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1');
       for (let end = pending.indexOf('\r\n\r\n'); end !== -1; end = pending.indexOf('\r\n\r\n')) {
-        const request = { n: requests.length, connection, head: pending.slice(0, end), socket };
+        const atUs = Math.round(performance.now() * 1000);
+        const request = { n: requests.length, connection, head: pending.slice(0, end), socket, atUs };
         pending = pending.slice(end + 4);
         requests.push(request);
         answer(request);
       }
     });
-  });
+  };
+  const server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept);
+  // A handshake that fails is the client's to tell.
+  server.on('tlsClientError', () => {});
   await listen(server);
   return {
     port: (server.address() as AddressInfo).port,

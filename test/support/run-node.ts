@@ -8,14 +8,23 @@ export interface ProcessEnd {
   readonly stderr: string;
 }
 
+export interface NodeOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly ipc?: boolean;
+  /** A command that starts it, e.g. `['strace', '-f']`. */
+  readonly within?: readonly string[];
+}
+
 /** Starts a TypeScript file in a Node of its own, without experimental warnings. */
 export function startNode(
   file: string,
   args: readonly string[] = [],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly ipc?: boolean } = {},
+  options: NodeOptions = {},
 ): ChildProcess {
-  const { cwd, env, ipc = false } = options;
-  return spawn(process.execPath, ['--no-warnings', file, ...args], {
+  const { cwd, env, ipc = false, within = [] } = options;
+  const [command = '', ...rest] = [...within, process.execPath, '--no-warnings', file, ...args];
+  return spawn(command, rest, {
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, ...env },

@@ -9,7 +9,9 @@ import type { ConfigInput } from '../../src/model/config.ts';
 import type { Transport } from '../../src/model/http.ts';
 import type { ProgressEvent } from '../../src/model/progress.ts';
 import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
-import type { SyncOptions } from '../../src/model/settings.ts';
+import type { RebuildReport } from '../../src/model/reports.ts';
+import type { Settings, SyncOptions } from '../../src/model/settings.ts';
+import { type RebuildOptions, rebuildStreams } from '../../src/pipeline/rebuild.ts';
 import { runSync } from '../../src/pipeline/run.ts';
 import type { Arrival } from '../../src/simulator/arrivals.ts';
 import type { EndpointOptions, RecordList } from '../../src/simulator/endpoint.ts';
@@ -40,6 +42,7 @@ export interface FlowConfig {
   readonly quota?: ConfigInput['source']['quota'];
   readonly defaults?: ConfigInput['defaults'];
   readonly streams?: ConfigInput['streams'];
+  readonly retention?: ConfigInput['retention'];
 }
 
 export interface FlowOptions extends SimulatorTransportOptions {
@@ -71,6 +74,10 @@ export interface Flow {
   /** What the simulator saw during the last run. */
   readonly arrivals: readonly Arrival[];
   sync(options?: RunOptions): Promise<RunReport>;
+  /** Makes the tables anew of what earlier syncs archived. */
+  rebuild(options?: RebuildOptions & { readonly config?: FlowConfig }): Promise<RebuildReport>;
+  /** What the config comes to, for functions that a test calls itself. */
+  settings(config?: FlowConfig): Settings;
   /** Rows of a published table, ordered by value, without our own columns. */
   rows(table: string): Promise<readonly PlainRow[]>;
   /** A published table as it is. */
@@ -95,17 +102,19 @@ export function createFlow(options: FlowOptions = {}): Flow {
   let events: ProgressEvent[] = [];
   let arrivalsBefore = 0;
 
-  async function sync({ config, onProgress, ...run }: RunOptions = {}): Promise<RunReport> {
-    const settings = resolveSettings({
-      loaded: parseConfig(buildConfig({ duckdbPath, stateDir, ledgerDir }, options.config, config)),
+  const settings = (config?: FlowConfig) =>
+    resolveSettings({
+      loaded: parseConfig(buildConfig({ duckdbPath, stateDir, ledgerDir }, options.config, config), folder),
       connectors,
       env: {},
       nowMs: clock.now(),
     });
+
+  async function sync({ config, onProgress, ...run }: RunOptions = {}): Promise<RunReport> {
     const told: ProgressEvent[] = [];
     events = told;
     arrivalsBefore = simulator.log.length;
-    return runSync(settings, {
+    return runSync(settings(config), {
       ...run,
       clock,
       transport: options.transport ?? createSimulatorTransport(simulator, clock, options),
@@ -130,7 +139,9 @@ export function createFlow(options: FlowOptions = {}): Flow {
     get arrivals() {
       return simulator.log.slice(arrivalsBefore);
     },
+    settings,
     sync,
+    rebuild: ({ config, ...run } = {}) => rebuildStreams(settings(config), { ...run, clock }),
     table,
     rows: async (name) => sortRows((await table(name)).rows),
     query: async (sql) => (await queryCopy(duckdbPath, sql)).rows,
@@ -165,6 +176,7 @@ export function buildConfig(places: Places, ...parts: readonly (FlowConfig | und
       quota: { ...all.quota, ...part?.quota },
       defaults: { ...all.defaults, ...part?.defaults },
       streams: { ...all.streams, ...part?.streams },
+      retention: { ...all.retention, ...part?.retention },
     }),
     {},
   );
@@ -180,6 +192,7 @@ export function buildConfig(places: Places, ...parts: readonly (FlowConfig | und
     stateDir: places.stateDir,
     ...(merged.defaults && { defaults: merged.defaults }),
     ...(merged.streams && { streams: merged.streams }),
+    ...(merged.retention && { retention: merged.retention }),
   };
 }
 

@@ -1,0 +1,19 @@
+import type { Database } from './database.ts';
+import { quoteIdentifier } from './identifiers.ts';
+
+/**
+ * Reads every value of the tables once, so that a damaged block is found before anybody relies on it: the
+ * engine checks a block only when it reads it. `_sluice` names a schema to look at alone.
+ *
+ * @throws DamagedFileError
+ */
+export async function proveReadable(database: Database, onlySchema?: '_sluice'): Promise<void> {
+  const tables = await database.all(
+    `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal`,
+  );
+  for (const { schema_name: schema, table_name: table } of tables) {
+    if (onlySchema !== undefined && schema !== onlySchema) continue;
+    const name = `${quoteIdentifier(String(schema))}.${quoteIdentifier(String(table))}`;
+    await database.all(`SELECT bit_xor(hash("every value")) FROM ${name} AS "every value"`);
+  }
+}

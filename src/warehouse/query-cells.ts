@@ -1,0 +1,19 @@
+import type { DuckDBValueConverter, Json } from '@duckdb/node-api';
+import type { QueryCell } from '../model/reports.ts';
+
+// The library writes times with a zone in the machine's own; a result must not depend on the machine.
+/** Reads values in the engine's JSON form, times in UTC. */
+export async function createUtcConverter(): Promise<DuckDBValueConverter<Json>> {
+  const { DuckDBTimestampTZValue, DuckDBTimestampValue, JsonDuckDBValueConverter } =
+    await import('@duckdb/node-api');
+  const convert: DuckDBValueConverter<Json> = (value, type) =>
+    value instanceof DuckDBTimestampTZValue
+      ? `${new DuckDBTimestampValue(value.micros).toString()}+00`
+      : JsonDuckDBValueConverter(value, type, convert);
+  return convert;
+}
+
+/** A cell of a result: that form has text for what a double cannot hold; lists and structs become JSON text. */
+export function toQueryCell(value: Json): QueryCell {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}

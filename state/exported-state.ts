@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+const date = z.iso.date();
+const time = z.iso.datetime();
+
+const checkpointSchema = z.object({
+  stream: z.string().min(1),
+  slice: z.string(),
+  fingerprint: z.string(),
+  cursorField: z.string().optional(),
+  cursorState: z.enum(['candidate', 'proved', 'refuted']).optional(),
+  watermark: date.optional(),
+  keyFields: z.array(z.string().min(1)).min(1).optional(),
+  keyOrigin: z.enum(['config', 'learned']).optional(),
+  keyProvedOn: z.array(date),
+  lastFullScanAt: time.optional(),
+  lastVerifiedAt: time.optional(),
+  lastVerdict: z.enum(['verified', 'unverified', 'drifted', 'partial']).optional(),
+  rowsDeclared: z.int().nonnegative().optional(),
+  head: z
+    .object({ question: z.string(), page: z.string(), total: z.number().optional(), day: date })
+    .optional(),
+  runId: z.string(),
+});
+
+/** The JSON that `state export` writes, in its first version. */
+export const exportedStateSchema = z
+  .object({
+    format: z.literal('sluice-state'),
+    version: z.literal(1),
+    exportedAt: z.string(),
+    connector: z.string(),
+    baseUrl: z.string(),
+    checkpoints: z.array(checkpointSchema),
+  })
+  .transform((state) => ({
+    ...state,
+    checkpoints: state.checkpoints.map((checkpoint) => ({
+      ...EMPTY,
+      ...checkpoint,
+      head: checkpoint.head && { ...checkpoint.head, total: checkpoint.head.total },
+    })),
+  }));
+
+// What JSON leaves out.
+const EMPTY = {
+  cursorField: undefined,
+  cursorState: undefined,
+  watermark: undefined,
+  keyFields: undefined,
+  keyOrigin: undefined,
+  lastFullScanAt: undefined,
+  lastVerifiedAt: undefined,
+  lastVerdict: undefined,
+  rowsDeclared: undefined,
+};

@@ -1,0 +1,51 @@
+import type { SqlSession } from '../src/model/sql.ts';
+
+const KEPT = ['runs', 'stream_runs', 'schema_changes'] as const;
+
+/** Copies the record of all runs out of the way: scans that are loaded again must not rewrite it. */
+export async function keepRunRecords(session: SqlSession): Promise<void> {
+  for (const table of KEPT) {
+    await session.run(`CREATE OR REPLACE TEMP TABLE kept_${table} AS FROM _sluice.${table}`);
+  }
+}
+
+/** Puts the record of all runs back as it was; call inside a transaction. */
+export async function restoreRunRecords(session: SqlSession): Promise<void> {
+  for (const table of KEPT) {
+    await session.run(`DELETE FROM _sluice.${table}`);
+    await session.run(`INSERT INTO _sluice.${table} BY NAME FROM temp.kept_${table}`);
+  }
+}
+
+/** Removes the copies that `keepRunRecords` made. */
+export async function dropRunRecords(session: SqlSession): Promise<void> {
+  for (const table of KEPT) await session.run(`DROP TABLE IF EXISTS temp.kept_${table}`);
+}
+
+/** Forgets what was learned of a stream's columns. */
+export async function deleteContract(session: SqlSession, stream: string): Promise<void> {
+  await session.run('DELETE FROM _sluice.contracts WHERE stream = $1', [stream]);
+}
+
+/** Forgets what one scan of a stream reached: its next one reads everything. */
+export async function deleteCheckpoint(session: SqlSession, stream: string, slice: string): Promise<void> {
+  await session.run('DELETE FROM _sluice.checkpoints WHERE stream = $1 AND slice = $2', [stream, slice]);
+}
+
+/** Takes a stream's records out of quarantine: all of them, or those of one slice that some runs put there. */
+export async function deleteQuarantine(
+  session: SqlSession,
+  stream: string,
+  of?: { readonly slice: string; readonly runIds: readonly string[] },
+): Promise<void> {
+  if (of === undefined) {
+    await session.run('DELETE FROM _sluice.quarantine WHERE stream = $1', [stream]);
+    return;
+  }
+  if (of.runIds.length === 0) return;
+  const list = of.runIds.map((_, at) => `$${at + 3}`).join(', ');
+  await session.run(
+    `DELETE FROM _sluice.quarantine WHERE stream = $1 AND slice = $2 AND run_id IN (${list})`,
+    [stream, of.slice, ...of.runIds],
+  );
+}

@@ -1,0 +1,121 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { noBuiltIns } from '../support/sync-harness.ts';
+import { createCliProject } from './kit/cli-project.ts';
+import { servePages } from './kit/serve-pages.ts';
+import { WIRE_ROWS } from './kit/wire-flow.ts';
+import { type Misbehaviour, startWireServer, type Step, toBytes } from './kit/wire-server.ts';
+
+const STREAMS = ['one', 'two', 'three'];
+
+async function setUp(misbehave?: Misbehaviour) {
+  const serve = servePages(WIRE_ROWS);
+  const server = await startWireServer({
+    serve: (request) => serve({ ...request, path: '/api/v1/items' }),
+    ...(misbehave && { misbehave }),
+  });
+  onTestFinished(() => server.close());
+  const streams = Object.fromEntries(STREAMS.map((name) => [name, { path: name, paginated: true }]));
+  const project = createCliProject({
+    baseUrl: server.baseUrl,
+    config: { streams: { ...noBuiltIns, ...streams } },
+    limits: { headersMs: 100 },
+  });
+  return { server, project };
+}
+
+const answer = (status: string, headers: Readonly<Record<string, string>> = {}): readonly Step[] => [
+  { send: toBytes({ status, headers, body: '{"error":{"code":"SOME_CODE","message":"some words"}}' }) },
+];
+
+interface Trouble {
+  readonly what: string;
+  readonly steps: readonly Step[];
+  /** Exit code when it befalls every request, and when only the second. */
+  readonly always: number;
+  readonly second: number;
+  /** Whether nothing more is asked after it. */
+  readonly isLast: boolean;
+}
+
+const troubles: readonly Trouble[] = [
+  {
+    what: 'a 429',
+    steps: answer('429 Slow Down', { 'retry-after': '60' }),
+    always: 75,
+    second: 75,
+    isLast: true,
+  },
+  { what: 'a 429 without a hint', steps: answer('429 Slow Down'), always: 75, second: 75, isLast: true },
+  { what: 'a refused key', steps: answer('401 Unauthorized'), always: 3, second: 3, isLast: true },
+  { what: 'a missing permission', steps: answer('403 Forbidden'), always: 3, second: 3, isLast: false },
+  { what: 'a wrong path', steps: answer('404 Not Found'), always: 4, second: 4, isLast: false },
+  { what: 'a wrong parameter', steps: answer('400 Bad Request'), always: 4, second: 4, isLast: false },
+  {
+    what: 'a redirect',
+    steps: answer('302 Found', { location: '/login' }),
+    always: 4,
+    second: 4,
+    isLast: false,
+  },
+  { what: 'a server that fails', steps: answer('500 Oops'), always: 75, second: 75, isLast: false },
+  { what: 'a connection that ends', steps: ['fin'], always: 75, second: 75, isLast: true },
+  { what: 'silence', steps: ['hang'], always: 75, second: 75, isLast: true },
+];
+
+describe('check', () => {
+  it.each(troubles)(
+    'meets $what with one request, and stops where the next would end alike',
+    async (trouble) => {
+      const always = await setUp(() => trouble.steps);
+      const end = await always.project.run(['check']);
+      expect(end.exitCode).toBe(trouble.always);
+      expect(always.server.arrivals).toHaveLength(trouble.isLast ? 1 : STREAMS.length);
+
+      const second = await setUp(({ path }) => (path.endsWith('two') ? trouble.steps : undefined));
+      expect((await second.project.run(['check'])).exitCode).toBe(trouble.second);
+      expect(second.server.arrivals).toHaveLength(trouble.isLast ? 2 : STREAMS.length);
+      expect(readdirSync(second.project.folder).toSorted()).toEqual(['quota', 'sluice.yaml', 'state']);
+    },
+  );
+});
+
+describe.each([['plan'], ['sync', '--dry-run']])('%s %s', (...argv) => {
+  const command = argv.filter((word) => word !== undefined);
+
+  it('spends one request a stream and writes no table and no page', async () => {
+    const { server, project } = await setUp();
+    expect((await project.run(command)).exitCode).toBe(0);
+    expect(server.arrivals.map(({ path }) => path.split('/').at(-1))).toEqual(STREAMS);
+    expect(existsSync(project.duckdbPath)).toBe(false);
+    expect(existsSync(project.stateDir)).toBe(false);
+  });
+
+  it.each(troubles)('meets $what with one request', async ({ steps, always, isLast }) => {
+    const { server, project } = await setUp(() => steps);
+    const end = await project.run([...command, '--json']);
+    expect(end.exitCode).toBe(always);
+    expect(server.arrivals).toHaveLength(isLast ? 1 : STREAMS.length);
+    expect(existsSync(project.stateDir)).toBe(false);
+  });
+});
+
+describe('the commands that ask nobody', () => {
+  it('send no request', async () => {
+    const { server, project } = await setUp();
+    await project.run(['sync']);
+    const { length } = server.arrivals;
+    for (const argv of [
+      ['status'],
+      ['runs'],
+      ['plan', '--offline'],
+      ['query', 'SELECT 1'],
+      ['config', 'show'],
+      ['--help'],
+      ['--version'],
+    ]) {
+      expect((await project.run(argv)).exitCode, argv.join(' ')).toBe(0);
+    }
+    expect(server.arrivals).toHaveLength(length);
+  });
+});
