@@ -17,15 +17,30 @@ const rules: Readonly<Record<string, Rule>> = {
   model: { rooms: [], packages: ['zod'] },
   json: { rooms: ['model'], packages: [] },
   schema: { rooms: ['model', 'json'], packages: [] },
-  config: { rooms: ['model'], packages: ['didyoumean2', 'yaml', 'zod'] },
+  contract: { rooms: ['model', 'json', 'schema'], packages: ['zod'] },
+  discover: { rooms: ['model', 'json', 'schema'], packages: [] },
+  config: { rooms: ['model', 'contract'], packages: ['didyoumean2', 'yaml', 'zod'] },
   connectors: { rooms: ['model'], packages: [] },
   state: { rooms: ['model'], packages: ['zod'] },
+  archive: { rooms: ['model'], packages: ['zod'] },
   http: { rooms: ['model'], packages: ['p-queue', 'undici'] },
   publish: { rooms: ['model'], packages: [] },
   simulator: { rooms: ['model'], packages: [] },
   warehouse: { rooms: ['model', 'json', 'schema'], packages: ['@duckdb/node-api', 'zod'] },
   pipeline: {
-    rooms: ['model', 'json', 'schema', 'config', 'state', 'http', 'publish', 'warehouse'],
+    rooms: [
+      'model',
+      'json',
+      'schema',
+      'contract',
+      'discover',
+      'config',
+      'state',
+      'http',
+      'publish',
+      'archive',
+      'warehouse',
+    ],
     packages: [],
   },
   library: { rooms: ['model', 'config', 'connectors', 'pipeline'], packages: [] },
@@ -54,7 +69,9 @@ const builtinUsers: Readonly<Record<string, readonly string[]>> = {
 /** Rooms of plain values and pure functions: no disk, no network, no clock. */
 const pureRooms: Readonly<Record<string, readonly string[]>> = {
   connectors: [],
-  json: ['node:crypto'],
+  contract: [],
+  discover: [],
+  json: ['node:buffer', 'node:crypto'],
   schema: ['node:crypto'],
 };
 
@@ -65,7 +82,8 @@ const spine: Readonly<Record<string, readonly string[]>> = {
   'src/pipeline/check.ts': [],
   'src/pipeline/status.ts': [],
   'src/pipeline/sync-stream.ts': ['src/pipeline/run.ts'],
-  'src/pipeline/fetch-scan.ts': ['src/pipeline/sync-stream.ts'],
+  // A comparison with the API reads scans as a sync does, and writes none of them.
+  'src/pipeline/fetch-scan.ts': ['src/pipeline/sync-stream.ts', 'src/pipeline/compare-stream.ts'],
 };
 
 type ImportKind = 'static' | 'dynamic' | 'type';

@@ -1,4 +1,4 @@
-const SECRET_NAME = /(^|_)(api_?key|token|secret|password|jwt)$/i;
+const SECRET_NAME = /(^|_)(api_?key|hash_?key|token|secret|password|jwt)$/i;
 // Shorter values are words that would be masked all over the output.
 const LEAST_LENGTH = 8;
 

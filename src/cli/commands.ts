@@ -9,6 +9,13 @@ export interface CommandEntry {
   readonly load: () => Promise<Command>;
 }
 
+/** The line of a group of commands; where it is left out, the summaries of its members stand there. */
+export const groupSummaries: Readonly<Record<string, string>> = {
+  quarantine: 'Records that could not become rows: list, show, retry',
+  schema: 'Learned columns and contracts: show, diff, export',
+  state: 'What each scan reached: show, export, import, reset',
+};
+
 /** Every command, in the order of `--help`. */
 export const commands: readonly CommandEntry[] = [
   {
@@ -25,6 +32,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'check',
     summary: 'Test config, key, quota, endpoints, warehouse and lock',
     load: async () => (await import('./commands/check.ts')).checkCommand,
+  },
+  {
+    name: 'discover',
+    summary: 'Fields, keys, cursors and filters, from a few records',
+    load: async () => (await import('./commands/discover.ts')).discoverCommand,
   },
   {
     name: 'plan',
@@ -50,6 +62,66 @@ export const commands: readonly CommandEntry[] = [
     name: 'query',
     summary: 'Run SQL over the published file, read-only',
     load: async () => (await import('./commands/query.ts')).queryCommand,
+  },
+  {
+    name: 'quarantine list',
+    summary: 'Records that could not become rows, and why',
+    load: async () => (await import('./commands/quarantine-list.ts')).quarantineListCommand,
+  },
+  {
+    name: 'quarantine show',
+    summary: 'One of them in full',
+    load: async () => (await import('./commands/quarantine-show.ts')).quarantineShowCommand,
+  },
+  {
+    name: 'quarantine retry',
+    summary: 'Load those that the contract now accepts, no request',
+    load: async () => (await import('./commands/quarantine-retry.ts')).quarantineRetryCommand,
+  },
+  {
+    name: 'schema show',
+    summary: 'Learned columns, their types, fields and age',
+    load: async () => (await import('./commands/schema-show.ts')).schemaShowCommand,
+  },
+  {
+    name: 'schema diff',
+    summary: 'How contract files and learned columns part',
+    load: async () => (await import('./commands/schema-diff.ts')).schemaDiffCommand,
+  },
+  {
+    name: 'schema export',
+    summary: 'As JSON Schema, TypeScript types, dbt sources or SQL',
+    load: async () => (await import('./commands/schema-export.ts')).schemaExportCommand,
+  },
+  {
+    name: 'verify',
+    summary: 'Whether files, checkpoints and archive agree; or the API',
+    load: async () => (await import('./commands/verify.ts')).verifyCommand,
+  },
+  {
+    name: 'rebuild',
+    summary: 'Tables made anew from archived pages, no request',
+    load: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+  },
+  {
+    name: 'state show',
+    summary: 'What each scan reached',
+    load: async () => (await import('./commands/state-show.ts')).stateShowCommand,
+  },
+  {
+    name: 'state export',
+    summary: 'The checkpoints as JSON',
+    load: async () => (await import('./commands/state-export.ts')).stateExportCommand,
+  },
+  {
+    name: 'state import',
+    summary: 'Exported checkpoints put back',
+    load: async () => (await import('./commands/state-import.ts')).stateImportCommand,
+  },
+  {
+    name: 'state reset',
+    summary: 'Checkpoints forgotten: the next sync reads everything',
+    load: async () => (await import('./commands/state-reset.ts')).stateResetCommand,
   },
   {
     name: 'simulate',

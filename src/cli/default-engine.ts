@@ -39,6 +39,58 @@ export const defaultEngine: Engine = {
     const { runChecks } = await import('../pipeline/check.ts');
     return runChecks(settings, options);
   },
+  async discover(settings, request) {
+    const { discover } = await import('../pipeline/discover.ts');
+    return discover(settings, request);
+  },
+  async listQuarantine(settings, request) {
+    const { listQuarantine } = await import('../pipeline/read-quarantine.ts');
+    return listQuarantine(settings, request);
+  },
+  async showQuarantined(settings, id) {
+    const { showQuarantined } = await import('../pipeline/read-quarantine.ts');
+    return showQuarantined(settings, id);
+  },
+  async retryQuarantine(settings, request) {
+    const { retryQuarantine } = await import('../pipeline/retry-quarantine.ts');
+    return retryQuarantine(settings, request);
+  },
+  async showSchema(settings, request) {
+    const { showSchema } = await import('../pipeline/read-schema.ts');
+    return showSchema(settings, request);
+  },
+  async diffSchema(settings, request) {
+    const { diffSchema } = await import('../pipeline/read-schema.ts');
+    return diffSchema(settings, request);
+  },
+  async exportSchema(settings, request) {
+    const { exportSchema } = await import('../pipeline/export-schema.ts');
+    return exportSchema(settings, request);
+  },
+  async verifyState(settings, request) {
+    const { verifyState } = await import('../pipeline/verify.ts');
+    return verifyState(settings, request);
+  },
+  async compareWithApi(settings, request) {
+    const { compareWithApi } = await import('../pipeline/compare-api.ts');
+    return compareWithApi(settings, request);
+  },
+  async readState(settings, request) {
+    const { readState } = await import('../pipeline/read-state.ts');
+    return readState(settings, request);
+  },
+  async importState(settings, text, request) {
+    const { importState } = await import('../pipeline/change-state.ts');
+    return importState(settings, text, request);
+  },
+  async resetState(settings, request) {
+    const { resetState } = await import('../pipeline/change-state.ts');
+    return resetState(settings, request);
+  },
+  async rebuildStreams(settings, request) {
+    const { rebuildStreams } = await import('../pipeline/rebuild.ts');
+    return rebuildStreams(settings, request);
+  },
   async readStatus(settings) {
     const { readStatus } = await import('../pipeline/status.ts');
     return readStatus(settings);
@@ -59,14 +111,27 @@ export const defaultEngine: Engine = {
     const { startSimulator } = await import('./start-simulator.ts');
     return startSimulator(request);
   },
+  async listScenarios() {
+    const { scenarioGroups } = await import('../simulator/scenarios.ts');
+    return scenarioGroups;
+  },
   async readVersion() {
     const { version } = await import('../model/version.ts');
     return version;
   },
 };
 
-async function loadResolveOptions({ path, env, nowMs }: ConfigRequest, secrets: 'required' | 'optional') {
+async function loadResolveOptions(
+  { path, env, nowMs, contracts }: ConfigRequest,
+  secrets: 'required' | 'optional',
+) {
   const { loadConfig } = await import('../config/load-config.ts');
   const { connectors } = await import('../../connectors/registry.ts');
-  return { loaded: loadConfig({ path, env, secrets }), connectors, env, nowMs };
+  return {
+    loaded: loadConfig({ path, env, secrets }),
+    connectors,
+    env,
+    nowMs,
+    ...(contracts && { contracts }),
+  };
 }

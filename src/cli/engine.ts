@@ -1,8 +1,22 @@
+import type { DiscoverReport } from '../model/discover-report.ts';
 import type { OnProgress } from '../model/progress.ts';
-import type { CheckReport, PlanReport, QueryResult, RunSummary, StatusReport } from '../model/reports.ts';
+import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../model/quarantine-report.ts';
+import type {
+  CheckReport,
+  ComparisonReport,
+  PlanReport,
+  QueryResult,
+  RebuildReport,
+  RunSummary,
+  StatusReport,
+  VerifyReport,
+} from '../model/reports.ts';
 import type { RunReport } from '../model/run-report.ts';
+import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../model/schema-report.ts';
+import type { ConfirmChange, StateChangeReport, StateReport } from '../model/state-report.ts';
 import type { ConfigEntry } from '../config/config-entry.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import type { Scenario, ScenarioGroup } from '../simulator/scenario.ts';
 
 /** The functions of Sluice that commands call; tests pass a fake. */
 export interface Engine {
@@ -16,11 +30,33 @@ export interface Engine {
   /** The same without a request, from what earlier runs saw; needs no key. */
   planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;
   runChecks(settings: Settings, options: Cancellable): Promise<CheckReport>;
+  discover(settings: Settings, request: DiscoverRequest): Promise<DiscoverReport>;
+  listQuarantine(settings: OfflineSettings, request: QuarantineRequest): Promise<QuarantineList>;
+  showQuarantined(settings: OfflineSettings, id: string): Promise<QuarantinedRecordDetail>;
+  retryQuarantine(settings: OfflineSettings, request: Progressing & OfStreams): Promise<RetryReport>;
+  showSchema(settings: OfflineSettings, request: OfStreams): Promise<readonly StreamSchema[]>;
+  diffSchema(
+    settings: OfflineSettings,
+    request: OfStreams & { readonly since?: string },
+  ): Promise<SchemaDiff>;
+  exportSchema(settings: OfflineSettings, request: ExportRequest): Promise<SchemaExport>;
+  verifyState(settings: OfflineSettings, request: VerifyRequest): Promise<VerifyReport>;
+  compareWithApi(settings: Settings, request: CompareRequest): Promise<ComparisonReport>;
+  readState(settings: OfflineSettings, request: Selecting): Promise<StateReport>;
+  importState(settings: OfflineSettings, text: string, request: ChangeRequest): Promise<StateChangeReport>;
+  resetState(settings: OfflineSettings, request: ResetRequest): Promise<StateChangeReport>;
+  rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
   readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
-  queryPublished(path: string, sql: string, options: { readonly maxRows?: number }): Promise<QueryResult>;
+  queryPublished(
+    path: string,
+    sql: string,
+    options: Cancellable & { readonly maxRows?: number },
+  ): Promise<QueryResult>;
   startSimulator(options: SimulatorRequest): Promise<RunningSimulator>;
+  /** What the simulator can be told to do. */
+  listScenarios(): Promise<readonly ScenarioGroup[]>;
   readVersion(): Promise<string>;
 }
 
@@ -30,6 +66,8 @@ export interface ConfigRequest {
   readonly path: string;
   readonly env: NodeJS.ProcessEnv;
   readonly nowMs: number;
+  /** `ignored` leaves contract files unread. */
+  readonly contracts?: 'ignored';
 }
 
 export interface Cancellable {
@@ -38,6 +76,67 @@ export interface Cancellable {
 
 export interface Progressing extends Cancellable {
   readonly onProgress?: OnProgress;
+}
+
+/** The streams a command is about; all of them when none are named. */
+export interface OfStreams {
+  readonly streams?: readonly string[];
+}
+
+/** What `quarantine list` is to show. */
+export interface QuarantineRequest extends OfStreams {
+  readonly limit: number;
+}
+
+/** What `schema export` is to write. */
+export interface ExportRequest extends OfStreams {
+  readonly format: ExportFormat;
+  readonly enums?: boolean;
+}
+
+/** What `discover` is to do. */
+export interface DiscoverRequest extends Cancellable {
+  readonly streams?: readonly string[];
+  readonly pages?: number;
+  readonly maxRequests?: number;
+  readonly write?: { readonly force: boolean };
+  readonly examples: boolean;
+  /** Asked once before parameters are tried; without it they are not. */
+  readonly confirmProbes:
+    | ((
+        mostRequests: number,
+        sampled: { readonly requestsSpent: number; readonly quotaLeft: number | undefined },
+      ) => Promise<boolean>)
+    | undefined;
+}
+
+/** Which streams a command is about; all of them when left out. */
+export interface Selecting {
+  readonly streams?: readonly string[];
+}
+
+export interface VerifyRequest extends Cancellable, Selecting {}
+
+/** What `verify --against-api` is to do. */
+export interface CompareRequest extends Cancellable, Selecting {
+  readonly maxRequests?: number;
+  readonly show?: number;
+}
+
+/** A change of the state, and who agrees to it. */
+export interface ChangeRequest extends Cancellable {
+  readonly confirm: ConfirmChange;
+}
+
+export interface ResetRequest extends ChangeRequest, Selecting {
+  readonly dropTables?: boolean;
+}
+
+/** What `rebuild` is to do. */
+export interface RebuildRequest extends Progressing {
+  readonly streams?: readonly string[];
+  readonly dryRun?: boolean;
+  readonly archivedOnly?: boolean;
 }
 
 /** How `simulate` and `demo` want the simulator. */
@@ -49,6 +148,8 @@ export interface SimulatorRequest {
   readonly seed?: number | undefined;
   readonly requestsPerHour?: number | undefined;
   readonly burstPerSecond?: number | undefined;
+  /** Name of a scenario; as documented when left out. */
+  readonly scenario?: string | undefined;
 }
 
 /** A simulator that is listening. */
@@ -56,6 +157,7 @@ export interface RunningSimulator {
   readonly baseUrl: string;
   readonly origin: string;
   readonly key: string;
+  readonly scenario?: Scenario | undefined;
   advanceDay(): void;
   close(): Promise<void>;
 }

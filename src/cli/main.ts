@@ -3,6 +3,7 @@ import { systemClock } from '../model/clock.ts';
 import type { ExitCode, SyncError } from '../model/errors.ts';
 import { StorageError, toSyncError } from '../model/errors.ts';
 import { redact } from '../model/redact.ts';
+import { boundYoungHeap } from './bound-young-heap.ts';
 import { collectSecrets } from './collect-secrets.ts';
 import type { CliContext } from './context.ts';
 import { defaultEngine } from './default-engine.ts';
@@ -35,6 +36,7 @@ export async function main(): Promise<void> {
   process.on('unhandledRejection', (thrown) => crash(toSyncError(thrown)));
   watchPipes(stdout, stderr, (cause) => crash(toOutputError(cause)));
   hideSqliteWarning(process);
+  boundYoungHeap();
 
   const stop = listenForSignals(process, {
     writeNote: (text) => output.writeNote(isJsonLog ? writeLogLine('info', text, systemClock.now()) : text),

@@ -10,7 +10,7 @@ export function createPrompt(input: NodeJS.ReadableStream, output: NodeJS.Writab
     const closed = new Promise<never>((_resolve, reject) => {
       // At the end of the input readline would leave the question open for ever.
       lines.once('close', () => {
-        reject(usageError(`no answer to: ${question}`, 'Answer it, or run sluice init --yes.'));
+        reject(usageError(`no answer to: ${question}`, 'Answer it, or give --yes.'));
       });
     });
     // Waited for below only when it comes first.

@@ -6,7 +6,7 @@ import { commands } from './commands.ts';
 import type { CliContext } from './context.ts';
 import { parseCommandLine } from './options/parse-command-line.ts';
 import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
-import { buildEnvelope } from './render/envelope.ts';
+import { buildEnvelope, showsAsIs } from './render/envelope.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from './render/render-error.ts';
 import { writeErrorLine } from './render/write-log-line.ts';
@@ -53,7 +53,8 @@ function createPrinter(argv: readonly string[], { output, env, clock }: CliConte
   function print(command: string | undefined, outcome: CommandOutcome): ExitCode {
     if (isJson && !isPrinted) output.writeResult(buildEnvelope(command, outcome, output.mask));
     if (!isJson && outcome.text !== '') {
-      output.writeResult(outcome.text.endsWith('\n') ? outcome.text : `${outcome.text}\n`);
+      const text = showsAsIs(command, outcome) ? outcome.text : output.mask(outcome.text);
+      output.writeResult(text.endsWith('\n') ? text : `${text}\n`);
     }
     isPrinted = true;
     return outcome.exitCode;

@@ -177,7 +177,11 @@ export const configSchema = z.strictObject({
       maxInvalidRatio: ratio.optional(),
       maxDeleteRatio: ratio.optional(),
       /** Key of the hashes that stand for personal data; a secret. */
-      hashKey: z.string().min(16, 'must be at least 16 characters').optional(),
+      hashKey: z
+        .string()
+        .min(16, 'must be at least 16 characters')
+        .regex(/^(?!\$\{?\w+\}?$)/, 'is the name of a variable, not its value; in braces it is a placeholder')
+        .optional(),
     })
     .optional(),
   retention: z
@@ -193,7 +197,14 @@ export const configSchema = z.strictObject({
 });
 
 /** The config file's shape as users write it. */
-export type ConfigInput = z.input<typeof configSchema>;
+export type ConfigInput = DeepReadonly<z.input<typeof configSchema>>;
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;
+
 /** The config after validation: durations are milliseconds, paths still as written. */
 export type Config = z.output<typeof configSchema>;
 export type StreamConfig = z.output<typeof streamConfigSchema>;

@@ -13,10 +13,12 @@ export const errorCodes = [
   'request_rejected',
   'stream_not_found',
   'response_invalid',
+  'contract_broken',
   'redirect_refused',
   'page_unreadable',
   'source_drifted',
   'source_emptied',
+  'deletes_refused',
   'network_unreachable',
   'server_failed',
   'quota_exhausted',
@@ -25,6 +27,10 @@ export const errorCodes = [
   'state_locked',
   'state_damaged',
   'storage_failed',
+  'archive_incomplete',
+  'archive_damaged',
+  'verify_failed',
+  'verify_differs',
   'publish_refused',
   'publish_failed',
   'query_failed',
@@ -98,6 +104,16 @@ export class ForbiddenError extends SyncError {
 
 /** The source broke its contract: a malformed answer, or data that moved while it was read. */
 export class ResponseError extends SyncError {
+  readonly exitCode = 4;
+}
+
+/** A scan would delete more rows than its stream allows; its pages are good, and kept. */
+export class RowLossError extends SyncError {
+  readonly exitCode = 4;
+}
+
+/** Records break the stream's contract. The pages are kept: the contract may be what has to change. */
+export class ContractError extends SyncError {
   readonly exitCode = 4;
 }
 
@@ -190,7 +206,7 @@ export class BugError extends SyncError {
  */
 export function toSyncError(thrown: unknown): SyncError {
   if (thrown instanceof SyncError) return thrown;
-  if (isSystemError(thrown)) {
+  if (isSystemError(thrown) && thrown.code !== 'EMFILE') {
     return new StorageError(`the system refused: ${thrown.message}`, {
       code: 'storage_failed',
       hint: 'Free some space or mend the permissions, then run again; everything committed before is intact.',
@@ -199,6 +215,13 @@ export function toSyncError(thrown: unknown): SyncError {
     });
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (/too many open files/i.test(message)) {
+    return new StorageError(`the system refused: ${message}`, {
+      code: 'storage_failed',
+      hint: 'Allow the process more open files (ulimit -n) and run again; everything committed before is intact.',
+      cause: thrown,
+    });
+  }
   return new BugError(`unexpected: ${message}`, {
     code: 'bug',
     hint: 'This is a defect of Sluice; committed data is safe. Please report it with the text above.',
@@ -207,6 +230,8 @@ export function toSyncError(thrown: unknown): SyncError {
 }
 
 // Node marks what a system call refused: ENOSPC, EACCES, EIO, EMFILE, …
-function isSystemError(thrown: unknown): thrown is Error & { readonly path?: string } {
+function isSystemError(
+  thrown: unknown,
+): thrown is Error & { readonly path?: string; readonly code?: string } {
   return thrown instanceof Error && 'syscall' in thrown && 'errno' in thrown;
 }

@@ -1,5 +1,6 @@
 import type { QuotaSnapshot } from './quota.ts';
-import type { ReportedError, RunReport, Verdict } from './run-report.ts';
+import type { ExitCode } from './errors.ts';
+import type { ReportedError, RunReport, SchemaChange, Verdict } from './run-report.ts';
 
 /** What the next sync would do, as `plan` and `sync --dry-run` tell it. */
 export interface PlanReport {
@@ -17,6 +18,17 @@ export interface PlanReport {
   /** Hourly windows the sync would touch, and its least possible duration. */
   readonly windows: number | undefined;
   readonly etaMs: number | undefined;
+  /** What the sync would take of each file system it writes to; undefined while a stream's size is unknown. */
+  readonly disk: readonly DiskNeed[] | undefined;
+}
+
+/** Space on one file system: an estimate from what earlier syncs left there. */
+export interface DiskNeed {
+  /** A folder on it that the sync writes to. */
+  readonly path: string;
+  readonly neededBytes: number;
+  readonly freeBytes: number;
+  readonly fits: boolean;
 }
 
 export interface PlannedStream {
@@ -93,3 +105,82 @@ export interface QueryResult {
   readonly rows: readonly (readonly QueryCell[])[];
 }
 export type QueryCell = string | number | boolean | null;
+
+/** What a rebuild from archived pages did, or with `dryRun` would do. */
+export interface RebuildReport {
+  readonly dryRun: boolean;
+  /** undefined for a dry run. */
+  readonly runId: string | undefined;
+  readonly exitCode: ExitCode;
+  readonly streams: readonly RebuiltStream[];
+  readonly warnings: readonly string[];
+  readonly published: RunReport['published'];
+  /** What kept the rebuild from its end, beside what failed in a stream. */
+  readonly error: ReportedError | undefined;
+}
+
+export interface RebuiltStream {
+  readonly stream: string;
+  /** `planned` in a dry run; `empty` for a stream that never synced; `not-run` after a stop. */
+  readonly status: 'rebuilt' | 'planned' | 'empty' | 'failed' | 'not-run';
+  /** Archived scans, and the ISO times of the first and the last of them. */
+  readonly scans: number;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly records: number;
+  readonly rowsBefore: number | undefined;
+  readonly rowsAfter: number | undefined;
+  /** Rows that the archive does not hold, taken over as they were. */
+  readonly rowsKept: number;
+  readonly rowsQuarantined: number;
+  readonly schemaChanges: readonly SchemaChange[];
+  readonly notes: readonly string[];
+  readonly error: ReportedError | undefined;
+}
+
+/** Result of `verify`: one line an item, a fix for each failure. */
+export interface VerifyReport {
+  readonly ok: boolean;
+  /** 75 where a run holds the state and not everything could be looked at. */
+  readonly exitCode: ExitCode;
+  readonly items: readonly CheckItem[];
+  /** What the API holds compared with what is published; undefined unless it was asked for. */
+  readonly comparison: ComparisonReport | undefined;
+}
+
+/** What `verify --against-api` found. */
+export interface ComparisonReport {
+  readonly streams: readonly ComparedStream[];
+  readonly requestsSpent: number;
+  readonly quota: QuotaSnapshot | undefined;
+}
+
+export interface ComparedStream {
+  readonly stream: string;
+  readonly slice: string;
+  /** `exact`: every row was asked for and the scan is verified; `sampled`: pages spread over it. */
+  readonly extent: 'exact' | 'sampled' | 'none';
+  /** What the API declares, and how many of its rows were looked at. */
+  readonly rowsDeclared: number | undefined;
+  readonly rowsCompared: number;
+  readonly rowsInTable: number | undefined;
+  /** Rows of the API that the table lacks. */
+  readonly missing: number;
+  /** Rows of the table that the API lacks; undefined for a sample, which cannot tell. */
+  readonly extra: number | undefined;
+  /** Rows of one key with other values; of a stream without a key they count as missing and extra. */
+  readonly differing: number;
+  /** Whether that is more than what `deletes: keep` explains. */
+  readonly differs: boolean;
+  readonly examples: readonly ComparedRow[];
+  readonly notes: readonly string[];
+  readonly error: ReportedError | undefined;
+}
+
+export interface ComparedRow {
+  readonly what: 'missing' | 'extra' | 'differing';
+  /** The key's columns, or all of them, as JSON text. */
+  readonly row: string;
+  /** Of a differing row: its columns that differ, with what the API and the table have, as JSON text. */
+  readonly values: string | undefined;
+}

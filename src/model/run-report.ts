@@ -33,7 +33,8 @@ export interface StreamReport {
   readonly slice: string;
   readonly table: string;
   readonly status: StreamStatus;
-  readonly mode: 'full' | 'incremental' | undefined;
+  /** `rebuild`: the table was made anew of archived pages. */
+  readonly mode: 'full' | 'incremental' | 'rebuild' | undefined;
   readonly verdict: Verdict | undefined;
   /** Why the verdict is not `verified`, or what was noticed. */
   readonly reasons: readonly string[];
@@ -54,9 +55,10 @@ export interface StreamReport {
 
 export interface SchemaChange {
   readonly column: string;
-  readonly change: 'added' | 'widened' | 'replaced';
+  readonly change: 'added' | 'widened' | 'replaced' | 'removed';
   readonly fromType: string | undefined;
-  readonly toType: string;
+  /** undefined for a column that was removed. */
+  readonly toType: string | undefined;
 }
 
 /** `running` is a run that has not ended yet, or was killed and nobody noticed; `killed` one that surely was. */

@@ -131,4 +131,6 @@ export interface LearnedColumn {
   readonly path: readonly string[];
   readonly name: string;
   readonly type: ColumnType;
+  /** Run whose full scan was the first in which no record had the field; undefined while it comes. */
+  readonly absentSince?: string | undefined;
 }

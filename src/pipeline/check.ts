@@ -12,9 +12,11 @@ import type { CheckItem, CheckReport } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
 import { sliceStream, type Stream } from '../model/stream.ts';
 import { Database } from '../warehouse/database.ts';
+import { hideSecrets } from './hide-secrets.ts';
 import { openApi, type OpenedApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
 import { requestPage } from './request-page.ts';
+import { sampleDocument } from './sample-document.ts';
 import { workFile } from './state-folder.ts';
 
 export interface CheckOptions {
@@ -58,7 +60,10 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     return {
       ok: failed.length === 0,
       exitCode: decideCheckCode(outcomes),
-      items: outcomes.map(({ item }) => item),
+      items: hideSecrets(
+        settings,
+        outcomes.map(({ item }) => item),
+      ),
       requestsSpent: api.client.usage.requests,
       quota: quota.limit === undefined ? undefined : quota,
     };
@@ -170,8 +175,11 @@ async function checkEndpoint(
   stream: Stream,
   signal: AbortSignal | undefined,
 ): Promise<CheckItem> {
-  const page = await requestPage(settings, api.client, stream, undefined, 0, signal);
-  const rows = page.total === undefined ? 'no total declared' : `${page.total.toLocaleString('en-US')} rows`;
+  const { total } = stream.paginated
+    ? await requestPage(settings, api.client, stream, undefined, 0, signal)
+    : await sampleDocument(settings, api.client, stream, undefined, 0, signal);
+  const unknown = stream.paginated ? 'no total declared' : 'a large answer, counted when it is synced';
+  const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
   return okItem(stream.name, `${stream.path}: ${rows}`);
 }
 

@@ -76,12 +76,12 @@ function planScan(
   if (checkpoint.fingerprint !== stream.fingerprint) return full('its config changed');
   if (stream.write === 'replace') return full('it is replaced as a whole');
   if (cursor.kind === 'off') return full('its cursor is off');
-  if (checkpoint.lastFullScanAt === undefined || checkpoint.watermark === undefined)
-    return full('no full scan yet');
+  if (checkpoint.lastFullScanAt === undefined) return full('no full scan yet');
   if (nowMs - Date.parse(checkpoint.lastFullScanAt) >= stream.fullRefreshEveryMs)
     return full('a full refresh is due');
   if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
+  if (checkpoint.watermark === undefined) return full('its cursor has no date to go on from yet');
   const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
   return {
     mode: 'incremental',

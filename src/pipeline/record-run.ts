@@ -7,6 +7,7 @@ import { type RowCounts, type RunReport, type StreamReport, toReportedError } fr
 import { version } from '../model/version.ts';
 import type { Database } from '../warehouse/database.ts';
 import { decideExitCode, describeOutcome } from './decide-exit-code.ts';
+import { hideSecrets } from './hide-secrets.ts';
 import type { RunContext } from './run-context.ts';
 
 /** What a run knows of itself at some moment. */
@@ -20,7 +21,7 @@ export interface RunFacts {
 }
 
 /** The report of a run as it stands. */
-export function reportRun({ runId, client, clock }: RunContext, facts: RunFacts): RunReport {
+export function reportRun({ runId, client, clock, settings }: RunContext, facts: RunFacts): RunReport {
   const { startedAtMs, streams, warnings, error, published, quota } = facts;
   const nowMs = clock.now();
   const exitCode = decideExitCode(streams, error?.exitCode);
@@ -45,7 +46,7 @@ export function reportRun({ runId, client, clock }: RunContext, facts: RunFacts)
     published,
     quota: quota.limit === undefined ? undefined : quota,
     resumeAt: resumesLater ? new Date(resumeAtMs).toISOString() : undefined,
-    error: error && toReportedError(error),
+    error: error && hideSecrets(settings, toReportedError(error)),
     version,
   };
 }

@@ -6,6 +6,7 @@ import {
   toReportedError,
 } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { hideSecrets } from './hide-secrets.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan } from './scan.ts';
 
@@ -50,7 +51,7 @@ export function reportStream(
     status,
     mode: parts.mode,
     verdict: parts.verdict,
-    reasons: parts.reasons ?? [],
+    reasons: hideSecrets(context.settings, parts.reasons ?? []),
     rowsDeclared: (scan ?? staged)?.total,
     rows: committed?.rows ?? NO_ROWS,
     rowsInTable: committed?.rowsInTable ?? parts.rowsInTable,
@@ -65,6 +66,9 @@ export function reportStream(
         ? undefined
         : { columns: keyFields, origin: keyOrigin },
     schemaChanges: committed?.schemaChanges ?? [],
-    error: parts.error && status !== 'unavailable' ? toReportedError(parts.error) : undefined,
+    error:
+      parts.error && status !== 'unavailable'
+        ? hideSecrets(context.settings, toReportedError(parts.error))
+        : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { ApiClient } from '../model/http.ts';
 import type { OnProgress } from '../model/progress.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Database } from '../warehouse/database.ts';
 
@@ -14,6 +15,8 @@ export interface RunContext {
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
   readonly emit: OnProgress;
+  /** What is known of the hourly quota; without it the config's own limits hold. */
+  readonly readQuota?: () => QuotaSnapshot;
   /** Requests in flight at once. */
   readonly concurrency: number;
 }

@@ -5,20 +5,26 @@ import { closeKilledRuns, purgeHistory, writeRun, writeStreamRun } from '../../s
 import { selectStreams } from '../config/select-streams.ts';
 import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { buildNothingFoundError, StrictError, type SyncError, toSyncError } from '../model/errors.ts';
+import { StrictError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
 import type { OnProgress, ProgressEvent } from '../model/progress.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
+import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { purgeVersions } from '../warehouse/keep-history.ts';
+import { dropRawStages } from './drop-raw-stages.ts';
+import { hideSecrets } from './hide-secrets.ts';
+import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { openApi } from './open-api.ts';
-import { assertTargetIsOurs, openWarehouse } from './open-warehouse.ts';
+import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import { addMissingRuns, chooseRunId, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import { syncStream } from './sync-stream.ts';
+import { tendArchives } from './tend-archives.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
 export interface RunEffects {
@@ -42,18 +48,28 @@ export async function runSync(
   const startedAtMs = clock.now();
   const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString());
   try {
+    await dropRawStages(settings);
     await assertTargetIsOurs(settings);
-    const database = await openWarehouse(settings);
+    const warnings: string[] = [];
+    const onWarning = (message: string) => void warnings.push(message);
+    const database = await openWarehouse(settings, { clock, signal: options.signal, onWarning });
     try {
       const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
       const run = new SyncRun(settings, options, clock, startedAtMs, database, runId);
-      return await run.execute(streams);
+      return await run.execute(streams, warnings);
     } finally {
       await database.release();
     }
+  } catch (thrown) {
+    throw toSyncError(thrown);
   } finally {
     lock.release();
   }
+}
+
+/** Whether an event says something in words of its own; a report was looked through when it was made. */
+function hasOwnText({ type }: ProgressEvent): boolean {
+  return type === 'warning' || type === 'note' || type === 'stream-restarted';
 }
 
 /** One run from its first stream to its report; owns the connection to the API. */
@@ -65,6 +81,7 @@ class SyncRun {
   readonly #reports: StreamReport[] = [];
   /** Streams and slices whose scan was committed. */
   readonly #committed = new Set<string>();
+  #isReplaced = false;
 
   constructor(
     settings: Settings,
@@ -74,7 +91,8 @@ class SyncRun {
     database: Database,
     runId: string,
   ) {
-    const emit = (event: ProgressEvent) => {
+    const emit = (said: ProgressEvent) => {
+      const event = hasOwnText(said) ? hideSecrets(settings, said) : said;
       if (event.type === 'warning') this.#warnings.push(event.message);
       try {
         options.onProgress?.(event);
@@ -94,6 +112,7 @@ class SyncRun {
       options,
       clock,
       client: this.#api.client,
+      readQuota: () => this.#api.quota.snapshot(),
       database,
       signal,
       emit,
@@ -101,7 +120,7 @@ class SyncRun {
     };
   }
 
-  async execute(streams: readonly Stream[]): Promise<RunReport> {
+  async execute(streams: readonly Stream[], warnings: readonly string[]): Promise<RunReport> {
     const { runId, emit, settings, database, signal } = this.#context;
     // An abort must also end a statement that is running: closing under it would hang.
     const interrupt = () => {
@@ -110,12 +129,11 @@ class SyncRun {
     signal?.addEventListener('abort', interrupt, { once: true });
     try {
       emit({ type: 'run-started', runId, streams: streams.flatMap(sliceStream).map(nameOf) });
-      for (const message of settings.warnings) emit({ type: 'warning', message });
+      for (const message of [...settings.warnings, ...warnings]) emit({ type: 'warning', message });
       this.#tellLedgerWarning();
       closeKilledRunsInFile(settings.stateDir);
       appendRunFile(settings.stateDir, this.#describeSoFar([]));
-      const runError = await this.#syncAll(streams);
-      return await this.#finish(runError);
+      return await this.#finish(streams, await this.#syncAll(streams));
     } finally {
       signal?.removeEventListener('abort', interrupt);
       await this.#api.close();
@@ -143,13 +161,31 @@ class SyncRun {
       this.#reports.push(outcome.report);
       if (outcome.committed) {
         this.#committed.add(nameOf(stream));
-        appendRunFile(this.#context.settings.stateDir, this.#describeSoFar(this.#reports));
+        runError ??= this.#saveToRunFile(this.#describeSoFar(this.#reports));
       }
+      if (await this.#replaceDamaged(outcome.error)) return this.#syncAll(streams);
       if (outcome.error?.recovery === 'stop-run') runError = outcome.error;
     }
     // A stop asked for explains better than whatever it made fail.
     const { signal } = this.#context;
     return signal?.aborted === true && runError !== undefined ? toAbortError(signal) : runError;
+  }
+
+  /**
+   * Goes on, once a run, with what the published file holds when the work file turns out to be damaged: what this
+   * run committed went with it.
+   */
+  async #replaceDamaged(error: unknown): Promise<boolean> {
+    if (!(error instanceof DamagedFileError) || this.#isReplaced) return false;
+    this.#isReplaced = true;
+    const { database, settings, clock, emit } = this.#context;
+    const onWarning = (message: string) => emit({ type: 'warning', message });
+    // What cannot be restored either is the error of the run as it was.
+    if (!(await replaceDamaged(database, settings, error, { clock, onWarning }).catch(() => false)))
+      return false;
+    this.#reports.length = 0;
+    this.#committed.clear();
+    return true;
   }
 
   #reportNotRun(stream: Stream): StreamReport {
@@ -162,43 +198,40 @@ class SyncRun {
     );
   }
 
-  async #finish(runError: SyncError | undefined): Promise<RunReport> {
-    const { signal, settings, emit } = this.#context;
+  async #finish(streams: readonly Stream[], runError: SyncError | undefined): Promise<RunReport> {
+    const { signal, emit } = this.#context;
     const stopped = () => (signal?.aborted === true ? toAbortError(signal) : undefined);
-    let error = runError ?? stopped() ?? this.#nothingAvailable() ?? this.#strictBreach();
+    // A stop has ended what was under way; what was committed is still to be recorded.
+    this.#context.database.proceed();
+    const { settings, options } = this.#context;
+    const judged = findNothingAvailable(settings, this.#reports) ?? findStrictBreach(options, this.#warnings);
+    let error = runError ?? stopped() ?? judged;
     let published: RunReport['published'];
     try {
       if (this.#committed.size > 0) await this.#saveFinalRun(this.#report(error, undefined));
       // A run that leaves readers without what it committed is not complete.
       error ??= stopped();
+      await tendArchives(this.#context);
       if (signal?.aborted !== true) published = await publishRun(this.#context);
     } catch (thrown) {
+      if (await this.#replaceDamaged(thrown)) return this.#finish(streams, await this.#syncAll(streams));
       if (error === undefined || error instanceof StrictError) error = toSyncError(thrown);
     }
     let report = this.#report(error, published);
-    try {
-      appendRunFile(settings.stateDir, report);
-    } catch (thrown) {
-      report = this.#report(error ?? toSyncError(thrown), published);
-    }
+    const unsaved = this.#saveToRunFile(report);
+    if (error === undefined && unsaved !== undefined) report = this.#report(unsaved, published);
     emit({ type: 'run-finished', report });
     return report;
   }
 
-  // One endpoint that answers 404 may not be in a plan; all of them mean a wrong base URL.
-  #nothingAvailable(): SyncError | undefined {
-    if (this.#reports.length === 0 || !this.#reports.every(({ status }) => status === 'unavailable'))
+  /** What keeps a run out of the run file must not keep its commits from being published. */
+  #saveToRunFile(report: RunReport): SyncError | undefined {
+    try {
+      appendRunFile(this.#context.settings.stateDir, report);
       return undefined;
-    return buildNothingFoundError(this.#context.settings.baseUrl);
-  }
-
-  #strictBreach(): SyncError | undefined {
-    const [first] = this.#warnings;
-    if (this.#context.options.strict !== true || first === undefined) return undefined;
-    return new StrictError(`--strict: ${this.#warnings.length} warnings, the first: ${first}`, {
-      code: 'strict_breach',
-      hint: 'What was synced is committed and published. Mend the cause, or run without --strict.',
-    });
+    } catch (thrown) {
+      return toSyncError(thrown);
+    }
   }
 
   /** The run's row as it stands, with a stream's report that is being committed. */
@@ -229,6 +262,8 @@ class SyncRun {
         runs: before(settings.retention.runsMs),
         quarantine: before(settings.retention.quarantineMs),
       });
+      const { historyMs } = settings.retention;
+      if (historyMs !== undefined) await purgeVersions(database, before(historyMs));
     });
   }
 

@@ -3,7 +3,8 @@ import type { RowCounts, SchemaChange, Verdict } from '../model/run-report.ts';
 import type { Checkpoint, ScanHead } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
-import type { StagedRecord } from '../warehouse/staged-records.ts';
+import type { RejectedRecords } from '../warehouse/rejected-records.ts';
+import type { ColumnChanges } from './plan-columns.ts';
 
 // The values that pass from stage to stage of a scan: planned -> fetched -> prepared -> committed.
 
@@ -21,6 +22,12 @@ export interface ScanPlan {
 export type StreamPlan =
   { readonly action: 'scan'; readonly scan: ScanPlan } | { readonly action: 'skip'; readonly reason: string };
 
+/**
+ * Why a scan is `drifted`: its data moved, the source contradicts itself while its data stands still, or the
+ * scan takes longer than the data can be expected to keep still.
+ */
+export type DriftCause = 'moved' | 'contradiction' | 'too-long';
+
 /** A scan with its last page in, staged on disk and judged; not loaded yet. */
 export interface FetchedScan {
   readonly plan: ScanPlan;
@@ -28,6 +35,8 @@ export interface FetchedScan {
   readonly tree: FieldTree;
   readonly verdict: Verdict;
   readonly reasons: readonly string[];
+  /** Of a `drifted` scan only. */
+  readonly cause?: DriftCause;
   readonly total: number | undefined;
   readonly rows: number;
   readonly pages: number;
@@ -38,6 +47,8 @@ export interface FetchedScan {
   readonly serverDateMs: number;
   /** What the scan began with, to know an unmoved source by; undefined where there is no head to compare. */
   readonly head: ScanHead | undefined;
+  /** Fields of config's masks that some record had; undefined where not every page was seen by this run. */
+  readonly masked?: ReadonlySet<string> | undefined;
   /** Asks for the page that begins at an offset, once more. */
   readonly askAgain: (offset: number) => Promise<Page>;
 }
@@ -46,14 +57,23 @@ export interface FetchedScan {
 export interface PreparedLoad {
   readonly columns: readonly ColumnPlan[];
   readonly tableExisted: boolean;
-  /** Records that are no objects: they go to quarantine as received. */
-  readonly rejected: readonly StagedRecord[];
+  /** What config's rules for columns change about the table first. */
+  readonly columnChanges: ColumnChanges;
+  /** Records that could not become rows: they go to quarantine as received. */
+  readonly rejected: RejectedRecords;
+  /** Whether some that did may be in quarantine from earlier runs. */
+  readonly releases: boolean;
+  /** Learned columns whose field no record has, by name, with the run that noticed. */
+  readonly absentSince: ReadonlyMap<string, string>;
   readonly key: PreparedKey | undefined;
+  /** Positions of rows that came twice without a key that says so: pages that moved bring such rows. */
+  readonly suspects?: readonly number[];
   readonly cursorColumn: string | undefined;
   /** Newest cursor date among the incoming rows, ISO. */
   readonly newestCursor: string | undefined;
   readonly oldestCursor: string | undefined;
   readonly notes: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** Whether a column of the load holds moments: their day depends on a time zone. */
@@ -75,6 +95,8 @@ export interface CommittedScan {
   readonly rows: RowCounts;
   readonly rowsInTable: number;
   readonly schemaChanges: readonly SchemaChange[];
+  /** What was noticed while the rows were merged. */
+  readonly notes: readonly string[];
   readonly checkpoint: Checkpoint;
 }
 

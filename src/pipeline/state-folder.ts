@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from './build-url.ts';
+import { describeMasks } from './mask-records.ts';
 
 /** How long staged pages are of use. */
 export const STAGE_LIFETIME_MS = 24 * 3_600_000;
@@ -22,12 +23,18 @@ export function stageFolder(stateDir: string, stream: Stream, { limit, from }: S
   return join(stateDir, 'stage', isAside ? `${name}.aside` : name);
 }
 
+/** Folder of a stream's (or a slice's) archived scans. */
+export function archiveFolder(stateDir: string, stream: Stream): string {
+  const slice = stream.slice === undefined ? 'whole' : hashSlice(stream.slice.id);
+  return join(stateDir, 'archive', stream.name, slice);
+}
+
 // A slice's values may be any text, and no text of a source may name a path.
 function hashSlice(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 16);
 }
 
-/** Names what staged pages answer: connector, base URL, path, parameters, start date, page size and limit. */
+/** Names what staged pages answer: connector, base URL, path, parameters, start date, page size, limit and masked fields. */
 export function hashQuestion(
   settings: OfflineSettings,
   stream: Stream,
@@ -39,8 +46,18 @@ export function hashQuestion(
     settings.connector.name,
     url.href,
     stream.pageSize,
+    stream.paginated,
     stream.recordsPointer ?? '',
     limit ?? '',
+    // Records masked otherwise are other records.
+    ...Object.entries(describeMasks(stream, settings.hashKey)).toSorted(),
   ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+/** Names what a stream asks for, apart from how: pages of another address hold other data. */
+export function hashAddress(settings: OfflineSettings, stream: Stream): string {
+  const url = buildUrl(settings, stream, undefined, undefined);
+  const parts = [settings.connector.name, url.href, stream.paginated, stream.recordsPointer ?? ''];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }

@@ -22,7 +22,8 @@ export async function readStatus(
   settings: OfflineSettings,
   nowMs: number = Date.now(),
 ): Promise<StatusReport> {
-  const [lastRun] = readRecentRuns(settings.stateDir);
+  const runs = readRecentRuns(settings.stateDir);
+  const [lastRun] = runs;
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
   const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath);
@@ -32,7 +33,8 @@ export async function readStatus(
     streams: settings.streams
       .flatMap(sliceStream)
       .map((stream) => describeStream(stream, rows.get(nameOf(stream)), nowMs)),
-    quota: lastRun?.quota,
+    // A rebuild, say, sees nothing of the quota.
+    quota: runs.find(({ quota }) => quota !== undefined)?.quota,
     lastRun,
   };
 }

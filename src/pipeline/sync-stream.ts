@@ -1,14 +1,16 @@
 import { readContract } from '../../state/checkpoints.ts';
-import { ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
+import { ContractError, ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { pathKey } from '../schema/name-columns.ts';
-import { tableName } from '../warehouse/evolve-table.ts';
+import { countLiveRows } from '../warehouse/live-rows.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
+import { commitAndArchive } from './archive-scan.ts';
 import { commitScan } from './commit-scan.ts';
-import { recordsStillThere } from './confirm-duplicates.ts';
-import { fetchScan } from './fetch-scan.ts';
+import { judgeDuplicates } from './confirm-duplicates.ts';
+import { describeStaleness } from './describe-staleness.ts';
+import { fetchScan, MAX_RESCANS } from './fetch-scan.ts';
 import { stageFolder } from './state-folder.ts';
 import { planStream } from './plan-scan.ts';
 import { KeyBroken, prepareLoad } from './prepare-load.ts';
@@ -16,6 +18,7 @@ import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './refuse-s
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
+import { reportUnmoved, SourceUnmoved, watchHead } from './skip-unchanged.ts';
 
 /** What a stream's sync led to; the error is for the run to act on (see `recovery`). */
 export interface StreamOutcome {
@@ -41,9 +44,9 @@ export async function syncStream(
       status: 'fresh',
       verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
       reasons: [plan.reason],
-      rowsInTable: await context.database
-        .count(`SELECT count(*) FROM ${tableName(stream.table)}`)
-        .catch(() => undefined),
+      rowsInTable: await countLiveRows(context.database, stream.table, sliceIdOf(stream)).catch(
+        () => undefined,
+      ),
       checkpoint,
     });
     context.emit({ type: 'stream-finished', report });
@@ -55,7 +58,10 @@ export async function syncStream(
     ...context,
     emit(event) {
       if (event.type === 'page-staged') staged = { pages: event.pagesDone, total: event.rowsDeclared };
-      context.emit(event);
+      // A slice is shown beside the others of its stream.
+      context.emit(
+        'stream' in event && event.stream !== undefined ? { ...event, stream: nameOf(stream) } : event,
+      );
     },
   };
   try {
@@ -63,6 +69,11 @@ export async function syncStream(
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed: true };
   } catch (thrown) {
+    if (thrown instanceof SourceUnmoved) {
+      const report = await reportUnmoved(context, stream, plan.scan, checkpoint, started, thrown);
+      context.emit({ type: 'stream-finished', report });
+      return { report, error: undefined, committed: false };
+    }
     const error = toSyncError(thrown);
     const report = reportStream(context, stream, started, {
       status: statusOf(stream, checkpoint, error),
@@ -152,17 +163,13 @@ async function scanOnce(
   const { database, emit, settings } = context;
   const contract = await readContract(database, stream.name);
   const cursorPath = contract.find(({ name }) => name === checkpoint?.cursorField)?.path;
-  const fetched = await fetchScan(context, stream, plan, checkpoint, (page) => {
+  const lookAtHead = await watchHead(context, stream, plan, checkpoint);
+  const { scan, load } = await fetchAndPrepare(context, stream, plan, checkpoint, contract, (page) => {
+    lookAtHead?.(page);
     if (plan.trial && cursorPath !== undefined) refuteCursor(page, cursorPath, plan, checkpoint);
   });
-  refuseUnfinished(context, stream, fetched);
-  emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
   const folder = stageFolder(settings.stateDir, stream, context.options);
-  const load = await discardIfRefused(folder, () =>
-    prepareLoad(context, stream, fetched, checkpoint, contract),
-  );
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
-  const scan = await judgeDuplicates(stream, fetched, load);
   noteOddities(context, stream, scan, load);
 
   const describe = (committed: CommittedScan): StreamReport => {
@@ -171,7 +178,7 @@ async function scanOnce(
       status: drift === undefined ? 'complete' : 'failed',
       mode: plan.mode,
       verdict: scan.verdict,
-      reasons: [...scan.reasons, ...load.notes, ...describeKept(scan, committed)],
+      reasons: [...scan.reasons, ...load.notes, ...committed.notes],
       scan,
       committed,
       checkpoint: committed.checkpoint,
@@ -180,27 +187,60 @@ async function scanOnce(
   };
   const report = await discardIfRefused(folder, async () => {
     if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-    return commitScan(context, stream, scan, load, checkpoint, describe, saveRun);
+    return commitAndArchive(context, stream, scan, checkpoint, (commitContext) =>
+      commitScan(commitContext, stream, scan, load, checkpoint, describe, saveRun),
+    );
   });
   await discardStage(folder);
   return report;
 }
 
-/** Drops the staged pages when their own data is refused: the source has to mend it, and be asked again. */
-async function discardIfRefused<T>(folder: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (thrown) {
-    if (thrown instanceof ResponseError) await discardStage(folder);
-    throw thrown;
+/** Reads a scan and prepares its rows; begins anew where rows that came twice show that the pages moved. */
+async function fetchAndPrepare(
+  context: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+  contract: Parameters<typeof prepareLoad>[4],
+  onFirstPage: (page: Page) => void,
+): Promise<{ readonly scan: FetchedScan; readonly load: PreparedLoad }> {
+  const folder = stageFolder(context.settings.stateDir, stream, context.options);
+  const beganAtMs = context.clock.now();
+  const prepare = (scan: FetchedScan) =>
+    discardIfRefused(
+      folder,
+      () => prepareLoad(context, stream, scan, checkpoint, contract),
+      scan.startedAtMs < beganAtMs,
+    );
+  for (let rescans = 0; ;) {
+    const fetched = await fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans);
+    refuseUnfinished(context, stream, fetched);
+    context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
+    const load = await prepare(fetched);
+    const scan = await judgeDuplicates(stream, fetched, load);
+    if (scan.verdict !== 'drifted' || fetched.verdict === 'drifted') {
+      const stale = describeStaleness(scan, load, checkpoint);
+      return { scan, load: stale === undefined ? load : { ...load, notes: [...load.notes, stale] } };
+    }
+    // Of a scan that moved the key is not learned from its rows.
+    if (scan.rescans >= MAX_RESCANS) return { scan, load: await prepare(scan) };
+    context.emit({ type: 'stream-restarted', stream: stream.name, reason: scan.reasons[0] ?? '' });
+    rescans = scan.rescans + 1;
   }
 }
 
-/** Rows the API no longer has stay in the table; that they are there must not go unsaid. */
-function describeKept(scan: FetchedScan, { rowsInTable }: CommittedScan): readonly string[] {
-  const kept = rowsInTable - (scan.total ?? rowsInTable);
-  if (scan.verdict !== 'verified' || scan.plan.mode !== 'full' || kept <= 0) return [];
-  return [`${kept} rows of the table no longer come from the API; they are kept`];
+/**
+ * Drops the staged pages when their own data is refused: the source has to mend it, and be asked again. What
+ * breaks a contract is kept for one more run, as it may be the contract that is mended.
+ */
+async function discardIfRefused<T>(folder: string, load: () => Promise<T>, isSecondLook = false): Promise<T> {
+  try {
+    return await load();
+  } catch (thrown) {
+    if (thrown instanceof ResponseError || (isSecondLook && thrown instanceof ContractError))
+      await discardStage(folder);
+    throw thrown;
+  }
 }
 
 // Only dates a whole day too early count: a timestamp's offset may move it over midnight.
@@ -223,26 +263,13 @@ function refuteCursor(
   if (earlier || emptied) throw new CursorRefuted(pathKey(path));
 }
 
-/** Duplicates of a configured key that are still where they were belong to the source; else the pages moved. */
-async function judgeDuplicates(stream: Stream, scan: FetchedScan, load: PreparedLoad): Promise<FetchedScan> {
-  const { duplicates = 0, duplicatePositions = [] } = load.key ?? {};
-  if (duplicates === 0 || !stream.paginated || scan.verdict === 'drifted') return scan;
-  if (await recordsStillThere(scan.recordsFile, duplicatePositions, scan.askAgain)) return scan;
-  return {
-    ...scan,
-    verdict: 'drifted',
-    reasons: [...scan.reasons, `${duplicates} keys came twice, and not where they had been`],
-  };
-}
-
 function noteOddities({ emit }: RunContext, stream: Stream, scan: FetchedScan, load: PreparedLoad): void {
   const warn = (message: string) => emit({ type: 'warning', stream: stream.name, message });
   if (scan.duplicateMembers > 0)
     warn(`${scan.duplicateMembers} records name a field twice; the last value counts`);
   if ((load.key?.duplicates ?? 0) > 0)
     warn(`${load.key?.duplicates ?? 0} rows have the key of another row; the last one counts`);
-  if (load.rejected.length > 0)
-    warn(`${load.rejected.length} records are no JSON objects and went to _sluice.quarantine`);
+  for (const message of load.warnings) warn(message);
 }
 
 function statusOf(stream: Stream, checkpoint: Checkpoint | undefined, error: SyncError): StreamStatus {

@@ -1,5 +1,7 @@
+import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { StorageError } from '../model/errors.ts';
 
@@ -13,10 +15,13 @@ export const stagedScanSchema = z.object({
   question: z.string(),
   startedAtMs: z.number(),
   runId: z.string(),
+  /** Fields taken out of the records, and how. */
+  masks: z.record(z.string(), z.string()).optional(),
 });
 export type StagedScan = z.infer<typeof stagedScanSchema>;
 
-const stagedPageSchema = z.object({
+/** A page of a stage. */
+export const stagedPageSchema = z.object({
   offset: z.number(),
   firstPosition: z.number(),
   rows: z.number(),
@@ -24,14 +29,20 @@ const stagedPageSchema = z.object({
   lastHash: z.string().optional(),
   total: z.number().optional(),
   pageHash: z.string().optional(),
+  /** Fingerprint of the page as received. */
+  textHash: z.string().optional(),
+  /** Kept beside the scan's pages, because it did not fit to them. */
+  besides: z.boolean().optional(),
   /** Bytes of the records file once this page is in it. */
   endByte: z.number(),
+  /** CRC-32 of the entry and of the page's bytes in the records file. */
+  sum: z.number().optional(),
 });
 /** One line of the index: a page that is whole in the records file. */
 export type StagedPageEntry = z.infer<typeof stagedPageSchema>;
 
 export interface StagedLines {
-  readonly entry: Omit<StagedPageEntry, 'endByte'>;
+  readonly entry: Omit<StagedPageEntry, 'endByte' | 'sum'>;
   /** Record lines, each ending in a line break. */
   readonly lines: string;
 }
@@ -44,6 +55,7 @@ export class StageStore {
   readonly recordsFile: string;
   readonly #records: FileHandle;
   readonly #index: FileHandle;
+  readonly #isDurable: boolean;
   #endByte: number;
   #queue: {
     readonly item: StagedLines;
@@ -53,20 +65,33 @@ export class StageStore {
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  private constructor(folder: string, records: FileHandle, index: FileHandle, endByte: number) {
+  private constructor(
+    folder: string,
+    files: { readonly records: FileHandle; readonly index: FileHandle },
+    endByte: number,
+    isDurable: boolean,
+  ) {
     this.recordsFile = join(folder, 'records.ndjson');
-    this.#records = records;
-    this.#index = index;
+    this.#records = files.records;
+    this.#index = files.index;
     this.#endByte = endByte;
+    this.#isDurable = isDurable;
   }
 
-  /** Begins an empty stage, forgetting what the folder held. */
-  static async begin(folder: string, scan: StagedScan): Promise<StageStore> {
+  /**
+   * Begins an empty stage, forgetting what the folder held. One that no later process goes on from need not
+   * survive a crash: `isDurable: false` spares the waiting for the disk.
+   */
+  static async begin(
+    folder: string,
+    scan: StagedScan,
+    { isDurable = true }: { readonly isDurable?: boolean } = {},
+  ): Promise<StageStore> {
     return storageGuard(folder, async () => {
       await rm(folder, { recursive: true, force: true });
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await writeFile(join(folder, 'scan.json'), JSON.stringify(scan), { mode: 0o600 });
-      return StageStore.#openAt(folder, 0);
+      return StageStore.#openAt(folder, 0, isDurable);
     });
   }
 
@@ -83,17 +108,20 @@ export class StageStore {
       const lines = pages.map((page) => `${JSON.stringify(page)}\n`).join('');
       await replaceFile(join(folder, 'pages.ndjson'), lines);
       await replaceFile(join(folder, 'scan.json'), JSON.stringify(scan));
-      return StageStore.#openAt(folder, endByte);
+      return StageStore.#openAt(folder, endByte, true);
     });
   }
 
-  static async #openAt(folder: string, endByte: number): Promise<StageStore> {
+  static async #openAt(folder: string, endByte: number, isDurable: boolean): Promise<StageStore> {
     const records = await open(join(folder, 'records.ndjson'), 'a', 0o600);
-    const index = await open(join(folder, 'pages.ndjson'), 'a', 0o600);
-    return new StageStore(folder, records, index, endByte);
+    const index = await open(join(folder, 'pages.ndjson'), 'a', 0o600).catch(async (error: unknown) => {
+      await records.close();
+      throw error;
+    });
+    return new StageStore(folder, { records, index }, endByte, isDurable);
   }
 
-  /** Resolves once the page survives a crash. Pages handed in meanwhile are written together. */
+  /** Resolves once the page is written, and survives a crash. Pages handed in meanwhile are written together. */
   append(item: StagedLines): Promise<void> {
     return new Promise((done, failed) => {
       this.#queue.push({ item, done, failed });
@@ -144,19 +172,24 @@ export class StageStore {
     let end = this.#endByte;
     for (const { entry, lines } of items) {
       end += Buffer.byteLength(lines);
-      entries.push(`${JSON.stringify({ ...entry, endByte: end })}\n`);
+      const named = { ...entry, endByte: end };
+      entries.push(`${JSON.stringify({ ...named, sum: crc32(lines, sumEntry(named)) })}\n`);
     }
     await this.#records.appendFile(items.map(({ lines }) => lines).join(''));
-    await this.#records.datasync();
+    if (this.#isDurable) await this.#records.datasync();
     await this.#index.appendFile(entries.join(''));
-    await this.#index.datasync();
+    if (this.#isDurable) await this.#index.datasync();
     this.#endByte = end;
   }
 }
 
-/** What an earlier process staged in a folder, or undefined when nothing there is usable. */
+/**
+ * What an earlier process staged in a folder, or undefined when nothing there is usable. `isProved` reads the
+ * records as well: pages then end before the first one whose bytes are not those that were written.
+ */
 export async function readStage(
   folder: string,
+  { isProved = false }: { readonly isProved?: boolean } = {},
 ): Promise<{ readonly scan: StagedScan; readonly pages: readonly StagedPageEntry[] } | undefined> {
   try {
     const scan = stagedScanSchema.parse(JSON.parse(await readFile(join(folder, 'scan.json'), 'utf8')));
@@ -169,10 +202,34 @@ export async function readStage(
       if (page === undefined || page.endByte > size) break;
       pages.push(page);
     }
-    return pages.length === 0 ? undefined : { scan, pages };
+    const usable = isProved ? await provePages(join(folder, 'records.ndjson'), pages) : pages;
+    return usable.length === 0 ? undefined : { scan, pages: usable };
   } catch {
     return undefined;
   }
+}
+
+/** The pages before the first one that a disk has changed: a flipped bit may still be valid JSON. */
+async function provePages(
+  recordsFile: string,
+  pages: readonly StagedPageEntry[],
+): Promise<readonly StagedPageEntry[]> {
+  let start = 0;
+  for (const [at, page] of pages.entries()) {
+    let sum = sumEntry(page);
+    if (page.endByte > start) {
+      for await (const chunk of createReadStream(recordsFile, { start, end: page.endByte - 1 }))
+        sum = crc32(chunk as Buffer, sum);
+    }
+    if (sum !== page.sum) return pages.slice(0, at);
+    start = page.endByte;
+  }
+  return pages;
+}
+
+function sumEntry({ sum: _, ...entry }: StagedPageEntry): number {
+  const members = Object.entries(entry).filter(([, value]) => value !== undefined);
+  return crc32(JSON.stringify(members.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 async function replaceFile(file: string, text: string): Promise<void> {
@@ -201,7 +258,8 @@ async function storageGuard<T>(folder: string, work: () => Promise<T>): Promise<
   }
 }
 
-function wrapStorageError(path: string, error: unknown): StorageError {
+/** The StorageError of a file operation that failed on a stage. */
+export function wrapStorageError(path: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   return new StorageError(`cannot stage pages in ${path}: ${(error as Error).message}`, {
     code: 'storage_failed',

@@ -15,6 +15,9 @@ export interface StagedRecord {
 const PLAIN = 'p';
 const EXACT = 'x';
 
+// Small enough to be gone with the next young collection: what outlives one stays for long.
+const READ_CHUNK_BYTES = 1 << 16;
+
 /** Lines that `readStagedRecords` reads back: position, parser and the record's own text. */
 export function formatStagedLines(firstPosition: number, records: readonly PageRecord[]): string {
   let lines = '';
@@ -30,7 +33,7 @@ export async function* readStagedRecords(
   signal?: AbortSignal,
 ): AsyncGenerator<readonly StagedRecord[]> {
   let rest: string[] = [];
-  for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
+  for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: READ_CHUNK_BYTES })) {
     // A long load must not make a stop wait for its end.
     assertNotAborted(signal);
     const chunk = String(part);
@@ -43,6 +46,12 @@ export async function* readStagedRecords(
     yield (rest.join('') + chunk.slice(0, end)).split('\n').map(parseStagedLine);
     rest = [chunk.slice(end + 1)];
   }
+}
+
+/** Reads one staged line, without its line break, as the record it was made of. */
+export function parsePageRecord(line: string): { readonly position: number; readonly record: PageRecord } {
+  const { position, text, value } = parseStagedLine(line);
+  return { position, record: { text, value, exact: line[String(position).length] === EXACT } };
 }
 
 function parseStagedLine(line: string): StagedRecord {

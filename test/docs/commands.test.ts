@@ -34,8 +34,8 @@ describe('commands in the docs', () => {
     const loaded = await Promise.all(commands.map(({ load }) => load()));
     const options = [...Object.values(globalOptions), ...loaded.flatMap((command) => command.options)];
     const known = new Set(['help', 'version', ...options.map(({ flag }) => flag)]);
-    // Of npm, docker and git: written as `npm … --flag` they are no options of ours.
-    const foreign = ['ignore-scripts'];
+    // Of npm, docker and git, and of our own scripts: written as `npm … --flag` they are no options of a command.
+    const foreign = ['ignore-scripts', 'minutes', 'only'];
     const unknown = files.flatMap((file) =>
       listCode(readText(file))
         .flatMap((code) => [...code.matchAll(/(?<![\w-])--([a-z][a-z-]+)/g)].map((match) => match[1] ?? ''))

@@ -10,12 +10,11 @@ import { loadConfig, parseConfig } from '../../src/config/load-config.ts';
 import { resolveOfflineSettings, resolveSettings } from '../../src/config/resolve-settings.ts';
 import { configSchema, type ConfigInput } from '../../src/model/config.ts';
 import { ConfigError } from '../../src/model/errors.ts';
-import { listBlocks, listCode, listMarkdown, listTableRows, readSection, readText } from './markdown.ts';
+import { listBlocks, listCode, listMarkdown, listTableRows, readSection } from './markdown.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-docs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const reference = readText('docs/configuration.md');
 const sections = [
   '## `source`',
   '## `destination` and `stateDir`',
@@ -105,7 +104,11 @@ describe('YAML in the docs', () => {
       const file = path.join(folder, 'sluice.yaml');
       writeFileSync(path.join(folder, 'analytics_api_key'), 'example-key-0123456789\n', { mode: 0o600 });
       writeFileSync(file, local);
-      const env = { ANALYTICS_API_KEY: 'example-key-0123456789', HOME: folder };
+      const env = {
+        ANALYTICS_API_KEY: 'example-key-0123456789',
+        SLUICE_HASH_KEY: 'example-hash-key-0123456789',
+        HOME: folder,
+      };
       const loaded = loadConfig({ path: file, env });
       expect(resolveSettings({ loaded, connectors, env, nowMs: 0 }).warnings).toEqual([]);
     },

@@ -75,11 +75,21 @@ describe('hasMore', () => {
   it('is not believed when it is always true: the total ends the scan', async () => {
     const flow = createFaultyFlow([rewritePagination({ hasMore: true })]);
     await expectComplete(flow);
-    expect(flow.arrivals.length).toBe(countScanRequests(350));
+    // One more page tells which of the two is wrong.
+    expect(offsetsOf(flow.arrivals)).toEqual([0, 99, 198, 297, 349, 0]);
   });
 
   it('is not believed when it is false and the total says more', async () => {
     await expectComplete(createFaultyFlow([rewritePagination({ hasMore: false })]));
+  });
+
+  it('tells when the total is too small and ends where a page does', async () => {
+    const flow = createFaultyFlow([rewritePagination({ total: 199, hasMore: true })]);
+    const report = await flow.sync();
+    expect(report.exitCode).toBe(4);
+    expect(streamOf(report)).toMatchObject({ verdict: 'drifted', rescans: 0 });
+    expect(streamOf(report).error?.message).toMatch(/298 records were received of 199 declared/);
+    expect(offsetsOf(flow.arrivals)).toEqual([0, 99, 198, 0]);
   });
 
   it('is not needed beside a total', async () => {

@@ -42,22 +42,6 @@ describe('a work file', () => {
     expect(readFileSync(workFile(flow)).equals(before)).toBe(true);
   });
 
-  it.each([
-    ['text', Buffer.from('no database at all')],
-    ['nothing but zeros', Buffer.alloc(100_000)],
-  ])('that is %s is refused with 6 before any request, and untouched', async (_, content) => {
-    const flow = await createSynced();
-    writeFileSync(workFile(flow), content);
-    const failure = await flow.sync({ force: true }).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ exitCode: 6, code: 'state_damaged' });
-    expect(flow.arrivals).toEqual([]);
-    expect(readFileSync(workFile(flow)).equals(content)).toBe(true);
-    // As the hint says: with the file out of the way the published one gives the state back.
-    rmSync(workFile(flow));
-    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
-    expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
-  });
-
   it('that was lost without its log is restored without that log', async () => {
     const flow = await createSynced();
     writeFileSync(`${workFile(flow)}.wal`, 'the log of a file that is gone');

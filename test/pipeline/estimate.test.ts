@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countRequests, estimateDuration, type EstimateInput } from '../../src/pipeline/estimate.ts';
+import {
+  countRequests,
+  estimateDuration,
+  type EstimateInput,
+  requestsPerDay,
+  requestsPerHour,
+} from '../../src/pipeline/estimate.ts';
 import { driveCoverage, serveRows } from './drive-coverage.ts';
 import { HOUR_MS, NOW_MS } from './fixtures.ts';
 
@@ -77,5 +83,32 @@ describe('estimateDuration', () => {
     ['a reserve of everything', { requests: 1, reserve: 600 }, 1, HOUR_MS + 100],
   ])('for %s', (_, input, windows, etaMs) => {
     expect(estimateDuration({ ...base, ...input })).toEqual({ windows, etaMs });
+  });
+});
+
+describe('requestsPerHour and requestsPerDay', () => {
+  const limits = {
+    requestsPerHourCeiling: undefined,
+    defaultRequestsPerHour: 600,
+    burstPerSecond: 10,
+    reserve: 0,
+  };
+
+  it.each([
+    ['nothing is told', {}, undefined, 600],
+    ['the server told its limit', {}, 1_200, 1_200],
+    ['config has a ceiling below it', { requestsPerHourCeiling: 100 }, 1_200, 100],
+    ['config has one above it', { requestsPerHourCeiling: 5_000 }, 1_200, 1_200],
+    ['some are reserved', { reserve: 100 }, undefined, 600],
+  ])('go by the least that binds when %s', (_, more, told, perHour) => {
+    const quotaLimits = { ...limits, ...more };
+    expect(requestsPerHour(quotaLimits, told)).toBe(perHour);
+    const quota = { limit: told, remaining: undefined, resetAtMs: undefined, notBeforeMs: undefined };
+    const perDay = requestsPerDay({ settings: { quotaLimits }, readQuota: () => quota });
+    expect(perDay).toBe(24 * (perHour - quotaLimits.reserve));
+  });
+
+  it('are never none, whatever is reserved', () => {
+    expect(requestsPerDay({ settings: { quotaLimits: { ...limits, reserve: 700 } } })).toBe(24);
   });
 });

@@ -88,12 +88,16 @@ export function makeLoad(parts: Partial<PreparedLoad> = {}): PreparedLoad {
   return {
     columns: [],
     tableExisted: true,
-    rejected: [],
+    columnChanges: { masked: undefined, masks: undefined, retyped: [] },
+    rejected: { count: 0, first: undefined, lines: { file: '', count: 0, lineLimit: 0 } },
+    releases: false,
+    absentSince: new Map(),
     key: { columns: ['date', 'id'], origin: 'learned', duplicates: 0, duplicatePositions: [] },
     cursorColumn: 'date',
     newestCursor: '2026-01-31',
     oldestCursor: '2026-01-01',
     notes: [],
+    warnings: [],
     ...parts,
   };
 }

@@ -124,6 +124,36 @@ describe('the times of the last scans', () => {
   });
 });
 
+describe('a scan that took longer than a day and drifted', () => {
+  const long = { verdict: 'drifted', cause: 'too-long', startedAtMs: NOW_MS - 3 * DAY_MS } as const;
+
+  it('counts as read: the watermark is the day it began, less the lookback', () => {
+    expect(next({ checkpoint: null, scan: long })).toMatchObject({
+      watermark: '2026-01-25',
+      lastFullScanAt: new Date(long.startedAtMs).toISOString(),
+      lastVerifiedAt: undefined,
+      lastVerdict: 'drifted',
+      rowsDeclared: 1_000,
+      keyProvedOn: [],
+    });
+  });
+
+  it('moves no watermark past the newest row, nor back behind one that a trusted scan reached', () => {
+    const load = { newestCursor: '2026-01-10' };
+    expect(next({ checkpoint: null, scan: long, load }).watermark).toBe('2026-01-10');
+    expect(next({ checkpoint: { watermark: '2026-01-26' }, scan: long }).watermark).toBe('2026-01-26');
+    expect(next({ checkpoint: { watermark: '2030-01-01' }, scan: long }).watermark).toBe('2026-01-25');
+  });
+
+  it('does so neither with --from nor with --limit, nor for any other drift', () => {
+    const before = { watermark: '2026-01-20', lastFullScanAt: '2026-01-20T10:00:00.000Z' };
+    for (const options of [{ from: '2026-01-29' }, { limit: 10 }])
+      expect(next({ checkpoint: before, scan: long, options })).toMatchObject(before);
+    for (const cause of ['moved', 'contradiction'] as const)
+      expect(next({ checkpoint: before, scan: { ...long, cause } })).toMatchObject(before);
+  });
+});
+
 describe('the config', () => {
   const stream = makeStream({ fingerprint: 'f2' });
 

@@ -132,15 +132,25 @@ describe('the state lock', () => {
     lock.release();
   });
 
-  it('says what to do when its file is no database, and leaves it alone', async () => {
+  it('is taken all the same when its file is no database, which is kept', async () => {
     const folder = join(makeTempFolder(), 'state');
     mkdirSync(folder);
     const file = join(folder, 'lock.sqlite');
     writeFileSync(file, 'no database at all, '.repeat(100));
-    const locking = lockStateFolder(folder, SINCE);
-    await expect(locking).rejects.toBeInstanceOf(StorageError);
-    await expect(locking).rejects.toMatchObject({ code: 'storage_failed', exitCode: 6 });
-    expect(readFileSync(file, 'utf8')).toHaveLength(2_000);
+    const lock = await lockStateFolder(folder, SINCE);
+    expect(readFileSync(`${file}.damaged`, 'utf8')).toHaveLength(2_000);
+    expect(await askElsewhere(folder)).toMatchObject({ code: 'state_locked' });
+    lock.release();
+  });
+
+  it('is let go even if what it told people cannot be removed', async () => {
+    const folder = join(makeTempFolder(), 'state');
+    const lock = await lockStateFolder(folder, SINCE);
+    rmSync(join(folder, 'lock.json'));
+    mkdirSync(join(folder, 'lock.json', 'in the way'), { recursive: true });
+    lock.release();
+    rmSync(join(folder, 'lock.json'), { recursive: true });
+    (await lockStateFolder(folder, SINCE)).release();
   });
 
   it('is let go when the holder cannot be written down', async () => {

@@ -74,6 +74,13 @@ describe('writeStreamRun', () => {
         rescans: 2n,
         started_at: new Date('2026-01-31T12:00:00Z'),
         finished_at: new Date('2026-01-31T12:00:05Z'),
+        mode: report.mode,
+        reasons: JSON.stringify(report.reasons),
+        rows_inserted: BigInt(report.rows.inserted),
+        rows_updated: BigInt(report.rows.updated),
+        rows_unchanged: BigInt(report.rows.unchanged),
+        rows_deleted: BigInt(report.rows.deleted),
+        rows_quarantined: BigInt(report.rows.quarantined),
       },
     ]);
     expect(

@@ -12,6 +12,7 @@ import {
   spelling,
   writeHostileJson,
 } from '../support/hostile-rows.ts';
+import { loadRejected, REJECTED } from '../../src/warehouse/rejected-records.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { expectRowOf, readCells, readMicroseconds } from './expect-cells.ts';
 import { type LoadedTable, loadTexts } from './load-texts.ts';
@@ -240,10 +241,12 @@ describe('loading records', () => {
       ['{"a":1}', 'null', '[ 1 ]', '9007199254740993', '{}'],
       opened,
     );
-    expect(rejected.map(({ position, text }) => [position, text])).toEqual([
-      [1, 'null'],
-      [2, '[ 1 ]'],
-      [3, '9007199254740993'],
+    expect(rejected).toMatchObject({ count: 3, first: { position: 1, path: '' } });
+    await loadRejected(opened.database, rejected);
+    expect(await opened.database.all(`SELECT page_offset, record FROM ${REJECTED} ORDER BY 1`)).toEqual([
+      { page_offset: 1n, record: 'null' },
+      { page_offset: 2n, record: '[ 1 ]' },
+      { page_offset: 3n, record: '9007199254740993' },
     ]);
     expect(counts.inserted).toBe(2);
   });

@@ -11,13 +11,14 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { evolveTable, survivesCast, tableExists } from '../../src/warehouse/evolve-table.ts';
 import { type MergeCounts, mergeRows, type MergeRequest } from '../../src/warehouse/merge-rows.ts';
 import { projectStage } from '../../src/warehouse/project-stage.ts';
-import { formatStagedLines, type StagedRecord } from '../../src/warehouse/staged-records.ts';
+import type { RejectedRecords } from '../../src/warehouse/rejected-records.ts';
+import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
 
 /** A table as one load leaves it for the next. */
 export interface LoadedTable {
   readonly columns: readonly ColumnPlan[];
   readonly contract: readonly LearnedColumn[];
-  readonly rejected: readonly StagedRecord[];
+  readonly rejected: RejectedRecords;
   readonly counts: MergeCounts;
   readonly changes: readonly SchemaChange[];
 }
@@ -50,7 +51,7 @@ export async function projectTexts(
   const columns = await planColumns(database, tree, before?.contract ?? []);
   const file = join(scratch, 'records.ndjson');
   writeFileSync(file, formatStagedLines(0, records));
-  return { columns, rejected: await projectStage(database, file, columns) };
+  return { columns, rejected: (await projectStage(database, file, columns)).rejected };
 }
 
 /** Loads the texts of records into the table `rows`, through every stage between a page and a commit. */
@@ -66,6 +67,8 @@ export async function loadTexts(texts: readonly string[], options: LoadOptions):
       key: undefined,
       absent: 'keep',
       insertOnly: false,
+      slice: '',
+      history: false,
       runId: 'run-1',
       syncedAt: '2026-01-31T12:00:00.000Z',
       ...merge,

@@ -59,7 +59,7 @@ describe('a stage', () => {
     await stagePages(folder, 3);
     const staged = await readStage(folder);
     expect(staged?.scan).toEqual(scan);
-    expect(staged?.pages.map(({ endByte: _, ...entry }) => entry)).toEqual(
+    expect(staged?.pages.map(({ endByte: _, sum: __, ...entry }) => entry)).toEqual(
       [0, 1, 2].map((n) => makePage(n).entry),
     );
     expect(staged?.pages.at(-1)?.endByte).toBe(statSync(join(folder, 'records.ndjson')).size);
@@ -146,6 +146,30 @@ describe('a stage', () => {
           expect(await readPositions(store.recordsFile)).toEqual(positionsOf(again?.pages ?? []));
         }
         rmSync(folder, { recursive: true });
+      }
+    },
+  );
+
+  it.each(['records.ndjson', 'pages.ndjson'])(
+    'with a bit of %s flipped ends before the page it is in, once its pages have to be proved',
+    async (name) => {
+      const root = makeTempFolder();
+      const whole = join(root, 'whole');
+      await stagePages(whole, 3);
+      const proved = { isProved: true };
+      const { pages = [] } = (await readStage(whole, proved)) ?? {};
+      expect(pages).toHaveLength(3);
+      const content = readFileSync(join(whole, name));
+      for (let at = 0; at < content.length; at += 1) {
+        const flipped = Buffer.from(content);
+        flipped[at] = (content[at] ?? 0) ^ (1 << (at % 8));
+        writeFileSync(join(whole, name), flipped);
+        const kept = (await readStage(whole, proved))?.pages ?? [];
+        const damaged =
+          name === 'records.ndjson'
+            ? pages.findIndex(({ endByte }) => endByte > at)
+            : content.subarray(0, at).toString().split('\n').length - 1;
+        expect(kept, `bit ${at % 8} of byte ${at}`).toEqual(pages.slice(0, damaged));
       }
     },
   );

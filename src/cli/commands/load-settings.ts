@@ -6,9 +6,14 @@ import type { ConfigRequest } from '../engine.ts';
 export const DEFAULT_CONFIG = './sluice.yaml';
 
 /** Reads the config with its key, which no output shows from then on. */
-export async function loadSettings(context: CliContext, globals: GlobalValues): Promise<Settings> {
-  const settings = await context.engine.loadSettings(requestConfig(context, globals));
+export async function loadSettings(
+  context: CliContext,
+  globals: GlobalValues,
+  options: Pick<ConfigRequest, 'contracts'> = {},
+): Promise<Settings> {
+  const settings = await context.engine.loadSettings({ ...requestConfig(context, globals), ...options });
   context.keepSecret(settings.credentials.secret);
+  if (settings.hashKey !== undefined) context.keepSecret(settings.hashKey);
   return settings;
 }
 
@@ -16,8 +21,12 @@ export async function loadSettings(context: CliContext, globals: GlobalValues): 
 export async function loadOfflineSettings(
   context: CliContext,
   globals: GlobalValues,
+  { contracts }: Pick<ConfigRequest, 'contracts'> = {},
 ): Promise<OfflineSettings> {
-  return context.engine.loadOfflineSettings(requestConfig(context, globals));
+  const request = { ...requestConfig(context, globals), ...(contracts && { contracts }) };
+  const settings = await context.engine.loadOfflineSettings(request);
+  if (settings.hashKey !== undefined) context.keepSecret(settings.hashKey);
+  return settings;
 }
 
 /** Which config the command line means. */

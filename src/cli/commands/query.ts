@@ -25,13 +25,15 @@ export const queryCommand = defineCommand({
     ['sluice query "from _sluice.runs" --format csv > runs.csv', 'Save a result'],
   ],
   async run(context, { values, globals, argument = '' }) {
-    context.chooseStop('quit');
+    // As PID 1 a process cannot die of its own signal: the statement has to end.
+    context.chooseStop('close');
     const settings = await loadOfflineSettings(context, globals);
     const { stdout } = context.output;
     const format = values.format ?? 'table';
     const isCapped =
       stdout.isTerminal && globals.json !== true && (format === 'table' || format === 'markdown');
     const found = await context.engine.queryPublished(settings.duckdbPath, argument, {
+      signal: context.signal,
       ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }),
     });
     const isCut = isCapped && found.rows.length > MOST_ROWS_ON_TERMINAL;

@@ -1,7 +1,7 @@
 import yargs from 'yargs';
 import type { Argv } from 'yargs';
 import type { Command } from '../command.ts';
-import type { CommandEntry } from '../commands.ts';
+import { type CommandEntry, groupSummaries } from '../commands.ts';
 import type { ChosenCommand } from './check-arguments.ts';
 import { checkArguments } from './check-arguments.ts';
 import type { ShownOption } from './describe-options.ts';
@@ -131,7 +131,7 @@ function addCommands(
     else groups.set(first, [...(groups.get(first) ?? []), command]);
   }
   for (const [name, members] of groups) {
-    const list = members.map((member) => member.summary).join('; ');
+    const list = groupSummaries[name] ?? members.map((member) => member.summary).join('; ');
     const examples = members.map((member) => `  sluice ${member.name}`);
     parser.command(name, list, (group) => {
       group

@@ -105,6 +105,12 @@ function describeFinished(report: StreamReport): LogLine {
   };
   if (error !== undefined) return { level: 'error', message: withName(error.message, stream), fields };
   if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
+  if (report.mode === 'rebuild')
+    return {
+      level: 'info',
+      message: `${stream}: made anew, ${formatCount(report.rowsInTable)} rows`,
+      fields,
+    };
   const message =
     `${stream}: ${verdict ?? 'done'}, ${formatCount(rows.inserted)} new, ` +
     `${formatCount(rows.updated)} changed, ${formatCount(rows.unchanged)} unchanged`;

@@ -86,6 +86,7 @@ function describeParts(
 function describeFinished({ report }: StreamProgress): readonly (readonly string[])[] {
   if (report === undefined) return [['done']];
   if (report.status !== 'complete') return [[report.status]];
+  if (report.mode === 'rebuild') return [['made anew', `${formatCount(report.rowsInTable)} rows`]];
   const verdict = report.verdict ?? 'done';
   const { inserted, updated, unchanged } = report.rows;
   const news = `${formatCount(inserted)} new, ${formatCount(updated)} changed`;

@@ -19,8 +19,9 @@ function describeStream(report: StreamReport): string {
   const { stream, slice, status, error } = report;
   if (error === undefined) return '';
   // The message names the stream, which the line begins with.
-  const told = slice === '' ? error : { ...error, message: withoutName(error.message, stream) };
-  return describe(nameScan(stream, slice), status, told, describeSafe(report));
+  const name = nameScan(stream, slice);
+  const message = withoutName(withoutName(error.message, name), stream);
+  return describe(name, status, slice === '' ? error : { ...error, message }, describeSafe(report));
 }
 
 function describe(subject: string, status: string, error: ReportedError, safe: string): string {
@@ -33,7 +34,9 @@ function describe(subject: string, status: string, error: ReportedError, safe: s
   return lines.join('\n');
 }
 
-function describeSafe({ pages, rowsInTable }: StreamReport): string {
+function describeSafe({ pages, rowsInTable, verdict }: StreamReport): string {
+  // Its rows are committed, and its pages with them: the hint says what became of them.
+  if (verdict === 'drifted') return '';
   const table =
     rowsInTable === undefined || rowsInTable === 0
       ? ''

@@ -29,7 +29,7 @@ function describeLearned(changes: readonly SchemaChange[]): string {
 }
 
 function describeSchemaChanges(changes: readonly SchemaChange[]): string {
-  const widened = changes.filter(({ change }) => change !== 'added').map(describeWidening);
+  const widened = changes.filter(({ change }) => change !== 'added').map(describeChange);
   const added = changes.filter(({ change }) => change === 'added').map(({ column }) => toSafeLine(column));
   const shown = added.slice(0, MOST_COLUMNS).join(', ');
   const more = added.length > MOST_COLUMNS ? ` and ${added.length - MOST_COLUMNS} more` : '';
@@ -37,6 +37,10 @@ function describeSchemaChanges(changes: readonly SchemaChange[]): string {
   return [...(added.length > 0 ? [`${noun}: ${shown}${more}`] : []), ...widened].join('; ');
 }
 
-function describeWidening({ column, fromType, toType }: SchemaChange): string {
+/** One change of a column, in words. */
+export function describeChange({ column, change, fromType, toType }: SchemaChange): string {
+  if (change === 'added') return `${toSafeLine(column)} is new (${toType})`;
+  if (change === 'removed') return `${toSafeLine(column)} was removed`;
+  if (change === 'replaced' && fromType === toType) return `${toSafeLine(column)} was cleared`;
   return `${toSafeLine(column)} is now ${toType}${fromType === undefined ? '' : ` (was ${fromType})`}`;
 }

@@ -19,6 +19,10 @@ export function buildEnvelope(
       isOk || error === undefined ? null : { code: error.code, message: error.message, hint: error.hint },
   };
   const text = `${writeJson(envelope)}\n`;
-  // Rows of a query are the user's data and stay as they are.
-  return command === 'query' && isOk ? text : mask(text);
+  return showsAsIs(command, outcome) ? text : mask(text);
+}
+
+/** Rows of a query are the user's data, and a simulator tells its own key: these results stay as they are. */
+export function showsAsIs(command: string | undefined, { exitCode }: CommandOutcome): boolean {
+  return exitCode === 0 && (command === 'query' || command === 'simulate');
 }

@@ -8,14 +8,19 @@ import { wrapText } from './wrap-text.ts';
 
 /** The result of `check` for people: a line an item, and the fix below what needs one. */
 export function renderCheck(report: CheckReport, terminal: Terminal, nowMs: number): string {
-  const nameWidth = Math.max(0, ...report.items.map(({ name }) => name.length));
   const columns = terminal.columns();
-  const lines = report.items.map((item) => renderItem(item, nameWidth, terminal));
   const quota = describeQuota(report.quota, nowMs);
   const spent = `${formatCountOf(report.requestsSpent, 'request')} used${quota === '' ? '' : `; ${quota}`}.`;
-  return [lines.join('\n'), wrapText(`${capitalize(summarizeCheck(report))}. ${spent}`, columns)].join(
-    '\n\n',
-  );
+  return [
+    renderItems(report.items, terminal),
+    wrapText(`${capitalize(summarizeCheck(report))}. ${spent}`, columns),
+  ].join('\n\n');
+}
+
+/** Items for people: a line each, and the fix below what needs one. */
+export function renderItems(items: readonly CheckItem[], terminal: Terminal): string {
+  const nameWidth = Math.max(0, ...items.map(({ name }) => name.length));
+  return items.map((item) => renderItem(item, nameWidth, terminal)).join('\n');
 }
 
 /** One sentence about a check. */

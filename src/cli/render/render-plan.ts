@@ -1,8 +1,8 @@
 import { formatDuration } from '../../model/duration.ts';
-import type { PlannedStream, PlanReport } from '../../model/reports.ts';
+import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
-import { formatCount, formatCountOf, formatForecast } from './format-values.ts';
+import { formatBytes, formatCount, formatCountOf, formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { describeEnd, withoutName } from './name-once.ts';
@@ -99,6 +99,15 @@ function describeNote({ from, note }: PlannedStream): string {
     .join('; ');
 }
 
+function describeDisk(needs: readonly DiskNeed[]): readonly string[] {
+  return needs
+    .filter(({ neededBytes }) => neededBytes > 0)
+    .map(({ path, neededBytes, freeBytes, fits }) => {
+      const sizes = `about ${formatBytes(neededBytes)} in ${toSafeLine(path)}, where ${formatBytes(freeBytes)} are free`;
+      return fits ? `Disk: ${sizes}.` : `warning: the disk is too small: the sync takes ${sizes}.`;
+    });
+}
+
 function describeTotals(plan: PlanReport, nowMs: number): string {
   const { quota, etaMs } = plan;
   const left = describeQuota(quota, nowMs);
@@ -110,6 +119,7 @@ function describeTotals(plan: PlanReport, nowMs: number): string {
   return [
     `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.${finish}`,
     `Quota: ${formatCount(quota.requestsPerHour)} requests an hour${left === '' ? '' : `; ${left}`}.`,
+    ...describeDisk(plan.disk ?? []),
     plan.requestsSpent === 0
       ? 'No request was spent on this plan.'
       : `${formatCountOf(plan.requestsSpent, 'request')} spent on this plan.`,

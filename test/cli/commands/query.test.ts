@@ -12,7 +12,11 @@ describe('query', () => {
   it('asks the published file, without a key', async () => {
     const { calls } = await run(['query', 'select 1'], { engine });
     expect(calls.map(({ name }) => name)).toEqual(['loadOfflineSettings', 'queryPublished']);
-    expect(calls[1]?.arguments).toEqual(['/data/warehouse.duckdb', 'select 1', {}]);
+    expect(calls[1]?.arguments).toEqual([
+      '/data/warehouse.duckdb',
+      'select 1',
+      { signal: expect.any(AbortSignal) as unknown },
+    ]);
   });
 
   it('writes the format asked for, and nothing else, to stdout', async () => {
@@ -31,7 +35,7 @@ describe('query', () => {
     const rows = Array.from({ length: 1_001 }, (_, i) => [i]);
     const many = { queryPublished: () => Promise.resolve({ columns: result.columns, rows }) };
     const { stdout, stderr, calls } = await run(['query', 'x'], { engine: many, columns: 80 });
-    expect(calls[1]?.arguments[2]).toEqual({ maxRows: 1_001 });
+    expect(calls[1]?.arguments[2]).toEqual({ signal: expect.any(AbortSignal) as unknown, maxRows: 1_001 });
     expect(stdout.trimEnd().split('\n')).toHaveLength(1_001);
     expect(stderr).toContain('Only the first 1,000 rows are shown');
     await expect(run(['query', 'x'], { engine: many })).resolves.toMatchObject({ stderr: '' });
@@ -44,7 +48,7 @@ describe('query', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: 'error: no such table: x\nTables: a, b\n' });
   });
 
-  it('ends at once when it is stopped', async () => {
-    await expect(run(['query', 'x'], { engine })).resolves.toMatchObject({ stop: 'quit' });
+  it('ends its statement when it is stopped', async () => {
+    await expect(run(['query', 'x'], { engine })).resolves.toMatchObject({ stop: 'close' });
   });
 });

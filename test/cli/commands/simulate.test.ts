@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../src/model/errors.ts';
 import type { SimulatorRequest } from '../../../src/cli/engine.ts';
+import { startSimulator } from '../../../src/cli/start-simulator.ts';
+import { scenarioGroups, scenarios } from '../../../src/simulator/scenarios.ts';
 import { run } from '../support/capture.ts';
 
 function createEngine(requests: SimulatorRequest[], controller: AbortController, closed: string[]) {
@@ -15,6 +17,7 @@ function createEngine(requests: SimulatorRequest[], controller: AbortController,
         baseUrl: 'http://127.0.0.1:4010/api/v1',
         origin: 'http://127.0.0.1:4010',
         key: request.key ?? 'none',
+        scenario: scenarios.find(({ name }) => name === request.scenario),
         advanceDay: () => undefined,
         close: () => {
           closed.push('closed');
@@ -61,7 +64,8 @@ describe('simulate', () => {
   });
 
   it('takes every option', async () => {
-    const argv = '--port 0 --host ::1 --key k-123 --requests-per-hour 20 --burst 2 --day 2026-01-31 --seed 0';
+    const argv =
+      '--port 0 --host ::1 --key k-123 --requests-per-hour 20 --burst 2 --day 2026-01-31 --seed 0 --scenario emptied';
     const { request } = await simulate(argv.split(' '));
     expect(request).toEqual({
       port: 0,
@@ -71,7 +75,56 @@ describe('simulate', () => {
       burstPerSecond: 2,
       day: '2026-01-31',
       seed: 0,
+      scenario: 'emptied',
     });
+  });
+
+  it('tells what a scenario does, what to run beside it, and what to see', async () => {
+    const { stdout } = await simulate(['--scenario', 'emptied']);
+    expect(stdout).toMatch(/^emptied: From the second day on there are no rows at all\.\n/);
+    expect(stdout).toContain(
+      '  npx sluice sync -c simulated.yaml --streams prompts_analytics\n  curl -X POST',
+    );
+    expect(stdout).toContain('  npx sluice sync --force -c simulated.yaml --streams prompts_analytics\n');
+    expect(stdout).toContain('To see: Exit code 4: the table is kept');
+    const { stdout: json } = await simulate(['--scenario', 'emptied', '--json']);
+    expect(JSON.parse(json)).toMatchObject({
+      result: { scenario: { name: 'emptied', steps: ['sync', 'advance-day', 'sync --force'] } },
+    });
+  });
+
+  it('lists the scenarios, without serving', async () => {
+    const engine = { listScenarios: () => Promise.resolve(scenarioGroups) };
+    const text = await run(['simulate', '--list-scenarios'], { engine });
+    expect(text.exitCode).toBe(0);
+    for (const { name, sentence } of scenarios)
+      expect(text.stdout).toContain(`  ${name}\n      ${sentence}\n`);
+    const { stdout } = await run(['simulate', '--list-scenarios', '--json'], { engine });
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, result: expect.any(Array) as unknown });
+    expect((JSON.parse(stdout) as { result: unknown[] }).result).toHaveLength(scenarios.length);
+  });
+
+  it('refuses a scenario it does not know, and names the nearest', async () => {
+    const request = { port: 0, day: '2026-01-31', scenario: 'lying_totl' };
+    await expect(startSimulator(request)).rejects.toMatchObject({
+      code: 'usage_invalid',
+      exitCode: 2,
+      message: 'the simulator has no scenario "lying_totl"',
+      hint: expect.stringMatching(/Did you mean lying-total\?.*--list-scenarios/) as unknown,
+    });
+  });
+
+  it('serves the scenario it was asked for', async () => {
+    const simulator = await startSimulator({
+      port: 0,
+      day: '2026-01-31',
+      scenario: 'missing-entity',
+      key: 'k',
+    });
+    const ask = (query: string) =>
+      fetch(`${simulator.baseUrl}/visibility/mentions${query}`, { headers: { 'x-api-key': 'k' } });
+    expect([(await ask('')).status, (await ask('?entity=acme')).status]).toEqual([400, 200]);
+    await simulator.close();
   });
 
   it('tells its address in one object with --json, as soon as it serves', async () => {
@@ -87,6 +140,7 @@ describe('simulate', () => {
     ['--burst', '0'],
     ['--day', '2027-01-01'],
     ['--key', 'a b'],
+    ['--scenario', '../etc'],
   ])('refuses %s %s', async (...argv) => {
     await expect(run(['simulate', ...argv])).resolves.toMatchObject({ exitCode: 2, calls: [] });
   });

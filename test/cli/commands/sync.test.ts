@@ -41,6 +41,7 @@ const plan: PlanReport = {
   },
   windows: 1,
   etaMs: 3_000,
+  disk: undefined,
 };
 
 describe('sync', () => {

@@ -5,7 +5,16 @@ import { NOW_MS } from '../support/reports.ts';
 
 function makeStream(stream: string, changes: Partial<PlannedStream> = {}): PlannedStream {
   const size = { rows: 1_000, pages: 11, requests: 12 };
-  return { stream, slice: '', action: 'full', from: undefined, ...size, note: undefined, error: undefined, ...changes };
+  return {
+    stream,
+    slice: '',
+    action: 'full',
+    from: undefined,
+    ...size,
+    note: undefined,
+    error: undefined,
+    ...changes,
+  };
 }
 
 const unknown = { rows: undefined, pages: undefined, requests: undefined };
@@ -31,6 +40,7 @@ function makePlan(streams: readonly PlannedStream[]): PlanReport {
     },
     windows: undefined,
     etaMs: undefined,
+    disk: undefined,
   };
 }
 
@@ -73,5 +83,17 @@ describe('a plan', () => {
       expect(text).toContain(`${name}: verified`);
       expect(text.split('\n').filter((line) => line.length > columns)).toEqual([]);
     }
+  });
+
+  it('states the disk it takes, and warns where that is too small', () => {
+    const need = { path: '/data', neededBytes: 3_200_000_000, freeBytes: 90_000_000_000, fits: true };
+    const show = (disk: PlanReport['disk']) =>
+      renderPlan({ ...makePlan([makeStream('a')]), disk }, { nowMs: NOW_MS, columns: undefined });
+    expect(show([need])).toContain('Disk: about 3.2 GB in /data, where 90.0 GB are free.');
+    expect(show([{ ...need, freeBytes: 1e9, fits: false }])).toContain(
+      'warning: the disk is too small: the sync takes about 3.2 GB in /data, where 1.0 GB are free.',
+    );
+    expect(show([{ ...need, neededBytes: 0 }])).not.toContain('Disk');
+    expect(show(undefined)).not.toContain('Disk');
   });
 });

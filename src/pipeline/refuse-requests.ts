@@ -1,0 +1,18 @@
+import { BugError } from '../model/errors.ts';
+import type { ApiClient } from '../model/http.ts';
+import type { OfflineSettings, Settings } from '../model/settings.ts';
+
+/** The client of commands that promise to send no request. */
+export const refusingClient: ApiClient = {
+  get: () =>
+    Promise.reject(
+      new BugError('a command that sends no request tried to', { code: 'bug', hint: 'Please report this.' }),
+    ),
+  usage: { requests: 0, retries: 0, rateLimited: 0, waitedMs: 0 },
+  close: () => Promise.resolve(),
+};
+
+/** Settings for steps that ask for a key and, with `refusingClient`, never show it to anybody. */
+export function withoutKey(settings: OfflineSettings): Settings {
+  return { ...settings, credentials: { kind: 'api-key', secret: '' } };
+}
