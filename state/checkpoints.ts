@@ -29,7 +29,7 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
   ]);
   await session.run(
     `INSERT INTO _sluice.checkpoints VALUES ($1, $2, $3, $4, $5, $6, $7::JSON, $8, $9::JSON, $10::TIMESTAMPTZ,
-       $11::TIMESTAMPTZ, $12, $13, $14, $15::JSON)`,
+       $11::TIMESTAMPTZ, $12, $13, $14, $15::JSON, $16)`,
     [
       checkpoint.stream,
       checkpoint.slice,
@@ -46,6 +46,7 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
       checkpoint.rowsDeclared ?? null,
       checkpoint.runId,
       checkpoint.head === undefined ? null : JSON.stringify(checkpoint.head),
+      checkpoint.rules ?? null,
     ],
   );
 }
@@ -114,6 +115,7 @@ function toCheckpoint(row: SqlRow): Checkpoint {
     lastVerdict: optionalText(row['last_verdict']),
     rowsDeclared: row['rows_declared'] === null ? undefined : Number(row['rows_declared']),
     head: typeof row['head'] === 'string' ? (JSON.parse(row['head']) as ScanHead) : undefined,
+    rules: optionalText(row['rules']),
     runId: String(row['run_id']),
   };
 }

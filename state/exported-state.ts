@@ -17,6 +17,7 @@ const checkpointSchema = z.object({
   lastVerifiedAt: time.optional(),
   lastVerdict: z.enum(['verified', 'unverified', 'drifted', 'partial']).optional(),
   rowsDeclared: z.int().nonnegative().optional(),
+  rules: z.string().optional(),
   head: z
     .object({ question: z.string(), page: z.string(), total: z.number().optional(), day: date })
     .optional(),
@@ -53,4 +54,5 @@ const EMPTY = {
   lastVerifiedAt: undefined,
   lastVerdict: undefined,
   rowsDeclared: undefined,
+  rules: undefined,
 };

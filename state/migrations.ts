@@ -37,6 +37,7 @@ const migrations: readonly (readonly string[])[] = [
     'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_quarantined BIGINT',
   ],
   ['ALTER TABLE _sluice.contracts ADD COLUMN absent_since VARCHAR'],
+  ['ALTER TABLE _sluice.checkpoints ADD COLUMN rules VARCHAR'],
 ];
 
 /** Version a file has once every step is applied. */

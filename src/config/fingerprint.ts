@@ -35,6 +35,19 @@ export function buildFingerprint(parts: FingerprintParts): string {
   return createHash('sha256').update(canonical).digest('hex').slice(0, 16);
 }
 
+/** A short hash of what decides the fate of records and rows, once they came. */
+export function hashRules({
+  contract,
+  deletes,
+  history,
+  maxDeleteRatio,
+  maxInvalidRatio,
+}: Pick<Stream, 'contract' | 'deletes' | 'history' | 'maxDeleteRatio' | 'maxInvalidRatio'>): string {
+  const { columns, types, schema } = contract;
+  const parts = { columns, types, schema: schema?.json, deletes, history, maxDeleteRatio, maxInvalidRatio };
+  return createHash('sha256').update(toCanonicalJson(parts)).digest('hex').slice(0, 16);
+}
+
 function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { SchemaProblem } from '../contract/find-schema-problems.ts';
 import { parseContract } from '../contract/parse-contract.ts';
@@ -6,10 +6,13 @@ import { ConfigError } from '../model/errors.ts';
 import type { ContractSchema } from '../model/schema.ts';
 import { escapeText } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
+import { suggestName } from './suggest-name.ts';
+
+const SUFFIX = '.schema.json';
 
 /** Where a stream's contract file lies: beside the config, so that it is committed with it. */
 export function contractPath(baseDir: string, stream: string): string {
-  return path.join(baseDir, 'contracts', `${stream}.schema.json`);
+  return path.join(baseDir, 'contracts', `${stream}${SUFFIX}`);
 }
 
 /** A stream's contract file, or undefined where there is none; throws a ConfigError for one that cannot be honoured. */
@@ -28,6 +31,21 @@ export function readContractSchema(
   const { json, problems } = parseContract(text);
   if (json === undefined) throw refuse(describeProblems(file, problems), file);
   return { path: file, json };
+}
+
+/** Warns of contract files that no stream goes by: one mistyped name, and there is no contract. */
+export function findStrayContracts(
+  { baseDir }: Pick<LoadedConfig, 'baseDir'>,
+  streams: readonly string[],
+): readonly string[] {
+  const folder = path.join(baseDir, 'contracts');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(SUFFIX) && !streams.includes(file.slice(0, -SUFFIX.length)))
+    .map((file) => {
+      const name = escapeText(file.slice(0, -SUFFIX.length));
+      return `contracts/${escapeText(file)} belongs to no stream and is not applied${suggestName(name, streams)}`;
+    });
 }
 
 /** Every problem at once, so that one edit can mend them all. */

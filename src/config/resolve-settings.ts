@@ -12,6 +12,7 @@ import { findExpiryWarnings } from './key-expiry.ts';
 import { findHome, findLedgerDir } from './ledger-dir.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
+import { findStrayContracts } from './read-contract-schema.ts';
 import { resolveStreams } from './resolve-streams.ts';
 import { resolvePath, resolveStoragePaths } from './storage-paths.ts';
 import { suggestName } from './suggest-name.ts';
@@ -55,6 +56,7 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
     ...(overrides.stateDir === undefined ? {} : { stateDir: path.resolve(overrides.stateDir) }),
   });
   const ledgerDir = source.quota?.ledgerDir;
+  const streams = resolveStreams(loaded, connector, options.contracts);
   return {
     configPath: loaded.path,
     connector,
@@ -74,8 +76,9 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
       quarantineMs: retention?.quarantine ?? configDefaults.retentionQuarantineMs,
       runsMs: retention?.runs ?? configDefaults.retentionRunsMs,
     },
-    ...resolveStreams(loaded, connector, options.contracts),
+    ...streams,
     warnings: [
+      ...findStrayContracts(loaded, [...streams.streams.map(({ name }) => name), ...streams.disabledStreams]),
       ...findBaseUrlWarnings(baseUrl, connector),
       ...findExpiryWarnings(source.keyExpiresAt, nowMs, connector),
       ...findCredentialWarnings(loaded, platform),

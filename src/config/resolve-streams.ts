@@ -4,7 +4,7 @@ import type { Contract, ContractMode } from '../model/schema.ts';
 import type { CursorRule, Stream } from '../model/stream.ts';
 import { findColumnProblems, fingerprintRules, readColumnRules } from './column-rules.ts';
 import { findHistoryProblems } from './find-history-problems.ts';
-import { buildFingerprint } from './fingerprint.ts';
+import { buildFingerprint, hashRules } from './fingerprint.ts';
 import { findSliceProblems, listSlices } from './list-slices.ts';
 import { readContractSchema } from './read-contract-schema.ts';
 import type { LoadedConfig } from './load-config.ts';
@@ -51,7 +51,8 @@ export function resolveStreams(
       .map(({ description, stream }) => ({
         ...buildStream(description, stream, loaded, connector),
         contract: readContract(description.name, stream, loaded, contracts),
-      })),
+      }))
+      .map((stream) => ({ ...stream, rules: contracts === 'read' ? hashRules(stream) : undefined })),
     disabledStreams,
   };
 }
@@ -76,7 +77,7 @@ function buildStream(
   own: StreamConfig | undefined,
   loaded: LoadedConfig,
   connector: Connector,
-): Omit<Stream, 'contract'> {
+): Omit<Stream, 'contract' | 'rules'> {
   const { config } = loaded;
   const { defaults } = config;
   const requested = {

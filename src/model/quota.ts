@@ -209,3 +209,11 @@ function isTime(value: unknown): value is number {
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
+
+/** What is known of a quota that nobody has seen. */
+export const noQuota: QuotaSnapshot = {
+  limit: undefined,
+  remaining: undefined,
+  resetAtMs: undefined,
+  notBeforeMs: undefined,
+};

@@ -59,6 +59,11 @@ export interface Stream {
   readonly history: boolean;
   /** End after one request where head, total and day show that nothing moved. */
   readonly skipUnchanged: boolean;
+  /**
+   * Changes when what becomes of records and rows does: contract, deletes, history. Voids freshness, not staged
+   * pages. Undefined where contract files were not read.
+   */
+  readonly rules: string | undefined;
   /** Whether the user's config names this stream; an unnamed built-in one may be absent from the API. */
   readonly named: boolean;
   /** Changes when the config that shapes its requests or its table changes; voids freshness and staged pages. */
@@ -122,6 +127,8 @@ export interface Checkpoint {
   readonly lastVerdict: string | undefined;
   readonly rowsDeclared: number | undefined;
   readonly head: ScanHead | undefined;
+  /** `Stream.rules` of the last scan that was held to them. */
+  readonly rules: string | undefined;
   readonly runId: string;
 }
 

@@ -100,7 +100,7 @@ export function refuseLoss(
     `${nameOf(stream)}: ${rows} would go (${formatShare(lost / held)}), more than the share of ${formatShare(stream.maxDeleteRatio)} that may`,
     {
       code: 'deletes_refused',
-      hint: `The table is as it was. If these rows really left the source, set ${setting} to ${Math.ceil((lost / held) * 100) / 100} or more and run again; the pages are kept.`,
+      hint: `The table is as it was. If these rows really left the source, set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again; the pages are kept.`,
       context: { stream: stream.name },
     },
   );

@@ -41,6 +41,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     lastVerdict: scan.verdict,
     rowsDeclared: passed ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
     head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
+    rules: trusted ? (stream.rules ?? checkpoint?.rules) : checkpoint?.rules,
     runId,
   };
 }

@@ -33,12 +33,18 @@ export function isFresh(
   if (
     checkpoint?.lastVerifiedAt === undefined ||
     checkpoint.fingerprint !== stream.fingerprint ||
-    checkpoint.lastVerdict !== 'verified'
+    checkpoint.lastVerdict !== 'verified' ||
+    haveRulesChanged(stream, checkpoint)
   )
     return false;
   const ageMs = nowMs - Date.parse(checkpoint.lastVerifiedAt);
   // A tenth less, so that an hourly job does not miss its turn by seconds. A scan "in the future" is no evidence.
   return ageMs >= 0 && ageMs < stream.freshnessMs * 0.9;
+}
+
+/** Whether records would be held to other rules now than by the last scan. */
+export function haveRulesChanged(stream: Stream, checkpoint: Checkpoint): boolean {
+  return stream.rules !== undefined && checkpoint.rules !== undefined && stream.rules !== checkpoint.rules;
 }
 
 function planScan(

@@ -5,7 +5,7 @@ import { selectStreams } from '../config/select-streams.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
-import type { QuotaSnapshot } from '../model/quota.ts';
+import { noQuota, type QuotaSnapshot } from '../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../model/reports.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
@@ -16,6 +16,7 @@ import { estimateDisk } from './estimate-disk.ts';
 import { countRequests, estimateDuration, requestsPerDay, requestsPerHour } from './estimate.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from './state-folder.ts';
 import { hideSecrets } from './hide-secrets.ts';
+import { listUnsettled, withoutFreshness } from './last-attempts.ts';
 import { openApi } from './open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from './scan.ts';
@@ -76,7 +77,7 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
   const sizeOf: SizeOf = (stream, scan, checkpoint) => estimateRows(stream, scan, checkpoint, known);
   const streams = await planStreams(settings, options, known, clock, sizeOf);
   const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
-  const plan = summarize(settings, streams, clock.now(), seen ?? NO_QUOTA, 0, true);
+  const plan = summarize(settings, streams, clock.now(), seen ?? noQuota, 0, true);
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
 
@@ -86,13 +87,6 @@ type SizeOf = (
   scan: ScanPlan,
   checkpoint: Checkpoint | undefined,
 ) => Promise<number | undefined>;
-
-const NO_QUOTA: QuotaSnapshot = {
-  limit: undefined,
-  remaining: undefined,
-  resetAtMs: undefined,
-  notBeforeMs: undefined,
-};
 
 async function planStreams(
   settings: OfflineSettings,
@@ -159,9 +153,10 @@ async function readKnown(settings: OfflineSettings): Promise<Known> {
   const database = await openOwnPublished(path);
   try {
     const checkpoints = await readCheckpoints(database);
+    const unsettled = listUnsettled(settings.stateDir);
     return {
       checkpoints: new Map(
-        checkpoints.map((checkpoint) => [nameScan(checkpoint.stream, checkpoint.slice), checkpoint]),
+        checkpoints.map((held) => [nameScan(held.stream, held.slice), withoutFreshness(held, unsettled)]),
       ),
       countFrom,
     };

@@ -226,7 +226,9 @@ function resolveField(
 ): string {
   const found = findColumn(field, columns);
   if (found !== undefined && found.type !== 'NULL') return found.name;
-  const known = columns.filter(({ type }) => type !== 'NULL').map(({ path }) => path.join('.'));
+  const known = columns
+    .filter(({ type, companion }) => type !== 'NULL' && !companion)
+    .map(({ path }) => path.join('.'));
   throw new StreamConfigError(
     `streams.${stream.name}.${what} names "${field}", which ${found === undefined ? 'no record has' : 'is null in every record'}`,
     {

@@ -120,6 +120,7 @@ function refutedBefore(stream: Stream, runId: string): Checkpoint {
     lastVerdict: undefined,
     rowsDeclared: undefined,
     head: undefined,
+    rules: undefined,
     runId,
   };
 }

@@ -17,6 +17,7 @@ import { purgeVersions } from '../warehouse/keep-history.ts';
 import { dropRawStages } from './drop-raw-stages.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
+import { listUnsettled, withoutFreshness } from './last-attempts.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
@@ -148,13 +149,15 @@ class SyncRun {
 
   async #syncAll(streams: readonly Stream[]): Promise<SyncError | undefined> {
     let runError: SyncError | undefined;
+    const unsettled = listUnsettled(this.#context.settings.stateDir);
     for (const stream of streams.flatMap(sliceStream)) {
       if (this.#context.signal?.aborted === true) runError ??= toAbortError(this.#context.signal);
       if (runError !== undefined) {
         this.#reports.push(this.#reportNotRun(stream));
         continue;
       }
-      const held = await readCheckpoint(this.#context.database, stream.name, sliceIdOf(stream));
+      const found = await readCheckpoint(this.#context.database, stream.name, sliceIdOf(stream));
+      const held = withoutFreshness(found, unsettled);
       const checkpoint =
         held && held.fingerprint !== stream.fingerprint ? { ...held, cursorState: undefined } : held;
       const outcome = await syncStream(this.#context, stream, checkpoint, (report) => this.#saveRun(report));

@@ -5,6 +5,7 @@ import type { StreamReport } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { discardStage, readStage } from '../warehouse/stage-store.ts';
+import { haveRulesChanged } from './plan-scan.ts';
 import { reportStream, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { ScanPlan } from './scan.ts';
@@ -35,6 +36,7 @@ export async function watchHead(
   // Something less than a verified scan was committed since, or by other rules.
   if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)
     return undefined;
+  if (haveRulesChanged(stream, checkpoint)) return undefined;
   const question = hashQuestion(settings, stream, plan.from, undefined);
   const staged = await readStage(stageFolder(settings.stateDir, stream, options));
   // Pages that were paid for are of more use than none.

@@ -11,6 +11,7 @@ import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream 
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { openOwnPublished } from '../warehouse/query-published.ts';
+import { listUnsettled, withoutFreshness } from './last-attempts.ts';
 import { isFresh } from './plan-scan.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
 
@@ -24,6 +25,7 @@ export async function readStatus(
 ): Promise<StatusReport> {
   const runs = readRecentRuns(settings.stateDir);
   const [lastRun] = runs;
+  const unsettled = listUnsettled(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
   const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath);
@@ -32,7 +34,7 @@ export async function readStatus(
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
     streams: settings.streams
       .flatMap(sliceStream)
-      .map((stream) => describeStream(stream, rows.get(nameOf(stream)), nowMs)),
+      .map((stream) => describeStream(stream, rows.get(nameOf(stream)), unsettled, nowMs)),
     // A rebuild, say, sees nothing of the quota.
     quota: runs.find(({ quota }) => quota !== undefined)?.quota,
     lastRun,
@@ -79,7 +81,12 @@ async function countRows(database: Database, table: string, slice: string): Prom
     .catch(() => undefined);
 }
 
-function describeStream(stream: Stream, facts: Facts | undefined, nowMs: number): StreamStatusRow {
+function describeStream(
+  stream: Stream,
+  facts: Facts | undefined,
+  unsettled: ReadonlySet<string>,
+  nowMs: number,
+): StreamStatusRow {
   const checkpoint = facts?.checkpoint;
   return {
     stream: stream.name,
@@ -88,7 +95,7 @@ function describeStream(stream: Stream, facts: Facts | undefined, nowMs: number)
     rows: facts?.rows,
     watermark: checkpoint?.watermark,
     verifiedAt: checkpoint?.lastVerifiedAt,
-    fresh: isFresh(stream, checkpoint, {}, nowMs),
+    fresh: isFresh(stream, withoutFreshness(checkpoint, unsettled), {}, nowMs),
     keyColumns: checkpoint?.keyFields,
     keyState: keyState(checkpoint),
   };

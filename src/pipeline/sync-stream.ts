@@ -52,12 +52,13 @@ export async function syncStream(
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed: false };
   }
-  // What a stream that stops half-way has staged, its last page event tells.
+  // What a stream that stops half-way has staged, its last page event tells. Of a document nothing is kept.
   let staged: StagedSoFar | undefined;
   const watched: RunContext = {
     ...context,
     emit(event) {
-      if (event.type === 'page-staged') staged = { pages: event.pagesDone, total: event.rowsDeclared };
+      if (event.type === 'page-staged' && stream.paginated)
+        staged = { pages: event.pagesDone, total: event.rowsDeclared };
       // A slice is shown beside the others of its stream.
       context.emit(
         'stream' in event && event.stream !== undefined ? { ...event, stream: nameOf(stream) } : event,

@@ -7,7 +7,7 @@ import { isPublishedFile, readPublishedRecord } from '../../state/published-reco
 import { selectStreams } from '../config/select-streams.ts';
 import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { type ExitCode, LockedError, toSyncError } from '../model/errors.ts';
+import { type ExitCode, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { CheckItem, VerifyReport } from '../model/reports.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { Checkpoint } from '../model/stream.ts';
@@ -163,7 +163,7 @@ class Verification {
       if (this.#signal?.aborted === true) throw toAbortError(this.#signal);
       const error = toSyncError(thrown);
       if (error instanceof LockedError) this.#skip(name, error.message);
-      else this.#add(name, 'failed', error.message, error.hint);
+      else this.#add(name, 'failed', error.message, hintFor(name, error));
       return undefined;
     } finally {
       this.#signal?.removeEventListener('abort', interrupt);
@@ -210,4 +210,11 @@ class Verification {
   #add(name: string, status: CheckItem['status'], detail: string, fix?: string): void {
     this.#items.push({ name, status, detail, fix });
   }
+}
+
+// A sync mends the work file from the published one, not the other way round.
+function hintFor(name: string, { code, hint }: SyncError): string {
+  return name === 'published file' && code === 'state_damaged'
+    ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'
+    : hint;
 }

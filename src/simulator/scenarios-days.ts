@@ -39,7 +39,8 @@ export const dayScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'schema-change',
     sentence: 'From the second day on records have a field more, and one less.',
-    watch: 'A column is added, another one stays with nulls, and the run names both.',
+    watch:
+      'A column is added and named, another one stays with nulls; the next full sync names that one, too.',
     steps: nextDay,
     options: () =>
       fromDayTwo((records) =>

@@ -332,3 +332,16 @@ describe('a history', () => {
     expect(streams.map(({ name }) => name)).toContain('a_history');
   });
 });
+
+describe('contract files', () => {
+  it('that belong to no stream are told, with the name they may mean', () => {
+    const path = writeConfig(configText('streams: { commerce_top_products: { enabled: false } }\n'));
+    mkdirSync(join(dirname(path), 'contracts'));
+    for (const name of ['promts_analytics', 'prompts_analytics', 'commerce_top_products'])
+      writeFileSync(join(dirname(path), 'contracts', `${name}.schema.json`), '{"type":"object"}');
+    const loaded = loadConfig({ path, env: validEnv });
+    expect(resolveSettings({ loaded, connectors, env: validEnv, nowMs: 0 }).warnings).toEqual([
+      'contracts/promts_analytics.schema.json belongs to no stream and is not applied; did you mean "prompts_analytics"?',
+    ]);
+  });
+});

@@ -223,6 +223,8 @@ describe('a run that ends in the middle', () => {
       },
     });
     expect(report.exitCode).toBe(130);
+    // Nor does the report speak of pages that were kept.
+    expect(streamOf(report)).toMatchObject({ verdict: 'partial', pages: 0 });
     expect(readdirSync(stageOf(flow))).toEqual([]);
     await expectComplete(flow);
     expect(flow.arrivals).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { errorStatus } from '../../src/simulator/fault-effects.ts';
 import { askAll, type Row } from '../simulator/ask.ts';
 import { expectRows } from '../support/published.ts';
 import {
@@ -211,6 +212,28 @@ describe('freshness', () => {
       ['commerce_category_products', 'fresh'],
     ]);
     expect(streamOf(report, 'prompts_analytics').mode).toBe('full');
+  });
+
+  it('is void for a stream whose rules for records or rows changed, and for no other', async () => {
+    const flow = createSmallFlow();
+    await flow.sync();
+    for (const change of [{ deletes: 'soft' }, { contract: 'freeze' }, { maxDeleteRatio: 0.5 }] as const) {
+      const report = await flow.sync({ config: { streams: { ...two, prompts_analytics: change } } });
+      expect(report.streams.map(({ stream, status }) => [stream, status])).toEqual([
+        ['prompts_analytics', 'complete'],
+        ['commerce_category_products', 'fresh'],
+      ]);
+    }
+  });
+
+  it('is void after an attempt that failed, until one ends well', async () => {
+    const flow = createItemsFlow(makeItems(60));
+    await flow.sync();
+    flow.simulator.setFaults([errorStatus(400)]);
+    expect((await flow.sync({ force: true })).exitCode).toBe(4);
+    flow.simulator.setFaults([]);
+    expect((await flow.sync()).streams.map(({ status }) => status)).toEqual(['complete']);
+    expect((await flow.sync()).streams.map(({ status }) => status)).toEqual(['fresh']);
   });
 
   it('is not granted by a scan that a clock set back puts into the future', async () => {

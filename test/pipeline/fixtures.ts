@@ -32,6 +32,7 @@ export function makeStream(parts: Partial<Stream> = {}): Stream {
     maxInvalidRatio: 0.05,
     history: false,
     skipUnchanged: false,
+    rules: 'r1',
     named: true,
     fingerprint: 'f1',
     ...parts,
@@ -55,6 +56,7 @@ export function makeCheckpoint(parts: Partial<Checkpoint> = {}): Checkpoint {
     lastVerdict: 'verified',
     rowsDeclared: 1_000,
     head: undefined,
+    rules: 'r1',
     runId: 'run-1',
     ...parts,
   };

@@ -40,6 +40,7 @@ describe('the checkpoint after a first full scan', () => {
       lastVerifiedAt: STARTED,
       lastVerdict: 'verified',
       rowsDeclared: 1_000,
+      rules: 'r1',
       runId: 'run-2',
     });
   });

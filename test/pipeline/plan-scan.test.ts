@@ -32,7 +32,11 @@ describe('planStream', () => {
     ['when it is replaced', { stream: { write: 'replace' } }, 'it is replaced as a whole'],
     ['when its cursor is off', { stream: { cursor: { kind: 'off' } } }, 'its cursor is off'],
     ['without a full scan before', { checkpoint: { lastFullScanAt: undefined } }, 'no full scan yet'],
-    ['without a watermark', { checkpoint: { watermark: undefined } }, 'no full scan yet'],
+    [
+      'without a watermark',
+      { checkpoint: { watermark: undefined } },
+      'its cursor has no date to go on from yet',
+    ],
     [
       'once a full refresh is due',
       { checkpoint: { lastFullScanAt: ago(30 * DAY_MS) } },

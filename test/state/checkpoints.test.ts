@@ -27,6 +27,7 @@ const full: Checkpoint = {
   lastVerdict: 'verified',
   rowsDeclared: 5_000_000_000,
   head: undefined,
+  rules: undefined,
   runId: 'run-1',
 };
 
@@ -45,6 +46,7 @@ const bare: Checkpoint = {
   lastVerdict: undefined,
   rowsDeclared: undefined,
   head: undefined,
+  rules: undefined,
   runId: 'run-1',
 };
 

@@ -17,7 +17,7 @@ describe('migrate', () => {
   it('creates the tables of the documented surface', async () => {
     const { database } = await openMigratedDatabase();
     expect(await listTables(database)).toEqual([
-      'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id head',
+      'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id head rules',
       'contracts: stream path column_name type ordinal run_id absent_since',
       'meta: key value',
       'quarantine: run_id stream slice page_offset row_index reason path record quarantined_at',

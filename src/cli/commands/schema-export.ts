@@ -52,6 +52,7 @@ export const schemaExportCommand = defineCommand({
     const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
     if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
     const files = await planFiles(exported, context.cwd, output);
+    if (force !== true) await refuseExisting(files);
     for (const file of files) await writeExport(file, force === true);
     const paths = files.map(({ path }) => path);
     const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');
@@ -104,6 +105,22 @@ async function planFiles(
   });
 }
 
+/** Before anything is written: half of an export would be contracts in force. */
+async function refuseExisting(files: readonly ExportFile[]): Promise<void> {
+  for (const { path, absolute } of files) {
+    if (await stat(absolute).catch(() => undefined)) throw existsAlready(path);
+  }
+}
+
+function existsAlready(path: string, cause?: unknown): ConfigError {
+  return new ConfigError(`${path} exists already; nothing was written`, {
+    code: 'usage_invalid',
+    hint: 'Give --force to replace it, or name another place with --output.',
+    context: { path },
+    cause,
+  });
+}
+
 async function isExistingFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),
@@ -126,12 +143,7 @@ async function writeExport({ path, absolute, text }: ExportFile, force: boolean)
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     if (code === 'EEXIST') {
-      throw new ConfigError(`${path} exists already and is left as it is`, {
-        code: 'usage_invalid',
-        hint: 'Give --force to replace it, or name another place with --output.',
-        context: { path },
-        cause,
-      });
+      throw existsAlready(path, cause);
     }
     if (code === 'ENOENT') {
       throw new ConfigError(`the folder of ${path} does not exist`, {

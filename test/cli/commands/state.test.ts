@@ -36,6 +36,7 @@ const report: StateReport = {
         lastVerdict: 'verified',
         rowsDeclared: 10,
         head: undefined,
+        rules: undefined,
         runId: 'nightly',
       },
     ],
