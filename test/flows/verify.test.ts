@@ -59,6 +59,15 @@ describe('verify', () => {
     expect(existsSync(join(flow.stateDir, 'lock.json'))).toBe(false);
   });
 
+  it('fails nothing while a first run has published nothing yet', async () => {
+    const flow = createItemsFlow(makeItems(5));
+    const lock = await lockStateFolder(flow.stateDir, '2026-01-31T12:00:00Z');
+    const report = await verify(flow);
+    lock.release();
+    expect(report.exitCode).toBe(75);
+    expect(itemOf(report, 'published file')?.status).toBe('skipped');
+  });
+
   it('says what it could not look at while a run holds the state, and disturbs nobody', async () => {
     const flow = await createSynced();
     const lock = await lockStateFolder(flow.stateDir, '2026-01-31T12:00:00Z');
