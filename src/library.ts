@@ -32,7 +32,7 @@ export async function sync(config: ConfigInput | string, options: LibraryOptions
 
 /** Tells what the next sync would do, with at most one request a stream. */
 export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
-  const { planOffline, planSync } = await import('./pipeline/plan.ts');
+  const { planOffline, planSync } = await import('./pipeline/plan/plan.ts');
   if (options.offline !== true) return planSync(toSettings(config, options), options);
   return planOffline(resolveOfflineSettings(toResolveOptions(config, options, 'optional')), options);
 }

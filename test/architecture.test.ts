@@ -78,12 +78,15 @@ const pureRooms: Readonly<Record<string, readonly string[]>> = {
 // From the top down: each part of the spine knows the next one and nothing of the one above.
 const spine: Readonly<Record<string, readonly string[]>> = {
   'src/pipeline/run.ts': [],
-  'src/pipeline/plan.ts': [],
+  'src/pipeline/plan/plan.ts': [],
   'src/pipeline/check.ts': [],
   'src/pipeline/status.ts': [],
   'src/pipeline/sync-stream.ts': ['src/pipeline/run.ts'],
   // A comparison with the API reads scans as a sync does, and writes none of them.
-  'src/pipeline/fetch-scan.ts': ['src/pipeline/sync-stream.ts', 'src/pipeline/compare-stream.ts'],
+  'src/pipeline/fetch/fetch-scan.ts': [
+    'src/pipeline/sync-stream.ts',
+    'src/pipeline/verify/compare-stream.ts',
+  ],
 };
 
 type ImportKind = 'static' | 'dynamic' | 'type';

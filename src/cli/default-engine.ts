@@ -28,11 +28,11 @@ export const defaultEngine: Engine = {
     return runSync(settings, options);
   },
   async planSync(settings, options) {
-    const { planSync } = await import('../pipeline/plan.ts');
+    const { planSync } = await import('../pipeline/plan/plan.ts');
     return planSync(settings, options);
   },
   async planOffline(settings, options) {
-    const { planOffline } = await import('../pipeline/plan.ts');
+    const { planOffline } = await import('../pipeline/plan/plan.ts');
     return planOffline(settings, options);
   },
   async runChecks(settings, options) {
@@ -40,55 +40,55 @@ export const defaultEngine: Engine = {
     return runChecks(settings, options);
   },
   async discover(settings, request) {
-    const { discover } = await import('../pipeline/discover.ts');
+    const { discover } = await import('../pipeline/discover/discover.ts');
     return discover(settings, request);
   },
   async listQuarantine(settings, request) {
-    const { listQuarantine } = await import('../pipeline/read-quarantine.ts');
+    const { listQuarantine } = await import('../pipeline/contracts/read-quarantine.ts');
     return listQuarantine(settings, request);
   },
   async showQuarantined(settings, id) {
-    const { showQuarantined } = await import('../pipeline/read-quarantine.ts');
+    const { showQuarantined } = await import('../pipeline/contracts/read-quarantine.ts');
     return showQuarantined(settings, id);
   },
   async retryQuarantine(settings, request) {
-    const { retryQuarantine } = await import('../pipeline/retry-quarantine.ts');
+    const { retryQuarantine } = await import('../pipeline/contracts/retry-quarantine.ts');
     return retryQuarantine(settings, request);
   },
   async showSchema(settings, request) {
-    const { showSchema } = await import('../pipeline/read-schema.ts');
+    const { showSchema } = await import('../pipeline/contracts/read-schema.ts');
     return showSchema(settings, request);
   },
   async diffSchema(settings, request) {
-    const { diffSchema } = await import('../pipeline/read-schema.ts');
+    const { diffSchema } = await import('../pipeline/contracts/read-schema.ts');
     return diffSchema(settings, request);
   },
   async exportSchema(settings, request) {
-    const { exportSchema } = await import('../pipeline/export-schema.ts');
+    const { exportSchema } = await import('../pipeline/contracts/export-schema.ts');
     return exportSchema(settings, request);
   },
   async verifyState(settings, request) {
-    const { verifyState } = await import('../pipeline/verify.ts');
+    const { verifyState } = await import('../pipeline/verify/verify.ts');
     return verifyState(settings, request);
   },
   async compareWithApi(settings, request) {
-    const { compareWithApi } = await import('../pipeline/compare-api.ts');
+    const { compareWithApi } = await import('../pipeline/verify/compare-api.ts');
     return compareWithApi(settings, request);
   },
   async readState(settings, request) {
-    const { readState } = await import('../pipeline/read-state.ts');
+    const { readState } = await import('../pipeline/state/read-state.ts');
     return readState(settings, request);
   },
   async importState(settings, text, request) {
-    const { importState } = await import('../pipeline/change-state.ts');
+    const { importState } = await import('../pipeline/state/change-state.ts');
     return importState(settings, text, request);
   },
   async resetState(settings, request) {
-    const { resetState } = await import('../pipeline/change-state.ts');
+    const { resetState } = await import('../pipeline/state/change-state.ts');
     return resetState(settings, request);
   },
   async rebuildStreams(settings, request) {
-    const { rebuildStreams } = await import('../pipeline/rebuild.ts');
+    const { rebuildStreams } = await import('../pipeline/rebuild/rebuild.ts');
     return rebuildStreams(settings, request);
   },
   async readStatus(settings) {

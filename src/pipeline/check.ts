@@ -15,8 +15,8 @@ import { Database } from '../warehouse/database.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { openApi, type OpenedApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
-import { requestPage } from './request-page.ts';
-import { sampleDocument } from './sample-document.ts';
+import { requestPage } from './fetch/request-page.ts';
+import { sampleDocument } from './fetch/sample-document.ts';
 import { workFile } from './state-folder.ts';
 
 export interface CheckOptions {

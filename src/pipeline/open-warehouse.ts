@@ -12,7 +12,7 @@ import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { proveReadable } from '../warehouse/prove-readable.ts';
 import { clearUnbegun, describeUnrestorable, restoreWorkFile } from './restore-work-file.ts';
 import { workFile } from './state-folder.ts';
-import { removeWorkCopy } from './work-copy.ts';
+import { removeWorkCopy } from './rebuild/work-copy.ts';
 
 // A program that only looks at the file is soon done; no request is spent on one that stays.
 const LOCK_PATIENCE_MS = 10_000;

@@ -14,10 +14,10 @@ import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/
 import type { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { purgeVersions } from '../warehouse/keep-history.ts';
-import { dropRawStages } from './drop-raw-stages.ts';
+import { dropRawStages } from './fetch/drop-raw-stages.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
-import { listUnsettled, withoutFreshness } from './last-attempts.ts';
+import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
@@ -25,7 +25,7 @@ import { addMissingRuns, chooseRunId, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import { syncStream } from './sync-stream.ts';
-import { tendArchives } from './tend-archives.ts';
+import { tendArchives } from './rebuild/tend-archives.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
 export interface RunEffects {

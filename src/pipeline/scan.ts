@@ -4,7 +4,7 @@ import type { Checkpoint, ScanHead } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { RejectedRecords } from '../warehouse/rejected-records.ts';
-import type { ColumnChanges } from './plan-columns.ts';
+import type { ColumnChanges } from './load/plan-columns.ts';
 
 // The values that pass from stage to stage of a scan: planned -> fetched -> prepared -> committed.
 

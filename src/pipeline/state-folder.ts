@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
-import { buildUrl } from './build-url.ts';
-import { describeMasks } from './mask-records.ts';
+import { buildUrl } from './fetch/build-url.ts';
+import { describeMasks } from './fetch/mask-records.ts';
 
 /** How long staged pages are of use. */
 export const STAGE_LIFETIME_MS = 24 * 3_600_000;

@@ -11,8 +11,8 @@ import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream 
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { openOwnPublished } from '../warehouse/query-published.ts';
-import { listUnsettled, withoutFreshness } from './last-attempts.ts';
-import { isFresh } from './plan-scan.ts';
+import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
+import { isFresh } from './plan/plan-scan.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
 
 /**

@@ -6,19 +6,19 @@ import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream
 import { pathKey } from '../schema/name-columns.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
-import { commitAndArchive } from './archive-scan.ts';
-import { commitScan } from './commit-scan.ts';
-import { judgeDuplicates } from './confirm-duplicates.ts';
-import { describeStaleness } from './describe-staleness.ts';
-import { fetchScan, MAX_RESCANS } from './fetch-scan.ts';
+import { commitAndArchive } from './rebuild/archive-scan.ts';
+import { commitScan } from './load/commit-scan.ts';
+import { judgeDuplicates } from './fetch/confirm-duplicates.ts';
+import { describeStaleness } from './fetch/describe-staleness.ts';
+import { fetchScan, MAX_RESCANS } from './fetch/fetch-scan.ts';
 import { stageFolder } from './state-folder.ts';
-import { planStream } from './plan-scan.ts';
-import { KeyBroken, prepareLoad } from './prepare-load.ts';
-import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './refuse-scan.ts';
+import { planStream } from './plan/plan-scan.ts';
+import { KeyBroken, prepareLoad } from './load/prepare-load.ts';
+import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './load/refuse-scan.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
-import { reportUnmoved, SourceUnmoved, watchHead } from './skip-unchanged.ts';
+import { reportUnmoved, SourceUnmoved, watchHead } from './fetch/skip-unchanged.ts';
 
 /** What a stream's sync led to; the error is for the run to act on (see `recovery`). */
 export interface StreamOutcome {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { verifyState } from '../../src/pipeline/verify.ts';
+import { verifyState } from '../../src/pipeline/verify/verify.ts';
 import {
   createItemsFlow,
   type Flow,

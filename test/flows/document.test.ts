@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createUndiciTransport } from '../../src/http/undici-transport.ts';
 import type { Transport } from '../../src/model/http.ts';
 import { runChecks } from '../../src/pipeline/check.ts';
-import { planOffline, planSync } from '../../src/pipeline/plan.ts';
+import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
 import { breakConnection, respondWith } from '../../src/simulator/fault-effects.ts';
 import { type Fault, when } from '../../src/simulator/faults.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockStateFolder } from '../../state/lock.ts';
 import type { ConfirmChange, ExportedState, StateChange } from '../../src/model/state-report.ts';
-import { importState, resetState } from '../../src/pipeline/change-state.ts';
-import { readState } from '../../src/pipeline/read-state.ts';
+import { importState, resetState } from '../../src/pipeline/state/change-state.ts';
+import { readState } from '../../src/pipeline/state/read-state.ts';
 import {
   createItemsFlow,
   type Flow,

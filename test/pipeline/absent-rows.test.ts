@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SyncOptions } from '../../src/model/settings.ts';
 import type { Checkpoint, Stream } from '../../src/model/stream.ts';
-import { decideAbsent, describeKept, refuseLoss, windowOf } from '../../src/pipeline/absent-rows.ts';
+import { decideAbsent, describeKept, refuseLoss, windowOf } from '../../src/pipeline/load/absent-rows.ts';
 import type { FetchedScan, PreparedLoad } from '../../src/pipeline/scan.ts';
 import type { ColumnPlan } from '../../src/schema/resolve-columns.ts';
 import { makeCheckpoint, makeLoad, makeScan, makeStream } from './fixtures.ts';

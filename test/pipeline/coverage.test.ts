@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Coverage } from '../../src/pipeline/coverage.ts';
+import { Coverage } from '../../src/pipeline/fetch/coverage.ts';
 import { driveCoverage, type Drive, makePage, type Server, serveRows, toStaged } from './drive-coverage.ts';
 
 function ids(count: number): readonly number[] {

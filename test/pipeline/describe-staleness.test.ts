@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeStaleness } from '../../src/pipeline/describe-staleness.ts';
+import { describeStaleness } from '../../src/pipeline/fetch/describe-staleness.ts';
 import { DAY_MS, HOUR_MS, makeCheckpoint, NOW_MS } from './fixtures.ts';
 
 const scan = { startedAtMs: NOW_MS, serverDateMs: NOW_MS };

@@ -1,7 +1,7 @@
 import type { Page, PageRecord } from '../../src/model/page.ts';
-import { Coverage } from '../../src/pipeline/coverage.ts';
-import type { AcceptedPage, StagedPage } from '../../src/pipeline/scanned-page.ts';
-import type { Segment } from '../../src/pipeline/segments.ts';
+import { Coverage } from '../../src/pipeline/fetch/coverage.ts';
+import type { AcceptedPage, StagedPage } from '../../src/pipeline/fetch/scanned-page.ts';
+import type { Segment } from '../../src/pipeline/fetch/segments.ts';
 
 /** What a server answers to its `n`th request. */
 export type Server = (offset: number, n: number) => Page;

@@ -1,10 +1,10 @@
 import { hashPage } from '../../src/json/fingerprint.ts';
 import type { Page } from '../../src/model/page.ts';
 import type { Verdict } from '../../src/model/run-report.ts';
-import { Coverage } from '../../src/pipeline/coverage.ts';
-import { judgeScan } from '../../src/pipeline/judge-scan.ts';
-import { JointRepair } from '../../src/pipeline/repair-joint.ts';
-import { requestPages } from '../../src/pipeline/request-pages.ts';
+import { Coverage } from '../../src/pipeline/fetch/coverage.ts';
+import { judgeScan } from '../../src/pipeline/fetch/judge-scan.ts';
+import { JointRepair } from '../../src/pipeline/fetch/repair-joint.ts';
+import { requestPages } from '../../src/pipeline/fetch/request-pages.ts';
 import type { Server } from './drive-coverage.ts';
 import { makeStream } from './fixtures.ts';
 

@@ -6,7 +6,7 @@ import {
   type EstimateInput,
   requestsPerDay,
   requestsPerHour,
-} from '../../src/pipeline/estimate.ts';
+} from '../../src/pipeline/plan/estimate.ts';
 import { driveCoverage, serveRows } from './drive-coverage.ts';
 import { HOUR_MS, NOW_MS } from './fixtures.ts';
 

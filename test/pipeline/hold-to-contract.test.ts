@@ -7,7 +7,7 @@ import { parseContract } from '../../src/contract/parse-contract.ts';
 import { parseExact } from '../../src/json/exact-number.ts';
 import type { ColumnRule, ContractMode } from '../../src/model/schema.ts';
 import type { LearnedColumn, Stream } from '../../src/model/stream.ts';
-import { holdToContract } from '../../src/pipeline/hold-to-contract.ts';
+import { holdToContract } from '../../src/pipeline/load/hold-to-contract.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { formatStagedLines } from '../../src/warehouse/staged-records.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeScan, type ScanFacts } from '../../src/pipeline/judge-scan.ts';
+import { judgeScan, type ScanFacts } from '../../src/pipeline/fetch/judge-scan.ts';
 
 const whole: ScanFacts = {
   complete: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildLocate } from '../../src/pipeline/locate-records.ts';
+import { buildLocate } from '../../src/pipeline/load/locate-records.ts';
 
 describe('where a record came', () => {
   // Neighbours share a record: the second page begins at position 9, and 9 is kept of the first.

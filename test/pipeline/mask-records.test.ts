@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseExact } from '../../src/json/exact-number.ts';
 import type { PageRecord } from '../../src/model/page.ts';
 import type { ColumnRule } from '../../src/model/schema.ts';
-import { compileMask, describeMasks } from '../../src/pipeline/mask-records.ts';
+import { compileMask, describeMasks } from '../../src/pipeline/fetch/mask-records.ts';
 import { hostileNumber, hostileText } from '../support/hostile-rows.ts';
 
 const KEY = 'a key of the tests, 1';

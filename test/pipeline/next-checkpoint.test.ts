@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/model/stream.ts';
-import { type CheckpointFacts, nextCheckpoint } from '../../src/pipeline/next-checkpoint.ts';
+import { type CheckpointFacts, nextCheckpoint } from '../../src/pipeline/load/next-checkpoint.ts';
 import { DAY_MS, makeCheckpoint, makeLoad, makePlan, makeScan, makeStream, NOW_MS } from './fixtures.ts';
 
 type Given = Partial<Omit<CheckpointFacts, 'scan' | 'load' | 'checkpoint'>> & {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SyncOptions } from '../../src/model/settings.ts';
 import type { Checkpoint, Stream } from '../../src/model/stream.ts';
-import { isFresh, planStream } from '../../src/pipeline/plan-scan.ts';
+import { isFresh, planStream } from '../../src/pipeline/plan/plan-scan.ts';
 import { DAY_MS, HOUR_MS, makeCheckpoint, makeStream, NOW_MS } from './fixtures.ts';
 
 interface Given {

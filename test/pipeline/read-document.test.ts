@@ -6,13 +6,13 @@ import type { RecordBatch } from '../../src/json/page-records.ts';
 import { ResponseError } from '../../src/model/errors.ts';
 import type { PageRecord } from '../../src/model/page.ts';
 import type { Stream } from '../../src/model/stream.ts';
-import type { AnswerHead } from '../../src/pipeline/answer-errors.ts';
+import type { AnswerHead } from '../../src/pipeline/fetch/answer-errors.ts';
 import {
   DocumentReading,
   MOST_RECORD_BYTES,
   readRecords,
   type RecordsPlace,
-} from '../../src/pipeline/read-document.ts';
+} from '../../src/pipeline/fetch/read-document.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 import { makeStream } from './fixtures.ts';

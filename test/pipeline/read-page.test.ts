@@ -6,7 +6,7 @@ import { ResponseError } from '../../src/model/errors.ts';
 import type { ApiResponse } from '../../src/model/http.ts';
 import type { Page } from '../../src/model/page.ts';
 import type { Stream } from '../../src/model/stream.ts';
-import { parseBody, readPage } from '../../src/pipeline/read-page.ts';
+import { parseBody, readPage } from '../../src/pipeline/fetch/read-page.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 import { makeStream, NOW_MS } from './fixtures.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shareRequests } from '../../src/pipeline/compare-api.ts';
+import { shareRequests } from '../../src/pipeline/verify/compare-api.ts';
 
 describe('requests shared among streams', () => {
   it('are what small streams need, and the rest for the others', () => {

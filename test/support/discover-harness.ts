@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { DiscoveredStream, DiscoverReport, ParamFinding } from '../../src/model/discover-report.ts';
 import type { Settings } from '../../src/model/settings.ts';
-import { discover, type DiscoverOptions } from '../../src/pipeline/discover.ts';
+import { discover, type DiscoverOptions } from '../../src/pipeline/discover/discover.ts';
 import type { EndpointOptions } from '../../src/simulator/endpoint.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import type { SimulatorOptions } from '../../src/simulator/simulator-options.ts';

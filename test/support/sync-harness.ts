@@ -11,7 +11,7 @@ import type { ProgressEvent } from '../../src/model/progress.ts';
 import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
 import type { RebuildReport } from '../../src/model/reports.ts';
 import type { Settings, SyncOptions } from '../../src/model/settings.ts';
-import { type RebuildOptions, rebuildStreams } from '../../src/pipeline/rebuild.ts';
+import { type RebuildOptions, rebuildStreams } from '../../src/pipeline/rebuild/rebuild.ts';
 import { runSync } from '../../src/pipeline/run.ts';
 import type { Arrival } from '../../src/simulator/arrivals.ts';
 import type { EndpointOptions, RecordList } from '../../src/simulator/endpoint.ts';

@@ -102,7 +102,7 @@ export function createCliProject(options: CliProjectOptions): CliProject {
           return runSync(settings, { ...given, ...effects });
         },
         async planSync(settings, given) {
-          const { planSync } = await import('../../../src/pipeline/plan.ts');
+          const { planSync } = await import('../../../src/pipeline/plan/plan.ts');
           return planSync(settings, { ...given, ...effects });
         },
         async runChecks(settings, given) {
@@ -110,7 +110,7 @@ export function createCliProject(options: CliProjectOptions): CliProject {
           return runChecks(settings, { ...given, ...effects });
         },
         async discover(settings, given) {
-          const { discover } = await import('../../../src/pipeline/discover.ts');
+          const { discover } = await import('../../../src/pipeline/discover/discover.ts');
           return discover(settings, { ...given, ...effects });
         },
         ...world.engine,

@@ -1,0 +1,150 @@
+import { parse } from 'node:path';
+import { readContract } from '../../../state/checkpoints.ts';
+import { selectStreams } from '../../config/select-streams.ts';
+import type { ExportedColumn, ExportedTable } from '../../contract/exported-table.ts';
+import { toDbtSources } from '../../contract/to-dbt.ts';
+import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
+import { toSql } from '../../contract/to-sql.ts';
+import { toTypeScript } from '../../contract/to-typescript.ts';
+import { ConfigError } from '../../model/errors.ts';
+import type { ExportFormat, SchemaExport } from '../../model/schema-report.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { LearnedColumn, Stream } from '../../model/stream.ts';
+import { companionSource, toFieldName } from '../../schema/field-paths.ts';
+import { pathKey } from '../../schema/name-columns.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { countFilled, listFewValues } from '../../warehouse/column-facts.ts';
+import { readColumns, tableExists } from '../../warehouse/evolve-table.ts';
+import { readKeys, withoutForced, withPublished } from './read-schema.ts';
+
+export interface ExportOptions {
+  readonly streams?: readonly string[];
+  readonly format: ExportFormat;
+  /** Lists the values of text columns that have only a few. */
+  readonly enums?: boolean;
+}
+
+/** The learned schema of published streams in another tool's words. */
+export async function exportSchema(
+  settings: OfflineSettings,
+  { streams, format, enums = false }: ExportOptions,
+): Promise<SchemaExport> {
+  const selected = selectStreams(settings, streams);
+  return withPublished(settings, async (database) => {
+    const learned = await readLearned(database, selected, streams !== undefined);
+    const names = learned.map(({ stream }) => stream.name);
+    if (format === 'json-schema') {
+      const files = [];
+      for (const one of learned) files.push(await exportContract(database, one, enums));
+      return { format, streams: names, files };
+    }
+    const tables: ExportedTable[] = [];
+    const keys = await readKeys(database);
+    for (const one of learned) tables.push(await describeTable(database, one, keys.get(one.stream.name)));
+    return { format, streams: names, files: [{ stream: undefined, text: write(format, tables, settings) }] };
+  });
+}
+
+function write(
+  format: Exclude<ExportFormat, 'json-schema'>,
+  tables: readonly ExportedTable[],
+  { duckdbPath }: OfflineSettings,
+): string {
+  switch (format) {
+    case 'typescript':
+      return toTypeScript(tables);
+    case 'dbt':
+      // The name a file gets that is attached without one.
+      return toDbtSources(tables, parse(duckdbPath).name);
+    case 'sql':
+      return toSql(tables);
+  }
+}
+
+interface LearnedStream {
+  readonly stream: Stream;
+  readonly columns: readonly LearnedColumn[];
+}
+
+/** Streams with a published table; one that was named and has none is an error. */
+async function readLearned(
+  database: Database,
+  streams: readonly Stream[],
+  isNamed: boolean,
+): Promise<readonly LearnedStream[]> {
+  const found: LearnedStream[] = [];
+  for (const stream of streams) {
+    const columns = await readContract(database, stream.name);
+    if (await tableExists(database, stream.table)) found.push({ stream, columns });
+    else if (isNamed) throw describeMissing(stream.name);
+  }
+  if (found.length === 0) throw describeMissing(streams.map(({ name }) => name).join(', '));
+  return found;
+}
+
+function describeMissing(name: string): ConfigError {
+  return new ConfigError(`no table is published of ${name} yet`, {
+    code: 'query_failed',
+    hint: 'Run `sluice sync` first.',
+  });
+}
+
+async function exportContract(
+  database: Database,
+  { stream, columns }: LearnedStream,
+  enums: boolean,
+): Promise<SchemaExport['files'][number]> {
+  const { rows, filled } = await countFilled(database, stream.table, storedNames(columns));
+  const beside = new Set(
+    columns
+      .map(({ path }) => companionSource(path))
+      .filter((path) => path !== undefined)
+      .map(pathKey),
+  );
+  const fields: ContractField[] = [];
+  for (const column of withoutForced(stream, columns)) {
+    const { path, name, type, absentSince } = column;
+    const required = rows > 0 && filled.get(name) === rows && absentSince === undefined;
+    const isMixed = beside.has(pathKey(path));
+    const values =
+      enums && type === 'VARCHAR' && !isMixed ? await listFewValues(database, stream.table, name) : undefined;
+    fields.push({ path, type: isMixed ? 'JSON' : type, required, nullable: !required, values });
+  }
+  const text = `${JSON.stringify(toJsonSchema(stream.name, fields), undefined, 2)}\n`;
+  return { stream: stream.name, text };
+}
+
+async function describeTable(
+  database: Database,
+  { stream, columns }: LearnedStream,
+  key: readonly string[] | undefined,
+): Promise<ExportedTable> {
+  const held = await readColumns(database, stream.table);
+  const { rows, filled } = await countFilled(database, stream.table, storedNames(columns));
+  const fields = new Map(columns.map((column) => [column.name, column]));
+  return {
+    stream: stream.name,
+    table: stream.table,
+    key,
+    columns: [...held].map(([name, engineType]): ExportedColumn => {
+      const column = fields.get(name);
+      const type = column?.type ?? engineType.replace(' WITH TIME ZONE', 'TZ');
+      return {
+        name,
+        type: type as ExportedColumn['type'],
+        field: column && nameField(column),
+        required: column !== undefined && rows > 0 && filled.get(name) === rows,
+      };
+    }),
+  };
+}
+
+function nameField({ path }: LearnedColumn): string {
+  const source = companionSource(path);
+  const field = (source ?? path).map(toFieldName).join('.');
+  return source === undefined ? field : `${field}, what its column cannot hold`;
+}
+
+function storedNames(columns: readonly LearnedColumn[]): readonly string[] {
+  return columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name);
+}

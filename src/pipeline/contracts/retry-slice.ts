@@ -1,0 +1,249 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
+import type { ViolationCounts } from '../../contract/violation-counts.ts';
+import { parseExact } from '../../json/exact-number.ts';
+import { StreamConfigError } from '../../model/errors.ts';
+import type { RetriedStream } from '../../model/quarantine-report.ts';
+import type { RowCounts, SchemaChange } from '../../model/run-report.ts';
+import type { ContractMode } from '../../model/schema.ts';
+import { type Checkpoint, type LearnedColumn, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
+import {
+  createFieldTree,
+  type FieldTree,
+  isRecordObject,
+  observeRecord,
+} from '../../schema/observe-fields.ts';
+import type { ColumnPlan } from '../../schema/resolve-columns.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { evolveTable, tableExists } from '../../warehouse/evolve-table.ts';
+import { mergeRows } from '../../warehouse/merge-rows.ts';
+import { dropOutdated, dropWithoutKey } from '../../warehouse/outdated-rows.ts';
+import { projectStage } from '../../warehouse/project-stage.ts';
+import {
+  listRetried,
+  readQuarantineFilter,
+  readRetried,
+  releaseAccepted,
+} from '../../warehouse/quarantine.ts';
+import { formatStagedLines } from '../../warehouse/staged-records.ts';
+import { holdToContract } from '../load/hold-to-contract.ts';
+import { applyColumnChanges, type ColumnChanges, planColumns } from '../load/plan-columns.ts';
+import { findConfiguredKey } from '../load/prepare-load.ts';
+import type { RunContext } from '../run-context.ts';
+
+/** What trying a slice's quarantined records again led to. */
+export interface RetriedSlice {
+  readonly report: RetriedStream;
+  readonly rows: RowCounts;
+}
+
+/**
+ * Holds the quarantined records of a stream, or of one slice, against the contract that is in force now, and
+ * merges those it accepts by key; rows that are absent are not touched. One transaction, in which `save` writes
+ * the record of the run.
+ */
+export async function retrySlice(
+  context: RunContext,
+  stream: Stream,
+  save: (slice: RetriedSlice) => Promise<void>,
+): Promise<RetriedSlice> {
+  const { settings } = context;
+  const folder = join(settings.stateDir, 'stage', 'quarantine.retry');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    return await retryIn(folder, context, withoutFreeze(stream), save);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+// A record that a frozen contract does not allow stays where it is; there is no scan to fail.
+function withoutFreeze(stream: Stream): Stream {
+  const soften = (mode: ContractMode) => (mode === 'freeze' ? 'discard_row' : mode);
+  const { columns, types } = stream.contract;
+  return { ...stream, contract: { ...stream.contract, columns: soften(columns), types: soften(types) } };
+}
+
+async function retryIn(
+  folder: string,
+  context: RunContext,
+  stream: Stream,
+  save: (slice: RetriedSlice) => Promise<void>,
+): Promise<RetriedSlice> {
+  const { database, settings, signal } = context;
+  const scope = { stream: stream.name, slice: sliceIdOf(stream) };
+  const tried = await listRetried(database, scope);
+  const staged = await stageRetried(database, join(folder, 'records.ndjson'));
+  const checkpoint = await readCheckpoint(database, stream.name, scope.slice);
+  const tableExisted = await tableExists(database, stream.table);
+  const learned = tableExisted ? await readContract(database, stream.name) : [];
+  const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
+  const held = await holdToContract(question, staged, signal);
+  const { columns, changes } = await planColumns(database, stream, held, learned);
+  refuseUnmasked(stream, changes);
+  const { rejected, releases } = await projectStage(database, staged.recordsFile, columns, {
+    hold: held.hold,
+    quarantined: await readQuarantineFilter(database, scope),
+    signal,
+  });
+  const key = releases ? chooseKey(stream, checkpoint, columns) : undefined;
+  const unkeyed = key === undefined ? 0 : await dropWithoutKey(database, key);
+  const isOlder = key !== undefined && tableExisted;
+  const outdated = isOlder ? await dropOutdated(database, stream.table, scope.slice, key) : 0;
+  const facts: Facts = {
+    tried,
+    outdated,
+    left: rejected.count + unkeyed,
+    leftBecause: [
+      ...listReasons(held.findings.rejected, rejected.count),
+      ...(unkeyed > 0
+        ? [{ path: (key ?? []).join(', '), reason: 'is null, and the key', records: unkeyed }]
+        : []),
+    ],
+  };
+  if (facts.left === tried) return describe(stream, facts, NO_ROWS, []);
+  return database.transaction(async () => {
+    const { rows, schemaChanges } = await merge(context, stream, {
+      columns,
+      changes,
+      key,
+      tableExisted,
+      learned,
+    });
+    await releaseAccepted(database, scope);
+    const retried = describe(stream, facts, rows, schemaChanges);
+    await save(retried);
+    return retried;
+  });
+}
+
+type Facts = Pick<RetriedStream, 'tried' | 'outdated' | 'left' | 'leftBecause'>;
+type Loaded = Pick<RowCounts, 'inserted' | 'updated' | 'unchanged'>;
+
+const NO_ROWS: Loaded = { inserted: 0, updated: 0, unchanged: 0 };
+
+/** Puts the texts of `retried` where a scan's records would be, in their order. */
+async function stageRetried(
+  database: Database,
+  recordsFile: string,
+): Promise<{ readonly recordsFile: string; readonly tree: FieldTree }> {
+  const tree = createFieldTree();
+  async function* listLines() {
+    let position = 0;
+    for await (const texts of readRetried(database)) {
+      const records = texts.map((text) => ({ text, value: parseExact(text), exact: true }));
+      for (const { value } of records) if (isRecordObject(value)) observeRecord(tree, value);
+      yield formatStagedLines(position, records);
+      position += records.length;
+    }
+  }
+  await pipeline(Readable.from(listLines()), createWriteStream(recordsFile, { mode: 0o600 }));
+  return { recordsFile, tree };
+}
+
+/** What is masked by now is raw in texts from before; the next scan brings them masked. */
+function refuseUnmasked(stream: Stream, { masked }: ColumnChanges): void {
+  if (masked === undefined) return;
+  throw new StreamConfigError(
+    `${nameOf(stream)}: fields are excluded or hashed since its last sync, and its records in quarantine hold them raw`,
+    {
+      code: 'config_invalid',
+      hint: `Run \`sluice sync --streams ${stream.name}\`: it forgets them, and quarantines them masked if they still come.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
+function chooseKey(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+): readonly string[] | undefined {
+  if (stream.key.kind !== 'fields') {
+    const stored = new Set(columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name));
+    const { keyFields } = checkpoint ?? {};
+    return keyFields?.every((name) => stored.has(name)) === true ? keyFields : undefined;
+  }
+  const key = findConfiguredKey(stream.key.fields, columns);
+  if (key !== undefined) return key.columns;
+  throw new StreamConfigError(
+    `${nameOf(stream)}: no column is known yet for its key (${stream.key.fields.join(', ')})`,
+    {
+      code: 'config_invalid',
+      hint: `Nothing was changed. Correct streams.${stream.name}.key, or run \`sluice sync --streams ${stream.name}\` first.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
+interface Prepared {
+  readonly columns: readonly ColumnPlan[];
+  readonly changes: ColumnChanges;
+  readonly key: readonly string[] | undefined;
+  readonly tableExisted: boolean;
+  readonly learned: readonly LearnedColumn[];
+}
+
+async function merge(
+  { database, runId, clock }: RunContext,
+  stream: Stream,
+  { columns, changes, key, tableExisted, learned }: Prepared,
+): Promise<{ readonly rows: Loaded; readonly schemaChanges: readonly SchemaChange[] }> {
+  const settled = await applyColumnChanges(database, stream, columns, changes);
+  const evolved = await evolveTable(database, stream.table, settled.columns, tableExisted, {
+    sliced: stream.slice !== undefined,
+    softDeletes: stream.deletes === 'soft',
+    history: stream.history,
+  });
+  const { inserted, updated, unchanged } = await mergeRows(database, {
+    table: stream.table,
+    columns: columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name),
+    key,
+    absent: 'keep',
+    insertOnly: stream.write === 'append' || key === undefined,
+    slice: sliceIdOf(stream),
+    history: stream.history,
+    runId,
+    syncedAt: new Date(clock.now()).toISOString(),
+  });
+  const since = new Map(learned.map(({ name, absentSince }) => [name, absentSince]));
+  const contract = columns.map(({ path, name, type }) => ({
+    path,
+    name,
+    type,
+    absentSince: since.get(name),
+  }));
+  await writeContract(database, stream.name, contract, runId);
+  return { rows: { inserted, updated, unchanged }, schemaChanges: [...settled.changes, ...evolved] };
+}
+
+const NO_OBJECT = { path: '', reason: 'the record is not a JSON object' };
+
+function listReasons(counts: ViolationCounts, rejected: number): RetriedStream['leftBecause'] {
+  // Nothing was counted where every object is accepted: the others are none.
+  if (counts.records === 0) return rejected === 0 ? [] : [{ ...NO_OBJECT, records: rejected }];
+  return counts.list().map(({ field, reason, count }) => ({ path: field, reason, records: count }));
+}
+
+function describe(
+  stream: Stream,
+  facts: Facts,
+  loaded: Loaded,
+  schemaChanges: readonly SchemaChange[],
+): RetriedSlice {
+  const { tried, left } = facts;
+  const report = {
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    ...facts,
+    ...loaded,
+    schemaChanges,
+    error: undefined,
+  };
+  return { report, rows: { read: tried, ...loaded, deleted: 0, quarantined: left } };
+}

@@ -1,0 +1,134 @@
+import { chooseOffsets } from '../../discover/choose-offsets.ts';
+import type { RowsAnswer } from '../../discover/judge-params.ts';
+import { type Sample, takeSample } from '../../discover/sample.ts';
+import { hashPage } from '../../json/fingerprint.ts';
+import type { SampleFacts } from '../../model/discover-report.ts';
+import type { ApiClient } from '../../model/http.ts';
+import type { Page } from '../../model/page.ts';
+import type { Settings } from '../../model/settings.ts';
+import type { Stream } from '../../model/stream.ts';
+import { isRecordObject } from '../../schema/observe-fields.ts';
+import { listSliceValues } from '../fetch/mask-records.ts';
+import { requestPage } from '../fetch/request-page.ts';
+import { sampleDocument } from '../fetch/sample-document.ts';
+
+/** Most records of an unpaginated answer that are looked at. */
+const MOST_RECORDS = 20_000;
+
+/** What asking a stream takes. */
+export interface Asking {
+  readonly settings: Settings;
+  readonly client: ApiClient;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Some records of a stream, and what is known of the rest. */
+export interface StreamSample {
+  readonly sample: Sample;
+  readonly facts: SampleFacts;
+  /** The answer that tried parameters are held against. */
+  readonly base: RowsAnswer;
+  /** Fields of config's rules that were found. */
+  readonly masked: ReadonlySet<string>;
+  readonly serverDateMs: number | undefined;
+  readonly notes: readonly string[];
+}
+
+/** One answer: the first page of a stream, or as much of an unpaginated one as a sample takes. */
+export interface FirstAnswer {
+  readonly rows: RowsAnswer;
+  readonly page: Page;
+  readonly place: SampleFacts['place'];
+}
+
+/** Asks for a stream's first records. */
+export async function askFirst({ settings, client, signal }: Asking, stream: Stream): Promise<FirstAnswer> {
+  if (stream.paginated) {
+    const page = await requestPage(settings, client, stream, undefined, 0, signal);
+    const pointer = stream.recordsPointer ?? settings.connector.paging.records;
+    return toFirst(page, { pointer, kind: 'array' });
+  }
+  const document = await sampleDocument(settings, client, stream, undefined, MOST_RECORDS, signal);
+  const { records, total, serverDateMs, masked, place } = document;
+  const hasMore = total === undefined || records.length < total;
+  const page = { offset: 0, records, total, hasMore, duplicateMembers: 0, serverDateMs };
+  return toFirst(masked === undefined ? page : { ...page, masked }, place);
+}
+
+function toFirst(page: Page, place: SampleFacts['place']): FirstAnswer {
+  const rows = page.total ?? (page.hasMore === false ? page.records.length : undefined);
+  const records = page.records.map(({ value }) => value).filter(isRecordObject);
+  return { page, place, rows: { kind: 'rows', rows, records, head: hashPage(page) } };
+}
+
+/** Samples a stream: its first page, its last one and some between them; one answer if it has no pages. */
+export async function sampleStream(asking: Asking, stream: Stream, pages: number): Promise<StreamSample> {
+  const first = await askFirst(asking, stream);
+  const later = stream.paginated ? await askLater(asking, stream, first.page, pages) : [];
+  const repeated = later.filter((page) => hashRecords(page) === hashRecords(first.page));
+  const taken = [first.page, ...later.filter((page) => !repeated.includes(page))];
+  const values = taken.flatMap((page) => page.records.map(({ value }) => fillSlice(asking, stream, value)));
+  const sample = takeSample(values);
+  const { rows } = first.rows;
+  return {
+    sample,
+    facts: {
+      records: sample.rows.length,
+      notObjects: sample.notObjects,
+      pages: 1 + later.length,
+      total: rows,
+      isWhole: rows === values.length,
+      place: first.place,
+    },
+    base: first.rows,
+    masked: new Set(taken.flatMap((page) => [...(page.masked ?? [])])),
+    serverDateMs: first.page.serverDateMs,
+    notes: [...noteMovedTotal(first.page, later), ...noteRepeatedPages(repeated)],
+  };
+}
+
+async function askLater(asking: Asking, stream: Stream, head: Page, pages: number): Promise<readonly Page[]> {
+  const { settings, client, signal } = asking;
+  // A server may give less than it was asked for.
+  const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
+  const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
+  const later: Page[] = [];
+  if (head.total !== undefined) {
+    if (head.records.length === 0) return [];
+    for (const offset of chooseOffsets(head.total, pageSize, pages)) later.push(await ask(offset));
+    return later;
+  }
+  for (let page = head; page.hasMore === true && page.records.length > 0 && later.length < pages - 1;) {
+    page = await ask(page.offset + page.records.length);
+    later.push(page);
+  }
+  return later;
+}
+
+// As a sync does: a contract made of the sample has to know these fields, too.
+function fillSlice({ settings }: Asking, stream: Stream, value: unknown): unknown {
+  if (stream.slice === undefined || !isRecordObject(value)) return value;
+  const lacking = Object.entries(listSliceValues(stream, settings.hashKey)).filter(
+    ([name]) => !Object.hasOwn(value, name),
+  );
+  return { ...value, ...Object.fromEntries(lacking) };
+}
+
+function hashRecords(page: Page): string {
+  return hashPage({ ...page, total: undefined });
+}
+
+function noteMovedTotal(head: Page, later: readonly Page[]): readonly string[] {
+  const moved = later.find(({ total }) => total !== head.total);
+  return moved === undefined
+    ? []
+    : [
+        `the data moved while it was sampled: the total was ${String(head.total)}, then ${String(moved.total)}`,
+      ];
+}
+
+function noteRepeatedPages(repeated: readonly Page[]): readonly string[] {
+  const [page] = repeated;
+  if (page === undefined || page.records.length < 2) return [];
+  return [`the page at offset ${page.offset} is the first one again: the API may ignore the offset`];
+}

@@ -1,0 +1,85 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { contractPath } from '../../config/read-contract-schema.ts';
+import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
+import { compareSchemas } from '../../discover/compare-schemas.ts';
+import type { ContractFile, DiscoveredStream } from '../../model/discover-report.ts';
+import { StorageError } from '../../model/errors.ts';
+
+// Fewer records than this say little about what the others have.
+const FEWEST_RECORDS = 20;
+
+/**
+ * Writes what a sample showed of a stream as its contract file, whole or not at all. A file that says
+ * something else is kept unless `force`: somebody may have edited it.
+ */
+export async function writeContract(
+  baseDir: string,
+  found: DiscoveredStream,
+  force: boolean,
+): Promise<ContractFile> {
+  const file = contractPath(baseDir, found.stream);
+  const schema = toJsonSchema(found.stream, listContractFields(found));
+  const before = readFile(file);
+  const differences = before === undefined ? [] : compareSchemas(parseJson(before), schema);
+  const base = { stream: found.stream, path: file, differences };
+  if (before !== undefined && differences.length === 0) return { ...base, state: 'unchanged' };
+  if (before !== undefined && !force) return { ...base, state: 'kept' };
+  await replaceFile(file, `${JSON.stringify(schema, undefined, 2)}\n`);
+  return { ...base, state: before === undefined ? 'written' : 'replaced' };
+}
+
+/** Fields as a contract names them: required is what every record of a sample worth the name has. */
+export function listContractFields({ fields, sample }: DiscoveredStream): readonly ContractField[] {
+  const { records = 0, isWhole = false } = sample ?? {};
+  const isEnough = records > 0 && (isWhole || records >= FEWEST_RECORDS);
+  return fields.map(({ path: fieldPath, type, filled }) => {
+    const required = isEnough && filled === records;
+    return { path: fieldPath, type, required, nullable: !required };
+  });
+}
+
+function readFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw wrap(file, error);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function replaceFile(file: string, text: string): Promise<void> {
+  const temporary = `${file}.tmp`;
+  try {
+    mkdirSync(path.dirname(file), { recursive: true });
+    const handle = await open(temporary, 'w');
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw wrap(file, error);
+  }
+}
+
+function wrap(file: string, error: unknown): StorageError {
+  return new StorageError(`the contract file ${file} could not be written: ${(error as Error).message}`, {
+    code: 'storage_failed',
+    hint: 'Check the rights and the space of its folder, then run discover again.',
+    context: { path: file },
+    cause: error,
+  });
+}

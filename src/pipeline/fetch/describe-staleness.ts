@@ -1,0 +1,20 @@
+import { toDate } from '../../model/dates.ts';
+import type { Checkpoint } from '../../model/stream.ts';
+import type { FetchedScan, PreparedLoad } from '../scan.ts';
+
+// A little less than a day: daily jobs do not start to the second.
+const A_DAY_MS = 20 * 3_600_000;
+
+/** Says that a day went by and brought no newer rows, as when a daily refresh did not come. */
+export function describeStaleness(
+  { startedAtMs, serverDateMs }: Pick<FetchedScan, 'startedAtMs' | 'serverDateMs'>,
+  { newestCursor }: Pick<PreparedLoad, 'newestCursor'>,
+  checkpoint: Checkpoint | undefined,
+): string | undefined {
+  const { watermark, lastVerifiedAt } = checkpoint ?? {};
+  if (newestCursor === undefined || watermark === undefined || lastVerifiedAt === undefined) return undefined;
+  if (startedAtMs - Date.parse(lastVerifiedAt) < A_DAY_MS) return undefined;
+  // Rows dated today or ahead cannot be followed by newer ones.
+  if (newestCursor > watermark || watermark >= toDate(serverDateMs)) return undefined;
+  return `no rows newer than ${newestCursor} came since ${lastVerifiedAt.slice(0, 10)}: the source may not have been refreshed`;
+}

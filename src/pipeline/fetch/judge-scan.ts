@@ -1,0 +1,42 @@
+import type { Verdict } from '../../model/run-report.ts';
+import type { DriftCause } from '../scan.ts';
+
+/** What is known of a scan when its last page is in. */
+export interface ScanFacts {
+  /** Every position that was announced has been read. */
+  readonly complete: boolean;
+  /** Joints that differ, a changed total, rows beyond it or short of it. */
+  readonly problems: readonly string[];
+  /** Whether one of them shows that the data moved, and is no mere contradiction of the source. */
+  readonly moved?: boolean;
+  readonly total: number | undefined;
+  readonly rows: number;
+  /** Whether the head page, asked for again at the end, was the same; undefined when one page was all. */
+  readonly headUnchanged: boolean | undefined;
+  /** A user's limit ended the scan early. */
+  readonly limited: boolean;
+}
+
+/**
+ * The verdict of part 4 of the design: `verified` excludes any net shift at a joint, and a changed head.
+ * A restatement in place between the joints cannot be seen in one scan; that is what the lookback is for.
+ */
+export function judgeScan(facts: ScanFacts): {
+  readonly verdict: Verdict;
+  readonly reasons: readonly string[];
+  /** Of a `drifted` scan only. */
+  readonly cause?: DriftCause;
+} {
+  const reasons = [...facts.problems];
+  const moved = (facts.moved ?? reasons.length > 0) || facts.headUnchanged === false;
+  if (facts.headUnchanged === false) reasons.push('the first page changed while the others were read');
+  const isCounted = facts.complete && !facts.limited && facts.total !== undefined;
+  // Of data that stood still the count says it best; of data that moved it says nothing.
+  if (isCounted && facts.rows !== facts.total && !moved)
+    reasons.unshift(`${facts.rows} records came of ${facts.total} declared`);
+  if (reasons.length > 0) return { verdict: 'drifted', reasons, cause: moved ? 'moved' : 'contradiction' };
+  if (!facts.complete || facts.limited)
+    return { verdict: 'partial', reasons: facts.limited ? ['ended by --limit'] : [] };
+  if (facts.total === undefined) return { verdict: 'unverified', reasons: ['the API declared no total'] };
+  return { verdict: 'verified', reasons: [] };
+}

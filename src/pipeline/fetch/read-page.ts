@@ -1,0 +1,132 @@
+import { findExcess } from '../../json/find-excess.ts';
+import { buildRecords, MAX_DEPTH } from '../../json/page-records.ts';
+import { splitPointer } from '../../json/pointer.ts';
+import { locateValue, sliceArray } from '../../json/slice-records.ts';
+import type { PagingDescription } from '../../model/connector.ts';
+import type { ApiResponse } from '../../model/http.ts';
+import type { Page } from '../../model/page.ts';
+import { escapeForTerminal } from '../../model/redact.ts';
+import type { Stream } from '../../model/stream.ts';
+import { heldError, invalid, tooDeep, tooMuch, unreadable } from './answer-errors.ts';
+import { isMasked } from './mask-records.ts';
+
+/** A body that is JSON: its text (for slices) and its value. */
+export interface ParsedBody {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/**
+ * Decodes and parses a body. Throws ResponseError `page_unreadable` when it is no JSON document: cut,
+ * empty, HTML, binary, not UTF-8. Asking again may help, so the client treats it as a passing fault. The
+ * error quotes the body, but for a stream whose fields are excluded or hashed.
+ */
+export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
+  const { body } = response;
+  if (body.length === 0) throw unreadable(response, 'the body is empty');
+  let text;
+  try {
+    // A fatal decoder: U+FFFD in place of bad bytes would be a silent change of data. A BOM is dropped.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw unreadable(response, 'the body is not UTF-8 text');
+  }
+  const excess = findExcess(text);
+  if (excess !== undefined) throw tooMuch(response, 'the body', excess);
+  try {
+    return { text, value: JSON.parse(text) };
+  } catch (error) {
+    if (stream !== undefined && isMasked(stream)) throw unreadable(response, 'the body is not JSON');
+    // The parser's own words quote the text as well.
+    const reason = escapeForTerminal((error as Error).message.slice(0, 120));
+    const start = escapeForTerminal(text.slice(0, 200));
+    throw unreadable(response, `the body is not JSON (${reason}); it starts: ${start}`);
+  }
+}
+
+/** Reads one page of a paginated endpoint; throws ResponseError when the envelope is not as documented. */
+export function readPage(stream: Stream, response: ApiResponse, paging: PagingDescription): Page {
+  const { text, value } = parseBody(response, stream);
+  assertNoErrorEnvelope(response, value);
+  const pointer = stream.recordsPointer ?? paging.records;
+  const records = resolvePointer(value, pointer);
+  if (!Array.isArray(records)) {
+    throw invalid(
+      response,
+      `expected an object with the records under ${pointer} and ${paging.total} beside them, got ${describe(value)}`,
+    );
+  }
+  const offset = response.request.offset ?? 0;
+  const echoed = readCount(response, value, paging.offset);
+  if (echoed !== undefined && echoed !== offset) {
+    throw invalid(response, `asked for offset ${offset}, the answer is for offset ${echoed}`);
+  }
+  const total = readCount(response, value, paging.total);
+  const hasMore = readHasMore(response, value, paging.hasMore, total);
+  return { ...readRecords(response, text, pointer, records), offset, total, hasMore };
+}
+
+function readRecords(
+  response: ApiResponse,
+  text: string,
+  pointer: string,
+  found: readonly unknown[],
+): Pick<Page, 'records' | 'duplicateMembers' | 'serverDateMs'> {
+  const start = locateValue(text, 0, splitPointer(pointer)) ?? 0;
+  const slices = sliceArray(text, start);
+  const batch = buildRecords(slices, found, (at, depth) => tooDeep(response, at, depth, MAX_DEPTH));
+  return { ...batch, serverDateMs: response.serverDateMs };
+}
+
+// An error envelope with status 200 must never pass for an answer without records.
+function assertNoErrorEnvelope(response: ApiResponse, value: unknown): void {
+  const error =
+    typeof value === 'object' && value !== null && Object.hasOwn(value, 'error')
+      ? (value as { error: unknown }).error
+      : undefined;
+  if (typeof error !== 'object' || error === null || !('code' in error || 'message' in error)) return;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  throw heldError(response, code, message);
+}
+
+function readCount(response: ApiResponse, value: unknown, pointer: string): number | undefined {
+  const count = resolvePointer(value, pointer);
+  if (count === undefined || count === null) return undefined;
+  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count;
+  throw invalid(response, `${pointer} should be a whole number, got ${describe(count)}`);
+}
+
+function readHasMore(
+  response: ApiResponse,
+  value: unknown,
+  pointer: string,
+  total: number | undefined,
+): boolean | undefined {
+  const hasMore = resolvePointer(value, pointer);
+  if (typeof hasMore === 'boolean') return hasMore;
+  // With a total the flag is not needed; without both nothing says where the data ends.
+  if (total !== undefined) return undefined;
+  throw invalid(response, `neither ${pointer} (a boolean) nor the total says where the data ends`);
+}
+
+function resolvePointer(value: unknown, pointer: string): unknown {
+  let current = value;
+  for (const name of splitPointer(pointer)) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name)) return undefined;
+    current = (current as Record<string, unknown>)[name];
+  }
+  return current;
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (value === null) return 'null';
+  if (typeof value === 'object')
+    return `an object with ${
+      Object.keys(value)
+        .slice(0, 8)
+        .map((key) => escapeForTerminal(key.slice(0, 40)))
+        .join(', ') || 'no members'
+    }`;
+  return `${typeof value} ${escapeForTerminal(JSON.stringify(value).slice(0, 60))}`;
+}

@@ -1,0 +1,40 @@
+import { BugError } from '../../model/errors.ts';
+import type { ApiClient, ApiRequest } from '../../model/http.ts';
+import type { Page } from '../../model/page.ts';
+import type { Settings } from '../../model/settings.ts';
+import type { Stream } from '../../model/stream.ts';
+import { buildUrl } from './build-url.ts';
+import { compileMask } from './mask-records.ts';
+import { readPage } from './read-page.ts';
+
+/** Asks for one page of a paginated stream and reads it. */
+export async function requestPage(
+  settings: Settings,
+  client: ApiClient,
+  stream: Stream,
+  from: string | undefined,
+  offset: number,
+  signal: AbortSignal | undefined,
+): Promise<Page> {
+  let answer: Page | undefined;
+  const request: ApiRequest = {
+    stream: stream.name,
+    url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset }),
+    offset,
+    // Read while the request can still be repeated: a cut body is a passing fault.
+    accept: (response) => {
+      answer = maskPage(readPage(stream, response, settings.connector.paging), stream, settings.hashKey);
+    },
+  };
+  await client.get(request, signal);
+  if (answer === undefined)
+    throw new BugError('an answer was not read', { code: 'bug', hint: 'Please report this.' });
+  return answer;
+}
+
+// Right here, so that nothing that is compared, kept or shown later has held what config leaves out.
+function maskPage(page: Page, stream: Stream, hashKey: string | undefined): Page {
+  const mask = compileMask(stream, hashKey);
+  if (mask === undefined) return page;
+  return { ...page, records: page.records.map(mask.mask), masked: mask.matched };
+}

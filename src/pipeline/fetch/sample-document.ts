@@ -1,0 +1,124 @@
+import type { RecordBatch } from '../../json/page-records.ts';
+import { BugError } from '../../model/errors.ts';
+import type { ApiClient, ApiResponse, BodySink } from '../../model/http.ts';
+import type { PageRecord } from '../../model/page.ts';
+import type { Settings } from '../../model/settings.ts';
+import type { Stream } from '../../model/stream.ts';
+import { buildUrl } from './build-url.ts';
+import { compileMask, type RecordMask } from './mask-records.ts';
+import { DocumentReading, readRecords, type RecordsPlace } from './read-document.ts';
+import { WHOLE_DATASET } from './request-document.ts';
+
+/** How much of an unpaginated answer is read to see what it is; most are smaller and so counted, bytes. */
+const SAMPLE_BYTES = 16 * 2 ** 20;
+/** Of that, how much is kept to take records from, bytes. */
+const KEPT_BYTES = 4 * 2 ** 20;
+
+/** The beginning of an unpaginated answer. */
+export interface DocumentSample {
+  /** Records at its beginning, masked; at most as many as were asked for. */
+  readonly records: readonly PageRecord[];
+  /** Where the records are, as JSON pointer, and whether they are an array or the one object. */
+  readonly place: Pick<RecordsPlace, 'kind' | 'pointer'>;
+  /** Records of the whole answer; undefined when it is longer than a sample. */
+  readonly total: number | undefined;
+  readonly serverDateMs: number | undefined;
+  /** Fields of config's `exclude` and `hash` rules that were found in the records. */
+  readonly masked?: ReadonlySet<string> | undefined;
+}
+
+/**
+ * Asks an unpaginated endpoint, and gives the answer up after its first megabytes: to know what it is, nobody
+ * has to hold or even to load a whole dataset. Throws what a sync would throw on what came.
+ */
+export async function sampleDocument(
+  settings: Settings,
+  client: ApiClient,
+  stream: Stream,
+  from: string | undefined,
+  mostRecords: number,
+  signal: AbortSignal | undefined,
+): Promise<DocumentSample> {
+  const head = new AnswerHeadReader(stream, settings);
+  let place: RecordsPlace | undefined;
+  const answer = await client.get(
+    {
+      stream: stream.name,
+      url: buildUrl(settings, stream, from, undefined),
+      body: WHOLE_DATASET,
+      sink: head.sink,
+      accept: (response) => {
+        place = head.judge(response);
+      },
+    },
+    signal,
+  );
+  if (place === undefined)
+    throw new BugError('an answer was not read', { code: 'bug', hint: 'Please report this.' });
+  const { kind, pointer, count } = place;
+  return {
+    records: await head.readRecords(answer, place, mostRecords),
+    place: { kind, pointer },
+    total: head.isWhole ? count : undefined,
+    serverDateMs: answer.serverDateMs,
+    masked: head.mask?.matched,
+  };
+}
+
+/** Reads the beginning of an answer, anew with each try. */
+class AnswerHeadReader {
+  readonly #stream: Stream;
+  readonly #settings: Settings;
+  readonly mask: RecordMask | undefined;
+  #reading: DocumentReading;
+  #kept: Buffer[] = [];
+  #isWhole = false;
+
+  constructor(stream: Stream, settings: Settings) {
+    this.#stream = stream;
+    this.#settings = settings;
+    this.mask = compileMask(stream, settings.hashKey);
+    this.#reading = new DocumentReading(stream, settings.connector.paging);
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  readonly sink: BodySink = async (chunks) => {
+    this.#reading = new DocumentReading(this.#stream, this.#settings.connector.paging);
+    this.#kept = [];
+    this.#isWhole = false;
+    let byteCount = 0;
+    for await (const chunk of chunks) {
+      if (byteCount < KEPT_BYTES) this.#kept.push(chunk.subarray(0, KEPT_BYTES - byteCount));
+      byteCount += chunk.length;
+      if (!this.#reading.push(chunk) || byteCount >= SAMPLE_BYTES) return;
+    }
+    this.#isWhole = true;
+  };
+
+  judge(answer: ApiResponse): RecordsPlace {
+    return this.#isWhole ? this.#reading.finish(answer) : this.#reading.judge(answer);
+  }
+
+  async readRecords(answer: ApiResponse, place: RecordsPlace, most: number): Promise<readonly PageRecord[]> {
+    const kept = Buffer.concat(this.#kept);
+    const end = Math.min(place.end ?? Infinity, kept.length);
+    const isCut = place.end === undefined || place.end > end;
+    if (most === 0 || place.start >= end || (isCut && place.kind === 'object')) return [];
+    const mask = this.mask?.mask ?? ((record: PageRecord) => record);
+    const records: PageRecord[] = [];
+    for await (const batch of readBatches(answer, { ...place, end }, kept)) {
+      records.push(...batch.records.slice(0, most - records.length).map(mask));
+      if (records.length >= most) break;
+    }
+    return records;
+  }
+}
+
+function readBatches(answer: ApiResponse, place: RecordsPlace, kept: Buffer): AsyncGenerator<RecordBatch> {
+  return readRecords(answer, place, async function* (start, end) {
+    yield await Promise.resolve(kept.subarray(start, end));
+  });
+}

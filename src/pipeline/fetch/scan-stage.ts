@@ -1,0 +1,97 @@
+import type { Page, PageRecord } from '../../model/page.ts';
+import { createFieldTree, isRecordObject, observeRecord } from '../../schema/observe-fields.ts';
+import { formatStagedLines, readStagedRecords } from '../../warehouse/staged-records.ts';
+import { type StagedPageEntry, type StagedScan, StageStore } from '../../warehouse/stage-store.ts';
+import type { AcceptedPage, StagedPage } from './scanned-page.ts';
+
+/** Positions of records kept beside the pages of a scan begin here: beyond those of any scan. */
+export const BESIDES = 2 ** 40;
+
+/** The stage of one scan: its pages on the disk, and the fields that were seen in them. */
+export class ScanStage {
+  readonly tree = createFieldTree();
+  readonly folder: string;
+  #store: StageStore | undefined;
+  #rowsBesides = 0;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  get recordsFile(): string {
+    return this.#store?.recordsFile ?? '';
+  }
+
+  async begin(scan: StagedScan): Promise<void> {
+    this.#store = await StageStore.begin(this.folder, scan);
+  }
+
+  /** Goes on with what is staged; reads the records, for their fields. */
+  async reopen(
+    scan: StagedScan,
+    pages: readonly StagedPageEntry[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    this.#store = await StageStore.reopen(this.folder, scan, pages);
+    for await (const records of readStagedRecords(this.recordsFile, signal)) this.#observe(records);
+  }
+
+  /** Stages a page's new records. The next page may be asked for meanwhile: `flush` tells of a failure. */
+  async add(accepted: AcceptedPage, kept: readonly PageRecord[], onStaged: () => void): Promise<void> {
+    const entry = { ...toEntry(accepted), rows: kept.length };
+    await this.#append(entry, accepted.firstPosition, kept, onStaged);
+  }
+
+  /** Stages a whole page that does not fit to the scan's, for a last attempt that is to lose no record. */
+  async addBesides({ offset, records }: Page): Promise<void> {
+    const firstPosition = BESIDES + this.#rowsBesides;
+    this.#rowsBesides += records.length;
+    await this.#append({ offset, rows: records.length, besides: true }, firstPosition, records);
+  }
+
+  async #append(
+    entry: Omit<StagedPageEntry, 'endByte' | 'firstPosition'>,
+    firstPosition: number,
+    records: readonly PageRecord[],
+    onStaged?: () => void,
+  ): Promise<void> {
+    this.#observe(records);
+    const lines = formatStagedLines(firstPosition, records);
+    const written = this.#store?.append({ entry: { ...entry, firstPosition }, lines });
+    written?.then(onStaged).catch(() => undefined);
+    await this.#store?.settle();
+  }
+
+  #observe(records: readonly { readonly value: unknown }[]): void {
+    for (const { value } of records) if (isRecordObject(value)) observeRecord(this.tree, value);
+  }
+
+  /** Waits until every page is on the disk. */
+  async flush(): Promise<void> {
+    await this.#store?.flush();
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close();
+  }
+}
+
+function toEntry(accepted: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
+  const { offset, firstPosition, kept, firstHash, lastHash, total, pageHash, textHash } = accepted;
+  return {
+    offset,
+    firstPosition,
+    rows: kept.length,
+    ...(firstHash === undefined ? {} : { firstHash }),
+    ...(lastHash === undefined ? {} : { lastHash }),
+    ...(total === undefined ? {} : { total }),
+    ...(pageHash === undefined ? {} : { pageHash }),
+    textHash,
+  };
+}
+
+/** A page of the stage's index, as a scan that goes on takes it back. */
+export function toStagedPage(entry: StagedPageEntry): StagedPage {
+  const { offset, firstPosition, rows, firstHash, lastHash, total, textHash } = entry;
+  return { offset, firstPosition, rows, firstHash, lastHash, total, textHash };
+}

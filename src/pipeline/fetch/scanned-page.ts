@@ -1,0 +1,28 @@
+import type { PageRecord } from '../../model/page.ts';
+
+/** What one page added: the records to keep, and the fingerprints its joints are judged by. */
+export interface AcceptedPage {
+  readonly offset: number;
+  /** Position of the first kept record. */
+  readonly firstPosition: number;
+  readonly kept: readonly PageRecord[];
+  readonly firstHash: string | undefined;
+  /** Fingerprint of the last kept record. */
+  readonly lastHash: string | undefined;
+  readonly total: number | undefined;
+  /** Fingerprint of the whole page by value; only of the scan's first. */
+  readonly pageHash: string | undefined;
+  /** Fingerprint of the whole page as received. */
+  readonly textHash: string;
+}
+
+/** A page as the stage remembers it; enough to go on with a scan after a crash. */
+export interface StagedPage {
+  readonly offset: number;
+  readonly firstPosition: number;
+  readonly rows: number;
+  readonly firstHash: string | undefined;
+  readonly lastHash: string | undefined;
+  readonly total: number | undefined;
+  readonly textHash: string | undefined;
+}

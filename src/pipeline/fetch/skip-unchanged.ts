@@ -1,0 +1,76 @@
+import { hashPage } from '../../json/fingerprint.ts';
+import { toDate } from '../../model/dates.ts';
+import type { Page } from '../../model/page.ts';
+import type { StreamReport } from '../../model/run-report.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { countLiveRows } from '../../warehouse/live-rows.ts';
+import { discardStage, readStage } from '../../warehouse/stage-store.ts';
+import { haveRulesChanged } from '../plan/plan-scan.ts';
+import { reportStream, type Started } from '../report-stream.ts';
+import type { RunContext } from '../run-context.ts';
+import type { ScanPlan } from '../scan.ts';
+import { hashQuestion, stageFolder } from '../state-folder.ts';
+
+/** Thrown on a scan's first page when it shows that nothing moved since the last verified scan; says why. */
+export class SourceUnmoved extends Error {}
+
+/** Looks at a scan's first page; throws SourceUnmoved. */
+export type LookAtHead = (page: Page) => void;
+
+/**
+ * What ends a scan after its first page (`skipUnchanged`): the question is that of the last verified scan, and
+ * the first page, the total and the server's day are the same. A page that differs is the scan's first one, and
+ * is not asked for again. Undefined where every page is to be read whatever the first one says.
+ */
+export async function watchHead(
+  context: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+): Promise<LookAtHead | undefined> {
+  const { settings, options, clock } = context;
+  const head = checkpoint?.head;
+  const isAsked = options.force === true || options.fullRefresh === true || options.from !== undefined;
+  if (!stream.skipUnchanged || isAsked || options.limit !== undefined || head?.total === undefined)
+    return undefined;
+  // Something less than a verified scan was committed since, or by other rules.
+  if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)
+    return undefined;
+  if (haveRulesChanged(stream, checkpoint)) return undefined;
+  const question = hashQuestion(settings, stream, plan.from, undefined);
+  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  // Pages that were paid for are of more use than none.
+  if (head.question !== question || staged?.scan.question === question) return undefined;
+  let isFirst = true;
+  return (page) => {
+    // A scan that was begun anew has seen the data move.
+    if (!isFirst) return;
+    isFirst = false;
+    const day = toDate(page.serverDateMs ?? clock.now());
+    if (page.total !== head.total || day !== head.day || hashPage(page) !== head.page) return;
+    throw new SourceUnmoved(
+      `nothing moved since run ${checkpoint.runId}: the first page, the total (${head.total}) and the day (${day}) are the same`,
+    );
+  };
+}
+
+/** What one request was enough for: the checkpoint stays as it is, since nothing was read that could move it. */
+export async function reportUnmoved(
+  context: RunContext,
+  stream: Stream,
+  { mode }: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+  started: Started,
+  { message }: SourceUnmoved,
+): Promise<StreamReport> {
+  await discardStage(stageFolder(context.settings.stateDir, stream, context.options));
+  return reportStream(context, stream, started, {
+    status: 'complete',
+    mode,
+    verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
+    reasons: [message],
+    staged: { pages: 1, total: checkpoint?.head?.total },
+    rowsInTable: await countLiveRows(context.database, stream.table, sliceIdOf(stream)),
+    checkpoint,
+  });
+}

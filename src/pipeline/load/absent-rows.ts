@@ -1,0 +1,130 @@
+import { DAY_MS, toDate } from '../../model/dates.ts';
+import { RowLossError } from '../../model/errors.ts';
+import type { SyncOptions } from '../../model/settings.ts';
+import { type Checkpoint, nameOf, type Stream } from '../../model/stream.ts';
+import type { CursorWindow } from '../../warehouse/live-rows.ts';
+import type { AbsentRows, TableChange } from '../../warehouse/merge-rows.ts';
+import { type FetchedScan, isTimestamp, type PreparedLoad } from '../scan.ts';
+
+export interface AbsentFacts {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly load: PreparedLoad;
+  /** The checkpoint this scan will leave. */
+  readonly next: Checkpoint;
+  readonly options: SyncOptions;
+  /** The key tells rows apart that an earlier one took for versions of one row, or the reverse. */
+  readonly keyInDoubt: boolean;
+}
+
+/** What a scan does about rows of its table that did not come. */
+export interface AbsentDecision {
+  readonly absent: AbsentRows;
+  /** The scan's rows take the place of others: a row replaced is no loss. */
+  readonly replaces: boolean;
+  /** Why rows stay that `deletes` would let go. */
+  readonly keptBecause: string | undefined;
+}
+
+/** Decides which rows may go: by `deletes` where a key finds them again, else by replacement. */
+export function decideAbsent(facts: AbsentFacts): AbsentDecision {
+  const { stream, scan, load, options, keyInDoubt } = facts;
+  const keyless = load.key === undefined;
+  const how = stream.deletes === 'soft' ? 'soft' : 'hard';
+  const keep = (keptBecause?: string): AbsentDecision => ({ absent: 'keep', replaces: keyless, keptBecause });
+  // Only a table that never held more is given a part without a key.
+  if (scan.verdict === 'partial' && keyless) return replace('hard');
+  const trusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
+  if (!trusted || stream.write === 'append') return keep();
+  if (scan.plan.mode === 'full') {
+    if (keyless || keyInDoubt) return replace(how);
+    const heldBack = findHindrance(facts);
+    if (stream.write === 'replace') return load.rejected.count > 0 ? keep(heldBack) : replace(how);
+    if (stream.deletes === 'keep') return keep();
+    return heldBack === undefined ? remove(how, undefined) : keep(heldBack);
+  }
+  const window = windowOf(scan, load);
+  // There is nothing to replace yet, and no older version to confuse a row with.
+  if (window === undefined || (!load.tableExisted && options.from !== undefined)) return keep();
+  if (keyless) return replace(how, window);
+  if (stream.deletes === 'keep') return keep();
+  const heldBack = findHindrance(facts);
+  return heldBack === undefined ? remove(how, window) : keep(heldBack);
+}
+
+function remove(how: 'soft' | 'hard', window: CursorWindow | undefined): AbsentDecision {
+  return { absent: { how, window }, replaces: false, keptBecause: undefined };
+}
+
+function replace(how: 'soft' | 'hard', window?: CursorWindow): AbsentDecision {
+  return { absent: { how, window }, replaces: true, keptBecause: undefined };
+}
+
+/** Why a scan that read everything still may not say that a row is gone. */
+function findHindrance({ scan, load, next }: AbsentFacts): string | undefined {
+  const { count } = load.rejected;
+  // A record that could not become a row may be the newer version of one that is in the table.
+  if (count > 0)
+    return `${count === 1 ? '1 record of this scan is' : `${count} records of this scan are`} in quarantine`;
+  if (scan.verdict !== 'verified') return 'the scan is not verified';
+  // As long as the API may have left the parameter out of account in its own way, absence proves nothing.
+  if (scan.plan.trial && next.cursorState !== 'proved') return 'the cursor is not proved yet';
+  return undefined;
+}
+
+/** The rows that an incremental scan read all of; those without a date are in no window. */
+export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
+  const column = load.columns.find(({ name }) => name === load.cursorColumn);
+  const { from } = scan.plan;
+  if (column === undefined || from === undefined) return undefined;
+  // Which day a timestamp belongs to, the API's time zone decides: of the first one a part may be missing.
+  const date = isTimestamp(load, column.name) ? toDate(Date.parse(`${from}T00:00:00Z`) + DAY_MS) : from;
+  return { column: column.name, type: column.type, date };
+}
+
+/** Throws a RowLossError where more than the stream's share of its rows would go. */
+export function refuseLoss(
+  stream: Stream,
+  scan: FetchedScan,
+  { replaces }: AbsentDecision,
+  { allowEmpty }: SyncOptions,
+  { held, inserted, deleted, superseded }: TableChange,
+): void {
+  // A part may well be smaller than the part before it, and an empty source was vouched for.
+  if (scan.verdict === 'partial' || (scan.rows === 0 && allowEmpty === true)) return;
+  const lost = deleted - superseded - (replaces ? inserted : 0);
+  if (lost <= 0 || lost / held <= stream.maxDeleteRatio) return;
+  const rows = `${lost} of the ${held} rows of the ${stream.slice === undefined ? 'table' : 'slice'}`;
+  const setting = `streams.${stream.name}.maxDeleteRatio`;
+  throw new RowLossError(
+    `${nameOf(stream)}: ${rows} would go (${formatShare(lost / held)}), more than the share of ${formatShare(stream.maxDeleteRatio)} that may`,
+    {
+      code: 'deletes_refused',
+      hint: `The table is as it was. If these rows really left the source, set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again; the pages are kept.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
+/** Rows the API no longer has stay in the table; that they are there must not go unsaid. */
+export function describeKept(
+  scan: FetchedScan,
+  { keptBecause }: AbsentDecision,
+  kept: number,
+  quarantined = 0,
+): readonly string[] {
+  if (keptBecause !== undefined && scan.plan.mode === 'incremental')
+    return scan.verdict === 'verified' ? [`nothing was deleted: ${keptBecause}`] : [];
+  const isTold = scan.verdict === 'verified' || (scan.verdict === 'unverified' && keptBecause !== undefined);
+  if (!isTold || scan.plan.mode !== 'full' || kept <= 0) return [];
+  const because = keptBecause === undefined ? '' : `: ${keptBecause}`;
+  const missing =
+    quarantined === 0 || keptBecause !== undefined
+      ? 'no longer come from the API'
+      : 'did not come as rows, which records in quarantine may explain';
+  return [`${kept} rows of the table ${missing}; they are kept${because}`];
+}
+
+function formatShare(share: number): string {
+  return `${Math.round(share * 1_000) / 10} %`;
+}

@@ -1,0 +1,131 @@
+import { ResponseError } from '../../model/errors.ts';
+import type { StreamReport } from '../../model/run-report.ts';
+import { type Checkpoint, type LearnedColumn, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { writeCheckpoint, writeContract } from '../../../state/checkpoints.ts';
+import { writeStreamRun } from '../../../state/runs.ts';
+import { evolveTable, tableName } from '../../warehouse/evolve-table.ts';
+import { countLiveRows, isInWindow, readScope } from '../../warehouse/live-rows.ts';
+import { mergeRows } from '../../warehouse/merge-rows.ts';
+import { INCOMING } from '../../warehouse/project-stage.ts';
+import { quarantineRejected, releaseAccepted } from '../../warehouse/quarantine.ts';
+import type { ColumnPlan } from '../../schema/resolve-columns.ts';
+import { decideAbsent, describeKept, refuseLoss, windowOf } from './absent-rows.ts';
+import { isKeyInDoubt } from './key-doubt.ts';
+import { findAdoption, settleLeftSlices } from './left-slices.ts';
+import { nextCheckpoint } from './next-checkpoint.ts';
+import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
+import type { RunContext } from '../run-context.ts';
+import type { CommittedScan, FetchedScan, PreparedLoad } from '../scan.ts';
+
+/**
+ * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
+ * (invariant 1). `saveRun` writes the run's own row, with the stream's report in it.
+ */
+export async function commitScan(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+  checkpoint: Checkpoint | undefined,
+  describe: (committed: CommittedScan) => StreamReport,
+  saveRun: (report: StreamReport) => Promise<void>,
+): Promise<StreamReport> {
+  const { database, runId, options } = context;
+  await refuseEmptiedSource(context, stream, scan, load);
+  const nowIso = new Date(context.clock.now()).toISOString();
+  const slice = sliceIdOf(stream);
+  const keyInDoubt = await isKeyInDoubt(context, stream, scan, load, checkpoint);
+  const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options });
+  const decision = decideAbsent({ stream, scan, load, next, options, keyInDoubt });
+  let warnings: readonly string[] = [];
+
+  // What came before, reading and packing records, left memory behind that the merge will want.
+  await database.trim();
+  const report = await database.transaction(async () => {
+    // An ALTER after other changes of its table makes the commit fail.
+    const settled = await applyColumnChanges(database, stream, load.columns, load.columnChanges);
+    const evolved = await evolveTable(database, stream.table, settled.columns, load.tableExisted, {
+      sliced: stream.slice !== undefined,
+      softDeletes: stream.deletes === 'soft',
+      history: stream.history,
+    });
+    const columns = storedColumns(load.columns).map(({ name }) => name);
+    const merged = await mergeRows(database, {
+      table: stream.table,
+      columns,
+      key: load.key?.columns,
+      absent: decision.absent,
+      insertOnly: stream.write === 'append',
+      slice,
+      adoptBy: await findAdoption(context, stream, columns),
+      history: stream.history,
+      runId,
+      syncedAt: nowIso,
+      judge: (change) => refuseLoss(stream, scan, decision, options, change),
+    });
+    await rememberMasks(database, stream, load.columnChanges);
+    const scope = { stream: stream.name, slice };
+    await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
+    // A window without a key leaves out the rows before it; those of a key that came twice are settled with it.
+    if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
+    await writeCheckpoint(database, next);
+    await writeContract(database, stream.name, toLearned(load), runId);
+    const deletion = { history: stream.history, runId, syncedAt: nowIso };
+    const left = await settleLeftSlices(context, stream, scan, load, deletion);
+    // Set, not added: a transaction that lacked memory is done again.
+    warnings = left.warnings;
+    const rowsInTable = await countLiveRows(database, stream.table, slice);
+    const kept = rowsInTable - merged.inserted - merged.updated - merged.unchanged;
+    const described = describe({
+      rows: {
+        read: scan.rows,
+        ...merged,
+        deleted: merged.deleted + left.deleted,
+        quarantined: load.rejected.count,
+      },
+      rowsInTable,
+      schemaChanges: [...settled.changes, ...evolved],
+      notes: [...describeKept(scan, decision, kept, load.rejected.count), ...left.notes],
+      checkpoint: next,
+    });
+    await writeStreamRun(database, runId, described);
+    await saveRun(described);
+    return described;
+  });
+  for (const message of warnings) context.emit({ type: 'warning', stream: stream.name, message });
+  // A log that holds DDL is the one replay has trouble with: leave none behind.
+  // The commit stands whatever becomes of this; publishing writes the log again, and tells.
+  await database.checkpoint().catch(() => undefined);
+  return report;
+}
+
+/** No record where the table has some, in what was asked for, is an accident far more often than the truth. */
+async function refuseEmptiedSource(
+  { database, options }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+): Promise<void> {
+  if (scan.rows > 0 || !load.tableExisted || options.allowEmpty === true) return;
+  const { own, live } = await readScope(database, stream.table, sliceIdOf(stream));
+  const window = windowOf(scan, load);
+  const asked = window === undefined ? 'true' : isInWindow('t', window);
+  const held = await database.count(
+    `SELECT count(*) FROM ${tableName(stream.table)} t WHERE ${own} AND ${live} AND ${asked}`,
+  );
+  if (held === 0) return;
+  const of = stream.slice === undefined ? '' : ' of this slice';
+  throw new ResponseError(`${nameOf(stream)}: the API returned no records, the table holds ${held}${of}`, {
+    code: 'source_emptied',
+    hint: 'The table is as it was. If the source really is empty, run again with --allow-empty.',
+    context: { stream: stream.name },
+  });
+}
+
+function storedColumns(columns: readonly ColumnPlan[]): readonly ColumnPlan[] {
+  return columns.filter(({ type }) => type !== 'NULL');
+}
+
+function toLearned({ columns, absentSince }: PreparedLoad): readonly LearnedColumn[] {
+  return columns.map(({ path, name, type }) => ({ path, name, type, absentSince: absentSince.get(name) }));
+}

@@ -1,0 +1,150 @@
+import { type AcceptRecord, compileAcceptance, type ContractInForce } from '../../contract/accept-record.ts';
+import { compileSchema } from '../../contract/compile-schema.ts';
+import { readFieldShape } from '../../contract/field-shape.ts';
+import { buildLearnedFields } from '../../contract/learned-fields.ts';
+import { ViolationCounts } from '../../contract/violation-counts.ts';
+import { describeViolations, formatPath } from '../../contract/violation.ts';
+import type { Checkpoint, LearnedColumn, Stream } from '../../model/stream.ts';
+import { toFieldName, toPathPart } from '../../schema/field-paths.ts';
+import { compileNames } from '../../schema/match-names.ts';
+import { findForcedTypes, type ForcedField } from '../../schema/force-types.ts';
+import { pathKey } from '../../schema/name-columns.ts';
+import {
+  createFieldTree,
+  type FieldTree,
+  observeConstant,
+  observeRecord,
+} from '../../schema/observe-fields.ts';
+import type { ForcedColumn } from '../../schema/resolve-columns.ts';
+import type { HeldRecord } from '../../warehouse/project-stage.ts';
+import { readStagedRecords } from '../../warehouse/staged-records.ts';
+import { listSliceValues } from '../fetch/mask-records.ts';
+
+/** A scan's records held against the stream's contract: what is known before rows are made of them. */
+export interface HeldScan {
+  /** The fields of the records that were accepted, as they were accepted. */
+  readonly tree: FieldTree;
+  /** Decides about each record; undefined where every object is accepted as it is. */
+  readonly hold: ((value: unknown) => HeldRecord) | undefined;
+  /** Fields whose type config decides. */
+  readonly forced: readonly (ForcedField & Pick<ForcedColumn, 'converts'>)[];
+  /** Names under `columns` with a type that no field goes by. */
+  readonly unmatched: readonly string[];
+  readonly findings: ContractFindings;
+}
+
+/** What a pass over the records found; nothing where none was needed. */
+export interface ContractFindings {
+  /** Records that go to quarantine. */
+  readonly rejected: ViolationCounts;
+  /** Records that fail the stream. */
+  readonly failing: ViolationCounts;
+  /** Values that were left out. */
+  readonly discarded: ViolationCounts;
+}
+
+/** What a stream's records are held against. */
+export interface ContractQuestion {
+  readonly stream: Stream;
+  readonly hashKey: string | undefined;
+  readonly checkpoint: Checkpoint | undefined;
+  /** Learned columns of the table; none where there is no table. */
+  readonly learned: readonly LearnedColumn[];
+}
+
+/**
+ * Holds a scan against its contract. Where the contract can change nothing, the records are not read again: the
+ * fields that were seen while they came are the answer.
+ */
+export async function holdToContract(
+  question: ContractQuestion,
+  scan: { readonly recordsFile: string; readonly tree: FieldTree },
+  signal: AbortSignal | undefined,
+): Promise<HeldScan> {
+  const { fields, unmatched } = findForcedTypes(question.stream.columns, scan.tree.root, question.learned);
+  const contract = buildContract(question, fields);
+  const pass = new ContractPass(compileAcceptance(contract));
+  const fill = Object.entries(contract.fill).filter(([name]) => !isEverywhere(scan.tree, name));
+  const isTrivial = isPermissive(contract) && fill.every(([name]) => !scan.tree.root.children.has(name));
+  if (isTrivial) {
+    for (const [name, value] of fill) observeConstant(scan.tree, name, value);
+  } else {
+    for await (const records of readStagedRecords(scan.recordsFile, signal)) {
+      for (const { position, value } of records) pass.take(position, value);
+    }
+  }
+  return {
+    tree: isTrivial ? scan.tree : pass.tree,
+    hold: isTrivial && fill.length === 0 ? undefined : pass.hold,
+    forced: fields.map((field) => ({ ...field, converts: !pass.misfits.has(pathKey(field.path)) })),
+    unmatched,
+    findings: pass.findings,
+  };
+}
+
+/** The contract of a stream as it is in force for one scan. */
+export function buildContract(
+  { stream, hashKey, checkpoint, learned }: ContractQuestion,
+  forced: readonly ForcedField[],
+): ContractInForce {
+  const { schema } = stream.contract;
+  // Until a whole scan was trusted once, what comes is what there is to learn.
+  const isLearning = learned.length === 0 || checkpoint?.lastFullScanAt === undefined;
+  return {
+    modes: stream.contract,
+    schema: schema && { validate: compileSchema(schema.json), shape: readFieldShape(schema.json) },
+    learned: isLearning ? undefined : buildLearnedFields(learned),
+    forced: forced.map(({ path, type }) => ({ path: path.map(toFieldName), type })),
+    fill: stream.slice === undefined ? {} : listSliceValues(stream, hashKey),
+    isMasked: compileNames(
+      Object.entries(stream.columns).flatMap(([field, { kind }]) => (kind === 'type' ? [] : [field])),
+    ),
+  };
+}
+
+/** Whether a contract lets every record pass as it is, but for what it lacks. */
+function isPermissive({ modes, schema, learned, forced }: ContractInForce): boolean {
+  const mayChange = modes.columns === 'evolve' && modes.types === 'evolve';
+  return schema === undefined && forced.length === 0 && (mayChange || learned === undefined);
+}
+
+function isEverywhere({ root, records }: FieldTree, name: string): boolean {
+  return records > 0 && root.children.get(name)?.filled === records;
+}
+
+/** One pass over a scan's records. */
+class ContractPass {
+  readonly tree = createFieldTree();
+  /** Fields with a type of config's that some value does not have, by `pathKey`. */
+  readonly misfits = new Set<string>();
+  readonly findings: ContractFindings = {
+    rejected: new ViolationCounts(),
+    failing: new ViolationCounts(),
+    discarded: new ViolationCounts(),
+  };
+  readonly #accept: AcceptRecord;
+
+  constructor(accept: AcceptRecord) {
+    this.#accept = accept;
+  }
+
+  take(position: number, given: unknown): void {
+    const { value, rejectedFor, failing, discarded, misfits } = this.#accept(given);
+    this.findings.rejected.add(position, rejectedFor);
+    this.findings.failing.add(position, failing);
+    this.findings.discarded.add(position, discarded);
+    if (value === undefined) return;
+    observeRecord(this.tree, value);
+    for (const { path } of misfits) this.misfits.add(pathKey(path.map(String).map(toPathPart)));
+  }
+
+  readonly hold = (given: unknown): HeldRecord => {
+    const { value, rejectedFor } = this.#accept(given);
+    if (value !== undefined) return { value };
+    return {
+      value,
+      reason: describeViolations(rejectedFor),
+      path: formatPath(rejectedFor[0]?.path ?? []),
+    };
+  };
+}

@@ -1,0 +1,96 @@
+import type { ViolationCount, ViolationCounts } from '../../contract/violation-counts.ts';
+import { ContractError, ResponseError } from '../../model/errors.ts';
+import { escapeForTerminal } from '../../model/redact.ts';
+import { nameOf, type Stream } from '../../model/stream.ts';
+import type { RejectedRecords } from '../../warehouse/rejected-records.ts';
+import type { ContractFindings, HeldScan } from './hold-to-contract.ts';
+
+// A message is read in a terminal; `quarantine list` and the file have the rest.
+const MOST_NAMED = 5;
+const KEPT = 'The table is as it was, and the pages are kept for a run within 24 h.';
+
+/** Fails a stream whose records break a contract that nothing may break (`freeze`). */
+export function refuseBroken(stream: Stream, { failing }: ContractFindings): void {
+  const [first] = failing.list();
+  if (first === undefined) return;
+  throw new ContractError(
+    `${nameOf(stream)}: ${failing.records} records break the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
+    {
+      code: 'contract_broken',
+      hint: `${KEPT} Have the source mended; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
+      context: { stream: stream.name, offset: first.firstPosition },
+    },
+  );
+}
+
+/** Fails a stream of which more than `maxInvalidRatio` would go to quarantine. */
+export function refuseTooManyRejects(
+  stream: Stream,
+  rows: number,
+  rejected: RejectedRecords,
+  { rejected: counts }: ContractFindings,
+): void {
+  const { count, first } = rejected;
+  if (first === undefined || count / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
+  const context = { stream: stream.name, offset: first.position };
+  if (!breaksContract(counts)) {
+    throw new ResponseError(
+      `${nameOf(stream)}: ${count} of ${rows} records are no JSON objects, the first at position ${first.position}`,
+      {
+        code: 'response_invalid',
+        hint: `The table is as it was. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
+        context,
+      },
+    );
+  }
+  throw new ContractError(
+    `${nameOf(stream)}: ${count} of ${rows} records break the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
+    {
+      code: 'contract_broken',
+      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: have the source mended, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      context,
+    },
+  );
+}
+
+/** What people are to know of a scan that its contract let through. */
+export function describeFindings(rejected: RejectedRecords, held: HeldScan): readonly string[] {
+  const { findings } = held;
+  return [
+    ...(rejected.count === 0 ? [] : [describeRejected(rejected, findings.rejected)]),
+    ...(findings.discarded.records === 0
+      ? []
+      : [
+          `values were left out of ${findings.discarded.records} records: ${describeCounts(findings.discarded)}`,
+        ]),
+  ];
+}
+
+function describeRejected({ count }: RejectedRecords, counts: ViolationCounts): string {
+  if (!breaksContract(counts)) return `${count} records are no JSON objects and went to _sluice.quarantine`;
+  return `${count} records went to _sluice.quarantine: ${describeCounts(counts)}`;
+}
+
+/** Whether any record was rejected for something else than being no record. */
+function breaksContract(counts: ViolationCounts): boolean {
+  return counts.list().some(({ field }) => field !== '');
+}
+
+function describeCounts(counts: ViolationCounts): string {
+  const all = counts.list();
+  const named = all.slice(0, MOST_NAMED).map(describeCount);
+  const more = all.length - named.length;
+  if (more > 0 || counts.hasMore) named.push(`${more > 0 ? more : 'and'} more`);
+  return named.join('; ');
+}
+
+function describeCount({ field, reason, count }: ViolationCount): string {
+  const what =
+    field === '' ? reason : `${escapeForTerminal(field.slice(0, 100))} ${escapeForTerminal(reason)}`;
+  return `${what} (${count})`;
+}
+
+// From the folder of the config, where it lies beside it.
+function nameContract({ name }: Stream): string {
+  return `contracts/${name}.schema.json`;
+}

@@ -1,0 +1,162 @@
+import { readCheckpoint, readCheckpoints } from '../../../state/checkpoints.ts';
+import { deleteCheckpoint } from '../../../state/set-aside.ts';
+import type { Checkpoint, Stream } from '../../model/stream.ts';
+import { type Deletion, deleteRows } from '../../warehouse/delete-rows.ts';
+import { tableName } from '../../warehouse/evolve-table.ts';
+import { quoteLiteral } from '../../warehouse/identifiers.ts';
+import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
+import type { RunContext } from '../run-context.ts';
+import type { FetchedScan, PreparedLoad } from '../scan.ts';
+
+/** What became of the rows that belong to no slice of the config. */
+export interface SettledSlices {
+  readonly deleted: number;
+  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+const NOTHING: SettledSlices = { deleted: 0, notes: [], warnings: [] };
+const LEFT = 'temp.left_rows';
+
+/**
+ * What a row from before the slices must agree in with a slice's, besides the slice's key, to be the same: the key
+ * that told it apart then, as within a slice a part of it may do. Where nobody knows that any more, everything.
+ */
+export async function findAdoption(
+  { database }: RunContext,
+  stream: Stream,
+  columns: readonly string[],
+): Promise<readonly string[]> {
+  if (stream.slice === undefined) return [];
+  const key = (await readCheckpoint(database, stream.name, ''))?.keyFields;
+  return key?.every((name) => columns.includes(name)) === true ? key : columns;
+}
+
+/**
+ * Once every slice of a stream was read in full, lets rows of slices that the config no longer has follow
+ * `deletes`, and forgets the checkpoints of those whose rows went, so that one that returns is read in full. The
+ * last slice does that for all of them. Call in the transaction of the commit, after its checkpoint was written.
+ */
+export async function settleLeftSlices(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+  deletion: Omit<Deletion, 'how'>,
+): Promise<SettledSlices> {
+  const { database } = context;
+  if (scan.verdict !== 'verified' && scan.verdict !== 'unverified') return NOTHING;
+  if (stream.slice?.id !== stream.slices.at(-1)?.id) return NOTHING;
+  const checkpoints = (await readCheckpoints(database)).filter(({ stream: name }) => name === stream.name);
+  const wanted = listWanted(stream);
+  const current = checkpoints.filter(({ slice, fingerprint }) => wanted.get(slice) === fingerprint);
+  if (current.length < wanted.size || current.some(({ lastFullScanAt }) => lastFullScanAt === undefined))
+    return NOTHING;
+  const former = checkpoints.filter(({ slice }) => !wanted.has(slice));
+  if (stream.slice === undefined) {
+    // Read as a whole, every row of the table is the scan's own.
+    for (const { slice } of former) await deleteCheckpoint(database, stream.name, slice);
+    return NOTHING;
+  }
+  const facts = { stream, load, current, former, quarantined: await countQuarantined(context, stream) };
+  const sliced = `t._slice NOT IN (${[...wanted.keys()].map(quoteLiteral).join(', ')})`;
+  const results = [
+    await settleGroup(context, facts, 'unsliced', 't._slice IS NULL', deletion),
+    await settleGroup(context, facts, 'sliced', sliced, deletion),
+  ];
+  return {
+    deleted: results.reduce((sum, one) => sum + one.deleted, 0),
+    notes: results.flatMap(({ notes }) => notes),
+    warnings: results.flatMap(({ warnings }) => warnings),
+  };
+}
+
+/** Slices of the config with the fingerprints their checkpoints ought to have. */
+function listWanted(stream: Stream): ReadonlyMap<string, string> {
+  if (stream.slice === undefined) return new Map([['', stream.fingerprint]]);
+  return new Map(stream.slices.map(({ id, fingerprint }) => [id, fingerprint]));
+}
+
+/** Rows from before the stream was cut into slices, or those of slices that the config no longer has. */
+type Group = 'unsliced' | 'sliced';
+
+interface LeftFacts {
+  readonly stream: Stream;
+  readonly load: PreparedLoad;
+  /** Checkpoints of the slices of the config. */
+  readonly current: readonly Checkpoint[];
+  /** Those of other slices, and of the stream as a whole. */
+  readonly former: readonly Checkpoint[];
+  readonly quarantined: number;
+}
+
+async function settleGroup(
+  { database }: RunContext,
+  facts: LeftFacts,
+  group: Group,
+  condition: string,
+  deletion: Omit<Deletion, 'how'>,
+): Promise<SettledSlices> {
+  const { stream, load, former } = facts;
+  const { live } = await readScope(database, stream.table, '');
+  await database.run(`CREATE OR REPLACE TEMP TABLE left_rows AS
+    SELECT t.rowid AS _sluice_row, (${live}) AS live FROM ${tableName(stream.table)} t WHERE ${condition}`);
+  const left = await database.count(`SELECT count(*) FROM ${LEFT} WHERE live`);
+  const held = await countLiveRows(database, stream.table, '');
+  const { how, notes, warnings } = decideLeft(facts, group, left, held);
+  if (how !== 'keep') {
+    const columns = load.columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name);
+    const versioned = { table: stream.table, columns, live, isSliced: true };
+    await deleteRows(database, versioned, LEFT, { ...deletion, how });
+  }
+  await database.run(`DROP TABLE ${LEFT}`);
+  // What a checkpoint tells holds as long as its rows are there.
+  if (how !== 'keep' || left === 0) {
+    const over = former.filter(({ slice }) => (slice === '') === (group === 'unsliced'));
+    for (const { slice } of over) await deleteCheckpoint(database, stream.name, slice);
+  }
+  return { deleted: how === 'keep' ? 0 : left, notes, warnings };
+}
+
+interface LeftDecision {
+  readonly how: 'keep' | 'soft' | 'hard';
+  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+function decideLeft(facts: LeftFacts, group: Group, left: number, held: number): LeftDecision {
+  const { stream, load, current, quarantined } = facts;
+  // Rows that were marked before go once rows are removed.
+  if (left === 0) return { how: stream.deletes === 'hard' ? 'hard' : 'keep', notes: [], warnings: [] };
+  const kept = `${left} rows of the table belong to no slice of the config; they are kept`;
+  const keep = (because = ''): LeftDecision => ({ how: 'keep', notes: [kept + because], warnings: [] });
+  if (stream.write === 'append') return keep();
+  const replaced = load.key === undefined || (group === 'unsliced' && isIdentityNew(facts));
+  if (!replaced) {
+    if (stream.deletes === 'keep' && stream.write !== 'replace') return keep();
+    if (quarantined > 0) return keep(`: records of the stream are in quarantine`);
+    const isVerified = current.every(
+      ({ lastFullScanAt = '', lastVerifiedAt = '' }) => lastVerifiedAt >= lastFullScanAt,
+    );
+    if (!isVerified) return keep(': not every slice is verified');
+  }
+  // Rows of the slices took the place of those from before: a row replaced is no loss.
+  const lost = replaced && group === 'unsliced' ? left - (held - left) : left;
+  if (lost / held <= stream.maxDeleteRatio) {
+    const notes = [`${left} rows belonged to no slice of the config and were deleted`];
+    return { how: stream.deletes === 'soft' ? 'soft' : 'hard', notes, warnings: [] };
+  }
+  const setting = `streams.${stream.name}.maxDeleteRatio`;
+  const message = `${kept}, as more would go than ${setting} (${stream.maxDeleteRatio}) allows`;
+  return { how: 'keep', notes: [message], warnings: [message] };
+}
+
+/** By a key that goes by other fields too, rows from before may be older versions of rows that the slices brought. */
+function isIdentityNew({ load, former }: LeftFacts): boolean {
+  const before = former.find(({ slice }) => slice === '')?.keyFields;
+  return before !== undefined && load.key?.columns.every((name) => before.includes(name)) === false;
+}
+
+function countQuarantined({ database }: RunContext, stream: Stream): Promise<number> {
+  return database.count('SELECT count(*) FROM _sluice.quarantine WHERE stream = $1', [stream.name]);
+}

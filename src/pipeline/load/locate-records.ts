@@ -1,0 +1,45 @@
+import { dirname } from 'node:path';
+import type { Stream } from '../../model/stream.ts';
+import type { RecordPlace } from '../../warehouse/project-stage.ts';
+import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
+import { BESIDES } from '../fetch/scan-stage.ts';
+
+/** Says where in which page a record of a scan came, from its position. */
+export type LocateRecord = (position: number) => RecordPlace;
+
+/** Reads which pages a scan is made of; a record of no known page counts as a page of its own. */
+export async function locateRecords({ paginated }: Stream, recordsFile: string): Promise<LocateRecord> {
+  // An answer that does not come in pages has one offset.
+  if (!paginated) return (position) => ({ pageOffset: 0, rowIndex: position });
+  const pages = (await readStage(dirname(recordsFile)))?.pages ?? [];
+  return buildLocate(pages);
+}
+
+/** The same for pages at hand. */
+export function buildLocate(
+  pages: readonly Pick<StagedPageEntry, 'offset' | 'firstPosition' | 'rows'>[],
+): LocateRecord {
+  const ordered = pages.filter(({ rows }) => rows > 0).toSorted((a, b) => a.firstPosition - b.firstPosition);
+  return (position) => {
+    const page = findLast(ordered, position);
+    if (page === undefined) return { pageOffset: position, rowIndex: 0 };
+    // Neighbours share a record, so the first that is kept of a page need not be its first.
+    const first = page.firstPosition >= BESIDES ? page.firstPosition : page.offset;
+    return { pageOffset: page.offset, rowIndex: position - first };
+  };
+}
+
+/** The last page that begins at the position or before it, if the position is in it. */
+function findLast<T extends { readonly firstPosition: number; readonly rows: number }>(
+  pages: readonly T[],
+  position: number,
+): T | undefined {
+  let [low, high] = [0, pages.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((pages[middle]?.firstPosition ?? Infinity) <= position) low = middle + 1;
+    else high = middle;
+  }
+  const page = pages[low - 1];
+  return page !== undefined && position < page.firstPosition + page.rows ? page : undefined;
+}

@@ -1,0 +1,80 @@
+import { escapeForTerminal } from '../../model/redact.ts';
+import type { LearnedColumn, Stream } from '../../model/stream.ts';
+import { companionSource, toFieldName } from '../../schema/field-paths.ts';
+import type { FieldNode, FieldTree } from '../../schema/observe-fields.ts';
+import type { HeldScan } from './hold-to-contract.ts';
+import type { RunContext } from '../run-context.ts';
+import type { FetchedScan } from '../scan.ts';
+
+const MOST_NAMED = 10;
+
+/** Learned columns without a record that has their field. */
+export interface AbsentFields {
+  /** Run that first noticed, by the column's name. */
+  readonly since: ReadonlyMap<string, string>;
+  /** What to say of those that this scan noticed. */
+  readonly notes: readonly string[];
+}
+
+/** Finds fields that no record has any more. Said once: whether they come back, the next scans tell. */
+export function findAbsentFields(
+  { runId, options }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  tree: FieldTree,
+  learned: readonly LearnedColumn[],
+): AbsentFields {
+  const isJudge = isWholeScan(scan, options.limit) && stream.slice === undefined;
+  const since = new Map<string, string>();
+  const fresh: string[] = [];
+  for (const { path, name, type, absentSince } of learned) {
+    if (companionSource(path) !== undefined || type === 'NULL' || hasField(tree.root, path)) continue;
+    if (absentSince !== undefined) since.set(name, absentSince);
+    if (absentSince !== undefined || !isJudge) continue;
+    since.set(name, runId);
+    fresh.push(path.map(toFieldName).join('.'));
+  }
+  return { since, notes: fresh.length === 0 ? [] : [`no record has ${nameFields(fresh)} any more`] };
+}
+
+/** Names under `columns` that a whole scan has found no field for: most likely they are misspelt. */
+export function findUnmatchedRules(
+  { options }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  { unmatched }: HeldScan,
+): readonly string[] {
+  // A mask is done when a page is read: what it left out is nowhere in the tree.
+  const { masked } = scan;
+  const unmasked = masked === undefined ? [] : listMasked(stream).filter((field) => !masked.has(field));
+  const missing = [...unmatched, ...unmasked];
+  if (missing.length === 0 || !isWholeScan(scan, options.limit)) return [];
+  return [`streams.${stream.name}.columns names ${nameFields(missing)}, which no record has`];
+}
+
+function listMasked({ columns }: Stream): readonly string[] {
+  return Object.entries(columns).flatMap(([field, { kind }]) => (kind === 'type' ? [] : [field]));
+}
+
+/** Only a scan of everything can tell that something is not there. */
+function isWholeScan({ plan, verdict, rows }: FetchedScan, limit: number | undefined): boolean {
+  const isTrusted = verdict === 'verified' || verdict === 'unverified';
+  return plan.mode === 'full' && isTrusted && rows > 0 && limit === undefined;
+}
+
+function hasField(root: FieldNode, path: readonly string[]): boolean {
+  let node: FieldNode | undefined = root;
+  for (const name of path) {
+    node = node.children.get(name);
+    // Of an object that stays whole the members are not all told apart.
+    if (node === undefined) return false;
+    if (node.folded) return true;
+  }
+  return true;
+}
+
+function nameFields(fields: readonly string[]): string {
+  const named = fields.slice(0, MOST_NAMED).map((field) => escapeForTerminal(field.slice(0, 100)));
+  const more = fields.length - named.length;
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,93 @@
+import { DAY_MS, subtractDays, toDate } from '../../model/dates.ts';
+import type { SyncOptions } from '../../model/settings.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { type FetchedScan, isTimestamp, type PreparedLoad } from '../scan.ts';
+
+export interface CheckpointFacts {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly load: PreparedLoad;
+  readonly checkpoint: Checkpoint | undefined;
+  readonly runId: string;
+  readonly options: SyncOptions;
+}
+
+/**
+ * The checkpoint a committed scan leaves. Only `verified` and `unverified` scans move the watermark, and
+ * one begun with `--from` or `--limit` never moves it past what a normal run would.
+ */
+export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
+  const { stream, scan, load, checkpoint, runId, options } = facts;
+  const startedAt = new Date(scan.startedAtMs).toISOString();
+  const trusted =
+    (scan.verdict === 'verified' || scan.verdict === 'unverified') && options.limit === undefined;
+  const whole = trusted && scan.plan.mode === 'full';
+  const normal = trusted && options.from === undefined;
+  // Read to its end over days: the next scan goes on from its start, else there would never be another kind.
+  const ended = scan.cause === 'too-long' && options.from === undefined && options.limit === undefined;
+  const passed = whole || (ended && scan.plan.mode === 'full');
+  return {
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    fingerprint: passed || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
+    cursorField: load.cursorColumn ?? checkpoint?.cursorField,
+    cursorState: nextCursorState(facts),
+    watermark: ended ? watermarkOfLongScan(facts) : normal ? nextWatermark(facts) : checkpoint?.watermark,
+    keyFields: load.key?.columns ?? (whole ? undefined : checkpoint?.keyFields),
+    keyOrigin: load.key?.origin ?? (whole ? undefined : checkpoint?.keyOrigin),
+    keyProvedOn: nextProofDays(facts, trusted),
+    lastFullScanAt: passed ? startedAt : checkpoint?.lastFullScanAt,
+    lastVerifiedAt: scan.verdict === 'verified' && normal ? startedAt : checkpoint?.lastVerifiedAt,
+    lastVerdict: scan.verdict,
+    rowsDeclared: passed ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
+    head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
+    rules: trusted ? (stream.rules ?? checkpoint?.rules) : checkpoint?.rules,
+    runId,
+  };
+}
+
+function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {
+  const newest = load.newestCursor;
+  if (newest === undefined) return checkpoint?.watermark;
+  // Rows dated ahead must not make the next run skip the days between.
+  const today = toDate(scan.serverDateMs);
+  const reached = newest < today ? newest : today;
+  if (scan.plan.mode === 'full' || checkpoint?.watermark === undefined) return reached;
+  return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;
+}
+
+// Rows dated since its start, less the lookback, may have changed while it was read.
+function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts): string | undefined {
+  const newest = load.newestCursor;
+  if (newest === undefined) return checkpoint?.watermark;
+  const before = subtractDays(toDate(scan.startedAtMs), stream.lookbackMs);
+  const reached = newest < before ? newest : before;
+  const held = checkpoint?.watermark;
+  return held !== undefined && held > reached && held <= toDate(scan.startedAtMs) ? held : reached;
+}
+
+/** An `auto` cursor is proved by an answer to its parameter that held only later rows, and fewer of them. */
+function nextCursorState({ stream, scan, load, checkpoint }: CheckpointFacts): Checkpoint['cursorState'] {
+  if (stream.cursor.kind !== 'auto') return undefined;
+  const { cursorState } = checkpoint ?? {};
+  if (!scan.plan.trial || scan.plan.from === undefined) {
+    return cursorState ?? (load.cursorColumn === undefined ? undefined : 'candidate');
+  }
+  if (load.oldestCursor === undefined) return cursorState ?? 'candidate';
+  // A timestamp's offset may move it over midnight.
+  const slackMs = isTimestamp(load, load.cursorColumn) ? DAY_MS : 0;
+  const onlyLater = load.oldestCursor >= subtractDays(scan.plan.from, slackMs);
+  if (!onlyLater) return 'refuted';
+  const fewer = checkpoint?.rowsDeclared !== undefined && (scan.total ?? scan.rows) < checkpoint.rowsDeclared;
+  return fewer ? 'proved' : (cursorState ?? 'candidate');
+}
+
+function nextProofDays({ scan, load, checkpoint }: CheckpointFacts, trusted: boolean): readonly string[] {
+  if (load.key?.origin !== 'learned') return [];
+  const same = checkpoint?.keyFields?.join() === load.key.columns.join();
+  const before = same ? checkpoint.keyProvedOn : [];
+  // One row has every key; and a scan that moved proves nothing.
+  if (!trusted || scan.rows < 2) return before;
+  const today = toDate(scan.serverDateMs);
+  return before.includes(today) ? before : [...before, today].slice(-2);
+}

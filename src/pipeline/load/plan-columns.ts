@@ -1,0 +1,168 @@
+import { readMeta, writeMeta } from '../../../state/migrations.ts';
+import type { SchemaChange } from '../../model/run-report.ts';
+import type { ColumnRule } from '../../model/schema.ts';
+import type { LearnedColumn, Stream } from '../../model/stream.ts';
+import { companionPath } from '../../schema/field-paths.ts';
+import { findMaskedColumns, type MaskedColumns } from '../../schema/mask-columns.ts';
+import { pathKey } from '../../schema/name-columns.ts';
+import type { FieldTree } from '../../schema/observe-fields.ts';
+import { type ColumnPlan, type ForcedColumn, resolveColumns } from '../../schema/resolve-columns.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { clearColumn, dropColumn, survivesCast } from '../../warehouse/evolve-table.ts';
+import { forgetUnmasked } from '../../warehouse/quarantine.ts';
+import { convertsExactly, retypeColumn, type Retyping } from '../../warehouse/retype-column.ts';
+import type { HeldScan } from './hold-to-contract.ts';
+import { askForRewrite } from '../publish.ts';
+
+/** What config's rules for columns ask of a table that is there, before rows are merged into it. */
+export interface ColumnChanges {
+  /** Fields that are masked since this scan; undefined where none is. */
+  readonly masked: MaskedColumns | undefined;
+  /** The masks to remember; undefined where they are as they were. */
+  readonly masks: string | undefined;
+  readonly retyped: readonly Retyping[];
+}
+
+/** The columns of a scan's table, and how the table comes to have them. */
+export interface PlannedColumns {
+  readonly columns: readonly ColumnPlan[];
+  readonly changes: ColumnChanges;
+}
+
+/** Decides the columns that a scan's rows are loaded into. */
+export async function planColumns(
+  database: Database,
+  stream: Stream,
+  held: Pick<HeldScan, 'tree' | 'forced'>,
+  learned: readonly LearnedColumn[],
+): Promise<PlannedColumns> {
+  const { masked, masks } = await findNewMasks(database, stream, learned);
+  const existing = masked?.left ?? learned;
+  const forced = await askForced(database, stream, held.forced, existing);
+  const columns = await resolveWithTable(database, stream, held.tree, existing, forced);
+  const retyped = columns.flatMap((column) => planRetyping(column, columns));
+  return { columns, changes: { masked, masks, retyped } };
+}
+
+/** The columns learned before, but for those that are masked from now on. */
+async function findNewMasks(
+  database: Database,
+  { name, columns }: Stream,
+  learned: readonly LearnedColumn[],
+): Promise<Pick<ColumnChanges, 'masked' | 'masks'>> {
+  const wanted = Object.fromEntries(
+    Object.entries(columns).flatMap(([field, { kind }]) => (kind === 'type' ? [] : [[field, kind]])),
+  ) as Readonly<Record<string, ColumnRule['kind']>>;
+  const remembered = (await readMeta(database)).get(masksOf(name)) ?? '{}';
+  const masks = JSON.stringify(wanted);
+  if (masks === remembered) return { masked: undefined, masks: undefined };
+  const done = JSON.parse(remembered) as Readonly<Record<string, string>>;
+  const fresh = Object.entries(columns).filter(
+    ([field, { kind }]) => kind !== 'type' && done[field] !== kind,
+  );
+  const masked = fresh.length === 0 ? undefined : findMaskedColumns(Object.fromEntries(fresh), learned);
+  return { masked, masks };
+}
+
+function masksOf(stream: string): string {
+  return `masks.${stream}`;
+}
+
+async function askForced(
+  database: Database,
+  { table }: Stream,
+  forced: HeldScan['forced'],
+  existing: readonly LearnedColumn[],
+): Promise<ReadonlyMap<string, ForcedColumn>> {
+  const known = new Map(existing.map((column) => [pathKey(column.path), column]));
+  const found = new Map<string, ForcedColumn>();
+  for (const { path, type, converts } of forced) {
+    const column = known.get(pathKey(path));
+    const isSame = column === undefined || column.type === 'NULL' || column.type === type;
+    const survives =
+      isSame ||
+      (await convertsExactly(database, table, { column: column.name, from: column.type, to: type }));
+    found.set(pathKey(path), { type, converts, survives });
+  }
+  return found;
+}
+
+async function resolveWithTable(
+  database: Database,
+  { table }: Stream,
+  tree: FieldTree,
+  existing: readonly LearnedColumn[],
+  forced: ReadonlyMap<string, ForcedColumn>,
+): Promise<readonly ColumnPlan[]> {
+  // Which casts are exact only the table knows: collect the questions, ask them, decide again.
+  const questions = new Map<string, Parameters<Parameters<typeof resolveColumns>[2]>>();
+  const ask = (...question: Parameters<Parameters<typeof resolveColumns>[2]>) =>
+    questions.set(question.join(' '), question) !== undefined;
+  const columns = resolveColumns(tree, existing, ask, forced);
+  if (questions.size === 0) return columns;
+  const answers = new Map<string, boolean>();
+  for (const [id, [column, from, to]] of questions) {
+    answers.set(id, await survivesCast(database, table, column, from, to));
+  }
+  return resolveColumns(tree, existing, (...question) => answers.get(question.join(' ')) ?? false, forced);
+}
+
+function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): readonly Retyping[] {
+  const { name, existingType, forcedType, path, splits } = column;
+  if (forcedType === undefined || existingType === undefined) return [];
+  if (existingType === 'NULL' || existingType === forcedType) return [];
+  const beside = pathKey(companionPath(path));
+  const companion = splits === true ? columns.find((one) => pathKey(one.path) === beside)?.name : undefined;
+  return [{ column: name, from: existingType, to: forcedType, companion }];
+}
+
+/**
+ * Changes a table that is there to what config's rules ask for; call first in the transaction that commits the
+ * scan. Returns what changed, and the planned columns as they stand to the table then.
+ */
+export async function applyColumnChanges(
+  database: Database,
+  stream: Stream,
+  columns: readonly ColumnPlan[],
+  { masked, retyped }: ColumnChanges,
+): Promise<{ readonly columns: readonly ColumnPlan[]; readonly changes: readonly SchemaChange[] }> {
+  const changes: SchemaChange[] = [];
+  for (const { name, type } of masked?.dropped ?? []) {
+    if (type === 'NULL') continue;
+    await dropColumn(database, stream.table, name);
+    changes.push({ column: name, change: 'removed', fromType: type, toType: undefined });
+  }
+  for (const { column, type } of masked?.cleared ?? []) {
+    await clearColumn(database, stream.table, column.name, type);
+    changes.push({ column: column.name, change: 'replaced', fromType: column.type, toType: type });
+  }
+  for (const retyping of retyped) changes.push(...(await retypeColumn(database, stream.table, retyping)));
+  const done = new Set(retyped.flatMap(({ column, companion }) => [column, companion]));
+  const settled = columns.map((column) =>
+    done.has(column.name) ? { ...column, existingType: column.type } : column,
+  );
+  return { columns: settled, changes };
+}
+
+/** Remembers what is masked, and forgets what was kept raw outside of the table; in the same transaction. */
+export async function rememberMasks(
+  database: Database,
+  stream: Stream,
+  { masked, masks }: ColumnChanges,
+): Promise<void> {
+  if (masked !== undefined) {
+    await forgetUnmasked(database, stream.name);
+    if (await wasSynced(database, stream)) await askForRewrite(database);
+  }
+  if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);
+}
+
+/** Whether an earlier scan of the stream, or of another of its slices, is in the file. */
+async function wasSynced(database: Database, { name }: Stream): Promise<boolean> {
+  const found = await database.count(
+    `SELECT (SELECT count(*) FROM _sluice.contracts WHERE stream = $1)
+          + (SELECT count(*) FROM _sluice.checkpoints WHERE stream = $1)`,
+    [name],
+  );
+  return found > 0;
+}

@@ -1,0 +1,83 @@
+import { BugError, NotFoundError, ResponseError, StreamConfigError } from '../../model/errors.ts';
+import { type Checkpoint, nameOf, type Stream } from '../../model/stream.ts';
+import type { RunContext } from '../run-context.ts';
+import type { DriftCause, FetchedScan } from '../scan.ts';
+
+/** Part of the rows of a stream without a key can neither replace a table nor be merged into one. */
+export function refusePartOfKeyless(
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+): void {
+  // One that is never begun anew could otherwise never load anything.
+  if (scan.verdict === 'drifted' && scan.cause !== 'too-long') throw describeDrift(stream, scan, false);
+  // A table that only ever held a part is no loss.
+  if (scan.verdict !== 'partial' || checkpoint?.lastFullScanAt === undefined) return;
+  throw new StreamConfigError(
+    `${stream.name}: --limit reads a part of its rows, and without a key they cannot be merged`,
+    {
+      code: 'usage_invalid',
+      hint: `The table is as it was. Run without --limit, or name a key as streams.${stream.name}.key.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
+/** Invariant 7: only a user's limit may end a scan early and still count as an answer. */
+export function refuseUnfinished({ options }: RunContext, stream: Stream, scan: FetchedScan): void {
+  if (scan.verdict !== 'partial' || scan.rows >= (options.limit ?? Infinity)) return;
+  throw new BugError(
+    `${stream.name}: the scan ended with ${scan.rows} of ${scan.total ?? 'unknown'} records`,
+    {
+      code: 'bug',
+      hint: 'The table is as it was. This is a defect of Sluice; please report it with the text above.',
+      context: { stream: stream.name },
+    },
+  );
+}
+
+/** What a `drifted` scan ends with. */
+export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean): ResponseError {
+  const { cause = 'moved', reasons } = scan;
+  const kept = merged
+    ? 'The rows that came were loaded and nothing was deleted.'
+    : `The table is as it was: without a key (streams.${stream.name}.key) its rows cannot be merged.`;
+  return new ResponseError(`${nameOf(stream)}: ${DRIFTS[cause](scan)}: ${reasons[0] ?? ''}`, {
+    code: 'source_drifted',
+    hint: `${kept} ${ADVICE[cause]}`,
+    context: { stream: stream.name },
+  });
+}
+
+const DRIFTS: Readonly<Record<DriftCause, (scan: FetchedScan) => string>> = {
+  moved: ({ rescans }) => `the data moved while it was read${TIMES[rescans] ?? ''}`,
+  contradiction: () => 'the API contradicts itself while its data stands still',
+  'too-long': ({ pages }) => `its ${pages} pages take longer than a day, and the data moved meanwhile`,
+};
+
+const TIMES: readonly string[] = ['', ', twice over', ', three times over'];
+
+const ADVICE: Readonly<Record<DriftCause, string>> = {
+  moved: 'No watermark moved. Run again when the source is not being refreshed.',
+  contradiction:
+    'No watermark moved. Asking again cannot help: tell the provider of the API which records or counts are wrong.',
+  'too-long':
+    'The next sync goes on from the day this scan began. Cut the stream into slices (sliceBy) that a day is enough for.',
+};
+
+/** A page refused at its offset, while those before it were answered, says nothing about the stream as a whole. */
+export function blameOffset(stream: Stream, offset: number, thrown: unknown): unknown {
+  const refused =
+    thrown instanceof NotFoundError ||
+    (thrown instanceof ResponseError && thrown.code === 'request_rejected');
+  if (!refused) return thrown;
+  return new ResponseError(
+    `${nameOf(stream)}: the API refuses the page at offset ${offset}, though it answers earlier ones: ${thrown.message}`,
+    {
+      code: 'page_unreadable',
+      hint: `The table is as it was. If the API serves no larger offsets, read less at once: cut the stream into slices (streams.${stream.name}.sliceBy) or narrow it with params.`,
+      context: { ...thrown.context, offset },
+      cause: thrown,
+    },
+  );
+}

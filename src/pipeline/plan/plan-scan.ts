@@ -1,0 +1,122 @@
+import { DAY_MS, subtractDays, toDate } from '../../model/dates.ts';
+import type { SyncOptions } from '../../model/settings.ts';
+import type { Checkpoint, Stream } from '../../model/stream.ts';
+import type { ScanPlan, StreamPlan } from '../scan.ts';
+
+/** Decides from config, checkpoint and options what a stream needs; pure, costs no request. */
+export function planStream(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  options: SyncOptions,
+  nowMs: number,
+): StreamPlan {
+  if (isFresh(stream, checkpoint, options, nowMs)) {
+    return { action: 'skip', reason: `verified at ${checkpoint?.lastVerifiedAt ?? ''}, still fresh` };
+  }
+  return { action: 'scan', scan: planScan(stream, checkpoint, options, nowMs) };
+}
+
+/** True while the last verified scan is young enough that asking again would bring nothing. */
+export function isFresh(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  options: SyncOptions,
+  nowMs: number,
+): boolean {
+  if (
+    options.force === true ||
+    options.fullRefresh === true ||
+    options.from !== undefined ||
+    options.limit !== undefined
+  )
+    return false;
+  if (
+    checkpoint?.lastVerifiedAt === undefined ||
+    checkpoint.fingerprint !== stream.fingerprint ||
+    checkpoint.lastVerdict !== 'verified' ||
+    haveRulesChanged(stream, checkpoint)
+  )
+    return false;
+  const ageMs = nowMs - Date.parse(checkpoint.lastVerifiedAt);
+  // A tenth less, so that an hourly job does not miss its turn by seconds. A scan "in the future" is no evidence.
+  return ageMs >= 0 && ageMs < stream.freshnessMs * 0.9;
+}
+
+/** Whether records would be held to other rules now than by the last scan. */
+export function haveRulesChanged(stream: Stream, checkpoint: Checkpoint): boolean {
+  return stream.rules !== undefined && checkpoint.rules !== undefined && stream.rules !== checkpoint.rules;
+}
+
+function planScan(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  options: SyncOptions,
+  nowMs: number,
+): ScanPlan {
+  const full = (reason: string, warnings: readonly string[] = []): ScanPlan => ({
+    mode: 'full',
+    from: undefined,
+    trial: false,
+    reason,
+    warnings,
+  });
+  if (options.fullRefresh === true) return full('asked for with --full-refresh');
+  const { cursor } = stream;
+  if (options.from !== undefined) {
+    if (cursor.kind === 'off' || checkpoint?.cursorState === 'refuted') {
+      return full('the stream has no usable cursor', [
+        `--from is ignored for ${stream.name}: it has no usable cursor`,
+      ]);
+    }
+    const known = checkpoint?.lastFullScanAt !== undefined;
+    if (cursor.kind === 'auto' && known && checkpoint.cursorField === undefined)
+      return full('it has no cursor');
+    const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
+    const warnings = warnOfGap(stream, checkpoint, options.from);
+    // Without a key whole days are replaced, and of a first day of timestamps only a part may come.
+    const from =
+      known && checkpoint.keyFields === undefined ? subtractDays(options.from, DAY_MS) : options.from;
+    return { mode: 'incremental', from, trial, reason: 'asked for with --from', warnings };
+  }
+  if (checkpoint === undefined) return full('first sync');
+  if (checkpoint.fingerprint !== stream.fingerprint) return full('its config changed');
+  if (stream.write === 'replace') return full('it is replaced as a whole');
+  if (cursor.kind === 'off') return full('its cursor is off');
+  if (checkpoint.lastFullScanAt === undefined) return full('no full scan yet');
+  if (nowMs - Date.parse(checkpoint.lastFullScanAt) >= stream.fullRefreshEveryMs)
+    return full('a full refresh is due');
+  if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
+  if (checkpoint.cursorField === undefined) return full('it has no cursor');
+  if (checkpoint.watermark === undefined) return full('its cursor has no date to go on from yet');
+  const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
+  return {
+    mode: 'incremental',
+    from: subtractDays(watermark, stream.lookbackMs),
+    trial: cursor.kind === 'auto' && checkpoint.cursorState !== 'proved',
+    reason: `since ${watermark} less the lookback`,
+    warnings: warning === undefined ? [] : [warning],
+  };
+}
+
+// The watermark stays where it is, so a later sync fills the gap; until then the table has a hole.
+function warnOfGap(stream: Stream, checkpoint: Checkpoint | undefined, from: string): readonly string[] {
+  const { watermark } = checkpoint ?? {};
+  if (watermark === undefined || from <= watermark) return [];
+  return [
+    `--from ${from} leaves out what ${stream.name} has after ${watermark}; a sync without --from reads it`,
+  ];
+}
+
+// A date far ahead in the data must not make every later sync ask for nothing.
+function clampWatermark(
+  stream: Stream,
+  watermark: string,
+  nowMs: number,
+): { watermark: string; warning: string | undefined } {
+  const tomorrow = toDate(nowMs + DAY_MS);
+  if (watermark <= tomorrow) return { watermark, warning: undefined };
+  return {
+    watermark: toDate(nowMs),
+    warning: `the watermark of ${stream.name} (${watermark}) lies in the future; today is used`,
+  };
+}

@@ -1,0 +1,294 @@
+import { existsSync } from 'node:fs';
+import { readCheckpoints } from '../../../state/checkpoints.ts';
+import { readRunFile } from '../../../state/run-file.ts';
+import { selectStreams } from '../../config/select-streams.ts';
+import { type Clock, systemClock } from '../../model/clock.ts';
+import { type SyncError, toSyncError } from '../../model/errors.ts';
+import type { Transport } from '../../model/http.ts';
+import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
+import type { PlannedStream, PlanReport } from '../../model/reports.ts';
+import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
+import {
+  type Checkpoint,
+  nameOf,
+  nameScan,
+  sliceIdOf,
+  sliceStream,
+  type Stream,
+} from '../../model/stream.ts';
+import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import { readStage } from '../../warehouse/stage-store.ts';
+import { estimateDisk } from './estimate-disk.ts';
+import { countRequests, estimateDuration, requestsPerDay, requestsPerHour, totalOf } from './estimate.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
+import { hideSecrets } from '../hide-secrets.ts';
+import { listUnsettled, withoutFreshness } from './last-attempts.ts';
+import { openApi } from '../open-api.ts';
+import { planStream } from './plan-scan.ts';
+import type { ScanPlan } from '../scan.ts';
+import { requestPage } from '../fetch/request-page.ts';
+import { sampleDocument } from '../fetch/sample-document.ts';
+import { toReportedError } from '../../model/run-report.ts';
+
+export interface PlanOptions extends SyncOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly transport?: Transport | undefined;
+}
+
+/**
+ * What the next sync would do: rows, pages, requests, hourly windows and time. Spends at most one request
+ * a stream and writes nothing; what earlier runs learned is read from the published file.
+ */
+export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
+  const clock = options.clock ?? systemClock;
+  const api = openApi(settings, { ...options, maxWaitMs: 0, maxTries: 1 }, { clock, emit: () => undefined });
+  try {
+    let stopped: SyncError | undefined;
+    const known = await readKnown(settings);
+    const sizeOf: SizeOf = async (stream, scan, checkpoint) => {
+      // One request a stream is what a plan costs: of its other slices it tells what earlier runs saw.
+      if (stream.slice !== undefined && stream.slice !== stream.slices[0])
+        return estimateRows(stream, scan, checkpoint, known);
+      // A refused key or a spent quota ends every other request alike.
+      if (stopped !== undefined) throw stopped;
+      try {
+        const { signal } = options;
+        if (stream.paginated)
+          return (await requestPage(settings, api.client, stream, scan.from, 0, signal)).total;
+        const { total } = await sampleDocument(settings, api.client, stream, scan.from, 0, signal);
+        return total ?? (await estimateRows(stream, scan, checkpoint, known));
+      } catch (thrown) {
+        const error = toSyncError(thrown);
+        if (error.recovery === 'stop-run') stopped = error;
+        throw error;
+      }
+    };
+    const streams = await planStreams(settings, options, known, clock, sizeOf);
+    const { requests } = api.client.usage;
+    const plan = summarize(settings, streams, clock.now(), api.quota.snapshot(), requests, false);
+    return hideSecrets(settings, {
+      ...plan,
+      disk: await estimateDisk(settings, plan).catch(() => undefined),
+    });
+  } finally {
+    await api.close();
+  }
+}
+
+/** The same without any request, and without a key: sizes are those that earlier runs saw. */
+export async function planOffline(settings: OfflineSettings, options: PlanOptions): Promise<PlanReport> {
+  const clock = options.clock ?? systemClock;
+  const known = await readKnown(settings);
+  const sizeOf: SizeOf = (stream, scan, checkpoint) => estimateRows(stream, scan, checkpoint, known);
+  const streams = await planStreams(settings, options, known, clock, sizeOf);
+  const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
+  const plan = summarize(settings, streams, clock.now(), seen ?? noQuota, 0, true);
+  return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
+}
+
+/** Rows a scan would read, or undefined when nobody knows. */
+type SizeOf = (
+  stream: Stream,
+  scan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+) => Promise<number | undefined>;
+
+async function planStreams(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  known: Known,
+  clock: Clock,
+  sizeOf: SizeOf,
+): Promise<readonly PlannedStream[]> {
+  const planned: PlannedStream[] = [];
+  for (const stream of selectStreams(settings, options.streams).flatMap(sliceStream)) {
+    const checkpoint = known.checkpoints.get(nameOf(stream));
+    planned.push(await planOne(settings, options, stream, checkpoint, sizeOf, clock.now()));
+  }
+  return planned;
+}
+
+function summarize(
+  settings: OfflineSettings,
+  streams: readonly PlannedStream[],
+  nowMs: number,
+  quota: QuotaSnapshot,
+  requestsSpent: number,
+  offline: boolean,
+): Omit<PlanReport, 'disk'> {
+  const { burstPerSecond, reserve } = settings.quotaLimits;
+  const perHour = requestsPerHour(settings.quotaLimits, quota.limit);
+  const perDay = requestsPerDay({ settings, readQuota: () => quota });
+  const totals = {
+    rows: totalOf(streams, 'rows'),
+    pages: totalOf(streams, 'pages'),
+    requests: totalOf(streams, 'requests'),
+  };
+  const estimate =
+    totals.requests === undefined
+      ? undefined
+      : estimateDuration({
+          requests: totals.requests,
+          requestsPerHour: perHour,
+          burstPerSecond,
+          reserve,
+          quota,
+          nowMs,
+        });
+  return {
+    offline,
+    streams: streams.map((stream) => noteLength(stream, perDay)),
+    totals,
+    requestsSpent,
+    quota: { ...quota, requestsPerHour: perHour },
+    windows: estimate?.windows,
+    etaMs: estimate?.etaMs,
+  };
+}
+
+interface Known {
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  /** Rows of the published table from a cursor date on. */
+  readonly countFrom: (stream: Stream, column: string, from: string) => Promise<number | undefined>;
+}
+
+async function readKnown(settings: OfflineSettings): Promise<Known> {
+  const path = settings.duckdbPath;
+  if (!existsSync(path)) return { checkpoints: new Map(), countFrom: () => Promise.resolve(undefined) };
+  const database = await openOwnPublished(path);
+  try {
+    const checkpoints = await readCheckpoints(database);
+    const unsettled = listUnsettled(settings.stateDir);
+    return {
+      checkpoints: new Map(
+        checkpoints.map((held) => [nameScan(held.stream, held.slice), withoutFreshness(held, unsettled)]),
+      ),
+      countFrom,
+    };
+  } finally {
+    await database.release();
+  }
+
+  async function countFrom(stream: Stream, column: string, from: string): Promise<number | undefined> {
+    const reader = await openOwnPublished(path);
+    try {
+      return await reader.count(
+        `SELECT count(*) FROM main.${quoteIdentifier(stream.table)} WHERE ${quoteIdentifier(column)} >= $1::DATE
+           ${stream.slice === undefined ? '' : 'AND _slice = $2'}`,
+        stream.slice === undefined ? [from] : [from, stream.slice.id],
+      );
+    } catch {
+      return undefined;
+    } finally {
+      await reader.release();
+    }
+  }
+}
+
+async function planOne(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  sizeOf: SizeOf,
+  nowMs: number,
+): Promise<PlannedStream> {
+  const plan = planStream(stream, checkpoint, options, nowMs);
+  if (plan.action === 'skip') {
+    return { ...emptyPlan(stream), action: 'skip-fresh', rows: 0, pages: 0, requests: 0, note: plan.reason };
+  }
+  const { scan } = plan;
+  const base: PlannedStream = { ...emptyPlan(stream), action: scan.mode, from: scan.from, note: scan.reason };
+  try {
+    const rows = await sizeOf(stream, scan, checkpoint);
+    return { ...base, ...(await countWork(settings, options, stream, scan, rows, nowMs)) };
+  } catch (thrown) {
+    const error = toSyncError(thrown);
+    if (error.code !== 'stream_not_found' || stream.named)
+      return { ...base, action: 'failed', error: toReportedError(error) };
+    return {
+      ...base,
+      action: 'unavailable',
+      rows: 0,
+      pages: 0,
+      requests: 0,
+      note: 'the API has no such endpoint (404)',
+    };
+  }
+}
+
+async function estimateRows(
+  stream: Stream,
+  scan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+  known: Known,
+): Promise<number | undefined> {
+  if (scan.mode === 'full' || scan.from === undefined) return checkpoint?.rowsDeclared;
+  return checkpoint?.cursorField === undefined
+    ? undefined
+    : known.countFrom(stream, checkpoint.cursorField, scan.from);
+}
+
+async function countWork(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  stream: Stream,
+  scan: ScanPlan,
+  rows: number | undefined,
+  nowMs: number,
+): Promise<Partial<PlannedStream>> {
+  if (!stream.paginated) return { rows, pages: 1, requests: 1 };
+  const staged = await findStaged(settings, options, stream, scan, nowMs);
+  const held = staged?.pages.length ?? 0;
+  const known = rows ?? staged?.pages[0]?.total;
+  if (known === undefined) return { rows: known };
+  const work = countRequests(Math.min(known, options.limit ?? Infinity), stream.pageSize);
+  if (held === 0) return { rows: known, ...work };
+  return {
+    action: 'resume',
+    rows: known,
+    pages: work.pages,
+    requests: Math.max(2, work.requests - held + 1),
+    note: `${held} pages are staged already`,
+  };
+}
+
+/** Pages an earlier run kept for this very question, while they are of use. */
+async function findStaged(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  stream: Stream,
+  scan: ScanPlan,
+  nowMs: number,
+): Promise<Awaited<ReturnType<typeof readStage>>> {
+  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  const question = hashQuestion(settings, stream, scan.from, options.limit);
+  if (staged === undefined || staged.scan.question !== question) return undefined;
+  const { pages } = countRequests(staged.pages[0]?.total ?? 0, stream.pageSize);
+  const servesOn = pages > requestsPerDay({ settings });
+  return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS && !servesOn ? undefined : staged;
+}
+
+/** A scan that takes longer than a day meets the next refresh: it can be loaded, and never verified. */
+function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
+  if (stream.pages === undefined || stream.pages <= perDay) return stream;
+  const days = Math.ceil(stream.pages / perDay);
+  const length = `${days} days of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
+  return { ...stream, note: stream.note === undefined ? length : `${stream.note}; ${length}` };
+}
+
+function emptyPlan(stream: Stream): PlannedStream {
+  return {
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    action: 'full',
+    from: undefined,
+    rows: undefined,
+    pages: undefined,
+    requests: undefined,
+    note: undefined,
+    error: undefined,
+  };
+}

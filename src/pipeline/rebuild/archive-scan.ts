@@ -1,0 +1,174 @@
+import { dirname } from 'node:path';
+import {
+  announceScan,
+  confirmScan,
+  makeArchiveFolder,
+  removeScans,
+  settleArchive,
+} from '../../archive/archive-folder.ts';
+import { type ArchivedScan, isWhole } from '../../archive/archived-scan.ts';
+import { type PackedPage, packRecords } from '../../archive/pack-records.ts';
+import { emptyArchive, pruneArchive } from '../../archive/prune-archive.ts';
+import { assertNotAborted } from '../../model/abort.ts';
+import { stopClock } from '../../model/clock.ts';
+import { ResponseError } from '../../model/errors.ts';
+import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
+import { describeMasks } from '../fetch/mask-records.ts';
+import type { RunContext } from '../run-context.ts';
+import type { FetchedScan } from '../scan.ts';
+import { archiveFolder, hashAddress } from '../state-folder.ts';
+
+/** A scan whose pages are in the archive and wait for its commit. */
+interface Receipt {
+  /** Call once the scan is committed. */
+  confirm(): Promise<void>;
+  /** Call when it surely will not be. */
+  drop(): Promise<void>;
+}
+
+/**
+ * Commits a scan and keeps its pages, compressed. They are archived first: should the process die after the
+ * commit, the checkpoint tells the next run that they count. What fails in the archive never fails the sync;
+ * the chain of scans then has a gap, which a rebuild will see.
+ *
+ * @param checkpoint as the commit is given it; names the run whose scan was committed before.
+ * @param commit gets a context whose clock stands still: rows loaded again from the archive are to have the
+ *   same `_synced_at`.
+ */
+export async function commitAndArchive<T>(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  commit: (context: RunContext) => Promise<T>,
+): Promise<T> {
+  const loadedAtMs = context.clock.now();
+  const receipt = await archiveScan(context, stream, scan, checkpoint, loadedAtMs);
+  let committed;
+  try {
+    committed = await commit({ ...context, clock: stopClock(context.clock, loadedAtMs) });
+  } catch (thrown) {
+    // What the data itself made impossible never reached the database; of anything else the checkpoint tells.
+    if (thrown instanceof ResponseError) await receipt.drop();
+    throw thrown;
+  }
+  await receipt.confirm();
+  return committed;
+}
+
+async function archiveScan(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  loadedAtMs: number,
+): Promise<Receipt> {
+  const { settings, signal } = context;
+  const folder = archiveFolder(settings.stateDir, stream);
+  try {
+    if (settings.retention.archiveMs === 0) {
+      await emptyArchive(folder);
+      return NOT_KEPT;
+    }
+    await makeArchiveFolder(folder);
+    await settleArchive(folder, checkpoint?.runId);
+    const pages = toPackedPages((await readStage(dirname(scan.recordsFile)))?.pages ?? []);
+    const content = await packRecords(folder, scan.recordsFile, pages, signal);
+    const archived = { ...describeScan(context, stream, scan, checkpoint, loadedAtMs), content };
+    await announceScan(folder, archived);
+    return {
+      confirm: async () => guard(context, stream, () => confirmAndPrune(context, folder, archived)),
+      drop: async () => guard(context, stream, () => removeScans(folder, [archived])),
+    };
+  } catch (error) {
+    assertNotAborted(signal);
+    warn(context, stream, error);
+    return NOT_KEPT;
+  }
+}
+
+const NOT_KEPT: Receipt = { confirm: () => Promise.resolve(), drop: () => Promise.resolve() };
+
+async function confirmAndPrune(
+  { settings, clock }: RunContext,
+  folder: string,
+  archived: ArchivedScan,
+): Promise<void> {
+  await confirmScan(folder, archived);
+  await pruneArchive(folder, {
+    beforeMs: clock.now() - settings.retention.archiveMs,
+    lastRunId: archived.runId,
+    masks: archived.masks,
+    // Pages masked otherwise may go once everything was read anew.
+    thorough: isWhole(archived),
+  });
+}
+
+async function guard(context: RunContext, stream: Stream, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    warn(context, stream, error);
+  }
+}
+
+function warn({ emit }: RunContext, stream: Stream, error: unknown): void {
+  const message = `${nameOf(stream)}: the pages could not be archived: ${(error as Error).message}. The sync is not concerned; \`sluice rebuild\` will not know this scan until the next full one`;
+  emit({ type: 'warning', stream: nameOf(stream), message });
+}
+
+function describeScan(
+  { settings, options, runId }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  loadedAtMs: number,
+): Omit<ArchivedScan, 'content'> {
+  const { limit, from, allowEmpty } = options;
+  return {
+    format: 'sluice-archive',
+    version: 1,
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    runId,
+    previousRunId: checkpoint?.runId,
+    address: hashAddress(settings, stream),
+    masks: describeMasks(stream, settings.hashKey),
+    plan: {
+      mode: scan.plan.mode,
+      from: scan.plan.from,
+      trial: scan.plan.trial,
+      reason: scan.plan.reason,
+    },
+    options: { limit, from, allowEmpty },
+    known: checkpoint && {
+      cursorState: checkpoint.cursorState,
+      keyFields: checkpoint.keyFields && [...checkpoint.keyFields],
+    },
+    verdict: scan.verdict,
+    reasons: [...scan.reasons],
+    cause: scan.cause,
+    total: scan.total,
+    rows: scan.rows,
+    pages: scan.pages,
+    rescans: scan.rescans,
+    duplicateMembers: scan.duplicateMembers,
+    startedAtMs: scan.startedAtMs,
+    serverDateMs: scan.serverDateMs,
+    loadedAtMs,
+    head: scan.head,
+  };
+}
+
+function toPackedPages(pages: readonly StagedPageEntry[]): readonly PackedPage[] {
+  return pages.map(({ offset, firstPosition, rows, total, besides, endByte }, at) => ({
+    offset,
+    firstPosition,
+    rows,
+    total,
+    besides,
+    startByte: pages[at - 1]?.endByte ?? 0,
+    endByte,
+  }));
+}

@@ -1,0 +1,118 @@
+import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
+import { type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
+import {
+  addColumns,
+  dropMissingRows,
+  findMissingRows,
+  fitMissingRows,
+  insertMissingRows,
+  isOfSlice,
+} from '../../warehouse/carry-rows.ts';
+import { readColumns } from '../../warehouse/evolve-table.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { incomplete, type SliceArchive } from './find-archive.ts';
+import type { RunContext } from '../run-context.ts';
+
+export interface CarryOptions {
+  readonly older: string;
+  readonly newer: string;
+  /** Columns of the older table. */
+  readonly contract: readonly LearnedColumn[];
+  /** Those that just forgot what they held. */
+  readonly cleared: ReadonlySet<string>;
+  /** Take no row over that the archive does not hold. */
+  readonly archivedOnly: boolean;
+}
+
+/**
+ * Takes rows over that the archived scans do not bring: those that had left the source before the archive
+ * begins, and those of slices which the config no longer names. They stay as they were, in the columns of
+ * now; whether they are to go, the next full scan judges. Returns how many there were.
+ */
+export async function carryRows(
+  context: RunContext,
+  stream: Stream,
+  archives: readonly SliceArchive[],
+  { older, newer, contract, cleared, archivedOnly }: CarryOptions,
+): Promise<number> {
+  if (archivedOnly) return 0;
+  const { database, runId } = context;
+  const key = await readKey(context, archives);
+  const candidates = await listCandidates(context, stream, archives, older, key !== undefined);
+  if (candidates.length === 0) return 0;
+  const isComparable = key === undefined || !key.some((name) => cleared.has(name));
+  const missing = isComparable
+    ? await findMissingRows(database, { older, newer, key, candidates })
+    : undefined;
+  if (missing === undefined)
+    throw refuse(stream, 'by its key of now its earlier rows cannot be told from those of the archive');
+  if (missing > 0) {
+    const { columns, lossy, extra } = await fitMissingRows(database, older, newer, cleared);
+    if (lossy.length > 0)
+      throw refuse(
+        stream,
+        `${missing} earlier rows are not in it, and their values do not fit the types that ${lossy.join(', ')} would have`,
+      );
+    await database.transaction(async () => {
+      await addColumns(database, newer, extra);
+      const values = extra.map(({ name, type }) => ({ name, type, value: quoteIdentifier(name) }));
+      await insertMissingRows(database, newer, [...columns, ...values]);
+      const learned = contract.filter(({ name }) => extra.some((one) => one.name === name));
+      if (learned.length > 0) {
+        const now = await readContract(database, stream.name);
+        await writeContract(database, stream.name, [...now, ...learned], runId);
+      }
+    });
+  }
+  await dropMissingRows(database);
+  return missing;
+}
+
+async function readKey(
+  { database }: RunContext,
+  archives: readonly SliceArchive[],
+): Promise<readonly string[] | undefined> {
+  const [first] = archives;
+  if (first === undefined) return undefined;
+  return (await readCheckpoint(database, first.stream.name, sliceIdOf(first.stream)))?.keyFields;
+}
+
+/** Conditions for the rows of the older table that are not expected to come from the archive. */
+async function listCandidates(
+  { database }: RunContext,
+  stream: Stream,
+  archives: readonly SliceArchive[],
+  older: string,
+  keyed: boolean,
+): Promise<readonly string[]> {
+  const columns = await readColumns(database, older);
+  const runs = archives.flatMap(({ scans }) => scans.map(({ runId }) => quoteLiteral(runId)));
+  // What the archive brought and does not bring by the rules of today is in quarantine, deleted, or merged.
+  const isOlder = `o._run_id NOT IN (${runs.join(', ')})`;
+  const isMarked = columns.has('_deleted_at');
+  // Without a key a scan replaces what it covers: only rows it marked as deleted outlive it.
+  const outlives = (startedAtMs: number): string | undefined => {
+    if (keyed || stream.write === 'append') return isOlder;
+    return isMarked
+      ? `${isOlder} AND o._deleted_at < ${quoteLiteral(new Date(startedAtMs).toISOString())}::TIMESTAMPTZ`
+      : undefined;
+  };
+  const parts = archives.map((archive) => ({
+    slice: sliceIdOf(archive.stream),
+    outlives: outlives(archive.scans[0]?.loadedAtMs ?? 0),
+  }));
+  const isSliced = columns.has('_slice') && parts.every(({ slice }) => slice !== '');
+  if (!isSliced) return parts.flatMap(({ outlives }) => outlives ?? []);
+  const rebuilt = parts.map(({ slice }) => isOfSlice(slice));
+  return [
+    // Rows of other slices are in no archive that is read here.
+    `NOT (${rebuilt.join(' OR ')})`,
+    ...parts.flatMap((part, at) =>
+      part.outlives === undefined ? [] : [`${rebuilt[at] ?? ''} AND ${part.outlives}`],
+    ),
+  ];
+}
+
+function refuse(stream: Stream, reason: string) {
+  return incomplete(stream, `${reason}. --archived-only rebuilds the table without them`);
+}

@@ -1,0 +1,51 @@
+import { ConfigError } from '../../model/errors.ts';
+import { exportedStateSchema } from '../../../state/exported-state.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { Checkpoint } from '../../model/stream.ts';
+
+/** Reads an exported state; refuses one of another source, of a newer version, or that is none. */
+export function parseState(
+  settings: OfflineSettings,
+  text: string,
+): { readonly checkpoints: readonly Checkpoint[] } {
+  const json = parseJson(text);
+  const { format, version } = (json ?? {}) as { readonly format?: unknown; readonly version?: unknown };
+  if (format !== 'sluice-state') throw refuse('it is no state that `sluice state export` wrote');
+  if (typeof version === 'number' && version > 1)
+    throw refuse(
+      `it was written by a newer Sluice (version ${version})`,
+      'Upgrade Sluice. Nothing was imported.',
+    );
+  const parsed = exportedStateSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw refuse(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not what was expected'}`);
+  }
+  const { connector, baseUrl, checkpoints } = parsed.data;
+  const ours = settings.baseUrl.href.replace(/\/$/, '');
+  if (connector !== settings.connector.name || baseUrl !== ours) {
+    throw new ConfigError(
+      `the state is of ${connector} at ${baseUrl}, the config says ${settings.connector.name} at ${ours}`,
+      {
+        code: 'identity_mismatch',
+        hint: 'Nothing was imported: watermarks of another source would leave rows out.',
+      },
+    );
+  }
+  const names = checkpoints.map(({ stream, slice }) => `${stream}\n${slice}`);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw refuse(`it has two checkpoints of ${twice.split('\n')[0] ?? ''}`);
+  return { checkpoints };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw refuse(`it is no JSON: ${(error as Error).message}`);
+  }
+}
+
+function refuse(why: string, hint = 'Nothing was imported.'): ConfigError {
+  return new ConfigError(`the state cannot be imported: ${why}`, { code: 'usage_invalid', hint });
+}

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { readCheckpoints } from '../../../state/checkpoints.ts';
+import { lockStateFolder } from '../../../state/lock.ts';
+import { readMeta } from '../../../state/migrations.ts';
+import { type Clock, systemClock } from '../../model/clock.ts';
+import { LockedError } from '../../model/errors.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { ExportedState, StateReport } from '../../model/state-report.ts';
+import type { Checkpoint } from '../../model/stream.ts';
+import { Database } from '../../warehouse/database.ts';
+import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { assertIdentity } from '../open-warehouse.ts';
+import { withoutKey } from '../refuse-requests.ts';
+import { chooseKnown } from './select-known.ts';
+import { workFile } from '../state-folder.ts';
+
+export interface ReadStateOptions {
+  readonly streams?: readonly string[];
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * What each scan reached, from the work file; while a run has that, from the published one, so that nobody
+ * has to wait. Changes nothing.
+ */
+export async function readState(
+  settings: OfflineSettings,
+  { streams, clock = systemClock }: ReadStateOptions = {},
+): Promise<StateReport> {
+  const now = new Date(clock.now()).toISOString();
+  const read = (await readWork(settings, now)) ?? (await readPublished(settings));
+  const checkpoints = read?.checkpoints ?? [];
+  const names = chooseKnown(settings, checkpoints, streams);
+  return {
+    state: exportState(
+      settings,
+      checkpoints.filter(({ stream }) => names.includes(stream)),
+      now,
+    ),
+    source: read?.source ?? 'nothing',
+    path: read?.path ?? workFile(settings.stateDir),
+  };
+}
+
+/** The checkpoints as they go into a file. */
+export function exportState(
+  settings: OfflineSettings,
+  checkpoints: readonly Checkpoint[],
+  exportedAt: string,
+): ExportedState {
+  return {
+    format: 'sluice-state',
+    version: 1,
+    exportedAt,
+    connector: settings.connector.name,
+    baseUrl: settings.baseUrl.href.replace(/\/$/, ''),
+    checkpoints,
+  };
+}
+
+interface ReadCheckpoints {
+  readonly source: StateReport['source'];
+  readonly path: string;
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+async function readWork(settings: OfflineSettings, since: string): Promise<ReadCheckpoints | undefined> {
+  const file = workFile(settings.stateDir);
+  if (!existsSync(file)) return undefined;
+  try {
+    const lock = await lockStateFolder(settings.stateDir, since, 'state');
+    try {
+      const database = await Database.open({ file, readOnly: true, folders: [] });
+      return await readFrom(settings, database, 'work file', file);
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    if (error instanceof LockedError) return undefined;
+    throw error;
+  }
+}
+
+async function readPublished(settings: OfflineSettings): Promise<ReadCheckpoints | undefined> {
+  const path = settings.duckdbPath;
+  if (!existsSync(path)) return undefined;
+  return readFrom(settings, await openOwnPublished(path), 'published file', path);
+}
+
+async function readFrom(
+  settings: OfflineSettings,
+  database: Database,
+  source: StateReport['source'],
+  path: string,
+): Promise<ReadCheckpoints> {
+  try {
+    assertIdentity(await readMeta(database), withoutKey(settings), path);
+    return { source, path, checkpoints: await readCheckpoints(database) };
+  } finally {
+    await database.release();
+  }
+}

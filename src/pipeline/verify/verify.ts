@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCheckpoints } from '../../../state/checkpoints.ts';
+import { lockStateFolder } from '../../../state/lock.ts';
+import { readMeta, schemaVersion } from '../../../state/migrations.ts';
+import { isPublishedFile, readPublishedRecord } from '../../../state/published-record.ts';
+import { selectStreams } from '../../config/select-streams.ts';
+import { toAbortError } from '../../model/abort.ts';
+import { type Clock, systemClock } from '../../model/clock.ts';
+import { type ExitCode, LockedError, type SyncError, toSyncError } from '../../model/errors.ts';
+import type { CheckItem, VerifyReport } from '../../model/reports.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { Checkpoint } from '../../model/stream.ts';
+import { Database } from '../../warehouse/database.ts';
+import { fingerprintTables, type TableFingerprint } from '../../warehouse/fingerprint-tables.ts';
+import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { assertIdentity } from '../open-warehouse.ts';
+import { withoutKey } from '../refuse-requests.ts';
+import { workFile } from '../state-folder.ts';
+import { verifyArchives, verifyStages } from './verify-archive.ts';
+import { verifyTables } from './verify-tables.ts';
+
+export interface VerifyOptions {
+  readonly streams?: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Whether the published file, the work file, the checkpoints and the archive agree; sends no request and
+ * changes nothing. While a run holds the state, what can be looked at without it is.
+ */
+export async function verifyState(
+  settings: OfflineSettings,
+  options: VerifyOptions = {},
+): Promise<VerifyReport> {
+  const { clock = systemClock, signal } = options;
+  const selected = { ...settings, streams: selectStreams(settings, options.streams) };
+  const verification = new Verification(selected, clock, signal);
+  await verification.run();
+  return verification.report();
+}
+
+/** What one file holds, read once. */
+interface FileFacts {
+  readonly generation: string | undefined;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly tables: ReadonlyMap<string, TableFingerprint>;
+}
+
+class Verification {
+  readonly #settings: OfflineSettings;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal | undefined;
+  readonly #items: CheckItem[] = [];
+  /** Something could not be looked at because another program has it. */
+  #isPartial = false;
+
+  constructor(settings: OfflineSettings, clock: Clock, signal: AbortSignal | undefined) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  async run(): Promise<void> {
+    const { stateDir } = this.#settings;
+    if (!existsSync(stateDir)) return this.#verifyFiles(true);
+    const since = new Date(this.#clock.now()).toISOString();
+    let lock;
+    try {
+      lock = await lockStateFolder(stateDir, since, 'verify');
+    } catch (thrown) {
+      if (!(thrown instanceof LockedError)) throw thrown;
+      this.#skip('work file', thrown.message);
+      await this.#verifyFiles(false);
+      // A run archives and stages while this looks on.
+      this.#skip('archive', 'the run may be writing it');
+      return;
+    }
+    try {
+      await this.#verifyFiles(true);
+    } finally {
+      lock.release();
+    }
+  }
+
+  report(): VerifyReport {
+    const failed = this.#items.some(({ status }) => status === 'failed');
+    const exitCode: ExitCode = failed ? 6 : this.#isPartial ? 75 : 0;
+    return { ok: exitCode === 0, exitCode, items: this.#items, comparison: undefined };
+  }
+
+  async #verifyFiles(mayOpenWork: boolean): Promise<void> {
+    const work = mayOpenWork ? await this.#verifyWork() : undefined;
+    const published = await this.#verifyPublished(work === undefined);
+    if (work !== undefined && published !== undefined) this.#compare(work, published);
+    if (!mayOpenWork) return;
+    const checkpoints = (work ?? published)?.checkpoints ?? [];
+    this.#items.push(...(await verifyArchives(this.#settings, checkpoints, this.#signal)));
+    this.#items.push(...(await verifyStages(this.#settings, this.#clock.now())));
+  }
+
+  async #verifyWork(): Promise<FileFacts | undefined> {
+    const file = workFile(this.#settings.stateDir);
+    if (!existsSync(file)) {
+      this.#add('work file', 'warning', `there is no ${file} yet; the next sync makes or restores it`);
+      return undefined;
+    }
+    return this.#readFile('work file', file, () => this.#open(file));
+  }
+
+  async #verifyPublished(isAlone: boolean): Promise<FileFacts | undefined> {
+    const { duckdbPath: path, stateDir } = this.#settings;
+    const republish = 'sluice sync publishes it; fresh streams cost no request.';
+    if (!existsSync(path)) {
+      // A first run publishes when it ends.
+      if (this.#isPartial) this.#skip('published file', `there is no ${path} yet`);
+      else this.#add('published file', 'failed', `there is no ${path}`, republish);
+      return undefined;
+    }
+    const record = readPublishedRecord(stateDir);
+    if (record !== undefined && !isPublishedFile(record, path)) {
+      const detail = `${path} is not the file that was published last`;
+      this.#add('published file', 'failed', detail, `If you did not put it there, ${republish}`);
+    }
+    const open = async () => {
+      // It says best what is wrong with a file that is not ours.
+      await (await openOwnPublished(path)).release();
+      return this.#open(path);
+    };
+    return this.#readFile('published file', path, open, isAlone);
+  }
+
+  // Keys of many rows are counted with more memory than there may be.
+  #open(file: string): Promise<Database> {
+    const spill = join(this.#settings.stateDir, 'tmp');
+    return Database.open({ file, readOnly: true, folders: existsSync(spill) ? [spill] : [] });
+  }
+
+  /** Reads a file and holds it against itself; the problems of tables are told once, of the first file. */
+  async #readFile(
+    name: string,
+    file: string,
+    open: () => Promise<Database>,
+    tellsTables = true,
+  ): Promise<FileFacts | undefined> {
+    let database: Database | undefined;
+    const interrupt = () => database?.interrupt();
+    this.#signal?.addEventListener('abort', interrupt, { once: true });
+    try {
+      database = await open();
+      const meta = await readMeta(database);
+      assertIdentity(meta, withoutKey(this.#settings), file);
+      const facts: FileFacts = {
+        generation: meta.get('generation'),
+        checkpoints: await readCheckpoints(database),
+        tables: await fingerprintTables(database),
+      };
+      this.#add(name, 'ok', `${file}: every block of ${facts.tables.size} tables could be read`);
+      if (meta.get('schema_version') !== String(schemaVersion))
+        this.#add(name, 'warning', 'it is of another version; the next sync brings it up to date');
+      else if (tellsTables) this.#items.push(...(await verifyTables(this.#settings, database)));
+      return facts;
+    } catch (thrown) {
+      if (this.#signal?.aborted === true) throw toAbortError(this.#signal);
+      const error = toSyncError(thrown);
+      if (error instanceof LockedError) this.#skip(name, error.message);
+      else this.#add(name, 'failed', error.message, hintFor(name, error));
+      return undefined;
+    } finally {
+      this.#signal?.removeEventListener('abort', interrupt);
+      await database?.release();
+    }
+  }
+
+  #compare(work: FileFacts, published: FileFacts): void {
+    const { duckdbPath, stateDir } = this.#settings;
+    if (work.generation !== published.generation) {
+      const detail = 'the published file does not hold the last commit';
+      this.#add(
+        'published file',
+        'failed',
+        detail,
+        'sluice sync publishes it; fresh streams cost no request.',
+      );
+      return;
+    }
+    const names = new Set([...work.tables.keys(), ...published.tables.keys()]);
+    const different = [...names].filter((name) => {
+      const [ours, theirs] = [work.tables.get(name), published.tables.get(name)];
+      return ours?.columns !== theirs?.columns || ours?.rows !== theirs?.rows || ours?.sum !== theirs?.sum;
+    });
+    if (different.length === 0) {
+      const rows = [...work.tables.values()].reduce((sum, table) => sum + table.rows, 0);
+      this.#add(
+        'both files',
+        'ok',
+        `the same commit, ${names.size} tables and ${rows.toLocaleString('en-US')} rows, equal by value`,
+      );
+      return;
+    }
+    const detail = `${different.join(', ')} differ from ${workFile(stateDir)}: another program wrote into one of them`;
+    const fix = `If it was ${duckdbPath}, move that aside and run sluice sync: it is published again.`;
+    this.#add('both files', 'failed', detail, fix);
+  }
+
+  #skip(name: string, why: string): void {
+    this.#isPartial = true;
+    this.#add(name, 'skipped', why, 'Verify again when that program is done.');
+  }
+
+  #add(name: string, status: CheckItem['status'], detail: string, fix?: string): void {
+    this.#items.push({ name, status, detail, fix });
+  }
+}
+
+// A sync mends the work file from the published one, not the other way round.
+function hintFor(name: string, { code, hint }: SyncError): string {
+  return name === 'published file' && code === 'state_damaged'
+    ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'
+    : hint;
+}
