@@ -1,0 +1,43 @@
+import { Pool } from 'undici';
+import { z } from 'zod';
+
+// The least any tool can do with these pages: fetch, JSON.parse and zod; nothing is kept.
+const record = z.object({
+  id: z.string(),
+  date: z.string(),
+  topicId: z.string(),
+  entity: z.string(),
+  mentions: z.number(),
+  visibility: z.number(),
+  rank: z.number().nullable(),
+  observedAt: z.string(),
+  isBranded: z.boolean(),
+  meta: z.object({ model: z.string(), region: z.string(), score: z.number() }),
+  tags: z.array(z.string()),
+  answer: z.string(),
+});
+const page = z.object({
+  data: z.array(record),
+  pagination: z.object({ total: z.number(), hasMore: z.boolean() }),
+});
+
+const [origin = '', rowsText = '0'] = process.argv.slice(2);
+const rows = Number(rowsText);
+const pool = new Pool(origin, { connections: 8 });
+const startedAt = performance.now();
+let next = 0;
+let read = 0;
+await Promise.all(
+  Array.from({ length: 8 }, async () => {
+    for (let offset = next; offset < rows; offset = next) {
+      next += 100;
+      const { body } = await pool.request({ path: `/v1/items?limit=100&offset=${offset}`, method: 'GET' });
+      read += page.parse(JSON.parse(await body.text())).data.length;
+    }
+  }),
+);
+const seconds = (performance.now() - startedAt) / 1_000;
+await pool.close();
+process.stdout.write(
+  `${JSON.stringify({ rows: read, seconds, peakMb: process.resourceUsage().maxRSS / 1_024 })}\n`,
+);

@@ -1,0 +1,25 @@
+/** Records of about 420 bytes and 12 fields: a nested object, a list, ISO dates, fractions and nulls. */
+export function makeRecord(id: number, version: number): string {
+  const day = new Date(Date.UTC(2026, 0, 1) + (id % 300) * 86_400_000).toISOString().slice(0, 10);
+  return (
+    `{"id":"rec-${String(id).padStart(9, '0')}","date":"${day}","topicId":"topic-${id % 977}",` +
+    `"entity":"${['acme', 'globex', 'initech'][id % 3] ?? ''}","mentions":${(id * 7 + version) % 1_000},` +
+    `"visibility":${((id * 31 + version) % 10_000) / 10_000},"rank":${id % 11 === 0 ? 'null' : id % 50},` +
+    `"observedAt":"${day}T0${id % 10}:15:30Z","isBranded":${id % 2 === 0},` +
+    `"meta":{"model":"model-${id % 5}","region":"${['eu', 'us', 'apac'][id % 3] ?? ''}","score":${(id % 1_000) / 8}},` +
+    `"tags":["tag-${id % 17}","tag-${id % 19}"],"answer":"${'An answer that mentions the brand beside others. '.repeat(3).trim()}"}`
+  );
+}
+
+/** The envelope of one page. */
+export function makePage(
+  total: number,
+  limit: number,
+  offset: number,
+  versionOf: (id: number) => number,
+): string {
+  const records: string[] = [];
+  for (let id = offset; id < Math.min(total, offset + limit); id += 1)
+    records.push(makeRecord(id, versionOf(id)));
+  return `{"data":[${records.join(',')}],"pagination":{"total":${total},"limit":${limit},"offset":${offset},"hasMore":${offset + limit < total}}}`;
+}
