@@ -302,7 +302,7 @@ describe('the guard', () => {
     expect(error?.message).toBe(
       'items: 61 of the 300 rows of the table would go (20.3 %), more than the share of 20 % that may',
     );
-    expect(error?.hint).toMatch(/table is as it was.*streams\.items\.maxDeleteRatio to 0\.21 or more/);
+    expect(error?.hint).toMatch(/table is as it was.*streams\.items\.maxDeleteRatio to at least 0\.21/);
     expect(await flow.table('items')).toEqual(before);
 
     const allowed = await flow.sync(configOf({ ...full, deletes: 'hard', maxDeleteRatio: 0.21 }));
