@@ -22,10 +22,18 @@ export function readRunFile(stateDir: string): readonly RunReport[] {
 
 // What readers of the file rely on; the rest they only show.
 function isRunReport(value: unknown): value is RunReport {
-  const { runId, startedAt, rows } = (value ?? {}) as Partial<Record<keyof RunReport, unknown>>;
+  const { runId, startedAt, rows, streams } = (value ?? {}) as Partial<Record<keyof RunReport, unknown>>;
   return (
-    typeof runId === 'string' && typeof startedAt === 'string' && typeof rows === 'object' && rows !== null
+    typeof runId === 'string' &&
+    typeof startedAt === 'string' &&
+    isObject(rows) &&
+    Array.isArray(streams) &&
+    streams.every(isObject)
   );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Marks the runs that never told their end; call while the state lock is held. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { BugError, ConfigError, LockedError, StorageError, type SyncError } from '../model/errors.ts';
+import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { Database } from './database.ts';
 import { isOutOfMemory } from './database-errors.ts';
@@ -76,6 +77,19 @@ export async function openOwnPublished(path: string): Promise<Database> {
     hint: 'Name another file as destination.duckdb, or move this one away.',
     context: { path },
   });
+}
+
+/** Reads from the published file, which a run that has the work file leaves alone. */
+export async function withPublished<T>(
+  { duckdbPath }: Pick<OfflineSettings, 'duckdbPath'>,
+  read: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = await openOwnPublished(duckdbPath);
+  try {
+    return await read(database);
+  } finally {
+    await database.release();
+  }
 }
 
 function describeUnreadable(path: string, error: StorageError): ConfigError {

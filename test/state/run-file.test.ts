@@ -58,7 +58,8 @@ describe('the run file', () => {
 
   it('drops entries that are no runs and keeps the others', () => {
     const folder = makeTempFolder();
-    const runs = [null, 5, 'run', [], {}, { runId: 1 }, { runId: 'x', startedAt: 'y' }, makeRun()];
+    const broken = [{ streams: undefined }, { streams: [null] }].map((parts) => ({ ...makeRun(), ...parts }));
+    const runs = [null, 5, 'run', [], {}, { runId: 1 }, { runId: 'x', startedAt: 'y' }, ...broken, makeRun()];
     writeFileSync(join(folder, 'runs.json'), JSON.stringify({ version: 1, runs }));
     expect(readRunFile(folder)).toEqual([plain(makeRun())]);
     appendRunFile(folder, makeRun({ runId: 'run-2' }));

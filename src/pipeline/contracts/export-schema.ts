@@ -15,7 +15,8 @@ import { pathKey } from '../../schema/name-columns.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { countFilled, listFewValues } from '../../warehouse/column-facts.ts';
 import { readColumns, tableExists } from '../../warehouse/evolve-table.ts';
-import { readKeys, withoutForced, withPublished } from './read-schema.ts';
+import { withPublished } from '../../warehouse/query-published.ts';
+import { readKeys, withoutForced } from './read-schema.ts';
 
 export interface ExportOptions {
   readonly streams?: readonly string[];

@@ -8,9 +8,8 @@ import type {
 } from '../../model/quarantine-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { SqlRow } from '../../model/sql.ts';
-import type { Database } from '../../warehouse/database.ts';
 import { QUARANTINE_ID } from '../../warehouse/quarantine.ts';
-import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { withPublished } from '../../warehouse/query-published.ts';
 
 // Told apart by people, and never by fewer digits than anybody would mistake for a number of theirs.
 const ID_DIGITS = 10;
@@ -88,18 +87,6 @@ function describeNoMatch(id: string, found: readonly SqlRow[]): ConfigError {
     code: 'usage_invalid',
     hint: `Add digits: ${ids.join(', ')}${found.length > 10 ? ', …' : ''}.`,
   });
-}
-
-async function withPublished<T>(
-  { duckdbPath }: OfflineSettings,
-  read: (database: Database) => Promise<T>,
-): Promise<T> {
-  const database = await openOwnPublished(duckdbPath);
-  try {
-    return await read(database);
-  } finally {
-    await database.release();
-  }
 }
 
 function toReason(row: SqlRow): QuarantineReason {

@@ -17,7 +17,7 @@ import { companionSource, toFieldName } from '../../schema/field-paths.ts';
 import { namesField } from '../../schema/field-rules.ts';
 import { pathKey } from '../../schema/name-columns.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { withPublished } from '../../warehouse/query-published.ts';
 
 export interface SchemaOptions {
   readonly streams?: readonly string[];
@@ -152,19 +152,6 @@ function nameFile({ configPath }: OfflineSettings, { contract }: Stream): string
   const file = contract.schema?.path;
   if (file === undefined || configPath === undefined) return file;
   return path.relative(path.dirname(configPath), file);
-}
-
-/** Reads from the published file, which a run that has the work file leaves alone. */
-export async function withPublished<T>(
-  { duckdbPath }: OfflineSettings,
-  read: (database: Database) => Promise<T>,
-): Promise<T> {
-  const database = await openOwnPublished(duckdbPath);
-  try {
-    return await read(database);
-  } finally {
-    await database.release();
-  }
 }
 
 /** Keys of streams, as their checkpoints have them; a slice's is its stream's. */

@@ -6,6 +6,7 @@ import { toAbortError } from '../../model/abort.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import type { OnProgress } from '../../model/progress.ts';
+import { noQuota } from '../../model/quota.ts';
 import type { RetriedStream, RetryReport } from '../../model/quarantine-report.ts';
 import {
   type RowCounts,
@@ -93,7 +94,11 @@ class RetryRun {
       signal: options.signal,
       emit: (event) => {
         if (event.type === 'warning') this.#warnings.push(event.message);
-        options.onProgress?.(event);
+        try {
+          options.onProgress?.(event);
+        } catch {
+          // A display that fails must not change what becomes of the data.
+        }
       },
       concurrency: 1,
     };
@@ -213,7 +218,6 @@ class RetryRun {
     published: RunReport['published'],
     more: readonly StreamReport[] = [],
   ): RunReport {
-    const quota = { limit: undefined, remaining: undefined, resetAtMs: undefined, notBeforeMs: undefined };
     const streams = [...this.#reports, ...more];
     return reportRun(this.#context, {
       startedAtMs: this.#startedAtMs,
@@ -221,7 +225,7 @@ class RetryRun {
       warnings: this.#warnings,
       error,
       published,
-      quota,
+      quota: noQuota,
     });
   }
 

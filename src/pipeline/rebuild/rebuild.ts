@@ -6,6 +6,7 @@ import { toAbortError } from '../../model/abort.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import type { OnProgress } from '../../model/progress.ts';
+import { noQuota } from '../../model/quota.ts';
 import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
 import { type RunReport, type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
@@ -249,14 +250,13 @@ class RebuildRun {
     more: readonly StreamReport[] = [],
   ): RunReport {
     const streams = [...this.#reports, ...more];
-    const quota = { limit: undefined, remaining: undefined, resetAtMs: undefined, notBeforeMs: undefined };
     const facts = {
       startedAtMs: this.#startedAtMs,
       streams,
       warnings: this.#warnings,
       error,
       published,
-      quota,
+      quota: noQuota,
     };
     return reportRun(this.#context, facts);
   }
