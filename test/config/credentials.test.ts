@@ -108,14 +108,13 @@ describe('findCredentialWarnings', () => {
     if (count === 1) expect(warnings[0]).toMatch(/key can be read by others \(mode 0\d{3}\); run chmod 600/);
   });
 
-  it('expects the mode that container runtimes give their secrets', () => {
+  it.each([
+    ['/run/secrets/analytics_api_key', 0o444],
+    ['/run/credentials/sluice.service/analytics_api_key', 0o440],
+  ])('expects the mode that container runtimes and systemd give %s', (path, mode) => {
     const loaded = load(configText());
     const leaves = [
-      {
-        path: ['source', 'apiKey'],
-        value: 'x',
-        placeholders: [{ kind: 'file' as const, path: '/run/secrets/analytics_api_key', mode: 0o444 }],
-      },
+      { path: ['source', 'apiKey'], value: 'x', placeholders: [{ kind: 'file' as const, path, mode }] },
     ];
     expect(findCredentialWarnings({ ...loaded, leaves }, 'linux')).toEqual([]);
   });

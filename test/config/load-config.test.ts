@@ -187,7 +187,11 @@ describe('loadConfig: validation', () => {
     ],
     [
       'streams: { a: { partitionBy: date } }',
-      'sluice.yaml:7:17 streams.a.partitionBy: partitionBy is not available in this version yet; remove the line',
+      'sluice.yaml:7:17 streams.a.partitionBy: must be a list, not text',
+    ],
+    [
+      'streams: { a: { partitionBy: ["week(date)"] } }',
+      'sluice.yaml:7:31 streams.a.partitionBy[0]: must be a column, or one in year(…), month(…) or day(…), e.g. month(date)',
     ],
     [
       'streams: { a: { columns: { x: { hash: true, exclude: true } } } }',

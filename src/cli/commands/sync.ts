@@ -1,18 +1,21 @@
+import { toSyncError } from '../../model/errors.ts';
 import type { RunReport } from '../../model/run-report.ts';
+import type { Settings } from '../../model/settings.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
-import { openProgressDisplay } from '../progress/open-display.ts';
+import type { CliContext, GlobalValues } from '../context.ts';
+import { countRun, metricsFileOption, resolveMetricsFile, saveMetrics, tellPeople } from './follow-run.ts';
 import { loadSettings } from './load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';
+import { type EndedSync, syncOnce } from './sync-once.ts';
 
 /** One run. */
 export const syncCommand = defineCommand({
   description:
     'Reads what is new, loads it and publishes the DuckDB file. Stopped at any point, the ' +
     'next sync goes on from there. Exit code 75: try again later, progress is saved.',
-  options: { ...selectionOptions, ...runOptions },
+  options: { ...selectionOptions, ...runOptions, metricsFile: metricsFileOption },
   examples: [
     ['sluice sync', 'Everything that is not fresh; waits for the quota when it has to'],
     ['sluice sync --streams prompts_analytics --from 2026-01-31', 'One stream, from a date on'],
@@ -20,19 +23,44 @@ export const syncCommand = defineCommand({
   ],
   async run(context, { values, globals }) {
     const selection = toSelection(values);
-    const settings = await loadSettings(context, globals);
+    // A plan is no run.
+    const wanted = values.dryRun === true ? undefined : values.metricsFile;
+    const metricsFile = resolveMetricsFile(context, wanted);
+    const settings = await loadSettings(context, globals).catch(async (thrown: unknown) => {
+      const ended = { startedAtMs: context.clock.now(), error: toSyncError(thrown) };
+      await finish(context, globals, { settings: undefined, metricsFile, ended });
+      throw thrown;
+    });
     if (values.dryRun === true) return planNextSync(context, settings, selection);
-    const display = await openProgressDisplay(context, globals);
-    const options = { ...selection, ...toRunOptions(values), signal: context.signal };
-    try {
-      const report = await context.engine.runSync(settings, { ...options, onProgress: display.onProgress });
-      display.close();
-      return await toSyncOutcome(report, context);
-    } finally {
-      display.close();
-    }
+    const ended = await syncOnce(context, globals, settings, { ...selection, ...toRunOptions(values) });
+    await finish(context, globals, { settings, metricsFile, ended });
+    if (ended.report === undefined) throw ended.error;
+    return toSyncOutcome(ended.report, context);
   },
 });
+
+interface FinishedSync {
+  readonly settings: Settings | undefined;
+  readonly metricsFile: string | undefined;
+  readonly ended: EndedSync;
+}
+
+/** Tells and counts a run; what goes wrong in that is a line of the log and no more. */
+async function finish(
+  context: CliContext,
+  globals: GlobalValues,
+  { settings, metricsFile, ended }: FinishedSync,
+): Promise<void> {
+  const warnings = settings === undefined ? [] : [...(await tellPeople(context, settings, ended))];
+  if (metricsFile !== undefined) {
+    const { facts, warnings: missing } = await countRun(context, settings, ended);
+    warnings.push(...missing, ...(await saveMetrics(context, metricsFile, facts)));
+  }
+  if (warnings.length === 0) return;
+  const { openLog } = await import('../progress/open-log.ts');
+  const log = await openLog(context, globals);
+  for (const message of warnings) log({ level: 'warn', message, fields: { type: 'warning', message } });
+}
 
 async function toSyncOutcome(report: RunReport, { clock, output }: CliContext): Promise<CommandOutcome> {
   const { renderRunReport } = await import('../render/render-sync.ts');

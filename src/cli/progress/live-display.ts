@@ -12,15 +12,10 @@ import { renderProgress } from './render-progress.ts';
 const REDRAW_MS = 200;
 
 /** Shows a run as lines that redraw themselves, with warnings and errors kept above them. */
-export function createLiveDisplay(
-  output: Output,
-  clock: Clock,
-  makeLog: (write: (line: string) => void) => LogWriter,
-): ProgressDisplay {
+export function createLiveDisplay(output: Output, clock: Clock, log: LogWriter): ProgressDisplay {
   const terminal = output.stderr;
   // Leaving the cursor alone needs no exit handler that would give it back.
   const update = createLogUpdate(terminal.stream as NodeJS.WritableStream, { showCursor: true });
-  const log = makeLog(output.writeNote);
   let state = createProgressState(clock.now());
   let isClosed = false;
 

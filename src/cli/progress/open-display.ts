@@ -1,4 +1,5 @@
 import type { CliContext, GlobalValues } from '../context.ts';
+import { openLog } from './open-log.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 
 /** Opens the display that suits where stderr goes; loads only what that display needs. */
@@ -7,25 +8,16 @@ export async function openProgressDisplay(
   globals: GlobalValues,
 ): Promise<ProgressDisplay> {
   const { output, clock } = context;
-  const { createLogWriter } = await import('./log-writer.ts');
   const format = globals.logFormat ?? 'pretty';
   const level = globals.logLevel ?? 'info';
-  const makeLog = (write: (line: string) => void) =>
-    createLogWriter({
-      level,
-      format,
-      colours: output.stderr.hasColours,
-      now: () => clock.now(),
-      write,
-    });
   const wantsQuiet = level === 'silent' || level === 'error' || level === 'warn';
   const wantsLive = format === 'pretty' && !wantsQuiet && globals.noProgress !== true;
   if (wantsLive && output.stderr.canRedraw) {
     const { createLiveDisplay } = await import('./live-display.ts');
-    return createLiveDisplay(output, clock, makeLog);
+    return createLiveDisplay(output, clock, await openLog(context, globals));
   }
   const { createLineDisplay } = await import('./line-display.ts');
-  return createLineDisplay(clock, makeLog(output.writeNote), {
+  return createLineDisplay(clock, await openLog(context, globals), {
     showsPages: globals.noProgress !== true,
   });
 }

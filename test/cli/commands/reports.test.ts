@@ -15,6 +15,7 @@ describe('check', () => {
       { name: 'key', status: 'failed', detail: 'refused (401)', fix: 'Make a new key.' },
       { name: 'prompts_analytics', status: 'skipped', detail: 'after the key', fix: undefined },
     ],
+    error: { code: 'key_rejected', message: 'refused (401)', hint: 'Make a new key.', exitCode: 3 },
     requestsSpent: 1,
     quota,
   };
@@ -40,14 +41,15 @@ describe('check', () => {
   it('names a stream once, and wraps between words', async () => {
     const detail = 'prompts_analytics, offset 0: the server answered 500 and nothing else at all';
     const item = { name: 'prompts_analytics', status: 'failed', detail, fix: 'Try later.' } as const;
-    const engine = { runChecks: () => Promise.resolve({ ...report, items: [item] }) };
+    const error = { code: 'server_failed', message: item.detail, hint: item.fix, exitCode: 75 } as const;
+    const engine = { runChecks: () => Promise.resolve({ ...report, items: [item], error }) };
     const { stdout } = await run(['check'], { engine, columns: 60, env: { NO_COLOR: '1' } });
     expect(stdout).toMatch(/^FAILED +prompts_analytics {2}offset 0: the server answered 500\n {27}and/);
     const { stdout: json } = await run(['check', '--json'], { engine });
     expect(JSON.parse(json)).toMatchObject({ error: { message: detail } });
   });
 
-  it('names the first failure as the error of --json', async () => {
+  it('names the failure of its exit code as the error of --json', async () => {
     const engine = { runChecks: () => Promise.resolve(report) };
     const { stdout } = await run(['check', '--json'], { engine });
     expect(JSON.parse(stdout)).toMatchObject({

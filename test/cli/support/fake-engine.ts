@@ -10,6 +10,7 @@ const settings = {
   duckdbPath: '/data/warehouse.duckdb',
   stateDir: '/data/.sluice',
   credentials: { kind: 'api-key', secret: SECRET },
+  notify: {},
   warnings: [],
 } as unknown as Settings;
 
@@ -53,10 +54,24 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
     readStatus: () => refuse('readStatus'),
     readRuns: () => Promise.resolve([]),
     readRun: () => Promise.resolve(makeRunReport()),
+    makeReport: () => refuse('makeReport'),
     queryPublished: () => Promise.resolve({ columns: [], rows: [] }),
     startSimulator: () => refuse('startSimulator'),
     listScenarios: () => Promise.resolve([]),
     readVersion: () => Promise.resolve('9.9.9'),
+    parseCron: (expression) =>
+      Promise.resolve({ expression, timezone: 'UTC', next: (afterMs) => afterMs + 3_600_000 }),
+    owesRun: () => Promise.resolve(false),
+    runSchedule: () => Promise.resolve(),
+    notifyRun: () => Promise.resolve([]),
+    collectMetrics: () =>
+      Promise.resolve({
+        facts: { status: undefined, totals: undefined, lastRun: undefined, keyExpiresAt: undefined },
+        warnings: [],
+      }),
+    renderMetrics: () => Promise.resolve(''),
+    writeMetricsFile: () => Promise.resolve(),
+    startMetricsServer: () => refuse('startMetricsServer'),
   };
   const merged: Engine = { ...usual, ...answers };
   const recorded = Object.entries(merged).map(([name, answer]) => [

@@ -1,0 +1,187 @@
+import { AbortedError } from '../../model/errors.ts';
+import { METRICS_TYPE, noFacts } from '../../metrics/metric-facts.ts';
+import type { CronSchedule } from '../../schedule/cron-schedule.ts';
+import type { CommandOutcome } from '../command.ts';
+import { defineCommand } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { countOption, durationOption, flagOption, textOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
+import { openLog } from '../progress/open-log.ts';
+import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
+import { listHealthPaths } from '../schedule/health-paths.ts';
+import { ScheduledSyncs } from '../schedule/scheduled-syncs.ts';
+import { metricsFileOption, resolveMetricsFile } from './follow-run.ts';
+import { loadSettings } from './load-settings.ts';
+import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';
+
+const when = 'When:';
+const metrics = 'Metrics:';
+const DEFAULT_JITTER_MS = 30_000;
+const RANDOM_DIGITS = 8;
+
+const scheduleOptions = {
+  cron: textOption({
+    flag: 'cron',
+    valueName: 'expression',
+    summary: "Minute, hour, day, month, day of week: '0 6 * * *', or @hourly, @daily (required)",
+    group: when,
+    example: '0 6 * * *',
+  }),
+  timezone: textOption({
+    flag: 'timezone',
+    valueName: 'name',
+    summary: "Its time zone, e.g. Europe/Berlin (default the machine's)",
+    group: when,
+    example: 'Europe/Berlin',
+  }),
+  jitter: durationOption({
+    flag: 'jitter',
+    summary: 'Begin up to this long after the time, at random; 0 for never (default 30s)',
+    group: when,
+    example: '5m',
+    allowsZero: true,
+  }),
+  now: flagOption({ flag: 'now', summary: 'Sync at the start, too', group: when }),
+  metricsPort: countOption({
+    flag: 'metrics-port',
+    summary: 'Serve /metrics, /healthz and /readyz there; 0 for any free port (default: not at all)',
+    group: metrics,
+    example: '9464',
+    min: 0,
+    max: 65_535,
+  }),
+  metricsHost: textOption({
+    flag: 'metrics-host',
+    valueName: 'address',
+    summary: 'Address to serve them on (default 127.0.0.1; 0.0.0.0 in a container)',
+    group: metrics,
+    example: '127.0.0.1',
+  }),
+  metricsFile: metricsFileOption,
+} as const;
+
+const { streams, force } = selectionOptions;
+const { maxRequests, maxWait, deadline, strict } = runOptions;
+
+/** Stays, and syncs when its time comes. */
+export const scheduleCommand = defineCommand({
+  description:
+    'Stays in the foreground and syncs on schedule, one run at a time; a run that was missed while it ' +
+    'was not there is caught up once. Each run reads the config anew. A run that fails does not end it.',
+  options: { ...scheduleOptions, streams, force, maxRequests, maxWait, deadline, strict },
+  examples: [
+    ["sluice schedule --cron '0 6 * * *' --timezone Europe/Berlin", 'Every day at six'],
+    ["sluice schedule --cron '15 * * * *' --now --metrics-port 9464", 'Every hour, watched by Prometheus'],
+  ],
+  async run(context, { values, globals, announce }) {
+    context.chooseStop('close');
+    const { clock, engine, signal } = context;
+    if (values.cron === undefined)
+      throw usageError('schedule needs --cron', "For example: sluice schedule --cron '0 6 * * *'");
+    const schedule = await engine.parseCron(values.cron, values.timezone, clock.now());
+    const metricsFile = resolveMetricsFile(context, values.metricsFile);
+    if (values.metricsHost !== undefined && values.metricsPort === undefined)
+      throw usageError('--metrics-host needs --metrics-port', 'For example: --metrics-port 9464');
+    const settings = await loadSettings(context, globals);
+    const { streams, force, maxRequests, maxWait, deadline, strict } = values;
+    const selection = toSelection({
+      streams,
+      force,
+      fullRefresh: undefined,
+      from: undefined,
+      limit: undefined,
+    });
+    if (streams !== undefined) {
+      const { selectStreams } = await import('../../config/select-streams.ts');
+      selectStreams(settings, streams);
+    }
+    const limits = { maxRequests, maxWait, deadline, strict };
+    const sync = {
+      ...selection,
+      ...toRunOptions({ ...limits, dryRun: undefined, allowEmpty: undefined, runId: undefined }),
+    };
+    const wantsMetrics = values.metricsPort !== undefined || metricsFile !== undefined;
+    const { facts } = wantsMetrics
+      ? await engine.collectMetrics(settings, undefined, clock.now())
+      : { facts: noFacts };
+    const log = await openLog(context, globals);
+    const syncs = new ScheduledSyncs({
+      context,
+      globals,
+      sync,
+      metricsFile,
+      wantsMetrics,
+      log,
+      settings,
+      facts,
+    });
+    const server =
+      values.metricsPort === undefined
+        ? undefined
+        : await engine.startMetricsServer({
+            port: values.metricsPort,
+            host: values.metricsHost ?? '127.0.0.1',
+            paths: listHealthPaths(context, syncs, METRICS_TYPE),
+          });
+    try {
+      const isOwed = await engine.owesRun(schedule, settings, clock.now());
+      const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;
+      const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
+      const origin = server?.origin;
+      announce(
+        toStart(context, { schedule, jitterMs, isRunDue: atStart !== undefined, origin, metricsFile }),
+      );
+      await engine.runSchedule({
+        schedule,
+        jitterMs,
+        atStart,
+        run: () => syncs.run(),
+        onEvent: (event) => syncs.follow(event),
+        clock,
+        random: () => Number.parseInt(context.randomHex(RANDOM_DIGITS), 16) / 16 ** RANDOM_DIGITS,
+        signal,
+      });
+      await syncs.save(undefined);
+    } finally {
+      await server?.close();
+    }
+    return toStopped(signal, syncs.runs);
+  },
+});
+
+interface Start {
+  readonly schedule: CronSchedule;
+  readonly jitterMs: number;
+  readonly isRunDue: boolean;
+  readonly origin: string | undefined;
+  readonly metricsFile: string | undefined;
+}
+
+function toStart({ clock }: CliContext, start: Start): CommandOutcome {
+  const nowMs = clock.now();
+  const { schedule, jitterMs, isRunDue, origin, metricsFile } = start;
+  const nextMs = schedule.next(nowMs);
+  const result = {
+    cron: schedule.expression,
+    timezone: schedule.timezone,
+    jitterMs,
+    nextTime: nextMs === undefined ? null : new Date(nextMs).toISOString(),
+    isRunDue,
+    metricsOrigin: origin ?? null,
+    metricsFile: metricsFile ?? null,
+  };
+  const text = describeStart({ ...start, nowMs });
+  return { exitCode: 0, summary: `on schedule ${schedule.expression} (${schedule.timezone})`, result, text };
+}
+
+function toStopped(signal: AbortSignal, runs: number): CommandOutcome {
+  const reason: unknown = signal.reason;
+  const stopCode = reason instanceof AbortedError ? reason.exitCode : 130;
+  return {
+    // A schedule without a time left has done all it was told to.
+    exitCode: signal.aborted ? stopCode : 0,
+    summary: describeCount(runs),
+    result: null,
+    text: '',
+  };
+}

@@ -1,0 +1,31 @@
+import { type SyncError, toSyncError } from '../../model/errors.ts';
+import type { RunReport } from '../../model/run-report.ts';
+import type { Settings, SyncOptions } from '../../model/settings.ts';
+import type { CliContext, GlobalValues } from '../context.ts';
+import { openProgressDisplay } from '../progress/open-display.ts';
+
+/** A run that ended with a report, or that could not begin. */
+export type EndedSync = { readonly startedAtMs: number } & (
+  | { readonly report: RunReport; readonly error?: undefined }
+  | { readonly report?: undefined; readonly error: SyncError }
+);
+
+/** Runs once and shows how it goes; what keeps the run from starting is returned, not thrown. */
+export async function syncOnce(
+  context: CliContext,
+  globals: GlobalValues,
+  settings: Settings,
+  options: SyncOptions,
+): Promise<EndedSync> {
+  const { clock, engine, signal } = context;
+  const startedAtMs = clock.now();
+  const display = await openProgressDisplay(context, globals);
+  try {
+    const { onProgress } = display;
+    return { startedAtMs, report: await engine.runSync(settings, { ...options, signal, onProgress }) };
+  } catch (thrown) {
+    return { startedAtMs, error: toSyncError(thrown) };
+  } finally {
+    display.close();
+  }
+}

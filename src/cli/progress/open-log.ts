@@ -1,0 +1,14 @@
+import type { CliContext, GlobalValues } from '../context.ts';
+import type { LogWriter } from './log-writer.ts';
+
+/** Opens the log that `--log-format` and `--log-level` ask for. */
+export async function openLog({ output, clock }: CliContext, globals: GlobalValues): Promise<LogWriter> {
+  const { createLogWriter } = await import('./log-writer.ts');
+  return createLogWriter({
+    level: globals.logLevel ?? 'info',
+    format: globals.logFormat ?? 'pretty',
+    colours: output.stderr.hasColours,
+    now: () => clock.now(),
+    write: output.writeNote,
+  });
+}

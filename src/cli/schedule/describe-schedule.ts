@@ -1,0 +1,118 @@
+import { formatDuration } from '../../model/duration.ts';
+import { BugError, type SyncError } from '../../model/errors.ts';
+import type { CronSchedule } from '../../schedule/cron-schedule.ts';
+import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
+import type { LogLine } from '../progress/describe-event.ts';
+import { formatCountOf, formatMoment, formatUpcoming } from '../render/format-values.ts';
+import { summarizeRun } from '../render/describe-run.ts';
+import type { EndedSync } from '../commands/sync-once.ts';
+
+/** The log line of what a schedule tells; undefined where nobody needs one. */
+export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogLine | undefined {
+  switch (event.type) {
+    case 'waiting': {
+      const { nextRunAtMs } = event;
+      const message = `next run ${formatMoment(nextRunAtMs)}, in ${formatDuration(nextRunAtMs - nowMs)}`;
+      return {
+        level: 'info',
+        message,
+        fields: { type: 'next-run', nextRunAt: new Date(nextRunAtMs).toISOString() },
+      };
+    }
+    case 'running':
+      if (event.reason !== 'catch-up') return undefined;
+      return {
+        level: 'info',
+        message: 'catching up: a run was missed, or ended early, while no schedule was there',
+        fields: { type: 'catch-up' },
+      };
+    case 'skipped':
+      return describeSkipped(event);
+    case 'ended':
+      return { level: 'warn', message: 'the schedule has no time left', fields: { type: 'schedule-ended' } };
+  }
+}
+
+function describeSkipped({ ticksMs, more }: ScheduleEvent & { type: 'skipped' }): LogLine {
+  const times = ticksMs.map((ms) => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`);
+  const rest = more === 0 ? '' : ` and ${more} more`;
+  const what = ticksMs.length + more === 1 ? 'a scheduled time' : 'scheduled times';
+  return {
+    level: 'warn',
+    message: `skipped ${what} that passed before the run was done: ${times.join(', ')}${rest}`,
+    fields: { type: 'skipped', skipped: ticksMs.length + more },
+  };
+}
+
+/** The log lines of a run that ended. */
+export function describeEnd(
+  { report, error, startedAtMs }: EndedSync,
+  endedAtMs: number,
+): readonly LogLine[] {
+  const exitCode = report === undefined ? error.exitCode : report.exitCode;
+  const fields = { type: 'run-ended', exitCode, durationMs: endedAtMs - startedAtMs };
+  const level = exitCode === 0 ? 'info' : [5, 75, 130, 143].includes(exitCode) ? 'warn' : 'error';
+  if (report === undefined)
+    return [
+      { level, message: error.message, fields: { ...fields, code: error.code, hint: error.hint } },
+      { level, message: error.hint, fields: { type: 'hint' } },
+      ...describeStack(error, level),
+    ];
+  const code = exitCode === 0 ? '' : `, exit code ${exitCode}`;
+  const { runId, streams, warnings } = report;
+  const failure = report.error ?? streams.find((stream) => stream.error !== undefined)?.error;
+  const summary: LogLine = {
+    level,
+    message: `${summarizeRun(report)}${code}`,
+    fields: { ...fields, runId, warnings: warnings.length },
+  };
+  // A stream that failed has had a line of its own while the run went on; the run's own cause has not.
+  if (failure === undefined || exitCode === 130 || exitCode === 143) return [summary];
+  const { hint } = failure;
+  const told: readonly LogLine[] =
+    report.error === undefined
+      ? []
+      : [{ level, message: report.error.message, fields: { type: 'cause', code: report.error.code } }];
+  return [summary, ...told, { level, message: hint, fields: { type: 'hint' } }];
+}
+
+/** Only a defect of ours shows its stack. */
+function describeStack(error: SyncError, level: LogLine['level']): readonly LogLine[] {
+  if (!(error instanceof BugError)) return [];
+  const { stack = '' } = error.cause instanceof Error ? error.cause : error;
+  return [{ level, message: stack, fields: { type: 'stack' } }];
+}
+
+/** What stands at the start: when it runs and where it can be watched. */
+export function describeStart(facts: {
+  readonly schedule: CronSchedule;
+  readonly jitterMs: number;
+  readonly nowMs: number;
+  readonly isRunDue: boolean;
+  readonly origin: string | undefined;
+  readonly metricsFile: string | undefined;
+}): string {
+  const { schedule, jitterMs, nowMs, origin, metricsFile } = facts;
+  const nextMs = schedule.next(nowMs);
+  const later = jitterMs === 0 ? '' : `, up to ${formatDuration(jitterMs)} later each time`;
+  return [
+    `Syncs at ${schedule.expression} (${schedule.timezone})${later}.`,
+    facts.isRunDue ? 'First run: now.' : undefined,
+    nextMs === undefined ? undefined : `Next time: ${formatUpcoming(nextMs, nowMs)}.`,
+    origin === undefined ? undefined : `Watch it: ${origin}/metrics, ${origin}/healthz, ${origin}/readyz`,
+    metricsFile === undefined ? undefined : `Metrics file: ${metricsFile}`,
+    'Ctrl-C stops it.',
+  ]
+    .filter((line) => line !== undefined)
+    .join('\n');
+}
+
+/** How many times of the schedule an event says were skipped. */
+export function countSkipped(event: ScheduleEvent): number {
+  return event.type === 'skipped' ? event.ticksMs.length + event.more : 0;
+}
+
+/** `1 run`, `3 runs`, for the last line of a schedule. */
+export function describeCount(runs: number): string {
+  return `stopped after ${formatCountOf(runs, 'run')}`;
+}

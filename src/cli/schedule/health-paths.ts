@@ -1,0 +1,39 @@
+import type { ExitCode } from '../../model/errors.ts';
+import type { Answer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
+import type { CliContext } from '../context.ts';
+import type { ScheduledSyncs } from './scheduled-syncs.ts';
+
+// Waits are cut into a minute each, so a time that passed so long ago means that the loop is stuck.
+const LONGEST_DELAY_MS = 5 * 60_000;
+
+// A person has to act before the next run can be another one: bug, config, key, disk.
+const FATAL: readonly ExitCode[] = [1, 2, 3, 6];
+
+/** What the endpoint serves: codes and times, never a text of config, server or key. */
+export function listHealthPaths(
+  { clock }: Pick<CliContext, 'clock'>,
+  syncs: ScheduledSyncs,
+  metricsType: string,
+): MetricsServerOptions['paths'] {
+  return {
+    '/healthz': () => {
+      const { running, nextRunAtMs } = syncs.schedule;
+      const isStuck = !running && nextRunAtMs !== undefined && clock.now() - nextRunAtMs > LONGEST_DELAY_MS;
+      const nextRunAt = nextRunAtMs === undefined ? null : new Date(nextRunAtMs).toISOString();
+      return toJson(isStuck ? 503 : 200, { status: isStuck ? 'stuck' : 'ok', running, nextRunAt });
+    },
+    '/readyz': () => {
+      const { lastEnd, isStateReadable } = syncs;
+      const exitCode = lastEnd?.exitCode ?? null;
+      if (lastEnd !== undefined && FATAL.includes(lastEnd.exitCode))
+        return toJson(503, { ready: false, reason: lastEnd.code ?? 'run_failed', exitCode });
+      if (!isStateReadable) return toJson(503, { ready: false, reason: 'state_unreadable', exitCode });
+      return toJson(200, { ready: true, reason: null, exitCode });
+    },
+    '/metrics': async () => ({ status: 200, type: metricsType, body: await syncs.renderMetrics() }),
+  };
+}
+
+function toJson(status: number, body: object): Answer {
+  return { status, type: 'application/json; charset=utf-8', body: `${JSON.stringify(body)}\n` };
+}

@@ -1,0 +1,59 @@
+import path from 'node:path';
+import type { Config } from '../model/config.ts';
+import type { CommandTarget, NotifyEvent, NotifyRules, NotifyTarget } from '../model/notify.ts';
+import { isLoopback } from './base-url.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { buildConfigError } from './problem.ts';
+
+type NotifyKey = keyof NonNullable<Config['notify']>;
+
+const eventsByKey = {
+  onFailure: 'failure',
+  onSuccess: 'success',
+  onDrift: 'drift',
+  onSchemaChange: 'schema-change',
+  onKeyExpiry: 'key-expiry',
+} as const satisfies Readonly<Record<NotifyKey, NotifyEvent>>;
+
+const hint =
+  'Give a webhook (https://…), a program (./tell.sh), or a program with its arguments as a list: [./tell.sh, data-team].';
+
+/** Reads who is to be told of what; throws a ConfigError for an address or a command that cannot be meant. */
+export function readNotifyRules(loaded: LoadedConfig): NotifyRules {
+  const given = Object.entries(loaded.config.notify ?? {}) as [NotifyKey, string | readonly string[]][];
+  return Object.fromEntries(
+    given
+      // An empty text is a placeholder for a webhook that is not there.
+      .filter(([, value]) => typeof value !== 'string' || value.trim() !== '')
+      .map(([key, value]) => [eventsByKey[key], readTarget(key, value, loaded)]),
+  );
+}
+
+function readTarget(key: NotifyKey, value: string | readonly string[], loaded: LoadedConfig): NotifyTarget {
+  if (typeof value !== 'string') return readCommand(value, loaded);
+  const text = value.trim();
+  // The text is never shown: the path of a webhook is what lets anybody post to it.
+  const fail = (message: string) => buildConfigError([{ path: ['notify', key], message, hint }], loaded);
+  if (!isWebhook(text)) {
+    // Splitting a line into words needs a shell's rules, and a shell runs whatever finds its way into the line.
+    if (/\s/.test(text)) throw fail('must be one word; a program with arguments is a list');
+    return readCommand([text], loaded);
+  }
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) throw fail('must be a complete URL');
+  if (url.username !== '' || url.password !== '') throw fail('must not hold a user name or password');
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    throw fail('must start with https://: http:// would tell everybody on the way');
+  return { kind: 'webhook', url };
+}
+
+/** Whether a text names a webhook and not a program. */
+export function isWebhook(text: string): boolean {
+  return /^\s*https?:/i.test(text);
+}
+
+function readCommand([program = '', ...args]: readonly string[], { baseDir }: LoadedConfig): CommandTarget {
+  // A name without a slash is looked up in PATH, as in a shell.
+  const isPath = /[/\\]/.test(program);
+  return { kind: 'command', program: isPath ? path.resolve(baseDir, program) : program, args, cwd: baseDir };
+}

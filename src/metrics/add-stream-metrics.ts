@@ -1,0 +1,59 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { RowTotals } from '../../state/run-totals.ts';
+import type { StreamStatusRow } from '../model/reports.ts';
+import type { Verdict } from '../model/run-report.ts';
+import type { MetricFacts } from './metric-facts.ts';
+
+const verdicts: readonly Verdict[] = ['verified', 'unverified', 'drifted', 'partial'];
+const labelNames = ['stream', 'slice'];
+
+/** Metrics of streams and slices. */
+export function addStreamMetrics(registry: Registry, { status, totals }: MetricFacts): void {
+  if (status !== undefined) addState(registry, status.streams);
+  if (totals !== undefined) addRows(registry, totals.streams);
+}
+
+function addState(registry: Registry, streams: readonly StreamStatusRow[]): void {
+  const add = (name: string, help: string, pick: (row: StreamStatusRow) => number | undefined) => {
+    const gauge = new Gauge({ name, help, labelNames, registers: [registry] });
+    for (const row of streams) {
+      const value = pick(row);
+      // What is not known is no series: a 0 would be a date of 1970.
+      if (value !== undefined && Number.isFinite(value))
+        gauge.set({ stream: row.stream, slice: row.slice }, value);
+    }
+  };
+  add(
+    'sluice_stream_verified_timestamp_seconds',
+    'When the last verified scan of the stream began: its data is at least as fresh as that.',
+    ({ verifiedAt }) => (verifiedAt === undefined ? undefined : Date.parse(verifiedAt) / 1_000),
+  );
+  add(
+    'sluice_stream_watermark_timestamp_seconds',
+    'The date up to which the stream was read, as midnight UTC.',
+    ({ watermark }) => (watermark === undefined ? undefined : Date.parse(watermark) / 1_000),
+  );
+  add('sluice_stream_rows', 'Rows in the published table, or of the slice in it.', ({ rows }) => rows);
+  const gauge = new Gauge({
+    name: 'sluice_stream_verdict',
+    help: '1 for the verdict of the last scan, 0 for the others.',
+    labelNames: [...labelNames, 'verdict'],
+    registers: [registry],
+  });
+  for (const { stream, slice, verdict } of streams) {
+    if (verdict === undefined) continue;
+    for (const name of verdicts) gauge.set({ stream, slice, verdict: name }, name === verdict ? 1 : 0);
+  }
+}
+
+function addRows(registry: Registry, streams: readonly RowTotals[]): void {
+  const add = (name: string, help: string, pick: (row: RowTotals) => number) => {
+    const counter = new Counter({ name, help, labelNames, registers: [registry] });
+    for (const row of streams) counter.inc({ stream: row.stream, slice: row.slice }, pick(row));
+  };
+  add('sluice_rows_read_total', 'Records read.', ({ read }) => read);
+  add('sluice_rows_inserted_total', 'Rows that were new.', ({ inserted }) => inserted);
+  add('sluice_rows_updated_total', 'Rows that had changed.', ({ updated }) => updated);
+  add('sluice_rows_deleted_total', 'Rows deleted or marked as deleted.', ({ deleted }) => deleted);
+  add('sluice_rows_quarantined_total', 'Records put into quarantine.', ({ quarantined }) => quarantined);
+}

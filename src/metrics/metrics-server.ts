@@ -1,0 +1,104 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigError } from '../model/errors.ts';
+
+/** An answer of one of the paths. */
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+export interface MetricsServerOptions {
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** What stands at each path, e.g. `/metrics`. Nothing else is served. */
+  readonly paths: Readonly<Record<string, () => Answer | Promise<Answer>>>;
+}
+
+/** A server that is listening. */
+export interface MetricsServer {
+  /** Address without a path. */
+  readonly origin: string;
+  /** Ends at once: open connections are closed, not awaited. */
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 5_000;
+const MOST_CONNECTIONS = 64;
+const MOST_HEADER_BYTES = 8_192;
+
+/** Serves a few read-only paths; throws a ConfigError (2) where it cannot listen. */
+export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  const { host, port, paths } = options;
+  const server = createServer(
+    {
+      maxHeaderSize: MOST_HEADER_BYTES,
+      requestTimeout: TIMEOUT_MS,
+      headersTimeout: TIMEOUT_MS,
+      keepAliveTimeout: TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_MS / 5,
+    },
+    (request, response) => {
+      answer(request, paths).then(
+        (found) => send(request, response, found),
+        () => send(request, response, { status: 500, type: 'text/plain', body: 'internal error\n' }),
+      );
+    },
+  );
+  server.maxConnections = MOST_CONNECTIONS;
+  // The loop keeps the process alive; this server alone does not.
+  server.unref();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(describeRefusal(host, port, error)));
+    server.listen({ host, port }, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    origin: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(request: IncomingMessage, paths: MetricsServerOptions['paths']): Promise<Answer> {
+  // A body is none of our business; unread it would keep the connection.
+  request.resume();
+  const { method, url = '/' } = request;
+  const [path = ''] = url.split('?', 1);
+  const found = Object.hasOwn(paths, path) ? paths[path] : undefined;
+  if (found === undefined) return { status: 404, type: 'text/plain', body: 'not found\n' };
+  if (method !== 'GET' && method !== 'HEAD')
+    return { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' };
+  return found();
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(status === 405 && { allow: 'GET, HEAD' }),
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+function describeRefusal(host: string, port: number, cause: NodeJS.ErrnoException): ConfigError {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'another program has that port',
+    EACCES: 'this user may not have that port',
+    EADDRNOTAVAIL: 'this machine has no such address',
+    ENOTFOUND: 'there is no such host',
+  };
+  const reason = reasons[cause.code ?? ''] ?? cause.code ?? 'unknown error';
+  return new ConfigError(`cannot serve metrics on ${host} port ${port}: ${reason}`, {
+    code: 'usage_invalid',
+    hint: 'Choose another --metrics-port (0 for any free one) or --metrics-host. Nothing was requested.',
+    cause,
+  });
+}

@@ -1,0 +1,39 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import { version } from '../model/version.ts';
+import { addRunMetrics } from './add-run-metrics.ts';
+import { addStreamMetrics } from './add-stream-metrics.ts';
+import type { MetricFacts, ScheduleFacts } from './metric-facts.ts';
+
+/** The facts in the text format of Prometheus; each call has a registry of its own, so nothing is shared. */
+export function renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Promise<string> {
+  const registry = new Registry();
+  const registers = [registry];
+  new Gauge({
+    name: 'sluice_build_info',
+    help: 'Always 1; the version of Sluice and of Node.',
+    labelNames: ['version', 'node_version'],
+    registers,
+  }).set({ version, node_version: process.versions.node }, 1);
+  if (schedule !== undefined) addScheduleMetrics(registry, schedule);
+  addRunMetrics(registry, facts);
+  addStreamMetrics(registry, facts);
+  return registry.metrics();
+}
+
+function addScheduleMetrics(registry: Registry, { running, nextRunAtMs, skippedTicks }: ScheduleFacts): void {
+  const registers = [registry];
+  new Gauge({ name: 'sluice_up', help: 'Always 1 while a schedule is alive.', registers }).set(1);
+  const inProgress = { name: 'sluice_run_in_progress', help: '1 while a run goes on, else 0.', registers };
+  new Gauge(inProgress).set(running ? 1 : 0);
+  new Counter({
+    name: 'sluice_skipped_ticks_total',
+    help: 'Times of the schedule that passed while a run went on, since this process was started.',
+    registers,
+  }).inc(skippedTicks);
+  if (nextRunAtMs === undefined) return;
+  new Gauge({
+    name: 'sluice_next_run_timestamp_seconds',
+    help: 'When the next run is due, jitter included.',
+    registers,
+  }).set(nextRunAtMs / 1_000);
+}

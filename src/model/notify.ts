@@ -1,0 +1,35 @@
+/** What people can be told about a run. */
+export const notifyEvents = ['failure', 'success', 'drift', 'schema-change', 'key-expiry'] as const;
+export type NotifyEvent = (typeof notifyEvents)[number];
+
+/** Where a notice goes. */
+export type NotifyTarget = WebhookTarget | CommandTarget;
+
+export interface WebhookTarget {
+  readonly kind: 'webhook';
+  /** `https:`, or `http:` to this machine; its path may be a secret. */
+  readonly url: URL;
+}
+
+/** A program that is started without a shell. */
+export interface CommandTarget {
+  readonly kind: 'command';
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Absolute; the folder of the config file. */
+  readonly cwd: string;
+}
+
+/** Who is told of what; an event that nobody asked for is missing. */
+export type NotifyRules = Readonly<Partial<Record<NotifyEvent, NotifyTarget>>>;
+
+// A short path such as /hook is a word, and would be hidden wherever it is one.
+const LEAST_SECRET = 12;
+
+/** The parts of webhooks' addresses that may be secrets: whoever knows one can post there. */
+export function listWebhookSecrets(rules: NotifyRules): readonly string[] {
+  return Object.values(rules).flatMap((target) => {
+    const secret = target.kind === 'webhook' ? `${target.url.pathname}${target.url.search}` : '';
+    return secret.length >= LEAST_SECRET ? [secret] : [];
+  });
+}

@@ -1,0 +1,115 @@
+import type { ExitCode } from '../model/errors.ts';
+import type { NotifyEvent } from '../model/notify.ts';
+import { escapeForTerminal } from '../model/redact.ts';
+import type { ReportedError, RunReport, SchemaChange, StreamReport } from '../model/run-report.ts';
+import { type EndedRun, exitCodeOf, listSchemaChanges, type Notice } from './notice.ts';
+
+/** What a webhook or a program gets, as JSON. */
+export interface NoticeMessage {
+  readonly event: NotifyEvent;
+  /** The notice in one line; chat services show this field. */
+  readonly text: string;
+  readonly summary: string;
+  readonly ok: boolean;
+  readonly exitCode: ExitCode;
+  /** undefined for a run that could not begin. */
+  readonly runId: string | undefined;
+  readonly status: string;
+  readonly source: string;
+  readonly startedAt: string | undefined;
+  readonly finishedAt: string | undefined;
+  readonly error: Pick<ReportedError, 'code' | 'message' | 'hint'> | undefined;
+  /** Those that failed, drifted or changed first; at most 100. */
+  readonly streams: readonly StreamFacts[];
+  readonly streamCount: number;
+  readonly version: string;
+}
+
+interface StreamFacts {
+  readonly stream: string;
+  readonly slice: string;
+  readonly status: string;
+  readonly verdict: string | undefined;
+  readonly rowsInserted: number;
+  readonly rowsUpdated: number;
+  readonly rowsDeleted: number;
+  readonly rowsQuarantined: number;
+  readonly schemaChanges: readonly SchemaChange[];
+  readonly error: Pick<ReportedError, 'code' | 'message' | 'hint'> | undefined;
+}
+
+/** What a message says besides its run. */
+export interface MessageFacts {
+  /** Host of the API. */
+  readonly source: string;
+  readonly version: string;
+}
+
+const MOST_STREAMS = 100;
+const LONGEST_TEXT = 1_000;
+
+/** The message of a notice; texts of the server are escaped, and shortened. Secrets are the caller's to hide. */
+export function buildMessage(notice: Notice, run: EndedRun, facts: MessageFacts): NoticeMessage {
+  const { report } = run;
+  const exitCode = exitCodeOf(run);
+  const summary = toSafeText(notice.summary);
+  const error = run.error ?? report?.error;
+  return {
+    event: notice.event,
+    text: toChatText(`Sluice (${facts.source}): ${summary}`),
+    summary,
+    ok: exitCode === 0,
+    exitCode,
+    runId: report?.runId,
+    status: report?.status ?? 'failed',
+    source: facts.source,
+    startedAt: report?.startedAt,
+    finishedAt: report?.finishedAt,
+    error: error && toSafeError(error),
+    streams: listStreams(report),
+    streamCount: report?.streams.length ?? 0,
+    version: facts.version,
+  };
+}
+
+function listStreams(report: RunReport | undefined): readonly StreamFacts[] {
+  return (report?.streams ?? [])
+    .toSorted((a, b) => rank(a) - rank(b))
+    .slice(0, MOST_STREAMS)
+    .map((report) => ({
+      stream: report.stream,
+      slice: toSafeText(report.slice),
+      status: report.status,
+      verdict: report.verdict,
+      rowsInserted: report.rows.inserted,
+      rowsUpdated: report.rows.updated,
+      rowsDeleted: report.rows.deleted,
+      rowsQuarantined: report.rows.quarantined,
+      schemaChanges: listSchemaChanges(report).map((change) => ({
+        ...change,
+        column: toSafeText(change.column),
+      })),
+      error: report.error && toSafeError(report.error),
+    }));
+}
+
+function rank(report: StreamReport): number {
+  const { error, verdict } = report;
+  if (error !== undefined) return 0;
+  if (verdict !== undefined && verdict !== 'verified') return 1;
+  return listSchemaChanges(report).length > 0 ? 2 : 3;
+}
+
+function toSafeError({ code, message, hint }: ReportedError): NoticeMessage['error'] {
+  return { code, message: toSafeText(message), hint: toSafeText(hint) };
+}
+
+function toSafeText(text: string): string {
+  const safe = escapeForTerminal(text.replaceAll(/\r\n|\r|\n/g, ' '));
+  return safe.length <= LONGEST_TEXT ? safe : `${safe.slice(0, LONGEST_TEXT)}...`;
+}
+
+/** Chat services read `<!channel>` and `<https://…|text>` as more than text; no server may write these. */
+function toChatText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,116 @@
+import type { Clock } from '../model/clock.ts';
+import type { NotifyEvent, NotifyTarget } from '../model/notify.ts';
+import { listWebhookSecrets } from '../model/notify.ts';
+import { escapeForTerminal, redact, redactDeep } from '../model/redact.ts';
+import type { Settings } from '../model/settings.ts';
+import { version } from '../model/version.ts';
+import { buildMessage, type NoticeMessage } from './build-message.ts';
+import { findNotices } from './find-notices.ts';
+import type { EndedRun } from './notice.ts';
+import { isDue, readNoticeMemory, remember, writeNoticeMemory } from './notice-memory.ts';
+import { type PostJson, postJson, postWebhook } from './post-webhook.ts';
+import { runCommand } from './run-command.ts';
+
+/** What telling people may use of the world. */
+export interface NotifyEffects {
+  readonly clock: Clock;
+  /** Handed to commands, without what holds a secret of ours. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal | undefined;
+  readonly post?: PostJson | undefined;
+}
+
+export type NotifySettings = Pick<
+  Settings,
+  'notify' | 'credentials' | 'hashKey' | 'baseUrl' | 'stateDir' | 'keyExpiresAt'
+> & { readonly keyExpiryWarning: string | undefined };
+
+const keyOf: Readonly<Record<NotifyEvent, string>> = {
+  failure: 'onFailure',
+  success: 'onSuccess',
+  drift: 'onDrift',
+  'schema-change': 'onSchemaChange',
+  'key-expiry': 'onKeyExpiry',
+};
+
+/**
+ * Tells those whom the config names what a run came to. Returns what could not be told, as warnings: a notice
+ * that fails never changes what became of the run. Never throws.
+ */
+export async function notifyRun(
+  settings: NotifySettings,
+  run: EndedRun,
+  effects: NotifyEffects,
+): Promise<readonly string[]> {
+  const { notify, stateDir } = settings;
+  if (Object.keys(notify).length === 0) return [];
+  const day = new Date(effects.clock.now()).toISOString().slice(0, 10);
+  const memory = readNoticeMemory(stateDir);
+  const { keyExpiryWarning, keyExpiresAt } = settings;
+  const found = findNotices(run, { keyExpiry: keyExpiryWarning, keyExpiresAt });
+  const facts = { source: settings.baseUrl.host, version };
+  const outcomes = await Promise.all(
+    found.flatMap((notice) => {
+      const target = notify[notice.event];
+      if (target === undefined || !isDue(memory, notice, day)) return [];
+      const message = redactDeep(buildMessage(notice, run, facts), listSecrets(settings));
+      return [send(target, message, settings, effects).then((flaw) => ({ notice, flaw }))];
+    }),
+  );
+  const told = outcomes.filter(({ flaw }) => flaw === undefined).map(({ notice }) => notice);
+  const warnings = outcomes.flatMap(({ notice, flaw }) =>
+    flaw === undefined ? [] : [`notify.${keyOf[notice.event]} failed: ${flaw}; the run is not concerned`],
+  );
+  const next = remember(memory, found, told, day);
+  const isSame = JSON.stringify(next) === JSON.stringify(memory);
+  return isSame ? warnings : [...warnings, ...keepMemory(stateDir, next)];
+}
+
+function keepMemory(stateDir: string, memory: ReturnType<typeof remember>): readonly string[] {
+  try {
+    writeNoticeMemory(stateDir, memory);
+    return [];
+  } catch (thrown) {
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    return [`what was told could not be noted, so it may be told again: ${cause}`];
+  }
+}
+
+async function send(
+  target: NotifyTarget,
+  message: NoticeMessage,
+  settings: NotifySettings,
+  { clock, env, signal, post = postJson }: NotifyEffects,
+): Promise<string | undefined> {
+  const text = JSON.stringify(message);
+  const secrets = listSecrets(settings);
+  if (target.kind === 'webhook') {
+    const sleep = (ms: number, until: AbortSignal) => clock.sleep(ms, until);
+    return postWebhook(target, text, { post, sleep, signal });
+  }
+  const flaw = await runCommand(target, { text, env: buildEnvironment(env, message, secrets), signal });
+  return flaw && redact(escapeForTerminal(redact(flaw, secrets)), secrets);
+}
+
+function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly string[] {
+  return [credentials.secret, ...(hashKey === undefined ? [] : [hashKey]), ...listWebhookSecrets(notify)];
+}
+
+/** The environment of a command: ours without what holds a secret of ours, and the facts under their own names. */
+function buildEnvironment(
+  env: NotifyEffects['env'],
+  { event, runId, exitCode, summary }: NoticeMessage,
+  secrets: readonly string[],
+): Readonly<Record<string, string | undefined>> {
+  const kept = Object.entries(env).filter(
+    ([, value]) => value !== undefined && redact(value, secrets) === value,
+  );
+  return {
+    ...Object.fromEntries(kept),
+    SLUICE_NOTIFY_EVENT: event,
+    SLUICE_NOTIFY_RUN_ID: runId ?? '',
+    SLUICE_NOTIFY_EXIT_CODE: String(exitCode),
+    SLUICE_NOTIFY_SUMMARY: summary,
+  };
+}

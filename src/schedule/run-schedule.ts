@@ -1,0 +1,93 @@
+import type { Clock } from '../model/clock.ts';
+import type { CronSchedule } from './cron-schedule.ts';
+
+/** Why a run begins: its time came, one was missed while nothing ran, or it was asked for. */
+export type TickReason = 'due' | 'catch-up' | 'asked';
+
+/** What a schedule tells while it goes on. */
+export type ScheduleEvent =
+  | { readonly type: 'waiting'; readonly nextRunAtMs: number }
+  | { readonly type: 'running'; readonly reason: TickReason }
+  /** Times that passed while a run went on; `more` of them are not in the list. */
+  | { readonly type: 'skipped'; readonly ticksMs: readonly number[]; readonly more: number }
+  /** No time is left, as of an expression that names a year's last day. */
+  | { readonly type: 'ended' };
+
+export interface ScheduleOptions {
+  readonly schedule: CronSchedule;
+  /** Each run begins up to this long after its time, but never later than half way to the next. */
+  readonly jitterMs: number;
+  /** A run at the start, and why. */
+  readonly atStart: Exclude<TickReason, 'due'> | undefined;
+  /** Runs once, to its end; what goes wrong in it is its own to tell. */
+  readonly run: () => Promise<void>;
+  readonly onEvent: (event: ScheduleEvent) => Promise<void>;
+  readonly clock: Clock;
+  /** 0 to 1, as Math.random. */
+  readonly random: () => number;
+  /** Ends the schedule: at once while it waits, with its run while one goes on. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs whenever the schedule says, one run at a time, until the signal aborts. */
+export async function runSchedule(options: ScheduleOptions): Promise<void> {
+  const { schedule, atStart, clock, signal, onEvent } = options;
+  let dueMs = schedule.next(clock.now());
+  if (atStart !== undefined) dueMs = await runOnce(options, atStart, dueMs);
+  while (!signal.aborted) {
+    if (dueMs === undefined) {
+      await onEvent({ type: 'ended' });
+      return;
+    }
+    const startMs = dueMs + delayOf(options, dueMs);
+    await onEvent({ type: 'waiting', nextRunAtMs: startMs });
+    await waitUntil(startMs, clock, signal);
+    if (!signal.aborted) dueMs = await runOnce(options, 'due', schedule.next(dueMs));
+  }
+}
+
+/** Runs, says which times passed meanwhile, and returns the one to come. */
+async function runOnce(
+  { schedule, clock, run, onEvent, signal }: ScheduleOptions,
+  reason: TickReason,
+  followingMs: number | undefined,
+): Promise<number | undefined> {
+  await onEvent({ type: 'running', reason });
+  await run();
+  const nowMs = clock.now();
+  if (followingMs === undefined || followingMs > nowMs || signal.aborted) return followingMs;
+  const ticksMs: number[] = [];
+  let more = 0;
+  let tickMs: number | undefined = followingMs;
+  while (tickMs !== undefined && tickMs <= nowMs) {
+    if (ticksMs.length < MOST_LISTED) ticksMs.push(tickMs);
+    else more += 1;
+    // A machine that slept for a year is not worth counting every minute of it.
+    if (more >= MOST_COUNTED) break;
+    tickMs = schedule.next(tickMs);
+  }
+  await onEvent({ type: 'skipped', ticksMs, more });
+  return schedule.next(nowMs);
+}
+
+const MOST_LISTED = 3;
+const MOST_COUNTED = 10_000;
+
+/** A tick that is late takes no jitter on top; two neighbours never change their order. */
+function delayOf({ schedule, jitterMs, random, clock }: ScheduleOptions, dueMs: number): number {
+  if (dueMs <= clock.now()) return 0;
+  const followingMs = schedule.next(dueMs);
+  const roomMs = followingMs === undefined ? jitterMs : (followingMs - dueMs) / 2;
+  return Math.floor(random() * Math.min(jitterMs, roomMs));
+}
+
+// A clock that is set, and a machine that sleeps, move the wall time without the timer: it is looked at anew.
+const LONGEST_SLEEP_MS = 60_000;
+
+async function waitUntil(atMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const leftMs = atMs - clock.now();
+    if (leftMs <= 0) return;
+    await clock.sleep(Math.min(leftMs, LONGEST_SLEEP_MS), signal).catch(() => undefined);
+  }
+}

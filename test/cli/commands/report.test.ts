@@ -1,0 +1,87 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RenderedReport } from '../../../src/model/report-data.ts';
+import { renderReport } from '../../../src/report/render-report.ts';
+import { makeBusyData } from '../../report/make-report-data.ts';
+import { run } from '../support/capture.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'sluice-report-'));
+afterAll(() => {
+  rmSync(root, { recursive: true });
+});
+
+const report: RenderedReport = renderReport(makeBusyData());
+const engine = { makeReport: () => Promise.resolve(report) };
+let cwd = root;
+beforeEach(() => {
+  cwd = mkdtempSync(join(root, 'case-'));
+});
+
+describe('report', () => {
+  it('writes one file, says where, and what is amiss', async () => {
+    const { exitCode, stdout, calls } = await run(['report'], { engine, cwd });
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'report.html'), 'utf8')).toBe(report.html);
+    expect(readdirSync(cwd)).toEqual(['report.html']);
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^Wrote report\.html \(\d+(\.\d)? kB\)$/);
+    expect(lines[1]).toBe('1 of 8 streams needs attention.');
+    expect(lines[2]).toMatch(/^- commerce_top_products: Failed/);
+    expect(calls.find(({ name }) => name === 'makeReport')?.arguments[1]).toEqual({ showValues: true });
+  });
+
+  it('gives the same to programs, with the whole path', async () => {
+    const { stdout } = await run(['report', '--json', '--output', 'x.html', '--no-values'], { engine, cwd });
+    const { result, ok } = JSON.parse(stdout) as {
+      readonly ok: boolean;
+      readonly result: Record<string, unknown>;
+    };
+    expect(ok).toBe(true);
+    expect(result).toMatchObject({
+      path: join(cwd, 'x.html'),
+      bytes: Buffer.byteLength(report.html),
+      tone: 'bad',
+      headline: '1 of 8 streams needs attention',
+      quarantined: 34,
+    });
+    expect(result['streams']).toContainEqual({
+      stream: 'prompts_analytics',
+      slice: '',
+      state: 'verified',
+      rows: 12_400,
+      verifiedAt: '2026-11-20T14:07:00.000Z',
+    });
+  });
+
+  it('asks for no values with --no-values', async () => {
+    const { calls } = await run(['report', '--no-values'], { engine, cwd });
+    expect(calls.find(({ name }) => name === 'makeReport')?.arguments[1]).toEqual({ showValues: false });
+  });
+
+  it('replaces an earlier report, and nothing else', async () => {
+    await run(['report'], { engine, cwd });
+    expect((await run(['report'], { engine, cwd })).exitCode).toBe(0);
+
+    const config = join(cwd, 'sluice.yaml');
+    writeFileSync(config, 'source: mine\n');
+    const { exitCode, stderr, calls } = await run(['report', '--output', 'sluice.yaml'], { engine, cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('sluice.yaml is there and is no report of Sluice; it was not touched');
+    expect(stderr).toContain('Name another file with --output');
+    expect(readFileSync(config, 'utf8')).toBe('source: mine\n');
+    expect(calls.map(({ name }) => name)).not.toContain('makeReport');
+  });
+
+  it.each([
+    ['.', '. is a folder'],
+    ['new/', 'new/ is a folder'],
+    ['none/report.html', 'the folder of none/report.html does not exist'],
+  ])('refuses --output %s', async (output, message) => {
+    const { exitCode, stderr } = await run(['report', '--output', output], { engine, cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(message);
+    expect(existsSync(join(cwd, 'none'))).toBe(false);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { type CronSchedule, parseCron } from '../../src/schedule/cron-schedule.ts';
+import { runSchedule, type ScheduleEvent, type ScheduleOptions } from '../../src/schedule/run-schedule.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const START_MS = Date.parse('2026-11-20T12:10:00Z');
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** What a schedule did until it was stopped, with times as `HH:MM:SS`. */
+async function play(
+  expression: string | CronSchedule,
+  options: {
+    readonly runs: number;
+    /** How long each run takes. */
+    readonly takesMs?: readonly number[];
+    readonly jitterMs?: number;
+    readonly random?: () => number;
+    readonly atStart?: ScheduleOptions['atStart'];
+    readonly onWaiting?: (clock: ReturnType<typeof createVirtualClock>) => void;
+  },
+) {
+  const clock = createVirtualClock({ startMs: START_MS, idleRounds: 0 });
+  const controller = new AbortController();
+  const began: string[] = [];
+  const events: ScheduleEvent[] = [];
+  let running = 0;
+  await runSchedule({
+    schedule: typeof expression === 'string' ? parseCron(expression, 'UTC', START_MS) : expression,
+    jitterMs: options.jitterMs ?? 0,
+    atStart: options.atStart,
+    async run() {
+      running += 1;
+      expect(running).toBe(1);
+      began.push(formatTime(clock.now()));
+      await clock.sleep(options.takesMs?.[began.length - 1] ?? 0);
+      running -= 1;
+      if (began.length === options.runs) controller.abort(new Error('enough'));
+    },
+    onEvent(event) {
+      events.push(event);
+      if (event.type === 'waiting') options.onWaiting?.(clock);
+      return Promise.resolve();
+    },
+    clock,
+    random: options.random ?? (() => 0),
+    signal: controller.signal,
+  });
+  return { began, events, clock };
+}
+
+function formatTime(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 19);
+}
+
+describe('a schedule', () => {
+  it('runs at its times', async () => {
+    const { began } = await play('30 * * * *', { runs: 3 });
+    expect(began).toEqual(['12:30:00', '13:30:00', '14:30:00']);
+  });
+
+  it('begins later by the jitter, and never past half way to the next time', async () => {
+    const half = await play('30 * * * *', { runs: 2, jitterMs: 10 * MINUTE_MS, random: () => 0.5 });
+    expect(half.began).toEqual(['12:35:00', '13:35:00']);
+    const most = await play('30 * * * *', { runs: 2, jitterMs: 5 * HOUR_MS, random: () => 0.999_999 });
+    expect(most.began.map((time) => time.slice(0, 5))).toEqual(['12:59', '13:59']);
+  });
+
+  it('skips the times that pass during a run, and says which', async () => {
+    const { began, events } = await play('*/10 * * * *', { runs: 2, takesMs: [34 * MINUTE_MS] });
+    expect(began).toEqual(['12:20:00', '13:00:00']);
+    expect(events.filter(({ type }) => type === 'skipped')).toEqual([
+      {
+        type: 'skipped',
+        ticksMs: ['12:30', '12:40', '12:50'].map((time) => Date.parse(`2026-11-20T${time}:00Z`)),
+        more: 0,
+      },
+    ]);
+  });
+
+  it('names three of them at most, and counts the others', async () => {
+    const { events } = await play('* * * * *', { runs: 2, takesMs: [6 * HOUR_MS] });
+    expect(events.find(({ type }) => type === 'skipped')).toMatchObject({
+      ticksMs: { length: 3 },
+      more: 357,
+    });
+  });
+
+  it.each(['catch-up', 'asked'] as const)('runs once at the start when told so: %s', async (atStart) => {
+    const { began, events } = await play('30 * * * *', { runs: 2, atStart, jitterMs: HOUR_MS });
+    expect(began).toEqual(['12:10:00', '12:30:00']);
+    expect(events[0]).toEqual({ type: 'running', reason: atStart });
+    expect(events.filter(({ type }) => type === 'skipped')).toEqual([]);
+  });
+
+  it('waits for times that are further away than a timer reaches', async () => {
+    const { began, clock } = await play('30 12 16 12 *', { runs: 1 });
+    expect(began).toEqual(['12:30:00']);
+    expect(new Date(clock.now()).toISOString()).toBe('2026-12-16T12:30:00.000Z');
+  });
+
+  it('runs once, at once, when the wall clock was set past its time, and goes on from there', async () => {
+    let isSet = false;
+    const { began, events } = await play('30 * * * *', {
+      runs: 2,
+      onWaiting(clock) {
+        if (!isSet) clock.stepWall(3 * HOUR_MS);
+        isSet = true;
+      },
+    });
+    expect(began).toEqual(['15:10:00', '15:30:00']);
+    expect(events.find(({ type }) => type === 'skipped')).toMatchObject({ ticksMs: { length: 2 } });
+  });
+
+  it('ends at once while it waits', async () => {
+    const clock = createVirtualClock({ startMs: START_MS });
+    const controller = new AbortController();
+    const events: string[] = [];
+    await runSchedule({
+      schedule: parseCron('@yearly', 'UTC', START_MS),
+      jitterMs: 0,
+      atStart: undefined,
+      run: () => Promise.reject(new Error('nothing was due')),
+      onEvent: ({ type }) => {
+        events.push(type);
+        setImmediate(() => controller.abort(new Error('stop')));
+        return Promise.resolve();
+      },
+      clock,
+      random: () => 0,
+      signal: controller.signal,
+    });
+    expect(events).toEqual(['waiting']);
+    expect(clock.sleeperCount).toBe(0);
+  });
+
+  it('ends when no time is left', async () => {
+    const times = [START_MS + MINUTE_MS];
+    const schedule = {
+      expression: 'once',
+      timezone: 'UTC',
+      next: (afterMs: number) => times.find((timeMs) => timeMs > afterMs),
+    };
+    const { began, events } = await play(schedule, { runs: 5 });
+    expect(began).toEqual(['12:11:00']);
+    expect(events.at(-1)).toEqual({ type: 'ended' });
+  });
+});
