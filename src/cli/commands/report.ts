@@ -1,0 +1,71 @@
+import type { RenderedReport, ReportSummary } from '../../model/report-data.ts';
+import { defineCommand } from '../command.ts';
+import { flagOption, textOption } from '../options/option-kinds.ts';
+import { formatBytes, formatCount } from '../render/format-values.ts';
+import { toSafeLine } from '../render/safe-text.ts';
+import { wrapText } from '../render/wrap-text.ts';
+import { loadOfflineSettings } from './load-settings.ts';
+
+const group = 'Report:';
+const DEFAULT_OUTPUT = 'report.html';
+
+/** How things stand as a file for people. */
+export const reportCommand = defineCommand({
+  description:
+    'Writes one HTML file that needs no script and no network: how fresh and complete each stream is, rows per ' +
+    'day and run, the quota, schema changes, quarantine and what the columns hold. Reads the published file only: ' +
+    'no request, no key, no lock.',
+  options: {
+    output: textOption({
+      flag: 'output',
+      valueName: 'file',
+      summary: `Write this file instead of ${DEFAULT_OUTPUT}`,
+      group,
+      example: 'reports/today.html',
+    }),
+    noValues: flagOption({
+      flag: 'no-values',
+      summary: 'Leave out all values of records',
+      group,
+    }),
+  },
+  examples: [
+    ['sluice report', `Writes ${DEFAULT_OUTPUT} here`],
+    ['sluice report --output /var/www/sluice.html --no-values', 'For many eyes'],
+  ],
+  async run(context, { values, globals }) {
+    context.chooseStop('quit');
+    const { output = DEFAULT_OUTPUT, noValues } = values;
+    const settings = await loadOfflineSettings(context, globals);
+    const { findTarget, writeReportFile } = await import('../report-file.ts');
+    // Before anything is read: what would be refused should not take half a minute first.
+    const target = await findTarget(context.cwd, output);
+    const report = await context.engine.makeReport(settings, { showValues: noValues !== true });
+    const bytes = await writeReportFile(target, report.html, context.randomHex(8));
+    const text = wrapText(describeReport(output, bytes, report), context.output.stdout.columns());
+    const { headline } = report.summary;
+    return {
+      exitCode: 0,
+      summary: `${headline}; written to ${output}`,
+      result: { path: target.absolute, bytes, ...report.summary },
+      text,
+    };
+  },
+});
+
+const MOST_FINDINGS = 5;
+
+function describeReport(output: string, bytes: number, { summary }: RenderedReport): string {
+  const urgent = summary.findings.filter(({ tone }) => tone === 'bad' || tone === 'note');
+  const more = urgent.length - MOST_FINDINGS;
+  return [
+    `Wrote ${toSafeLine(output)} (${formatBytes(bytes)})`,
+    `${summary.headline}.`,
+    ...urgent.slice(0, MOST_FINDINGS).map(describeFinding),
+    ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+  ].join('\n');
+}
+
+function describeFinding({ what }: ReportSummary['findings'][number]): string {
+  return `- ${toSafeLine(what)}`;
+}

@@ -1,0 +1,187 @@
+import type { QuotaSnapshot } from './quota.ts';
+import type { StreamStatusRow } from './reports.ts';
+import type { ReportedError, RowCounts } from './run-report.ts';
+
+/** Everything that `report` shows, gathered at one moment; times are ISO texts, lists are bounded. */
+export interface ReportData {
+  readonly madeAt: string;
+  /** Version of Sluice that made it. */
+  readonly version: string;
+  readonly source: { readonly connector: string; readonly baseUrl: string };
+  readonly published:
+    { readonly path: string; readonly bytes: number; readonly modifiedAt: string } | undefined;
+  /** False where values of records were left out. */
+  readonly showsValues: boolean;
+  /** What is odd about the config, e.g. a key that expires soon. */
+  readonly warnings: readonly string[];
+  readonly streams: readonly StreamFacts[];
+  /** The last runs, oldest first. */
+  readonly runs: readonly RunFacts[];
+  readonly requests: RequestFacts;
+  readonly quota: QuotaSnapshot | undefined;
+  readonly tables: readonly TableFacts[];
+  readonly schemaChanges: { readonly total: number; readonly newest: readonly SchemaChangeFacts[] };
+  readonly quarantine: { readonly total: number; readonly reasons: readonly QuarantineFacts[] };
+  /** What would have been shown had it not been too much, as sentences. */
+  readonly leftOut: readonly string[];
+}
+
+/** A stream or a slice: how it stands, and what became of it in the last runs. */
+export interface StreamFacts extends StreamStatusRow {
+  /** Oldest first; at most one a run. */
+  readonly attempts: readonly AttemptFacts[];
+  /** The last attempt that was begun, with what was said about it. */
+  readonly lastAttempt:
+    | (AttemptFacts & { readonly reasons: readonly string[]; readonly error: ReportedError | undefined })
+    | undefined;
+}
+
+/** What became of a stream in one run; the words are those of `_sluice.stream_runs`. */
+export interface AttemptFacts {
+  readonly runId: string;
+  readonly startedAt: string;
+  readonly status: string;
+  readonly verdict: string | undefined;
+}
+
+export interface RunFacts {
+  readonly runId: string;
+  readonly startedAt: string;
+  /** undefined while it goes on, and for a run that was killed. */
+  readonly finishedAt: string | undefined;
+  readonly status: string;
+  readonly exitCode: number | undefined;
+  readonly requests: number;
+  readonly retries: number;
+  readonly waitedMs: number;
+  readonly rows: RowCounts;
+  readonly error: ReportedError | undefined;
+}
+
+/** Requests by the hour (UTC), from the first hour to the last without a gap. */
+export interface RequestFacts {
+  readonly hours: readonly { readonly hour: string; readonly requests: number }[];
+  /** What the server allows in an hour, as it last said. */
+  readonly limit: number | undefined;
+}
+
+export interface SchemaChangeFacts {
+  readonly runId: string;
+  readonly stream: string;
+  readonly column: string;
+  readonly change: string;
+  readonly fromType: string | undefined;
+  readonly toType: string | undefined;
+  readonly changedAt: string;
+}
+
+/** One reason for which records of a stream are in quarantine, with the newest of them. */
+export interface QuarantineFacts {
+  readonly stream: string;
+  readonly slice: string;
+  /** Names joined by dots; empty for the record as a whole. */
+  readonly path: string;
+  readonly reason: string;
+  readonly records: number;
+  readonly newestAt: string;
+  /** First digits of the newest one's id. */
+  readonly sampleId: string;
+  /** The newest record as received, cut; undefined where values are left out. */
+  readonly sample: string | undefined;
+}
+
+/** A table: its rows by day and its columns. */
+export interface TableFacts {
+  readonly stream: string;
+  readonly rows: number;
+  readonly days: DayFacts | undefined;
+  /** undefined where the columns were left out. */
+  readonly profile: TableProfile | undefined;
+}
+
+/** Rows by day, from the first day shown to the last without a gap. */
+export interface DayFacts {
+  /** Column the days are of, `_synced_at` where no column holds dates. */
+  readonly column: string;
+  readonly counts: readonly { readonly day: string; readonly rows: number }[];
+  /** Rows with an earlier day than those shown, a day to come, and none. */
+  readonly earlier: number;
+  readonly later: number;
+  readonly dateless: number;
+}
+
+export interface TableProfile {
+  /** Rows that were looked at: all of them, or a sample of a large table. */
+  readonly rowsSeen: number;
+  readonly isSample: boolean;
+  readonly columns: readonly ColumnProfile[];
+}
+
+export interface ColumnProfile {
+  readonly name: string;
+  readonly type: string;
+  /** Rows without a value, of those seen. */
+  readonly nulls: number;
+  readonly distinct: number;
+  readonly isDistinctExact: boolean;
+  /** Why no values are shown, where none are. */
+  readonly hidden: 'masked' | 'asked' | undefined;
+  readonly values: ColumnValues | undefined;
+}
+
+/** What a column holds, in the form that says most about it. */
+export type ColumnValues =
+  | { readonly kind: 'few'; readonly top: readonly ValueCount[]; readonly others: number }
+  | {
+      readonly kind: 'range';
+      readonly min: string;
+      readonly max: string;
+      /** Rows in equal parts of the range; empty where they could not be counted. */
+      readonly bins: readonly number[];
+    }
+  | { readonly kind: 'text'; readonly shortest: number; readonly longest: number };
+
+/** A value as text, cut, and how many rows have it. */
+export interface ValueCount {
+  readonly value: string;
+  readonly rows: number;
+}
+
+/** How `report` is to gather. */
+export interface ReportRequest {
+  /** False leaves every value of a record out. */
+  readonly showValues: boolean;
+}
+
+/** How every report begins; a file that begins otherwise is not one to write over. */
+export const REPORT_START = '<!doctype html>\n<!-- Made by sluice report. -->\n';
+
+/** What a report says in short, for `--json`. */
+export interface ReportSummary {
+  readonly madeAt: string;
+  /** `bad`: to be acted on; `note`: to be known; `good`: all well; `idle`: nothing to judge yet. */
+  readonly tone: 'good' | 'note' | 'bad' | 'idle';
+  readonly headline: string;
+  readonly findings: readonly {
+    readonly tone: ReportSummary['tone'];
+    readonly what: string;
+    readonly todo: string | undefined;
+  }[];
+  readonly streams: readonly {
+    readonly stream: string;
+    readonly slice: string;
+    readonly state: string;
+    readonly rows: number | undefined;
+    readonly verifiedAt: string | undefined;
+  }[];
+  readonly runs: number;
+  readonly tables: number;
+  readonly quarantined: number;
+  readonly leftOut: readonly string[];
+}
+
+/** A report as a file's content, and in short. */
+export interface RenderedReport {
+  readonly html: string;
+  readonly summary: ReportSummary;
+}

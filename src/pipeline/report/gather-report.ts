@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs';
+import { readContract } from '../../../state/checkpoints.ts';
+import { type Clock, systemClock } from '../../model/clock.ts';
+import type { ReportData, ReportRequest, StreamFacts } from '../../model/report-data.ts';
+import type { StatusReport } from '../../model/reports.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { nameScan } from '../../model/stream.ts';
+import { version } from '../../model/version.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { withPublished } from '../../warehouse/query-published.ts';
+import { readRecentRuns, readStatus } from '../status.ts';
+import { countRequests } from './count-requests.ts';
+import { findHiddenValues, readMadeRules } from './hidden-values.ts';
+import { readQuarantineReasons, readSchemaChanges } from './read-findings.ts';
+import { type History, type LastAttempt, readHistory } from './read-history.ts';
+import { readTables } from './read-tables.ts';
+
+/** Streams and slices that are shown. */
+const MOST_STREAMS = 500;
+
+/**
+ * Gathers what the report shows, from the published file and the run file: never from the work file, which a run
+ * may hold. Everything is bounded, in rows and in time.
+ */
+export async function gatherReport(
+  settings: OfflineSettings,
+  { showValues }: ReportRequest,
+  { clock = systemClock }: { readonly clock?: Clock } = {},
+): Promise<ReportData> {
+  if (!existsSync(settings.duckdbPath)) return gather(settings, undefined, { showValues, clock });
+  return withPublished(settings, (database) => gather(settings, database, { showValues, clock }));
+}
+
+async function gather(
+  settings: OfflineSettings,
+  database: Database | undefined,
+  { showValues, clock }: ReportRequest & { readonly clock: Clock },
+): Promise<ReportData> {
+  const nowMs = clock.now();
+  const recent = readRecentRuns(settings.stateDir);
+  const status = await readStatus(settings, nowMs, database);
+  const history = await readHistory(database, recent);
+  const held = await readPublished(settings, database, { showValues, clock });
+  const { quota, published } = status;
+  return {
+    madeAt: new Date(nowMs).toISOString(),
+    version,
+    source: { connector: settings.connector.name, baseUrl: settings.baseUrl.href },
+    published: published && { path: settings.duckdbPath, ...published },
+    showsValues: showValues,
+    warnings: settings.warnings,
+    ...describeStreams(status, history, held.leftOut),
+    runs: history.runs,
+    requests: await countRequests(database, recent, { nowMs, limit: quota?.limit }),
+    quota,
+    tables: held.tables,
+    schemaChanges: held.schemaChanges,
+    quarantine: held.quarantine,
+  };
+}
+
+type Held = Pick<ReportData, 'tables' | 'schemaChanges' | 'quarantine' | 'leftOut'>;
+
+async function readPublished(
+  settings: OfflineSettings,
+  database: Database | undefined,
+  { showValues, clock }: ReportRequest & { readonly clock: Clock },
+): Promise<Held> {
+  if (database === undefined) {
+    const none = { total: 0, newest: [] };
+    return { tables: [], schemaChanges: none, quarantine: { total: 0, reasons: [] }, leftOut: [] };
+  }
+  const made = await readMadeRules(database);
+  const pending = new Set(
+    settings.streams
+      .filter((stream) => findHiddenValues(stream, made(stream.name), []).isPending)
+      .map(({ name }) => name),
+  );
+  const known = new Set(settings.streams.map(({ name }) => name));
+  const { tables, leftOut } = await readTables(database, settings, {
+    clock,
+    showValues,
+    hidden: async (stream) =>
+      findHiddenValues(stream, made(stream.name), await readContract(database, stream.name)),
+  });
+  return {
+    tables,
+    leftOut,
+    schemaChanges: await readSchemaChanges(database),
+    // What the rules of a stream are that config does not name any more, nobody knows.
+    quarantine: await readQuarantineReasons(
+      database,
+      (stream) => showValues && known.has(stream) && !pending.has(stream),
+    ),
+  };
+}
+
+function describeStreams(
+  { streams }: StatusReport,
+  { attempts }: History,
+  leftOut: readonly string[],
+): Pick<ReportData, 'streams' | 'leftOut'> {
+  const facts = streams.map((row): StreamFacts => {
+    const own = attempts.get(nameScan(row.stream, row.slice)) ?? [];
+    return { ...row, attempts: own.map(withoutWords), lastAttempt: own.findLast(isAttempt) };
+  });
+  const more = facts.length - MOST_STREAMS;
+  if (more <= 0) return { streams: facts, leftOut };
+  const note = `${more} of ${facts.length} streams and slices are left out; \`sluice status\` lists them all.`;
+  // Those whose last attempt did not end well are what a report is for.
+  const sorted = facts.toSorted((a, b) => Number(isSettled(a)) - Number(isSettled(b)));
+  return { streams: sorted.slice(0, MOST_STREAMS), leftOut: [note, ...leftOut] };
+}
+
+function withoutWords({ runId, startedAt, status, verdict }: LastAttempt) {
+  return { runId, startedAt, status, verdict };
+}
+
+function isAttempt({ status }: LastAttempt): boolean {
+  return ['complete', 'failed', 'stopped', 'unavailable'].includes(status);
+}
+
+function isSettled({ lastAttempt, verdict }: StreamFacts): boolean {
+  return lastAttempt?.status === 'complete' && verdict === 'verified';
+}

@@ -1,0 +1,42 @@
+import type { ReportData } from '../model/report-data.ts';
+import { listFindings } from './list-findings.ts';
+import { findLateness, type Finding, type JudgedStream, judgeStream, type Tone } from './stream-state.ts';
+
+export interface Health {
+  readonly tone: Tone;
+  /** One sentence. */
+  readonly headline: string;
+  readonly streams: readonly JudgedStream[];
+  readonly findings: readonly Finding[];
+  /** Without a verified scan for longer than this a stream is late, ms. */
+  readonly lateAfterMs: number;
+}
+
+/** Judges what was gathered: everything the report says in words comes from here. */
+export function judgeHealth(data: ReportData): Health {
+  const lateAfterMs = findLateness(data.runs);
+  const streams = data.streams.map((facts) => judgeStream(facts, Date.parse(data.madeAt), lateAfterMs));
+  const findings = listFindings(data, streams, lateAfterMs);
+  const tone = (['bad', 'note'] as const).find((one) => findings.some((finding) => finding.tone === one));
+  return {
+    tone: tone ?? (streams.some(({ state }) => ['verified', 'unverified'].includes(state)) ? 'good' : 'idle'),
+    headline: describeHealth(streams, data),
+    streams,
+    findings,
+    lateAfterMs,
+  };
+}
+
+function describeHealth(streams: readonly JudgedStream[], { published, runs }: ReportData): string {
+  if (published === undefined && runs.length === 0) return 'Nothing was synced yet';
+  const offered = streams.filter(({ state }) => state !== 'unavailable');
+  const count = (tone: Tone) => offered.filter((stream) => stream.tone === tone).length;
+  const all = offered.length === 1 ? 'The stream is' : `All ${offered.length} streams are`;
+  const of = `of ${offered.length} ${offered.length === 1 ? 'stream' : 'streams'}`;
+  if (offered.length === 0) return 'No stream is synced';
+  if (count('bad') > 0) return `${count('bad')} ${of} ${count('bad') === 1 ? 'needs' : 'need'} attention`;
+  if (count('good') === offered.length) return `${all} fresh and verified`;
+  const unproved = offered.filter(({ state }) => state === 'unverified').length;
+  if (count('good') + unproved === offered.length) return `${all} fresh; ${unproved} could not be verified`;
+  return `${count('good')} ${of} ${count('good') === 1 ? 'is' : 'are'} fresh and verified`;
+}

@@ -1,0 +1,137 @@
+import type { ReportData, RunFacts } from '../model/report-data.ts';
+import { formatCountOf, formatMoment } from './format-values.ts';
+import { describeState, type Finding, type JudgedStream, type StreamState } from './stream-state.ts';
+
+const WEEK_MS = 7 * 86_400_000;
+const MOST_NAMES = 5;
+
+const todos: Readonly<Partial<Record<StreamState, string>>> = {
+  stopped: 'Run `sluice sync` again: it goes on from the pages that are kept.',
+  never: 'Run `sluice sync`.',
+  partial: 'Run `sluice sync` again, and `sluice runs` to see why it ended.',
+  drifted: 'Run `sluice sync` at a time when the source is quiet.',
+  late: 'See whether the scheduled sync still runs: `sluice runs` lists the last ones.',
+};
+
+/** What a reader should know at once, the worst first. */
+export function listFindings(
+  data: ReportData,
+  streams: readonly JudgedStream[],
+  lateAfterMs: number,
+): readonly Finding[] {
+  const found = [
+    ...findUnpublished(data),
+    ...findLastRun(data, streams),
+    ...findStreams(streams, lateAfterMs),
+    ...findQuarantined(data),
+    ...findSchemaChanges(data),
+    ...data.warnings.map((what): Finding => ({ tone: 'note', what: toSentence(what), todo: undefined })),
+  ];
+  const order = ['bad', 'note', 'good', 'idle'];
+  return found.toSorted((a, b) => order.indexOf(a.tone) - order.indexOf(b.tone));
+}
+
+function findUnpublished({ published, runs }: ReportData): readonly Finding[] {
+  if (published !== undefined) return [];
+  const what = 'No file is published yet: readers find no data.';
+  const todo = runs.length === 0 ? 'Run `sluice sync`.' : 'See what the last run ended with: `sluice runs`.';
+  return [{ tone: runs.length === 0 ? 'note' : 'bad', what, todo }];
+}
+
+const endings: Readonly<Record<string, string>> = {
+  failed: 'failed',
+  stopped: 'stopped before its end, with its progress kept',
+  interrupted: 'was interrupted, with its progress kept',
+  killed: 'was killed; what it had committed is safe',
+  partial: 'ended with some streams failed',
+};
+
+function findLastRun({ runs }: ReportData, streams: readonly JudgedStream[]): readonly Finding[] {
+  const last = runs.at(-1);
+  if (last?.status === 'running') {
+    const what = `A sync is under way since ${formatMoment(last.startedAt)}; this is how things stood before.`;
+    return [{ tone: 'idle', what, todo: undefined }, ...describeEnding(runs.at(-2), streams)];
+  }
+  return describeEnding(last, streams);
+}
+
+function describeEnding(run: RunFacts | undefined, streams: readonly JudgedStream[]): readonly Finding[] {
+  const ending = run && endings[run.status];
+  if (run === undefined || ending === undefined) return [];
+  // What a stream says of itself needs not be said twice.
+  const isTold = streams.some(
+    ({ state, facts }) =>
+      ['failed', 'stopped'].includes(state) &&
+      facts.lastAttempt?.runId === run.runId &&
+      (run.error === undefined || facts.lastAttempt.error?.message === run.error.message),
+  );
+  if (isTold) return [];
+  const because = run.error === undefined ? '' : `: ${run.error.message}`;
+  const what = toSentence(`The last run (${formatMoment(run.startedAt)}) ${ending}${because}`);
+  const tone = ['failed', 'partial'].includes(run.status) ? 'bad' : 'note';
+  return [{ tone, what, todo: run.error?.hint ?? 'Run `sluice sync` again.' }];
+}
+
+/** One finding for all the streams that say the same. */
+function findStreams(streams: readonly JudgedStream[], lateAfterMs: number): readonly Finding[] {
+  const groups = new Map<string, { readonly first: JudgedStream; readonly names: string[] }>();
+  for (const stream of streams) {
+    if (['verified', 'unavailable', 'unverified'].includes(stream.state)) continue;
+    const why = stream.facts.lastAttempt?.error?.message ?? '';
+    const group = groups.get(`${stream.state}\n${why}`);
+    if (group === undefined) groups.set(`${stream.state}\n${why}`, { first: stream, names: [stream.name] });
+    else group.names.push(stream.name);
+  }
+  return [...groups.values()].map(({ first, names }) => describeGroup(first, names, lateAfterMs));
+}
+
+function describeGroup(
+  { state, tone, facts }: JudgedStream,
+  names: readonly string[],
+  lateAfterMs: number,
+): Finding {
+  const attempt = facts.lastAttempt;
+  const error = ['failed', 'stopped'].includes(state) ? attempt?.error : undefined;
+  const reasons = attempt?.reasons.join('; ') ?? '';
+  const isJudged = ['drifted', 'partial'].includes(state);
+  const why =
+    error !== undefined
+      ? `${state} (${error.message})`
+      : `${describeState(state, lateAfterMs)}${isJudged && reasons !== '' ? ` (${reasons})` : ''}`;
+  const todo = error?.hint ?? todos[state] ?? 'Run `sluice runs` to see what happened.';
+  return { tone, what: `${listNames(names)}: ${toSentence(why)}`, todo };
+}
+
+function findQuarantined({ quarantine, madeAt }: ReportData): readonly Finding[] {
+  const { total, reasons } = quarantine;
+  if (total === 0) return [];
+  const since = Date.parse(madeAt) - WEEK_MS;
+  const isNew = reasons.some(({ newestAt }) => Date.parse(newestAt) >= since);
+  const what = `${formatCountOf(total, 'record')} could not become ${total === 1 ? 'a row' : 'rows'} and ${total === 1 ? 'is' : 'are'} kept in quarantine.`;
+  const todo = 'See the reasons below. Mend the source or the contract, then run `sluice quarantine retry`.';
+  return [{ tone: isNew ? 'note' : 'idle', what, todo }];
+}
+
+function findSchemaChanges({ schemaChanges, madeAt, streams }: ReportData): readonly Finding[] {
+  const since = Date.parse(madeAt) - WEEK_MS;
+  const first = new Set(streams.flatMap(({ attempts }) => attempts[0]?.runId ?? []));
+  // A table's first columns are no change that anybody has to hear of.
+  const recent = schemaChanges.newest.filter(
+    ({ changedAt, change, runId }) =>
+      Date.parse(changedAt) >= since && !(change === 'added' && first.has(runId)),
+  );
+  if (recent.length === 0) return [];
+  const names = [...new Set(recent.map(({ stream }) => stream))];
+  const what = `${formatCountOf(recent.length, 'column')} changed in the last 7 days: ${listNames(names)}.`;
+  return [{ tone: 'idle', what, todo: 'See the schema changes below; readers may have to follow.' }];
+}
+
+function listNames(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+function toSentence(text: string): string {
+  const first = text.slice(0, 1).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}

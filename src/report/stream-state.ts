@@ -1,0 +1,93 @@
+import { median } from 'd3-array';
+import { formatDuration } from '../model/duration.ts';
+import type { RunFacts, StreamFacts } from '../model/report-data.ts';
+import { nameScan } from '../model/stream.ts';
+
+/** How a stream stands, the first that is true of it. */
+export type StreamState =
+  'failed' | 'stopped' | 'never' | 'unavailable' | 'partial' | 'drifted' | 'late' | 'unverified' | 'verified';
+
+/** What that means to a reader: all well, worth knowing, to be acted on, nothing to say. */
+export type Tone = 'good' | 'note' | 'bad' | 'idle';
+
+export interface JudgedStream {
+  readonly name: string;
+  readonly facts: StreamFacts;
+  readonly state: StreamState;
+  readonly tone: Tone;
+}
+
+/** Something a reader should know, and what to do about it. */
+export interface Finding {
+  readonly tone: Tone;
+  readonly what: string;
+  readonly todo: string | undefined;
+}
+
+const tones: Readonly<Record<StreamState, Tone>> = {
+  failed: 'bad',
+  stopped: 'note',
+  never: 'note',
+  unavailable: 'idle',
+  partial: 'bad',
+  drifted: 'note',
+  late: 'bad',
+  unverified: 'note',
+  verified: 'good',
+};
+
+const HOUR_MS = 3_600_000;
+// The API refreshes its data daily, "typically": half a day more is still no news.
+const LEAST_LATENESS_MS = 36 * HOUR_MS;
+const RHYTHM_RUNS = 10;
+
+/** One and a half times the usual time between runs, and 36 h at least. */
+export function findLateness(runs: readonly RunFacts[]): number {
+  const starts = runs.slice(-RHYTHM_RUNS).map(({ startedAt }) => Date.parse(startedAt));
+  const gaps = starts.slice(1).map((start, at) => start - (starts[at] ?? start));
+  return Math.max(LEAST_LATENESS_MS, (median(gaps) ?? 0) * 1.5);
+}
+
+/** Judges one stream by its last attempt, its verdict and its age. */
+export function judgeStream(facts: StreamFacts, nowMs: number, lateAfterMs: number): JudgedStream {
+  const state = findState(facts, nowMs, lateAfterMs);
+  return { name: nameScan(facts.stream, facts.slice), facts, state, tone: tones[state] };
+}
+
+function findState(
+  { lastAttempt, verdict, verifiedAt }: StreamFacts,
+  nowMs: number,
+  lateAfterMs: number,
+): StreamState {
+  if (lastAttempt?.status === 'failed') return 'failed';
+  if (lastAttempt?.status === 'stopped') return 'stopped';
+  if (verdict === undefined) return lastAttempt?.status === 'unavailable' ? 'unavailable' : 'never';
+  if (verdict === 'partial' || verdict === 'drifted') return verdict;
+  const lastGood = verifiedAt ?? lastAttempt?.startedAt;
+  if (lastGood !== undefined && nowMs - Date.parse(lastGood) > lateAfterMs) return 'late';
+  return verdict === 'unverified' ? 'unverified' : 'verified';
+}
+
+/** What a state says, for the legend: each is a sentence. */
+export function describeState(state: StreamState, lateAfterMs: number): string {
+  switch (state) {
+    case 'verified':
+      return 'The last scan was proved to be all that the API holds.';
+    case 'unverified':
+      return 'Read to its end; the API gave no total to prove it by.';
+    case 'drifted':
+      return 'The data moved while it was read: rows may be missing until the next scan.';
+    case 'partial':
+      return 'Not read to its end; the table is as it was before.';
+    case 'failed':
+      return 'The last attempt failed; the table is as it was before.';
+    case 'stopped':
+      return 'The last attempt was stopped; the pages read are kept for the next run.';
+    case 'late':
+      return `No verified scan for more than ${formatDuration(lateAfterMs)}.`;
+    case 'never':
+      return 'Never synced.';
+    case 'unavailable':
+      return 'The API does not offer it.';
+  }
+}

@@ -1,0 +1,197 @@
+import type { ColumnProfile, ColumnValues, TableProfile } from '../model/report-data.ts';
+import type { SqlRow } from '../model/sql.ts';
+import type { Database } from './database.ts';
+import { readColumns, tableName } from './evolve-table.ts';
+import { quoteIdentifier } from './identifiers.ts';
+import { readScope } from './live-rows.ts';
+
+export interface ProfileOptions {
+  readonly rows: number;
+  /** Columns to look at, with the type they were learned as; those the table lacks held nothing but nulls. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Why no values of a column may be shown; undefined where they may. */
+  readonly hides: (column: string) => ColumnProfile['hidden'];
+}
+
+/** Tables with more rows are sampled. */
+export const MOST_PROFILED_ROWS = 1_000_000;
+// Counting different values exactly takes memory for each of them.
+const MOST_COUNTED_ROWS = 50_000;
+// Wide tables are counted a part at a time: each count costs the engine memory.
+const COLUMNS_AT_ONCE = 50;
+const FEW_VALUES = 12;
+const TOP_VALUES = 5;
+const BINS = 12;
+const VALUE_LENGTH = 60;
+
+/** Describes the columns of a table by its live rows. */
+export async function profileTable(
+  database: Database,
+  table: string,
+  { rows, columns, hides }: ProfileOptions,
+): Promise<TableProfile> {
+  const stored = await readColumns(database, table);
+  const { live } = await readScope(database, table, '');
+  const isSample = rows > MOST_PROFILED_ROWS;
+  const share = ((MOST_PROFILED_ROWS / rows) * 100).toFixed(4);
+  // Whole blocks, so that the others are not even read: a sample of a large table takes no longer than a small table.
+  const sampled = isSample ? ` TABLESAMPLE system(${share}%)` : '';
+  const source = `(SELECT * FROM ${tableName(table)} t${sampled} WHERE ${live}) t`;
+  const rowsSeen = isSample ? await database.count(`SELECT count(*) FROM ${source}`) : rows;
+  const profiles: ColumnProfile[] = [];
+  for (let at = 0; at < columns.length; at += COLUMNS_AT_ONCE) {
+    const part = columns.slice(at, at + COLUMNS_AT_ONCE);
+    const known = part.filter(({ name }) => stored.has(name));
+    const counts = await countColumns(database, source, known, rowsSeen);
+    for (const column of part) {
+      const counted = counts.get(column.name);
+      profiles.push(
+        counted === undefined
+          ? describeEmpty(column, rowsSeen)
+          : await describeColumn(database, source, column, counted, hides(column.name), rowsSeen),
+      );
+    }
+  }
+  return { rowsSeen, isSample, columns: profiles };
+}
+
+interface Counted {
+  readonly filled: number;
+  readonly distinct: number;
+}
+
+async function countColumns(
+  database: Database,
+  source: string,
+  columns: ProfileOptions['columns'],
+  rowsSeen: number,
+): Promise<ReadonlyMap<string, Counted>> {
+  if (columns.length === 0) return new Map();
+  const count = rowsSeen <= MOST_COUNTED_ROWS ? 'count(DISTINCT' : 'approx_count_distinct(';
+  const parts = columns.map(({ name }, at) => {
+    const column = `t.${quoteIdentifier(name)}`;
+    return `count(${column}) AS f${at}, ${count} ${column}) AS d${at}`;
+  });
+  const [row = {}] = await database.all(`SELECT count(*) AS total, ${parts.join(', ')} FROM ${source}`);
+  return new Map(
+    columns.map(({ name }, at) => {
+      // A sample is another one in each query: its share counts, of the rows that were counted first.
+      const share = Number(row[`f${at}`]) / Math.max(1, Number(row['total']));
+      const filled = Math.round(share * rowsSeen);
+      // An estimate may exceed what is possible.
+      return [name, { filled, distinct: Math.min(filled, Number(row[`d${at}`])) }];
+    }),
+  );
+}
+
+function describeEmpty({ name, type }: ProfileOptions['columns'][number], rowsSeen: number): ColumnProfile {
+  return {
+    name,
+    type,
+    nulls: rowsSeen,
+    distinct: 0,
+    isDistinctExact: true,
+    hidden: undefined,
+    values: undefined,
+  };
+}
+
+async function describeColumn(
+  database: Database,
+  source: string,
+  { name, type }: ProfileOptions['columns'][number],
+  { filled, distinct }: Counted,
+  hidden: ColumnProfile['hidden'],
+  rowsSeen: number,
+): Promise<ColumnProfile> {
+  const values =
+    hidden === undefined && filled > 0
+      ? await describeValues(database, source, quoteIdentifier(name), type, { filled, distinct })
+      : undefined;
+  const isDistinctExact = rowsSeen <= MOST_COUNTED_ROWS;
+  return { name, type, nulls: rowsSeen - filled, distinct, isDistinctExact, hidden, values };
+}
+
+async function describeValues(
+  database: Database,
+  source: string,
+  column: string,
+  type: string,
+  { filled, distinct }: Counted,
+): Promise<ColumnValues> {
+  // Values that never repeat are no list, however few they are.
+  const isRepeating = distinct <= FEW_VALUES && (distinct <= filled / 2 || distinct <= 1);
+  if (isRepeating && type !== 'JSON') return listTop(database, source, column, filled);
+  const position = positionOf(`t.${column}`, type);
+  return position === undefined
+    ? measureText(database, source, column)
+    : measureRange(database, source, column, position);
+}
+
+async function listTop(
+  database: Database,
+  source: string,
+  column: string,
+  filled: number,
+): Promise<ColumnValues> {
+  const rows = await database.all(
+    `SELECT left(CAST(v AS VARCHAR), ${VALUE_LENGTH + 1}) AS v, n, total FROM
+       (SELECT t.${column} AS v, count(*) AS n, sum(count(*)) OVER ()::DOUBLE AS total FROM ${source}
+          WHERE t.${column} IS NOT NULL GROUP BY 1 ORDER BY n DESC, v LIMIT ${TOP_VALUES}) ORDER BY n DESC, v`,
+  );
+  // Each query of a sampled table sees other rows: its shares hold, its counts are those of its own sample.
+  const top = rows.map((row) => ({
+    value: cut(row['v']),
+    rows: Math.round((Number(row['n']) / Number(row['total'])) * filled),
+  }));
+  const told = top.reduce((sum, value) => sum + value.rows, 0);
+  return { kind: 'few', top, others: Math.max(0, filled - told) };
+}
+
+async function measureText(database: Database, source: string, column: string): Promise<ColumnValues> {
+  const [row = {}] = await database.all(
+    `SELECT min(length(CAST(t.${column} AS VARCHAR))) AS shortest, max(length(CAST(t.${column} AS VARCHAR))) AS longest
+       FROM ${source}`,
+  );
+  return { kind: 'text', shortest: Number(row['shortest']), longest: Number(row['longest']) };
+}
+
+async function measureRange(
+  database: Database,
+  source: string,
+  column: string,
+  position: string,
+): Promise<ColumnValues> {
+  const [bounds = {}] = await database.all(
+    `SELECT CAST(min(t.${column}) AS VARCHAR) AS min, CAST(max(t.${column}) AS VARCHAR) AS max FROM ${source}`,
+  );
+  // Halved, or the distance of two large numbers would be none.
+  const rows = await database.all(
+    `WITH v AS (SELECT x FROM (SELECT ${position} AS x FROM ${source}) WHERE isfinite(x)),
+       b AS (SELECT min(x) / 2 AS lo, max(x) / 2 AS hi FROM v)
+     SELECT TRY_CAST(least(${BINS - 1}, floor((x / 2 - lo) / (hi - lo) * ${BINS})) AS INTEGER) AS bin, count(*) AS n
+       FROM v, b WHERE hi > lo GROUP BY 1`,
+  );
+  return {
+    kind: 'range',
+    min: cut(bounds['min']),
+    max: cut(bounds['max']),
+    bins: rows.length === 0 ? [] : fillBins(rows),
+  };
+}
+
+function fillBins(rows: readonly SqlRow[]): readonly number[] {
+  const counts = new Map(rows.map((row) => [Number(row['bin']), Number(row['n'])]));
+  return Array.from({ length: BINS }, (_, bin) => counts.get(bin) ?? 0);
+}
+
+/** A column's place on a scale as a double; undefined for a type that has none. */
+function positionOf(column: string, type: string): string | undefined {
+  if (type === 'DATE' || type.startsWith('TIMESTAMP')) return `epoch(CAST(${column} AS TIMESTAMP))`;
+  return /^(BIGINT|HUGEINT|DOUBLE|DECIMAL)/.test(type) ? `CAST(${column} AS DOUBLE)` : undefined;
+}
+
+function cut(value: unknown): string {
+  const text = String(value);
+  return text.length <= VALUE_LENGTH ? text : `${text.slice(0, VALUE_LENGTH)}…`;
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../model/clock.ts';
+import type { Database } from './database.ts';
+
+/**
+ * Does as much of `work` as fits into `ms`; the statement that runs then is interrupted. False where time ran
+ * out. Nothing but reads: what was begun is not finished.
+ */
+export async function withinTime(
+  database: Database,
+  { ms, clock }: { readonly ms: number; readonly clock: Clock },
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const done = new AbortController();
+  let isOver = false;
+  const timer = clock.sleep(ms, done.signal).then(
+    () => {
+      isOver = true;
+      database.interrupt();
+    },
+    () => undefined,
+  );
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (!isOver) throw error;
+    return false;
+  } finally {
+    done.abort();
+    await timer;
+    database.proceed();
+  }
+}
