@@ -1,8 +1,14 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import ts from 'typescript';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isBuilt } from './support/cli-entry.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -40,24 +46,128 @@ describe('what an installation runs', () => {
 
 // What is packed is what was built: run `npm run build` to see this one run.
 describe.skipIf(!isBuilt)('the package', () => {
-  it('holds what was built from the sources, four texts, and nothing else', async () => {
-    const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: root,
-    });
-    const [packed] = JSON.parse(stdout) as { readonly files: readonly { readonly path: string }[] }[];
-    const sources = ['src', 'state', 'connectors'].flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+  let folder: string;
+  let packed: Packed;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-package-'));
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+    const { stdout } = await promisify(execFile)('npm', args, { cwd: root });
+    const [result] = JSON.parse(stdout) as readonly NpmPack[];
+    if (result === undefined) throw new Error('npm packed nothing');
+    packed = { tarball: join(folder, result.filename), files: result.files.map(({ path }) => path) };
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('holds what was built, the schema of the config, four texts, and nothing else', () => {
+    const sources = ['src', 'state', 'connectors'].flatMap((room) =>
+      readdirSync(join(root, room), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
         .map((entry) => relative(root, join(entry.parentPath, entry.name)).replace(/\.ts$/, '')),
     );
-    expect((packed?.files ?? []).map(({ path }) => path).toSorted()).toEqual(
+    expect(packed.files.toSorted()).toEqual(
       [
         'CHANGELOG.md',
         'LICENSE',
         'README.md',
         'package.json',
+        'sluice.schema.json',
         ...sources.flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]),
       ].toSorted(),
     );
   });
+
+  it('has entry points that fit its files', async () => {
+    const { buffer } = new Uint8Array(readFileSync(packed.tarball));
+    const { messages } = await publint({ strict: true, pack: { tarball: buffer } });
+    expect(messages).toEqual([]);
+  });
+
+  it('has types that every way of resolving finds', async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(readFileSync(packed.tarball)));
+    if (analysis.types === false) throw new Error('the package has no types');
+    const problems = analysis.problems.map(({ kind, ...rest }) => [
+      kind,
+      'resolutionKind' in rest && rest.resolutionKind,
+    ]);
+    // It has ES modules alone, which `require` loads on every Node that Sluice runs on.
+    expect(problems).toEqual([['CJSResolvesToESM', 'node16-cjs']]);
+    expect(Object.keys(createRequire(import.meta.url)(join(root, 'dist/src/index.js')) as object)).toContain(
+      'sync',
+    );
+  });
+
+  it('type-checks in a strict project, and refuses what is wrong', () => {
+    const project = join(folder, 'project');
+    const modules = join(project, 'node_modules');
+    mkdirSync(modules, { recursive: true });
+    execFileSync('tar', ['xf', packed.tarball, '-C', modules]);
+    renameSync(join(modules, 'package'), join(modules, 'sluice'));
+    // What an installation would put beside it.
+    symlinkSync(join(root, 'node_modules/zod'), join(modules, 'zod'), 'junction');
+    const right = writeProgram(project, 'right.ts', consumer);
+    const wrong = writeProgram(project, 'wrong.ts', consumer.replace('maxWaitMs: 0', "maxWaitMs: 'never'"));
+    expect(compile([right, wrong])).toEqual([
+      expect.stringMatching(/^wrong.ts: .*'string' is not assignable to type 'number/),
+    ]);
+  });
 });
+
+interface NpmPack {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+interface Packed {
+  readonly tarball: string;
+  readonly files: readonly string[];
+}
+
+const consumer = `
+import { check, type ConfigInput, defineConfig, plan, sync, SyncError, type RunReport, type Verdict } from 'sluice';
+const config: ConfigInput = defineConfig({
+  source: { connector: 'analytics-read', baseUrl: 'https://analytics.example.com/api/v1', apiKey: undefined },
+  destination: { duckdb: './warehouse.duckdb' },
+});
+export async function run(signal: AbortSignal): Promise<readonly (Verdict | undefined)[]> {
+  try {
+    const { ok } = await check(config);
+    const { totals } = await plan(config, { offline: true });
+    const report: RunReport = await sync(config, { maxWaitMs: 0, signal, onProgress: ({ type }) => void type });
+    const exitCode: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 75 | 130 | 143 = report.exitCode;
+    return ok && (totals.requests ?? 0) >= 0 && exitCode === 0 ? report.streams.map(({ verdict }) => verdict) : [];
+  } catch (error) {
+    if (error instanceof SyncError && error.code === 'key_missing') return [];
+    throw error;
+  }
+}
+`;
+
+function writeProgram(folder: string, name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(file, text);
+  return file;
+}
+
+/** What a compiler as strict as it can be says, the types of the package itself included. */
+function compile(files: readonly string[]): readonly string[] {
+  const program = ts.createProgram(files, {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    skipLibCheck: false,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2023,
+    // As in a project that has no @types/node: AbortSignal is the one of the DOM.
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+    types: [],
+  });
+  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
+    const text = ts.flattenDiagnosticMessageText(messageText, ' ');
+    return `${basename(file?.fileName ?? '')}: ${text}`;
+  });
+}

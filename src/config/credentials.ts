@@ -43,9 +43,10 @@ export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Pl
   });
 }
 
-// Container runtimes mount secrets there as 0444 by themselves, in a file system only the container sees.
+// Container runtimes mount secrets there as 0444 by themselves, in a file system only the container sees; systemd
+// shows 0440 for the credential of a unit, which only the unit's user may read.
 function isContainerSecret(file: string): boolean {
-  return /^\/(?:var\/)?run\/secrets\//.test(file);
+  return /^\/(?:var\/)?run\/(?:secrets|credentials)\//.test(file);
 }
 
 function findLeaf(loaded: LoadedConfig, path: SecretPath): ConfigLeaf | undefined {

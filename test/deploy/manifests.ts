@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { root } from './dockerfile.ts';
+
+const text = z.record(z.string(), z.string());
+const securitySchema = z.object({
+  allowPrivilegeEscalation: z.boolean(),
+  readOnlyRootFilesystem: z.boolean(),
+  capabilities: z.object({ drop: z.array(z.string()) }),
+});
+const probeSchema = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) });
+const containerSchema = z.object({
+  name: z.string(),
+  image: z.string(),
+  args: z.array(z.string()),
+  env: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.number() })).default([]),
+  startupProbe: probeSchema.optional(),
+  livenessProbe: probeSchema.optional(),
+  readinessProbe: probeSchema.optional(),
+  securityContext: securitySchema,
+  resources: z.object({ requests: text, limits: text }),
+  volumeMounts: z.array(
+    z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
+  ),
+});
+const podSchema = z.object({
+  restartPolicy: z.string().optional(),
+  terminationGracePeriodSeconds: z.number(),
+  automountServiceAccountToken: z.boolean(),
+  securityContext: z.object({
+    runAsNonRoot: z.boolean(),
+    runAsUser: z.number(),
+    seccompProfile: z.object({ type: z.string() }),
+  }),
+  containers: z.tuple([containerSchema]),
+  volumes: z.array(z.looseObject({ name: z.string() })),
+});
+const ruleSchema = z.object({
+  action: z.enum(['Ignore', 'FailJob', 'Count', 'FailIndex']),
+  onExitCodes: z.object({ operator: z.literal('In'), values: z.array(z.number()) }).optional(),
+});
+const cronJobSchema = z.object({
+  spec: z.object({
+    schedule: z.string(),
+    timeZone: z.string(),
+    concurrencyPolicy: z.string(),
+    jobTemplate: z.object({
+      spec: z.object({
+        activeDeadlineSeconds: z.number(),
+        backoffLimit: z.number(),
+        podFailurePolicy: z.object({ rules: z.array(ruleSchema) }),
+        template: z.object({ spec: podSchema }),
+      }),
+    }),
+  }),
+});
+const deploymentSchema = z.object({
+  spec: z.object({
+    replicas: z.number(),
+    strategy: z.object({ type: z.string() }),
+    template: z.object({ spec: podSchema }),
+  }),
+});
+const serviceSchema = z.object({
+  command: z.array(z.string()),
+  environment: text.default({}),
+  read_only: z.boolean(),
+  cap_drop: z.array(z.string()),
+  security_opt: z.array(z.string()),
+  tmpfs: z.array(z.string()),
+  mem_limit: z.string(),
+  profiles: z.array(z.string()),
+  ports: z.array(z.string()).default([]),
+  secrets: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  network_mode: z.string().optional(),
+});
+const composeSchema = z.object({
+  services: z.record(z.string(), serviceSchema),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+
+/** The pod of a manifest under docker/kubernetes. */
+export type Pod = z.infer<typeof podSchema>;
+
+/** The manifests, as far as tests ask about them. */
+export const cronJob = cronJobSchema.parse(readYaml('docker/kubernetes/cronjob/cronjob.yaml'));
+export const deployment = deploymentSchema.parse(readYaml('docker/kubernetes/schedule/deployment.yaml'));
+export const compose = composeSchema.parse(readYaml('docker/compose.yaml'));
+
+/** The lines of a systemd unit by name; a name may have several. */
+export function readUnit(file: string): ReadonlyMap<string, readonly string[]> {
+  const pairs = readFile(file)
+    .split('\n')
+    .flatMap((line) => {
+      const match = /^([A-Z]\w*)=(.*)$/.exec(line);
+      return match === null ? [] : [{ name: match[1] ?? '', value: match[2] ?? '' }];
+    });
+  return new Map(
+    [...Map.groupBy(pairs, ({ name }) => name)].map(([name, found]) => [
+      name,
+      found.map(({ value }) => value),
+    ]),
+  );
+}
+
+/** A file of the project as it is. */
+export function readFile(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
+
+/** A YAML file of the project, anchors and `<<` filled in. */
+export function readYaml(file: string): unknown {
+  return parse(readFile(file), { merge: true });
+}

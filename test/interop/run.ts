@@ -1,0 +1,106 @@
+// npm run test:interop: the TypeScript example and the notebook, run against a simulated API while syncs go on. The
+// notebook needs Python 3.9 or newer and a package index.
+import { strict as assert } from 'node:assert';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulatorServer } from '../../src/simulator/server.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { DEMO_KEY } from '../../src/simulator/simulator-options.ts';
+import { root } from '../deploy/dockerfile.ts';
+import { type Outcome, waitForOutcome } from '../deploy/outcome.ts';
+import { cliEntry } from '../support/cli-entry.ts';
+import { readNotebook, readOutput } from './notebook.ts';
+import { makePythonEnvironment } from './python-environment.ts';
+
+const PACKAGES = ['duckdb', 'pytz', 'nbclient', 'nbformat', 'ipykernel'];
+const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
+
+const say = (text: string) => void process.stdout.write(`${text}\n`);
+const folder = mkdtempSync(join(tmpdir(), 'sluice-interop-'));
+const simulator = createSimulator({ keys: [DEMO_KEY], rateLimit: UNLIMITED });
+const server = await startSimulatorServer(simulator);
+const env = {
+  ...process.env,
+  HOME: folder,
+  ANALYTICS_API_KEY: DEMO_KEY,
+  ANALYTICS_BASE_URL: server.baseUrl,
+  SLUICE_WAREHOUSE: join(folder, 'warehouse.duckdb'),
+  SLUICE_LAKE: join(folder, 'lake'),
+  SLUICE_PATIENCE: '60',
+};
+
+try {
+  await runExample();
+  await runNotebook();
+} finally {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function runExample(): Promise<void> {
+  const { stdout } = await runNode([join(root, 'examples/sync.ts')]);
+  assert.match(stdout, /^visibility_mentions: complete, verified, \d+ new rows$/m);
+  assert.match(stdout, /^visibility_mentions verified$/m);
+  say('examples/sync.ts runs');
+}
+
+async function runNotebook(): Promise<void> {
+  const python = makePythonEnvironment(folder, PACKAGES);
+  if ('problem' in python) {
+    say(`the notebook was not run: ${python.problem}`);
+    process.exitCode = 1;
+    return;
+  }
+  const config = {
+    source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${ANALYTICS_API_KEY}' },
+    destination: { duckdb: env.SLUICE_WAREHOUSE, parquet: env.SLUICE_LAKE },
+    defaults: { freshness: '0s' },
+  };
+  // JSON is YAML.
+  writeFileSync(join(folder, 'sluice.yaml'), JSON.stringify(config));
+  await runNode([cliEntry, 'sync', '--no-progress']);
+
+  const target = join(folder, 'quickstart.ipynb');
+  const files = [join(root, 'notebooks/quickstart.ipynb'), target];
+  let isRunning = true;
+  const executed = waitForOutcome(
+    spawn(join(python.bin, 'python'), [join(root, 'test/interop/run-notebook.py'), ...files], {
+      env,
+      cwd: folder,
+    }),
+  ).finally(() => (isRunning = false));
+  let syncs = 0;
+  while (isRunning) {
+    simulator.advanceDay();
+    await runNode([cliEntry, 'sync', '--no-progress']);
+    syncs += 1;
+  }
+  const { exitCode, stderr } = await executed;
+  assert.equal(exitCode, 0, stderr);
+  checkOutputs(target);
+  const version = spawnSync(join(python.bin, 'python'), ['-c', 'import duckdb; print(duckdb.__version__)']);
+  say(`the notebook runs while ${syncs} syncs replace the file (duckdb ${String(version.stdout).trim()})`);
+}
+
+function checkOutputs(file: string): void {
+  const notebook = readNotebook(file);
+  const expected = {
+    open: /visibility_mentions/,
+    freshness: /prompts_analytics +│ verified/,
+    verdict: /streams in doubt: none/,
+    query: /mentions.*sentiment/s,
+    newer: /^A newer file after opening it \d+ times: \d+ new rows/,
+    lake: /mentions/,
+  };
+  for (const [id, pattern] of Object.entries(expected)) assert.match(readOutput(notebook, id), pattern);
+}
+
+async function runNode(args: readonly string[]): Promise<Outcome> {
+  const outcome = await waitForOutcome(
+    spawn(process.execPath, ['--no-warnings', ...args], { env, cwd: folder }),
+  );
+  assert.equal(outcome.exitCode, 0, `${args.join(' ')}\n${outcome.stdout}${outcome.stderr}`);
+  return outcome;
+}
