@@ -4,6 +4,7 @@ import type { RateLimitHeaderNames } from '../model/connector.ts';
 import { ConfigError } from '../model/errors.ts';
 import {
   type ApiRequest,
+  type BodyLimits,
   type BodySink,
   type ResponseHead,
   type Transport,
@@ -70,7 +71,7 @@ export async function attemptRequest(
       headers,
       signal: options.signal,
       onHead,
-      ...(body && { body }),
+      ...(body && { body: boundByDeadline(body, quota.leftMs) }),
       ...(sink && { sink: sink.take }),
     };
     const response = await transport.send(sending);
@@ -91,6 +92,11 @@ export async function attemptRequest(
     if (fault === undefined) throw error;
     return { kind: 'fault', fault };
   }
+}
+
+/** What may otherwise take as long as it comes ends with the run. */
+function boundByDeadline(body: BodyLimits, leftMs: number | undefined): BodyLimits {
+  return body.deadline === 'idle' && leftMs !== undefined ? { ...body, mostMs: leftMs } : body;
 }
 
 /** A head that tells all there is to know: a refused key is refused, however its body ends. */

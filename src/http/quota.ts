@@ -50,6 +50,8 @@ export class Quota {
   readonly #beginWait: () => ToldWait;
   readonly #gate = new PQueue({ concurrency: 1 });
   #wake: (() => void) | undefined;
+  /** Slots reserved for requests that wait at the gate. */
+  #ahead: Slot[] = [];
   #lastId = 0;
   #spent = 0;
   #quotaWaitMs = 0;
@@ -69,6 +71,12 @@ export class Quota {
   /** Time this run has waited for the hourly quota, for 429s and between tries, ms. */
   get waitedMs(): number {
     return this.#quotaWaitMs + this.#retryWaitMs;
+  }
+
+  /** Time until the run's deadline, ms; undefined without one. */
+  get leftMs(): number | undefined {
+    const { deadlineMs, clock } = this.#options;
+    return deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - clock.monotonic());
   }
 
   /** Requests of this run that may have reached the server. */
@@ -93,6 +101,7 @@ export class Quota {
       return await this.#gate.add(admit, { priority, ...(signal && { signal }) });
     } catch (error) {
       for (const slot of granted) this.settle(slot, { kind: 'unsent' });
+      this.#returnSpare();
       throw signal?.aborted === true ? toAbortError(signal) : error;
     }
   }
@@ -106,6 +115,7 @@ export class Quota {
 
   /** Writes at once what `settle` was told; before the store is closed. */
   flush(): void {
+    this.#returnSpare();
     this.#state.flush();
   }
 
@@ -133,24 +143,47 @@ export class Quota {
   }
 
   async #admit(signal: AbortSignal | undefined): Promise<Slot> {
-    const { limits } = this.#options;
+    this.#assertWithinRun();
+    const slot = this.#ahead.shift() ?? (await this.#reserve(signal));
+    this.#spent += 1;
+    this.#returnSpare();
+    return slot;
+  }
+
+  /** Reserves a slot, and one for each request that waits behind: an update costs as much as sending one. */
+  async #reserve(signal: AbortSignal | undefined): Promise<Slot> {
+    const { limits, maxRequests = Infinity } = this.#options;
     const told = this.#beginWait();
+    // Those that became free in this turn of the event loop come to the gate until it ends.
+    await new Promise((resolve) => setImmediate(resolve));
     try {
       for (;;) {
         assertNotAborted(signal);
         this.#assertWithinRun();
-        const id = `${this.#owner}/${this.#lastId + 1}`;
-        const decision = this.#state.reserve(id);
+        const wanted = Math.max(1, Math.min(1 + this.#gate.size, maxRequests - this.#spent));
+        const slots = Array.from({ length: wanted }, (_, at) => ({
+          id: `${this.#owner}/${this.#lastId + 1 + at}`,
+        }));
+        const [first, ...others] = slots as [Slot, ...Slot[]];
+        const { decision, ahead } = this.#state.reserve([first.id, ...others.map(({ id }) => id)]);
         if (decision.kind === 'granted') {
-          this.#lastId += 1;
-          this.#spent += 1;
-          return { id };
+          this.#lastId += 1 + ahead;
+          this.#ahead = others.slice(0, ahead);
+          return first;
         }
         if (decision.kind === 'impossible') throw buildNoQuotaError(decision.limit, limits.reserve);
         await this.#waitOut(decision, told, signal);
       }
     } finally {
       told.end();
+    }
+  }
+
+  /** Gives back what was reserved for requests that wait no longer. */
+  #returnSpare(): void {
+    while (this.#ahead.length > this.#gate.size) {
+      const slot = this.#ahead.pop();
+      if (slot !== undefined) this.#state.settle(slot.id, { kind: 'unsent' });
     }
   }
 

@@ -5,6 +5,9 @@ import { isOwnerGone } from './quota-owner.ts';
 import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
 import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
 
+// A busy process reserves its next slots before these have passed, and one update does for both.
+const FLUSH_AFTER_TURNS = 3;
+
 interface EndedSlot {
   readonly id: string;
   readonly outcome: SlotOutcome;
@@ -43,20 +46,43 @@ export class SharedQuotaState {
     });
   }
 
-  reserve(id: string): Decision {
+  /** Reserves a slot for the first of some requests, and in the same update for as many of the others as may leave. */
+  reserve([first, ...others]: readonly [string, ...string[]]): {
+    readonly decision: Decision;
+    /** How many of the others have a slot as well. */
+    readonly ahead: number;
+  } {
     return this.#update((before, now) => {
-      const { state, decision } = reserveSlot(before, { now, limits: this.#limits, id });
-      return { state, result: decision };
+      const limits = this.#limits;
+      const { decision, ...reserved } = reserveSlot(before, { now, limits, id: first });
+      let { state } = reserved;
+      let ahead = 0;
+      for (const id of decision.kind === 'granted' ? others : []) {
+        const next = reserveSlot(state, { now, limits, id });
+        if (next.decision.kind !== 'granted') break;
+        ({ state } = next);
+        ahead += 1;
+      }
+      return { state, result: { decision, ahead } };
     });
   }
 
   /**
-   * Settles a slot within this turn of the event loop. The next request's reservation mostly comes first and
+   * Settles a slot within a few turns of the event loop. The next request's reservation mostly comes first and
    * saves an update; a kill before either leaves the slot reserved, which is the safe side.
    */
   settle(id: string, outcome: SlotOutcome): void {
-    if (this.#ended.length === 0) setImmediate(() => this.flush());
+    if (this.#ended.length === 0) this.#flushLater(this.#ended, FLUSH_AFTER_TURNS);
     this.#ended.push({ id, outcome, offsetMs: readOffset(this.#clock) });
+  }
+
+  #flushLater(ended: readonly EndedSlot[], turns: number): void {
+    setImmediate(() => {
+      // Another change has written them.
+      if (this.#ended !== ended) return;
+      if (turns > 1) this.#flushLater(ended, turns - 1);
+      else this.flush();
+    });
   }
 
   /** Writes the ends of slots that no change has written yet. */
@@ -79,7 +105,8 @@ export class SharedQuotaState {
   #update<T>(
     change: (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T },
   ): T {
-    const ended = this.#ended.splice(0);
+    const ended = this.#ended;
+    this.#ended = [];
     const limits = this.#limits;
     const { state, result } = this.#store.update((before) => {
       const { now, stepMs } = this.#readTime();

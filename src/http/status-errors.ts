@@ -38,7 +38,8 @@ export function buildStatusError(answer: FailedAnswer): SyncError {
   const requestId = readRequestId(response.headers, answer.secrets);
   const context = buildContext(request, { status, requestId });
   const message = describeAnswer(answer, requestId);
-  if (status >= 300 && status <= 399) return buildRedirectError(answer, context);
+  // 304 answers a condition that no request sets; it leads nowhere.
+  if (status >= 300 && status <= 399 && status !== 304) return buildRedirectError(answer, context);
   if (isRetryableStatus(status)) {
     return new NetworkError(message, {
       code: 'server_failed',

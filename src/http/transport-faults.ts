@@ -29,6 +29,8 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|CRL_)/;
+// A switch of protocols nobody asked for, and a status below 100: undici has no code of its own for either.
+const MALFORMED = /^bad upgrade$|assert\(statusCode >= 100\)/;
 const SOCKET_ENDS = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ECONNABORTED', 'UND_ERR_INFO'];
 
 /** What an error of undici, Node's sockets or TLS means; `detail` keeps its code and short message. */
@@ -45,12 +47,17 @@ export function toTransportFault(error: unknown, progress: Progress): TransportF
     });
   }
   const isParserError = error instanceof Error && error.name === 'HTTPParserError';
-  const kind = findKind(code, isParserError, progress);
+  const kind = findKind({ code, message }, isParserError, progress);
   const detail = [code, message.slice(0, 200)].filter((part) => part !== '').join(': ');
   return new TransportFault(kind, detail, { sent: progress.sent, cause: error });
 }
 
-function findKind(code: string, isParserError: boolean, progress: Progress): FaultKind {
+function findKind(
+  { code, message }: { readonly code: string; readonly message: string },
+  isParserError: boolean,
+  progress: Progress,
+): FaultKind {
+  if (MALFORMED.test(message)) return 'malformed';
   if (SOCKET_ENDS.includes(code)) return progress.answered ? 'cut' : 'closed';
   // Two ways to say that the connection ended inside the body; before the body the framing is at fault.
   const isEarlyEnd = code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'HPE_INVALID_EOF_STATE';

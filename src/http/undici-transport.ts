@@ -131,10 +131,10 @@ function createDispatcher(baseUrl: URL): Dispatcher {
 }
 
 function boundExchange(limits: ExchangeLimits, request: TransportRequest): ExchangeLimits {
-  const { maxBytes, deadline } = request.body ?? {};
+  const { maxBytes, deadline, mostMs } = request.body ?? {};
   return {
     ...limits,
     maxBytes: maxBytes ?? limits.maxBytes,
-    totalMs: deadline === 'idle' ? undefined : limits.totalMs,
+    totalMs: deadline === 'idle' ? mostMs : limits.totalMs,
   };
 }

@@ -63,7 +63,8 @@ function listCommandLines(): readonly (readonly [file: string, line: string])[] 
     const lines = listBlocks(file)
       .filter(({ language }) => ['sh', 'bash', ''].includes(language))
       .flatMap(({ text }) => text.split('\n'))
-      .map((line) => line.replace(/\s+#.*$/, ''));
+      // Comments and redirections are the shell's.
+      .map((line) => line.replace(/\s+(#|>|\|).*$/, ''));
     const found = [...lines, ...listCode(readText(file))].flatMap((line) => {
       const rest = /^\s*(?:npx )?sluice (?!<)(.+)$/.exec(line)?.[1];
       return rest === undefined ? [] : [rest];

@@ -14,7 +14,7 @@ import { MAX_PAGE_BYTES } from '../../src/http/undici-transport.ts';
 import { MOST_LEVELS, MOST_VALUES } from '../../src/json/find-excess.ts';
 import { MAX_DEPTH } from '../../src/json/page-records.ts';
 import { quoteServerText } from '../../src/model/redact.ts';
-import { MOST_RECORD_BYTES } from '../../src/pipeline/fetch/read-document.ts';
+import { MOST_RECORD_BYTES } from '../../src/pipeline/fetch/answer-errors.ts';
 import { MAX_DOCUMENT_BYTES } from '../../src/pipeline/fetch/request-document.ts';
 import { commandLineScenarios } from './scenarios/command-line.ts';
 import { storageScenarios } from './scenarios/storage.ts';

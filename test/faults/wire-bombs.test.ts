@@ -32,6 +32,12 @@ const bombs = {
   ],
   records: [{ send: `${HEAD}\r\n{"data":[{}` }, { flood: ',{"id":1,"name":"x"}'.repeat(10_000) }],
   one_text: [{ send: `${HEAD}\r\n{"data":[{"name":"` }, { flood: Buffer.alloc(256 * 1024, 'x') }],
+  large_record: [
+    { send: `${HEAD}\r\n{"data":[{"id":1,"name":"` },
+    { send: Buffer.alloc(50 * 2 ** 20, 'x') },
+    { send: '"}],"pagination":{"limit":100,"offset":0,"total":1,"hasMore":false}}' },
+    'fin',
+  ],
   zipped_white_space: zip(Buffer.alloc(200_000_000, 0x20)),
   zipped_levels: zip(Buffer.alloc(60_000_000, '[')),
   zipped_values: zip(Buffer.from(`{"data":[{}${',{}'.repeat(15_000_000)}]}`)),
@@ -79,7 +85,9 @@ it('an answer that is a bomb ends with 4, and takes no more memory than one may'
   expect(exitCode).toBe(4);
   const tooLarge = /a body beyond the limit: the (decompressed )?body is larger than 67108864 bytes/;
   expect(messages).toEqual([
-    ...Array.from({ length: 5 }, () => expect.stringMatching(tooLarge) as string),
+    ...Array.from({ length: 4 }, () => expect.stringMatching(tooLarge) as string),
+    expect.stringMatching(/record 0 of large_record is larger than 16 MB/) as string,
+    expect.stringMatching(tooLarge) as string,
     expect.stringMatching(/the body has more than 600 levels/) as string,
     expect.stringMatching(/the body has more than 1,000,000 values/) as string,
   ]);

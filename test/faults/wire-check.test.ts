@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ErrorCode } from '../../src/model/errors.ts';
 import { noBuiltIns } from '../support/sync-harness.ts';
 import { createCliProject } from './kit/cli-project.ts';
+import { readEnd } from './kit/scenario.ts';
 import { servePages } from './kit/serve-pages.ts';
 import { WIRE_ROWS } from './kit/wire-flow.ts';
 import { type Misbehaviour, startWireServer, type Step, toBytes } from './kit/wire-server.ts';
@@ -30,6 +32,7 @@ const answer = (status: string, headers: Readonly<Record<string, string>> = {}):
 
 interface Trouble {
   readonly what: string;
+  readonly code: ErrorCode;
   readonly steps: readonly Step[];
   /** Exit code when it befalls every request, and when only the second. */
   readonly always: number;
@@ -41,26 +44,77 @@ interface Trouble {
 const troubles: readonly Trouble[] = [
   {
     what: 'a 429',
+    code: 'quota_exhausted',
     steps: answer('429 Slow Down', { 'retry-after': '60' }),
     always: 75,
     second: 75,
     isLast: true,
   },
-  { what: 'a 429 without a hint', steps: answer('429 Slow Down'), always: 75, second: 75, isLast: true },
-  { what: 'a refused key', steps: answer('401 Unauthorized'), always: 3, second: 3, isLast: true },
-  { what: 'a missing permission', steps: answer('403 Forbidden'), always: 3, second: 3, isLast: false },
-  { what: 'a wrong path', steps: answer('404 Not Found'), always: 4, second: 4, isLast: false },
-  { what: 'a wrong parameter', steps: answer('400 Bad Request'), always: 4, second: 4, isLast: false },
+  {
+    what: 'a 429 without a hint',
+    code: 'quota_exhausted',
+    steps: answer('429 Slow Down'),
+    always: 75,
+    second: 75,
+    isLast: true,
+  },
+  {
+    what: 'a refused key',
+    code: 'key_rejected',
+    steps: answer('401 Unauthorized'),
+    always: 3,
+    second: 3,
+    isLast: true,
+  },
+  {
+    what: 'a missing permission',
+    code: 'key_forbidden',
+    steps: answer('403 Forbidden'),
+    always: 3,
+    second: 3,
+    isLast: false,
+  },
+  {
+    what: 'a wrong path',
+    code: 'stream_not_found',
+    steps: answer('404 Not Found'),
+    always: 4,
+    second: 4,
+    isLast: false,
+  },
+  {
+    what: 'a wrong parameter',
+    code: 'request_rejected',
+    steps: answer('400 Bad Request'),
+    always: 4,
+    second: 4,
+    isLast: false,
+  },
   {
     what: 'a redirect',
+    code: 'redirect_refused',
     steps: answer('302 Found', { location: '/login' }),
     always: 4,
     second: 4,
     isLast: false,
   },
-  { what: 'a server that fails', steps: answer('500 Oops'), always: 75, second: 75, isLast: false },
-  { what: 'a connection that ends', steps: ['fin'], always: 75, second: 75, isLast: true },
-  { what: 'silence', steps: ['hang'], always: 75, second: 75, isLast: true },
+  {
+    what: 'a server that fails',
+    code: 'server_failed',
+    steps: answer('500 Oops'),
+    always: 75,
+    second: 75,
+    isLast: false,
+  },
+  {
+    what: 'a connection that ends',
+    code: 'network_unreachable',
+    steps: ['fin'],
+    always: 75,
+    second: 75,
+    isLast: true,
+  },
+  { what: 'silence', code: 'network_unreachable', steps: ['hang'], always: 75, second: 75, isLast: true },
 ];
 
 describe('check', () => {
@@ -68,8 +122,8 @@ describe('check', () => {
     'meets $what with one request, and stops where the next would end alike',
     async (trouble) => {
       const always = await setUp(() => trouble.steps);
-      const end = await always.project.run(['check']);
-      expect(end.exitCode).toBe(trouble.always);
+      const end = readEnd(await always.project.run(['check', '--json']));
+      expect(end).toMatchObject({ exitCode: trouble.always, code: trouble.code });
       expect(always.server.arrivals).toHaveLength(trouble.isLast ? 1 : STREAMS.length);
 
       const second = await setUp(({ path }) => (path.endsWith('two') ? trouble.steps : undefined));
@@ -91,10 +145,10 @@ describe.each([['plan'], ['sync', '--dry-run']])('%s %s', (...argv) => {
     expect(existsSync(project.stateDir)).toBe(false);
   });
 
-  it.each(troubles)('meets $what with one request', async ({ steps, always, isLast }) => {
+  it.each(troubles)('meets $what with one request', async ({ steps, always, code, isLast }) => {
     const { server, project } = await setUp(() => steps);
-    const end = await project.run([...command, '--json']);
-    expect(end.exitCode).toBe(always);
+    const end = readEnd(await project.run([...command, '--json']));
+    expect(end).toMatchObject({ exitCode: always, code });
     expect(server.arrivals).toHaveLength(isLast ? 1 : STREAMS.length);
     expect(existsSync(project.stateDir)).toBe(false);
   });

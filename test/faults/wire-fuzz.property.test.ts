@@ -209,7 +209,7 @@ describe('whatever JSON a server answers with', () => {
         if (report.exitCode === 4) expect(streamOf(report).error?.message).toMatch(/^items/);
         else expect(streamOf(report).rows).toMatchObject({ read: count });
       }),
-      { numRuns: countRuns(10, 60) },
+      { numRuns: countRuns(6, 60) },
     );
   });
 });

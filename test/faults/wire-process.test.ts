@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cliEntry } from '../support/cli-entry.ts';
 import { startNode, waitForEnd } from '../support/run-node.ts';
-import { makeFolder } from '../support/sync-harness.ts';
-import { createCliProject } from './kit/cli-project.ts';
+import { makeFolder, noBuiltIns } from '../support/sync-harness.ts';
+import { type CliProjectOptions, createCliProject } from './kit/cli-project.ts';
 import { findForms } from './kit/find-secret.ts';
 import { makeAuthority, makeServerCertificate } from './kit/make-certificate.ts';
+import { readEnd } from './kit/scenario.ts';
 import { servePages } from './kit/serve-pages.ts';
 import { WIRE_ROWS } from './kit/wire-flow.ts';
 import { startWireServer, type WireServerOptions } from './kit/wire-server.ts';
@@ -20,10 +21,15 @@ const NO_PROXIES = Object.fromEntries(
   ]),
 );
 
-async function setUp(options: Partial<WireServerOptions> = {}) {
+type Streams = NonNullable<CliProjectOptions['config']>['streams'];
+
+async function setUp({
+  streams,
+  ...options
+}: Partial<WireServerOptions> & { readonly streams?: Streams } = {}) {
   const server = await startWireServer({ serve: servePages(WIRE_ROWS), ...options });
   onTestFinished(() => server.close());
-  const { folder } = createCliProject({ baseUrl: server.baseUrl });
+  const { folder } = createCliProject({ baseUrl: server.baseUrl, ...(streams && { config: { streams } }) });
   const env = {
     ...NO_PROXIES,
     ANALYTICS_API_KEY: KEY,
@@ -70,6 +76,36 @@ describe('a process', () => {
     expect(exitCode).toBe(0);
     expect(stderr).toContain('NET');
     expect(findForms(stdout + stderr, KEY)).toEqual([]);
+  });
+
+  it.each(['uncaughtException', 'unhandledRejection'])(
+    'that meets an error nobody caught (%s) ends with 1 and shows no secret',
+    async (LATE) => {
+      const { folder, env } = await setUp({ misbehave: () => ['hang'] });
+      const NODE_OPTIONS = `--import=${join(import.meta.dirname, 'kit/throw-late.ts')}`;
+      const child = startNode(cliEntry, ['sync'], {
+        cwd: folder,
+        env: { ...env, LATE, NODE_OPTIONS, OTHER_SECRET: 'hush-hush-hush' },
+      });
+      const { exitCode, stdout, stderr } = await waitForEnd(child);
+      expect(exitCode).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr).toContain('error: unexpected: x is not a function of [redacted]');
+      expect(stderr).toMatch(/report/i);
+      expect(stderr).not.toContain('hush');
+      expect(findForms(stderr, KEY)).toEqual([]);
+    },
+  );
+
+  it('that reads a dataset which drips for ever ends at its deadline, with 75', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"data":[';
+    const { folder, env } = await setUp({
+      misbehave: () => [{ send: head }, { flood: ' ', everyMs: 20 }],
+      streams: { ...noBuiltIns, items: { path: 'items', paginated: false } },
+    });
+    const child = startNode(cliEntry, ['sync', '--json', '--deadline', '1s'], { cwd: folder, env });
+    expect(readEnd(await waitForEnd(child))).toMatchObject({ exitCode: 75, code: 'deadline_reached' });
+    expect(existsSync(join(folder, 'warehouse.duckdb'))).toBe(false);
   });
 
   it('trusts the authority that NODE_EXTRA_CA_CERTS names, and no other', async () => {

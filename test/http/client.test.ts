@@ -225,6 +225,12 @@ describe('one exchange', () => {
     },
   );
 
+  it('with a 304 is refused, and is no redirect: nothing conditional was asked', async () => {
+    const { result, seen } = await exchange({ status: 304, body: '' });
+    expect(seen).toHaveLength(1);
+    expect(result).toMatchObject({ code: 'request_rejected', exitCode: 4 });
+  });
+
   it('with a 204 is left to the page reader', async () => {
     const { result } = await exchange({ status: 204, body: '' });
     expect(result).toMatchObject({ status: 204 });

@@ -7,6 +7,7 @@ import type { QuotaLimits, QuotaStore } from '../../src/model/quota.ts';
 import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { createModelApi, findLargestBurst, type ModelApi, type ModelFault } from '../support/model-api.ts';
 import { createScriptedTransport, rateLimitHeaders } from '../support/scripted-transport.ts';
+import { countRuns } from '../support/seeds.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -137,7 +138,7 @@ describe('the budget against a model of the server', () => {
         expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
         expect(api.rejectedCount).toBe(0);
       }),
-      { numRuns: 150 },
+      { numRuns: countRuns(60, 300) },
     );
   });
 
@@ -152,7 +153,7 @@ describe('the budget against a model of the server', () => {
           expect(api.rejectedCount).toBe(0);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: countRuns(60, 300) },
     );
   });
 
@@ -165,7 +166,7 @@ describe('the budget against a model of the server', () => {
         expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
         expect(api.rejectedCount).toBe(0);
       }),
-      { numRuns: 150 },
+      { numRuns: countRuns(60, 300) },
     );
   });
 });
@@ -210,7 +211,7 @@ describe('a 429 with a hint', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: countRuns(40, 200) },
     );
   });
 });

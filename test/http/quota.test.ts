@@ -260,3 +260,63 @@ describe('the listener', () => {
     await waiting;
   });
 });
+
+describe('requests that come in one turn', () => {
+  /** A quota whose window is known, and a count of the updates of its state. */
+  async function setUpCounted(options: Partial<QuotaOptions> = {}) {
+    const store = createMemoryQuotaStore();
+    const counted = { updates: 0 };
+    const watched: typeof store = {
+      warning: undefined,
+      close: () => store.close(),
+      update(change) {
+        counted.updates += 1;
+        return store.update(change);
+      },
+    };
+    const { clock, quota } = setUp({ store: watched, ...options });
+    await ask(quota, clock, 500);
+    quota.flush();
+    counted.updates = 0;
+    return { clock, quota, counted };
+  }
+
+  it('are reserved together, each with a slot of its own', async () => {
+    const { quota, counted } = await setUpCounted();
+    const slots = await Promise.all(Array.from({ length: 8 }, () => quota.acquire()));
+    expect(new Set(slots.map(({ id }) => id)).size).toBe(8);
+    expect(counted.updates).toBe(1);
+    expect(quota.spentRequests).toBe(9);
+  });
+
+  it('get no more slots than the burst and the run allow', async () => {
+    const { clock, quota } = await setUpCounted({ maxRequests: 5 });
+    const asked = await Promise.allSettled(Array.from({ length: 8 }, () => quota.acquire()));
+    expect(asked.map(({ status }) => status)).toEqual([
+      ...Array<string>(4).fill('fulfilled'),
+      ...Array<string>(4).fill('rejected'),
+    ]);
+    const unlimited = await setUpCounted();
+    const startMs = unlimited.clock.monotonic();
+    await Promise.all(Array.from({ length: 10 }, () => unlimited.quota.acquire()));
+    // Nine go beside the one that was answered just now; the tenth waits out its second.
+    expect(unlimited.clock.monotonic() - startMs).toBeGreaterThan(1_000);
+    expect(clock.sleeperCount).toBe(0);
+  });
+
+  it('leave no slot behind when they are given up', async () => {
+    const { clock, quota } = await setUpCounted();
+    const controller = new AbortController();
+    const first = quota.acquire();
+    const others = Array.from({ length: 5 }, () => quota.acquire(controller.signal));
+    controller.abort();
+    await Promise.allSettled(others);
+    quota.settle(await first, { kind: 'answered', observation: observe(clock, 499) });
+    quota.flush();
+    expect(quota.spentRequests).toBe(2);
+    // Ten a second, of which two are taken.
+    const startMs = clock.monotonic();
+    await Promise.all(Array.from({ length: 8 }, () => quota.acquire()));
+    expect(clock.monotonic()).toBe(startMs);
+  });
+});

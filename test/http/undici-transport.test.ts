@@ -184,6 +184,8 @@ describe('a deadline', () => {
     const error = await fault();
     expect([error.kind, error.detail]).toEqual(['timeout', 'the exchange took longer than 60 ms']);
     expect(await get({ deadline: 'idle' })).toBe('1'.repeat(40));
+    const late = await fault({ deadline: 'idle', mostMs: 60 });
+    expect([late.kind, late.detail]).toEqual(['timeout', 'the exchange took longer than 60 ms']);
   });
 
   it('ends a body that stops', async () => {
@@ -310,6 +312,8 @@ describe('what is not HTTP', () => {
     ['another protocol', '220 mail.example.com ESMTP\r\n'],
     ['a chunk size that is none', buildResponse('zz\r\nabc\r\n', { 'transfer-encoding': 'chunked' })],
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
+    ['another protocol from here on', 'HTTP/1.1 101 Go\r\nconnection: upgrade\r\nupgrade: ws\r\n\r\n'],
+    ['a status below 100', 'HTTP/1.1 099 Less\r\ncontent-length: 2\r\n\r\n{}'],
     [
       'a length and chunks',
       'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',

@@ -1,4 +1,4 @@
-import type { CliEnd } from './cli-project.ts';
+import type { ProcessEnd } from '../../support/run-node.ts';
 
 /** How a command ended, as whoever looks at it the morning after sees it. */
 export interface ScenarioEnd {
@@ -14,7 +14,7 @@ export interface ScenarioEnd {
 export type Scenario = () => Promise<ScenarioEnd>;
 
 /** Reads the one object that `--json` prints. */
-export function readEnd({ exitCode, stdout }: CliEnd): ScenarioEnd {
+export function readEnd({ exitCode, stdout }: Pick<ProcessEnd, 'exitCode' | 'stdout'>): ScenarioEnd {
   const envelope = JSON.parse(stdout) as {
     readonly summary: string;
     readonly error: { readonly code: string; readonly message: string; readonly hint: string } | null;

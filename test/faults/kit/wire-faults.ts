@@ -17,7 +17,7 @@ export interface WireFault {
 }
 
 const JSON_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
-const SHORT: Partial<ExchangeLimits> = { headersMs: 40, idleMs: 40, totalMs: 100 };
+const SHORT: Partial<ExchangeLimits> = { headersMs: 40 };
 
 const text = ({ body }: WireAnswer): string => body.toString();
 
@@ -97,8 +97,8 @@ export const connectionFaults: readonly WireFault[] = [
       { drip: body, everyMs: 5 },
     ],
     ...unreachable,
-    says: /the exchange took longer than 100 ms/,
-    limits: SHORT,
+    says: /the exchange took longer than 200 ms/,
+    limits: { totalMs: 200 },
   },
   {
     what: 'a body that stops',
@@ -109,7 +109,7 @@ export const connectionFaults: readonly WireFault[] = [
     ],
     ...unreachable,
     says: /no more of the body within 40 ms/,
-    limits: SHORT,
+    limits: { idleMs: 40 },
   },
   {
     what: 'an end before the headers',
@@ -208,6 +208,16 @@ export const protocolFaults: readonly WireFault[] = [
   },
   { what: 'a negative length', steps: send(`${JSON_HEAD}content-length: -1\r\n\r\n{}`), ...malformed },
   { what: 'another protocol', steps: send('220 mail.example.com ESMTP\r\n'), ...malformed },
+  {
+    what: 'another protocol from here on',
+    steps: send('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
+    ...malformed,
+  },
+  {
+    what: 'a status below 100',
+    steps: send('HTTP/1.1 099 Less\r\ncontent-length: 2\r\n\r\n{}'),
+    ...malformed,
+  },
   { what: 'HTTP/2', steps: send(Buffer.from('00001204000000000000030000006400', 'hex')), ...malformed },
   {
     what: 'a NUL in a header',

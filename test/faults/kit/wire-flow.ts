@@ -94,10 +94,10 @@ export interface CaseEnd {
 /** Syncs a stream for each misbehaviour in one run; none of them may end the run. */
 export async function syncEach(
   cases: readonly Misbehaviour[],
-  options: Omit<WireFlowOptions, 'misbehave'> = {},
+  options: Omit<WireFlowOptions, 'misbehave'> & { readonly paginated?: boolean } = {},
 ): Promise<{ readonly flow: Flow; readonly report: RunReport; readonly ends: readonly CaseEnd[] }> {
-  const { config, ...others } = options;
-  const streams = cases.map((_, at) => [`case_${at}`, { path: `case/${at}`, paginated: true }] as const);
+  const { config, paginated = true, ...others } = options;
+  const streams = cases.map((_, at) => [`case_${at}`, { path: `case/${at}`, paginated }] as const);
   const indexOf = (path: string) => Number(path.split('/').at(-1));
   const { sync, flow, server } = await createWireFlow({
     ...others,

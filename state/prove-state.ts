@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { StorageError } from '../src/model/errors.ts';
+import type { SqlSession } from '../src/model/sql.ts';
+import { readCheckpoints } from './checkpoints.ts';
+import { checkpointSchema } from './exported-state.ts';
+import { listStateColumns } from './migrations.ts';
+
+const pathSchema = z.array(z.string());
+
+/**
+ * Holds the tables of `_sluice` in a file of this version against what this version writes, so that nothing is
+ * asked for on the word of a state that somebody else changed.
+ *
+ * @throws StorageError `state_damaged`.
+ */
+export async function proveState(session: SqlSession, file: string): Promise<void> {
+  await proveColumns(session, file);
+  await proveCheckpoints(session, file);
+}
+
+/**
+ * Holds the tables of streams against their checkpoints: one that somebody dropped or cut would be taken for one
+ * that has all its rows.
+ *
+ * @throws StorageError `state_damaged`.
+ */
+export async function proveTables(
+  session: SqlSession,
+  file: string,
+  streams: readonly { readonly name: string; readonly table: string }[],
+): Promise<void> {
+  const columns = await session.all(
+    `SELECT table_name, column_name FROM duckdb_columns()
+       WHERE database_name = current_database() AND schema_name = 'main'`,
+  );
+  const found = new Set(columns.map((row) => `${String(row['table_name'])}.${String(row['column_name'])}`));
+  const learned = await session.all(
+    `SELECT stream, '_run_id' AS column_name FROM _sluice.checkpoints
+       UNION ALL SELECT stream, column_name FROM _sluice.contracts WHERE type <> 'NULL'`,
+  );
+  for (const { name, table } of streams) {
+    const lost = learned.find(
+      ({ stream, column_name: column }) => stream === name && !found.has(`${table}.${String(column)}`),
+    );
+    if (lost === undefined) continue;
+    const column = String(lost['column_name']);
+    const what = column === '_run_id' ? 'is gone' : `has lost its column ${column}`;
+    throw refuse(file, `the table ${table} ${what}`);
+  }
+}
+
+async function proveColumns(session: SqlSession, file: string): Promise<void> {
+  const rows = await session.all(
+    `SELECT table_name AS name, string_agg(column_name, ', ' ORDER BY column_index) AS columns FROM duckdb_columns()
+       WHERE database_name = current_database() AND schema_name = '_sluice' GROUP BY table_name`,
+  );
+  const found = new Map(rows.map(({ name, columns }) => [String(name), String(columns)]));
+  for (const [table, columns] of listStateColumns()) {
+    const wanted = columns.join(', ');
+    const actual = found.get(table);
+    if (actual !== wanted)
+      throw refuse(file, `_sluice.${table} has ${actual ?? 'no'} columns, where ${wanted} belong`);
+  }
+}
+
+async function proveCheckpoints(session: SqlSession, file: string): Promise<void> {
+  const paths = await session.all('SELECT stream, path FROM _sluice.contracts');
+  const badPath = paths.find(({ path }) => !pathSchema.safeParse(parse(path)).success);
+  if (badPath !== undefined)
+    throw refuse(file, `a path in _sluice.contracts of ${String(badPath['stream'])}`);
+  const checkpoints = await readCheckpoints(session).catch((error: unknown) => {
+    if (error instanceof SyntaxError) throw refuse(file, 'a checkpoint in _sluice.checkpoints');
+    throw error;
+  });
+  for (const checkpoint of checkpoints) {
+    const issue = checkpointSchema.safeParse(checkpoint).error?.issues[0];
+    if (issue !== undefined)
+      throw refuse(
+        file,
+        `${issue.path.join('.')} of the checkpoint of ${checkpoint.stream}: ${issue.message}`,
+      );
+  }
+}
+
+function parse(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(file: string, what: string): StorageError {
+  return new StorageError(`${file} was changed by something else than Sluice: ${what}`, {
+    code: 'state_damaged',
+    hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores tables and state from the published file, without a request.',
+    context: { path: file },
+  });
+}
