@@ -22,6 +22,7 @@ export const analyticsRead: Connector = {
   },
   limits: { requestsPerHour: 600, burstPerSecond: 10, maxPageSize: 100 },
   paging: {
+    kind: 'offset',
     limitParam: 'limit',
     offsetParam: 'offset',
     records: '/data',

@@ -28,8 +28,12 @@ export interface ApiLimits {
   readonly maxPageSize: number;
 }
 
-/** Names of the paging parameters and JSON pointers into the envelope. */
-export interface PagingDescription {
+/** How an API pages: names of the parameters, and JSON pointers into the envelope. */
+export type PagingDescription = OffsetPaging | CursorPaging;
+
+/** Pages begin at an offset: several are asked for at a time, and neighbours overlap by a row. */
+export interface OffsetPaging {
+  readonly kind: 'offset';
   readonly limitParam: string;
   readonly offsetParam: string;
   readonly records: string;
@@ -37,6 +41,28 @@ export interface PagingDescription {
   readonly limit: string;
   readonly offset: string;
   readonly hasMore: string;
+}
+
+/** Each page names the next one: they are asked for one after the other. */
+export interface CursorPaging {
+  readonly kind: 'cursor';
+  readonly limitParam: string;
+  readonly cursorParam: string;
+  readonly records: string;
+  /** Where the answer names the next page: text or a number; null, empty or missing on the last page. */
+  readonly next: string;
+  /** Where the answer counts the records of the query, if it does. Without it a scan ends `unverified`. */
+  readonly total?: string;
+}
+
+/** The parameters that a page of its own sets in a URL. */
+export function listPagingParams(paging: PagingDescription): readonly string[] {
+  return [paging.limitParam, paging.kind === 'offset' ? paging.offsetParam : paging.cursorParam];
+}
+
+/** The member of an envelope that says that more pages follow. */
+export function moreFollowsPointer(paging: PagingDescription): string {
+  return paging.kind === 'offset' ? paging.hasMore : paging.next;
 }
 
 export interface RateLimitHeaderNames {

@@ -2,6 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { analyticsRead } from '../../connectors/analytics-read/connector.ts';
 import { connectors } from '../../connectors/registry.ts';
 import { streamConfigSchema } from '../../src/model/config.ts';
+import { describeConnector } from '../contract/connector.ts';
+
+describeConnector(analyticsRead, ({ path, query, records }) => {
+  if (path === 'visibility/mentions') return { data: records };
+  const offset = Number(query.get('offset'));
+  const limit = Number(query.get('limit'));
+  const data = records.slice(offset, offset + limit);
+  const hasMore = offset + data.length < records.length;
+  return { data, pagination: { total: records.length, limit, offset, hasMore } };
+});
 
 describe('analytics-read', () => {
   it('has the four streams of the API text, only mentions unpaginated', () => {

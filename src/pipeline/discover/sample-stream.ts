@@ -93,6 +93,13 @@ async function askLater(asking: Asking, stream: Stream, head: Page, pages: numbe
   const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
   const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
   const later: Page[] = [];
+  if (settings.connector.paging.kind === 'cursor') {
+    for (let page = head; page.next !== undefined && later.length < pages - 1; later.push(page)) {
+      const offset = page.offset + page.records.length;
+      page = await requestPage(settings, client, stream, undefined, offset, signal, page.next);
+    }
+    return later;
+  }
   if (head.total !== undefined) {
     if (head.records.length === 0) return [];
     for (const offset of chooseOffsets(head.total, pageSize, pages)) later.push(await ask(offset));

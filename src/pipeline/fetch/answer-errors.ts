@@ -31,13 +31,24 @@ export function heldError(answer: AnswerHead, code: unknown, message: unknown): 
   const told = [code, message]
     .filter((part) => typeof part === 'string')
     .map((part) => escapeForTerminal(part.slice(0, 500)));
-  return invalid(answer, `the answer has status ${answer.status} but holds an error: ${told.join(': ')}`);
+  const words = told.length === 0 ? 'one without words' : told.join(': ');
+  return invalid(answer, `the answer has status ${answer.status} but holds an error: ${words}`);
 }
 
 /** The error of a record at an index that is nested too deep. */
 export function tooDeep(answer: AnswerHead, index: number, depth: number, most: number): ResponseError {
   const { stream } = answer.request;
   return invalid(answer, `record ${index} of ${stream} is nested ${depth} levels deep; ${most} is the most`);
+}
+
+/** Longest record that is read, bytes: it is held in memory several times over on its way into a table. */
+export const MOST_RECORD_BYTES = 16 * 2 ** 20;
+
+/** The error of a record at an index that is larger. */
+export function tooLarge(answer: AnswerHead, index: number): ResponseError {
+  const { stream } = answer.request;
+  const megabytes = MOST_RECORD_BYTES / 2 ** 20;
+  return invalid(answer, `record ${index} of ${stream} is larger than ${megabytes} MB, the most one may be`);
 }
 
 /** The error of a text that is small and would take more memory than there may be. */

@@ -5,6 +5,8 @@ import type { ParamValue, Stream } from '../../model/stream.ts';
 export interface PageAsked {
   readonly limit: number;
   readonly offset: number;
+  /** What the page before it named it by, where the API pages by cursor; undefined for the first. */
+  readonly cursor?: string | undefined;
 }
 
 /** The URL of one request: the stream's path below the base URL, its parameters, the start date, the page. */
@@ -20,9 +22,10 @@ export function buildUrl(
   }
   if (from !== undefined && stream.cursor.kind !== 'off') url.searchParams.set(stream.cursor.param, from);
   if (page !== undefined) {
-    const { limitParam, offsetParam } = settings.connector.paging;
-    url.searchParams.set(limitParam, String(page.limit));
-    url.searchParams.set(offsetParam, String(page.offset));
+    const { paging } = settings.connector;
+    url.searchParams.set(paging.limitParam, String(page.limit));
+    if (paging.kind === 'offset') url.searchParams.set(paging.offsetParam, String(page.offset));
+    else if (page.cursor !== undefined) url.searchParams.set(paging.cursorParam, page.cursor);
   }
   return url;
 }

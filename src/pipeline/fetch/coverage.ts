@@ -9,6 +9,9 @@ import { FIRST_SEGMENT, keepNew, type Segment, stretch } from './segments.ts';
 const MOST_DEAD_ENDS = 2;
 // Without a total only the source says where its data ends: one whose pages hardly ever fit together never may.
 const MOST_MISFITS = 20;
+// Data that moves brings other records; a source whose misfits are the same few ones has no end to come to.
+const MOST_REPEATS = 20;
+const MOST_REPEATS_SHARE = 1 / 4;
 // A total that grows with every answer must not keep a scan going for ever.
 const MOST_EXTENSIONS = 3;
 
@@ -31,6 +34,7 @@ export class Coverage {
   #pages = 0;
   #deadEnds = 0;
   #extensions = 0;
+  #repeats = 0;
   #hasAskedBeyond = false;
   readonly #findings = new Findings();
 
@@ -61,6 +65,10 @@ export class Coverage {
   }
   get complete(): boolean {
     return this.#pending.length === 0 && this.#asked.length === 0 && this.#pages > 0;
+  }
+  /** Whether pages that do not fit bring the same few records over and over, whatever the total promises. */
+  get isGoingRound(): boolean {
+    return this.#repeats > MOST_REPEATS && this.#repeats > this.#pages * MOST_REPEATS_SHARE;
   }
   /** Signs that the data moved, or that the source contradicts itself; empty for a scan that fits together. */
   get problems(): readonly string[] {
@@ -171,7 +179,9 @@ export class Coverage {
 
   #join(position: number, hash: string | undefined, page: StagedPage | AcceptedPage): void {
     const { offset, textHash } = page;
+    const isRepeat = hash !== undefined && this.#joints.isElsewhere(position, hash);
     if (this.#joints.add(position, hash, { offset, textHash })) return;
+    if (isRepeat) this.#repeats += 1;
     this.#findings.addMove(`the record at position ${position} differs between two pages`);
   }
 

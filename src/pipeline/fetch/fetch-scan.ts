@@ -4,6 +4,7 @@ import type { Checkpoint, ScanHead, Stream } from '../../model/stream.ts';
 import { readStage, type StagedScan } from '../../warehouse/stage-store.ts';
 import { hashPage } from '../../json/fingerprint.ts';
 import { Coverage } from './coverage.ts';
+import { ChainedScan } from './chained-scan.ts';
 import { countRequests, requestsPerDay } from '../plan/estimate.ts';
 import { fetchDocument } from './fetch-document.ts';
 import { judgeScan } from './judge-scan.ts';
@@ -38,7 +39,8 @@ export async function fetchScan(
 ): Promise<FetchedScan> {
   if (!stream.paginated) return fetchDocument(context, stream, plan, checkpoint, onFirstPage);
   for (let rescans = rescansBefore; ; rescans += 1) {
-    const scan = new ScanInProgress(context, stream, plan, checkpoint, rescans);
+    const isChained = context.settings.connector.paging.kind === 'cursor';
+    const scan = new (isChained ? ChainedScan : ScanInProgress)(context, stream, plan, checkpoint, rescans);
     try {
       const fetched = await scan.run(onFirstPage);
       if (fetched.cause !== 'moved' || rescans >= MAX_RESCANS) return fetched;
@@ -252,7 +254,8 @@ class ScanInProgress {
       serverDateMs: this.#serverDateMs,
       head: this.#describeHead(),
       masked: this.#isResumed ? undefined : this.#masked,
-      askAgain: (offset) => this.#requestPage(offset),
+      // Not by way of this scan, whose joints are many and would stay until the rows are loaded.
+      askAgain: createRequest(this.#context, this.#stream, this.#plan, this.#masked),
     };
   }
 
@@ -266,14 +269,25 @@ class ScanInProgress {
     this.#serverDateMs = page.serverDateMs ?? this.#context.clock.now();
   }
 
-  async #requestPage(offset: number): Promise<Page> {
-    const { client, settings, signal } = this.#context;
+  #requestPage(offset: number): Promise<Page> {
+    return createRequest(this.#context, this.#stream, this.#plan, this.#masked)(offset);
+  }
+}
+
+/** Asks for the pages of a scan; notes in `masked` which fields were masked in them. */
+function createRequest(
+  { client, settings, signal }: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  masked: Set<string>,
+): (offset: number) => Promise<Page> {
+  return async (offset) => {
     try {
-      const page = await requestPage(settings, client, this.#stream, this.#plan.from, offset, signal);
-      for (const field of page.masked ?? []) this.#masked.add(field);
+      const page = await requestPage(settings, client, stream, plan.from, offset, signal);
+      for (const field of page.masked ?? []) masked.add(field);
       return page;
     } catch (thrown) {
-      throw offset === 0 ? thrown : blameOffset(this.#stream, offset, thrown);
+      throw offset === 0 ? thrown : blameOffset(stream, offset, thrown);
     }
-  }
+  };
 }

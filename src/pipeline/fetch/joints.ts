@@ -21,6 +21,7 @@ interface KnownRecord {
 export class Joints {
   readonly #recordAt = new Map<number, KnownRecord>();
   readonly #offsetOf = new Map<string, number>();
+  readonly #positionOf = new Map<string, number>();
 
   /**
    * Notes the record at a position; false when another page brought a different one there. What matched is
@@ -29,6 +30,7 @@ export class Joints {
   add(position: number, hash: string | undefined, page: KnownPage): boolean {
     // An empty page has no first record to compare: it shows by not getting further.
     if (hash === undefined) return true;
+    if (!this.#positionOf.has(hash)) this.#positionOf.set(hash, position);
     const known = this.#recordAt.get(position);
     if (known === undefined) this.#recordAt.set(position, { hash, page });
     return known === undefined || known.hash === hash;
@@ -43,6 +45,11 @@ export class Joints {
   check(position: number, hash: string | undefined): Misfit | undefined {
     const known = hash === undefined ? undefined : this.#recordAt.get(position);
     return known === undefined || known.hash === hash ? undefined : { position, neighbour: known.page };
+  }
+
+  /** Whether a page began or ended with an equal record at another position. */
+  isElsewhere(position: number, hash: string): boolean {
+    return (this.#positionOf.get(hash) ?? position) !== position;
   }
 
   /** The offset of an equal page taken in elsewhere. */

@@ -4,14 +4,20 @@ import { findExcess } from '../../json/find-excess.ts';
 import { JsonScanner } from '../../json/json-scanner.ts';
 import { MAX_DEPTH, readRecordRun, type RecordBatch } from '../../json/page-records.ts';
 import { joinPointer, splitPointer } from '../../json/pointer.ts';
-import type { PagingDescription } from '../../model/connector.ts';
+import { moreFollowsPointer, type PagingDescription } from '../../model/connector.ts';
 import { escapeForTerminal } from '../../model/redact.ts';
 import type { Stream } from '../../model/stream.ts';
-import { type AnswerHead, heldError, invalid, tooDeep, tooMuch, unreadable } from './answer-errors.ts';
+import {
+  type AnswerHead,
+  heldError,
+  invalid,
+  MOST_RECORD_BYTES,
+  tooDeep,
+  tooLarge,
+  tooMuch,
+  unreadable,
+} from './answer-errors.ts';
 import { isMasked } from './mask-records.ts';
-
-/** Longest record that is read, bytes: it is held in memory several times over. */
-export const MOST_RECORD_BYTES = 64 * 2 ** 20;
 
 const RECORDS_PER_BATCH = 1_000;
 /** Most bytes of a foreign text that an error shows. */
@@ -47,7 +53,7 @@ export class DocumentReading {
     const { recordsPointer } = stream;
     this.#outline = new DocumentOutline([
       ...DATA_PATHS,
-      splitPointer(paging.hasMore),
+      splitPointer(moreFollowsPointer(paging)),
       ...(recordsPointer === undefined ? [] : [splitPointer(recordsPointer)]),
     ]);
     this.#scanner = new JsonScanner(this.#outline);
@@ -71,15 +77,18 @@ export class DocumentReading {
   judge(answer: AnswerHead): RecordsPlace {
     this.#refuseFlaw(answer);
     this.#refuseErrorEnvelope(answer);
-    const { hasMore } = this.#paging;
-    if (this.#outline.at(splitPointer(hasMore))?.kind === 'true') {
+    // A cursor that names a next page says as much as a flag that is set.
+    const { kind, text } = this.#outline.at(splitPointer(moreFollowsPointer(this.#paging))) ?? {};
+    if (kind === 'true' || (kind === 'string' && text !== '' && this.#paging.kind === 'cursor')) {
       throw invalid(
         answer,
         'the endpoint pages its answer',
         `Add "paginated: true" to streams.${this.#stream.name} in sluice.yaml.`,
       );
     }
-    return this.#locate(answer);
+    const place = this.#locate(answer);
+    this.#refuseErrorAlone(answer, place);
+    return place;
   }
 
   #refuseFlaw(answer: AnswerHead): void {
@@ -102,6 +111,18 @@ export class DocumentReading {
     const message = this.#outline.at(['error', 'message']);
     if (code === undefined && message === undefined) return;
     throw heldError(answer, readText(code), readText(message));
+  }
+
+  // Beside records these are data; without any they are why there are none.
+  #refuseErrorAlone(answer: AnswerHead, { kind, start, count }: RecordsPlace): void {
+    if (!this.#isWhole || this.#outline.root?.kind !== 'object') return;
+    const errors = this.#outline.at(['errors']);
+    const isNamed = this.#stream.recordsPointer !== undefined;
+    const isData = kind === 'array' ? count > 0 && (isNamed || start !== errors?.start) : isNamed;
+    if (isData) return;
+    const text = readText(this.#outline.at(['error'])) ?? '';
+    if (text !== '') throw heldError(answer, undefined, text);
+    if (errors?.kind === 'array' && errors.count > 0) throw heldError(answer, undefined, undefined);
   }
 
   // The records are where config says, else in the array at the top, under `data`, in the only array, or the
@@ -140,7 +161,7 @@ export class DocumentReading {
   }
 }
 
-const DATA_PATHS = [['data'], ['error', 'code'], ['error', 'message']];
+const DATA_PATHS = [['data'], ['errors'], ['error', 'code'], ['error', 'message']];
 
 /**
  * Reads the records of a document that was found whole, in batches. `read` gives its bytes from one
@@ -181,13 +202,9 @@ async function readWhole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 function refuseTooLong(answer: AnswerHead, { kind, pointer }: RecordsPlace, index: number): Error {
+  if (kind === 'array') return tooLarge(answer, index);
   const megabytes = MOST_RECORD_BYTES / 2 ** 20;
   const { stream } = answer.request;
-  if (kind === 'array')
-    return invalid(
-      answer,
-      `record ${index} of ${stream} is larger than ${megabytes} MB, the most one may be`,
-    );
   const where = pointer === '' ? 'the answer' : `what is at ${pointer}`;
   return invalid(
     answer,

@@ -1,13 +1,21 @@
 import { findExcess } from '../../json/find-excess.ts';
 import { buildRecords, MAX_DEPTH } from '../../json/page-records.ts';
 import { splitPointer } from '../../json/pointer.ts';
-import { locateValue, sliceArray } from '../../json/slice-records.ts';
+import { slicePath } from '../../json/slice-records.ts';
 import type { PagingDescription } from '../../model/connector.ts';
 import type { ApiResponse } from '../../model/http.ts';
 import type { Page } from '../../model/page.ts';
 import { escapeForTerminal } from '../../model/redact.ts';
 import type { Stream } from '../../model/stream.ts';
-import { heldError, invalid, tooDeep, tooMuch, unreadable } from './answer-errors.ts';
+import {
+  heldError,
+  invalid,
+  MOST_RECORD_BYTES,
+  tooDeep,
+  tooLarge,
+  tooMuch,
+  unreadable,
+} from './answer-errors.ts';
 import { isMasked } from './mask-records.ts';
 
 /** A body that is JSON: its text (for slices) and its value. */
@@ -47,16 +55,28 @@ export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
 /** Reads one page of a paginated endpoint; throws ResponseError when the envelope is not as documented. */
 export function readPage(stream: Stream, response: ApiResponse, paging: PagingDescription): Page {
   const { text, value } = parseBody(response, stream);
-  assertNoErrorEnvelope(response, value);
   const pointer = stream.recordsPointer ?? paging.records;
   const records = resolvePointer(value, pointer);
+  assertNoError(response, value, Array.isArray(records) && records.length > 0);
   if (!Array.isArray(records)) {
+    const beside = paging.kind === 'offset' ? paging.total : paging.next;
     throw invalid(
       response,
-      `expected an object with the records under ${pointer} and ${paging.total} beside them, got ${describe(value)}`,
+      `expected an object with the records under ${pointer} and ${beside} beside them, got ${describe(value)}`,
     );
   }
   const offset = response.request.offset ?? 0;
+  if (paging.kind === 'cursor') {
+    const total = paging.total === undefined ? undefined : readCount(response, value, paging.total);
+    const next = readNext(response, value, paging.next);
+    return {
+      ...readRecords(response, text, pointer, records),
+      offset,
+      total,
+      hasMore: next !== undefined,
+      next,
+    };
+  }
   const echoed = readCount(response, value, paging.offset);
   if (echoed !== undefined && echoed !== offset) {
     throw invalid(response, `asked for offset ${offset}, the answer is for offset ${echoed}`);
@@ -72,21 +92,29 @@ function readRecords(
   pointer: string,
   found: readonly unknown[],
 ): Pick<Page, 'records' | 'duplicateMembers' | 'serverDateMs'> {
-  const start = locateValue(text, 0, splitPointer(pointer)) ?? 0;
-  const slices = sliceArray(text, start);
+  const slices = slicePath(text, splitPointer(pointer)) ?? [];
+  // A body within the limit of a record has none beyond it.
+  if (response.body.length > MOST_RECORD_BYTES) {
+    const large = slices.findIndex((slice) => Buffer.byteLength(slice.text) > MOST_RECORD_BYTES);
+    if (large >= 0) throw tooLarge(response, large);
+  }
   const batch = buildRecords(slices, found, (at, depth) => tooDeep(response, at, depth, MAX_DEPTH));
   return { ...batch, serverDateMs: response.serverDateMs };
 }
 
 // An error envelope with status 200 must never pass for an answer without records.
-function assertNoErrorEnvelope(response: ApiResponse, value: unknown): void {
-  const error =
-    typeof value === 'object' && value !== null && Object.hasOwn(value, 'error')
-      ? (value as { error: unknown }).error
-      : undefined;
-  if (typeof error !== 'object' || error === null || !('code' in error || 'message' in error)) return;
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  throw heldError(response, code, message);
+function assertNoError(response: ApiResponse, value: unknown, hasRecords: boolean): void {
+  const error = resolvePointer(value, '/error');
+  if (typeof error === 'object' && error !== null && ('code' in error || 'message' in error)) {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    throw heldError(response, code, message);
+  }
+  // Beside records these are data; without any they are why there are none.
+  if (hasRecords) return;
+  if (typeof error === 'string' && error !== '') throw heldError(response, undefined, error);
+  const errors = resolvePointer(value, '/errors');
+  if (!Array.isArray(errors) || errors.length === 0) return;
+  throw heldError(response, resolvePointer(errors, '/0/code'), resolvePointer(errors, '/0/message'));
 }
 
 function readCount(response: ApiResponse, value: unknown, pointer: string): number | undefined {
@@ -94,6 +122,14 @@ function readCount(response: ApiResponse, value: unknown, pointer: string): numb
   if (count === undefined || count === null) return undefined;
   if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count;
   throw invalid(response, `${pointer} should be a whole number, got ${describe(count)}`);
+}
+
+function readNext(response: ApiResponse, value: unknown, pointer: string): string | undefined {
+  const next = resolvePointer(value, pointer);
+  if (next === undefined || next === null || next === '') return undefined;
+  if (typeof next === 'string' || (typeof next === 'number' && Number.isSafeInteger(next)))
+    return String(next);
+  throw invalid(response, `${pointer} should name the next page, got ${describe(next)}`);
 }
 
 function readHasMore(

@@ -74,6 +74,12 @@ export class JointRepair {
 
   // With a total the scan ends there, and rows that are all alike may well make pages that are.
   #refuseEndless(page: Page): void {
+    const { isGoingRound, pages } = this.#context.coverage;
+    if (isGoingRound)
+      throw this.#refuse(
+        page.offset,
+        `of ${pages} pages many do not fit to their neighbours, and bring records that came at other places before`,
+      );
     if (page.total !== undefined || page.records.length < 2) return;
     const twin = this.#context.coverage.findTwin(page);
     if (twin !== undefined) throw this.#describeTwin(page.offset, twin);

@@ -7,7 +7,7 @@ import { buildUrl } from './build-url.ts';
 import { compileMask } from './mask-records.ts';
 import { readPage } from './read-page.ts';
 
-/** Asks for one page of a paginated stream and reads it. */
+/** Asks for one page of a paginated stream and reads it; `cursor` names it where the API pages by cursor. */
 export async function requestPage(
   settings: Settings,
   client: ApiClient,
@@ -15,11 +15,12 @@ export async function requestPage(
   from: string | undefined,
   offset: number,
   signal: AbortSignal | undefined,
+  cursor?: string,
 ): Promise<Page> {
   let answer: Page | undefined;
   const request: ApiRequest = {
     stream: stream.name,
-    url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset }),
+    url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset, cursor }),
     offset,
     // Read while the request can still be repeated: a cut body is a passing fault.
     accept: (response) => {

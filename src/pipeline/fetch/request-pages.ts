@@ -22,28 +22,58 @@ export async function* requestPages(
   concurrency: number,
   request: RequestPage,
 ): AsyncGenerator<RequestedPage> {
-  // A page stays in here until it is yielded: several may arrive while the caller stages one.
-  const inFlight = new Map<Segment, Promise<Settled>>();
+  const arrivals = new Arrivals();
   let failures: FailedPage[] = [];
   for (;;) {
-    while (failures.length === 0 && inFlight.size < concurrency) {
+    while (failures.length === 0 && arrivals.expected < concurrency) {
       const segment = coverage.takeSegment();
       if (segment === undefined) break;
-      inFlight.set(segment, settle(segment, request));
+      arrivals.expect(settle(segment, request));
     }
-    if (inFlight.size === 0) {
+    if (arrivals.expected === 0) {
       if (failures.length === 0) return;
       yield await askAgain(coverage, failures, request);
       failures = [];
       continue;
     }
-    const result = await Promise.race(inFlight.values());
-    inFlight.delete(result.segment);
+    const result = await arrivals.next();
     if ('page' in result) {
       yield result;
     } else {
       coverage.returnSegment(result.segment);
       failures.push(result);
+    }
+  }
+}
+
+/**
+ * Pages in the order they arrive. Instead of `Promise.race`, through which a request on its way holds on to
+ * every page that came before its own: a fifth of the time went into collecting those.
+ */
+class Arrivals {
+  /** Pages on their way, or here and not yet taken: several may arrive while the caller stages one. */
+  expected = 0;
+  readonly #arrived: Settled[] = [];
+  #wake: (() => void) | undefined;
+
+  expect(page: Promise<Settled>): void {
+    this.expected += 1;
+    void page.then((settled) => {
+      this.#arrived.push(settled);
+      this.#wake?.();
+    });
+  }
+
+  async next(): Promise<Settled> {
+    for (;;) {
+      const settled = this.#arrived.shift();
+      if (settled !== undefined) {
+        this.expected -= 1;
+        return settled;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
   }
 }

@@ -77,7 +77,7 @@ export class ScanStage {
 }
 
 function toEntry(accepted: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
-  const { offset, firstPosition, kept, firstHash, lastHash, total, pageHash, textHash } = accepted;
+  const { offset, firstPosition, kept, firstHash, lastHash, total, pageHash, textHash, next } = accepted;
   return {
     offset,
     firstPosition,
@@ -87,6 +87,7 @@ function toEntry(accepted: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
     ...(total === undefined ? {} : { total }),
     ...(pageHash === undefined ? {} : { pageHash }),
     textHash,
+    ...(next === undefined ? {} : { next }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface AcceptedPage {
   readonly pageHash: string | undefined;
   /** Fingerprint of the whole page as received. */
   readonly textHash: string;
+  /** What names the page after it, where pages are asked for by cursor. */
+  readonly next?: string | undefined;
 }
 
 /** A page as the stage remembers it; enough to go on with a scan after a crash. */

@@ -5,14 +5,13 @@ import { readCheckpoint } from '../../../state/checkpoints.ts';
 import { readMeta, schemaVersion } from '../../../state/migrations.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
-import { AbortedError, ConfigError, type SyncError, toSyncError } from '../../model/errors.ts';
+import { AbortedError, ConfigError, QuotaError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { Transport } from '../../model/http.ts';
 import type { ComparedStream, ComparisonReport } from '../../model/reports.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { Settings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
-import { Database } from '../../warehouse/database.ts';
-import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { compareStream } from './compare-stream.ts';
 import { countRequests } from '../plan/estimate.ts';
 import { openApi } from '../open-api.ts';
@@ -49,7 +48,7 @@ export async function compareWithApi(
   try {
     const folders = [join(aside, 'tmp'), join(aside, 'stage')];
     for (const folder of folders) mkdirSync(folder, { mode: 0o700 });
-    const database = await Database.open({ file: settings.duckdbPath, readOnly: true, folders });
+    const database = await openForReading(settings.duckdbPath, folders);
     const context: RunContext = {
       runId: 'verify',
       settings: { ...settings, stateDir: aside },
@@ -149,6 +148,9 @@ export function shareRequests(needs: readonly number[], requests: number): reado
   return shares;
 }
 
+const STARTS_ANEW =
+  'Nothing was changed. A comparison keeps no pages and starts anew each time: run it again with more requests, a longer wait, or fewer streams.';
+
 function notCompared(stream: Stream, error: SyncError): ComparedStream {
   return {
     stream: stream.name,
@@ -163,7 +165,9 @@ function notCompared(stream: Stream, error: SyncError): ComparedStream {
     differs: false,
     examples: [],
     notes: [],
-    error: toReportedError(error),
+    // A comparison keeps no pages: what is said of a sync's progress does not hold for it.
+    error:
+      error instanceof QuotaError ? { ...toReportedError(error), hint: STARTS_ANEW } : toReportedError(error),
   };
 }
 

@@ -150,7 +150,9 @@ async function samplePages(
   try {
     const pages = [head];
     const size = Math.max(1, Math.min(stream.pageSize, head.records.length));
-    const offsets = head.total === undefined ? [] : chooseOffsets(head.total, size, budget);
+    // A page that only the one before it names cannot be picked out.
+    const isPicked = settings.connector.paging.kind === 'offset' && head.total !== undefined;
+    const offsets = isPicked ? chooseOffsets(head.total ?? 0, size, budget) : [];
     for (const offset of offsets)
       pages.push(await requestPage(settings, client, stream, undefined, offset, signal));
     const taken = new Set<number>();

@@ -149,7 +149,8 @@ async function compareCounts(
 
 async function listTables(database: Database): Promise<readonly string[]> {
   const rows = await database.all(
-    `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
+    // In the file of a lake they are views.
+    `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
   );
   return rows.map((row) => String(row['table_name']));
 }

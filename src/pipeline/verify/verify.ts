@@ -8,12 +8,14 @@ import { selectStreams } from '../../config/select-streams.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type ExitCode, LockedError, type SyncError, toSyncError } from '../../model/errors.ts';
+import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint } from '../../model/stream.ts';
-import { Database } from '../../warehouse/database.ts';
+import { inspectLake, type LakeFacts } from '../../publish/lake/inspect-lake.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { fingerprintTables, type TableFingerprint } from '../../warehouse/fingerprint-tables.ts';
-import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertIdentity } from '../open-warehouse.ts';
 import { withoutKey } from '../refuse-requests.ts';
 import { workFile } from '../state-folder.ts';
@@ -27,7 +29,7 @@ export interface VerifyOptions {
 }
 
 /**
- * Whether the published file, the work file, the checkpoints and the archive agree; sends no request and
+ * Whether the published file, the lake, the work file, the checkpoints and the archive agree; sends no request and
  * changes nothing. While a run holds the state, what can be looked at without it is.
  */
 export async function verifyState(
@@ -40,6 +42,9 @@ export async function verifyState(
   await verification.run();
   return verification.report();
 }
+
+const LAKE_FIX =
+  'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
 
 /** What one file holds, read once. */
 interface FileFacts {
@@ -92,10 +97,17 @@ class Verification {
 
   async #verifyFiles(mayOpenWork: boolean): Promise<void> {
     const work = mayOpenWork ? await this.#verifyWork() : undefined;
-    const published = await this.#verifyPublished(work === undefined);
-    if (work !== undefined && published !== undefined) this.#compare(work, published);
+    const { publishesDuckdb, duckdbPath, lakePath } = this.#settings;
+    const published = publishesDuckdb ? await this.#verifyPublished(work === undefined) : undefined;
+    if (work !== undefined && published !== undefined)
+      this.#compare('published file', duckdbPath, work, published);
+    const lake =
+      lakePath === undefined ? undefined : await this.#verifyLake(lakePath, (work ?? published) === undefined);
+    const other = work ?? published;
+    if (lakePath !== undefined && lake !== undefined && other !== undefined)
+      this.#compare('lake', lakePath, other, lake);
     if (!mayOpenWork) return;
-    const checkpoints = (work ?? published)?.checkpoints ?? [];
+    const checkpoints = (other ?? lake)?.checkpoints ?? [];
     this.#items.push(...(await verifyArchives(this.#settings, checkpoints, this.#signal)));
     this.#items.push(...(await verifyStages(this.#settings, this.#clock.now())));
   }
@@ -131,10 +143,39 @@ class Verification {
     return this.#readFile('published file', path, open, isAlone);
   }
 
+  /** The lake's files against its manifest, and what its views give. */
+  async #verifyLake(lake: string, isAlone: boolean): Promise<FileFacts | undefined> {
+    const republish = 'sluice sync publishes it; fresh streams cost no request.';
+    let found: LakeFacts | undefined;
+    try {
+      found = inspectLake(lake);
+    } catch (thrown) {
+      const { message, hint } = toSyncError(thrown);
+      this.#add('lake', 'failed', message, hint);
+      return undefined;
+    }
+    if (found?.manifest.commit === undefined) {
+      if (this.#isPartial) this.#skip('lake', `there is no lake at ${lake} yet`);
+      else this.#add('lake', 'failed', `there is no lake at ${lake}`, republish);
+      return undefined;
+    }
+    const { files, rows, problems } = found;
+    for (const detail of problems) this.#add('lake', 'failed', detail, LAKE_FIX);
+    if (problems.length > 0) return undefined;
+    const summary = `${lake}: ${files.toLocaleString('en-US')} files and ${rows.toLocaleString('en-US')} rows as its manifest says`;
+    this.#add('lake', 'ok', summary);
+    const catalog = join(lake, LAKE_CATALOG);
+    if (!existsSync(catalog)) {
+      this.#add('lake', 'failed', `there is no ${catalog}`, republish);
+      return undefined;
+    }
+    return this.#readFile('lake', catalog, () => this.#open(catalog), isAlone);
+  }
+
   // Keys of many rows are counted with more memory than there may be.
   #open(file: string): Promise<Database> {
     const spill = join(this.#settings.stateDir, 'tmp');
-    return Database.open({ file, readOnly: true, folders: existsSync(spill) ? [spill] : [] });
+    return openForReading(file, existsSync(spill) ? [spill] : []);
   }
 
   /** Reads a file and holds it against itself; the problems of tables are told once, of the first file. */
@@ -173,12 +214,11 @@ class Verification {
     }
   }
 
-  #compare(work: FileFacts, published: FileFacts): void {
-    const { duckdbPath, stateDir } = this.#settings;
+  #compare(what: 'published file' | 'lake', path: string, work: FileFacts, published: FileFacts): void {
     if (work.generation !== published.generation) {
-      const detail = 'the published file does not hold the last commit';
+      const detail = `the ${what} does not hold the last commit`;
       this.#add(
-        'published file',
+        what,
         'failed',
         detail,
         'sluice sync publishes it; fresh streams cost no request.',
@@ -186,6 +226,9 @@ class Verification {
       return;
     }
     const names = new Set([...work.tables.keys(), ...published.tables.keys()]);
+    // A lake's own entry is in it, which says where its rows are.
+    if (what === 'lake') names.delete('_sluice.meta');
+    const name = what === 'lake' ? 'lake' : 'both files';
     const different = [...names].filter((name) => {
       const [ours, theirs] = [work.tables.get(name), published.tables.get(name)];
       return ours?.columns !== theirs?.columns || ours?.rows !== theirs?.rows || ours?.sum !== theirs?.sum;
@@ -193,15 +236,15 @@ class Verification {
     if (different.length === 0) {
       const rows = [...work.tables.values()].reduce((sum, table) => sum + table.rows, 0);
       this.#add(
-        'both files',
+        name,
         'ok',
-        `the same commit, ${names.size} tables and ${rows.toLocaleString('en-US')} rows, equal by value`,
+        `the same commit${what === 'lake' ? ' as the other' : ''}, ${names.size} tables and ${rows.toLocaleString('en-US')} rows, equal by value`,
       );
       return;
     }
-    const detail = `${different.join(', ')} differ from ${workFile(stateDir)}: another program wrote into one of them`;
-    const fix = `If it was ${duckdbPath}, move that aside and run sluice sync: it is published again.`;
-    this.#add('both files', 'failed', detail, fix);
+    const detail = `${different.join(', ')} differ from ${workFile(this.#settings.stateDir)}: another program wrote into one of them`;
+    const fix = `If it was ${path}, move that aside and run sluice sync: it is published again.`;
+    this.#add(name, 'failed', detail, fix);
   }
 
   #skip(name: string, why: string): void {

@@ -1,0 +1,225 @@
+import { hashPage, hashPageText } from '../../json/fingerprint.ts';
+import { toDate } from '../../model/dates.ts';
+import type { Page } from '../../model/page.ts';
+import type { Checkpoint, Stream } from '../../model/stream.ts';
+import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
+import type { RunContext } from '../run-context.ts';
+import type { FetchedScan, ScanPlan } from '../scan.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
+import { judgeScan } from './judge-scan.ts';
+import { describeMasks } from './mask-records.ts';
+import { requestPage } from './request-page.ts';
+import { ScanStage } from './scan-stage.ts';
+
+/** Pages without a record that may follow each other: some APIs filter after they have cut their pages. */
+const MOST_EMPTY_PAGES = 100;
+
+/**
+ * One pass over a stream whose pages name each other by cursor, one after the other. They do not overlap: that
+ * nothing is missing is told by the total, where the API gives one, and by the head, which is read again.
+ */
+export class ChainedScan {
+  readonly #context: RunContext;
+  readonly #stream: Stream;
+  readonly #plan: ScanPlan;
+  readonly #checkpoint: Checkpoint | undefined;
+  readonly #rescans: number;
+  readonly #question: string;
+  readonly #stage: ScanStage;
+  readonly #masked = new Set<string>();
+  /** What each page was asked for with, by its offset. */
+  readonly #cursors = new Map<number, string | undefined>();
+  readonly #seen = new Set<string>();
+  #problem: string | undefined;
+  #head: { readonly hash: string; readonly total: number | undefined } | undefined;
+  #next: string | undefined;
+  #isDone = false;
+  #isResumed = false;
+  #rows = 0;
+  #pages = 0;
+  #emptyPages = 0;
+  #duplicateMembers = 0;
+  #startedAtMs: number;
+  #serverDateMs: number;
+
+  constructor(
+    context: RunContext,
+    stream: Stream,
+    plan: ScanPlan,
+    checkpoint: Checkpoint | undefined,
+    rescans: number,
+  ) {
+    this.#context = context;
+    this.#stream = stream;
+    this.#plan = plan;
+    this.#checkpoint = checkpoint;
+    this.#rescans = rescans;
+    this.#stage = new ScanStage(stageFolder(context.settings.stateDir, stream, context.options));
+    this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
+    this.#startedAtMs = context.clock.now();
+    this.#serverDateMs = this.#startedAtMs;
+  }
+
+  async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
+    const head = await this.#request(0, undefined);
+    this.#head = { hash: hashPage(head), total: head.total };
+    this.#serverDateMs = head.serverDateMs ?? this.#startedAtMs;
+    onFirstPage(head);
+    try {
+      if (!(await this.#resume())) {
+        await this.#begin();
+        await this.#take(head, undefined);
+      }
+      await this.#follow();
+    } finally {
+      // Whatever ended the scan, the pages that came are on the disk.
+      await this.#stage.flush();
+    }
+    return this.#judge(await this.#checkHead());
+  }
+
+  async close(): Promise<void> {
+    await this.#stage.close();
+  }
+
+  async #begin(): Promise<void> {
+    this.#cursors.clear();
+    this.#seen.clear();
+    this.#rows = this.#pages = 0;
+    await this.#stage.begin({
+      version: 1,
+      stream: this.#stream.name,
+      question: this.#question,
+      startedAtMs: this.#startedAtMs,
+      runId: this.#context.runId,
+      masks: describeMasks(this.#stream, this.#context.settings.hashKey),
+    });
+  }
+
+  // As for offsets: staged pages serve 24 h if the question, the total and the head are the same.
+  async #resume(): Promise<boolean> {
+    if (this.#rescans > 0) return false;
+    const { clock, runId, signal, emit } = this.#context;
+    const staged = await readStage(this.#stage.folder, { isProved: true });
+    const [first] = staged?.pages ?? [];
+    const last = staged?.pages.at(-1);
+    if (staged === undefined || last === undefined || staged.scan.question !== this.#question) return false;
+    const ageMs = clock.now() - staged.scan.startedAtMs;
+    const isCommitted = staged.scan.runId === this.#checkpoint?.runId;
+    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted) return false;
+    if (first?.pageHash !== this.#head?.hash || last.next === undefined) return false;
+    this.#startedAtMs = staged.scan.startedAtMs;
+    this.#isResumed = true;
+    await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
+    for (const page of staged.pages) this.#restore(page);
+    emit({
+      type: 'stream-resumed',
+      stream: this.#stream.name,
+      pagesHeld: this.#pages,
+      rowsHeld: this.#rows,
+    });
+    return true;
+  }
+
+  #restore({ offset, rows, next, textHash }: StagedPageEntry): void {
+    this.#cursors.set(offset, this.#next);
+    if (textHash !== undefined && rows > 0) this.#seen.add(textHash);
+    this.#rows += rows;
+    this.#pages += 1;
+    this.#next = next;
+  }
+
+  async #follow(): Promise<void> {
+    while (this.#next !== undefined && !this.#isDone && this.#problem === undefined) {
+      const cursor = this.#next;
+      await this.#take(await this.#request(this.#rows, cursor), cursor);
+    }
+  }
+
+  async #take(page: Page, cursor: string | undefined): Promise<void> {
+    const { options, emit } = this.#context;
+    const textHash = hashPageText(page);
+    this.#findProblem(page, cursor, textHash);
+    if (this.#problem !== undefined) return;
+    const offset = this.#rows;
+    const kept = page.records.slice(0, (options.limit ?? Infinity) - offset);
+    this.#cursors.set(offset, cursor);
+    this.#rows += kept.length;
+    this.#pages += 1;
+    this.#duplicateMembers += page.duplicateMembers;
+    this.#next = page.next;
+    this.#isDone = this.#rows >= (options.limit ?? Infinity);
+    const { name: stream } = this.#stream;
+    const [pagesDone, rowsDone, rowsDeclared] = [this.#pages, this.#rows, this.#head?.total];
+    const pagesPlanned =
+      rowsDeclared === undefined ? undefined : Math.ceil(rowsDeclared / this.#stream.pageSize);
+    const pageHash = pagesDone === 1 ? this.#head?.hash : undefined;
+    const accepted = { offset, firstPosition: offset, kept, firstHash: undefined, lastHash: undefined };
+    await this.#stage.add(
+      { ...accepted, total: page.total, pageHash, textHash, next: page.next },
+      kept,
+      () => {
+        emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
+      },
+    );
+  }
+
+  // A chain has an end only if it brings something new with each page.
+  #findProblem(page: Page, cursor: string | undefined, textHash: string): void {
+    this.#emptyPages = page.records.length === 0 ? this.#emptyPages + 1 : 0;
+    if (page.next !== undefined && page.next === cursor)
+      this.#problem = `the page after record ${this.#rows} names itself as the next one`;
+    else if (page.records.length > 0 && this.#seen.has(textHash))
+      this.#problem = `the page after record ${this.#rows} came before: the pages go round`;
+    else if (page.next !== undefined && this.#emptyPages > MOST_EMPTY_PAGES)
+      this.#problem = `${MOST_EMPTY_PAGES} pages in a row had no records, and more are said to follow`;
+    if (page.records.length > 0) this.#seen.add(textHash);
+  }
+
+  async #checkHead(): Promise<boolean | undefined> {
+    if (this.#pages < 2 || this.#isDone || this.#problem !== undefined) return undefined;
+    return hashPage(await this.#request(0, undefined)) === this.#head?.hash;
+  }
+
+  #judge(headUnchanged: boolean | undefined): FetchedScan {
+    const total = this.#head?.total;
+    const problems = this.#problem === undefined ? [] : [this.#problem];
+    const limited = this.#isDone && (total ?? Infinity) > this.#rows;
+    const facts = { complete: this.#next === undefined, problems, moved: false, total, limited };
+    const judged = judgeScan({ ...facts, rows: this.#rows, headUnchanged });
+    return {
+      ...judged,
+      plan: this.#plan,
+      recordsFile: this.#stage.recordsFile,
+      tree: this.#stage.tree,
+      total,
+      rows: this.#rows,
+      pages: this.#pages,
+      rescans: this.#rescans,
+      duplicateMembers: this.#duplicateMembers,
+      startedAtMs: this.#startedAtMs,
+      serverDateMs: this.#serverDateMs,
+      head: this.#head && {
+        question: this.#question,
+        page: this.#head.hash,
+        total,
+        day: toDate(this.#serverDateMs),
+      },
+      masked: this.#isResumed ? undefined : this.#masked,
+      askAgain: (offset) => this.#askAgain(offset),
+    };
+  }
+
+  #askAgain(position: number): Promise<Page> {
+    // The page that holds a position begins at it, or at the last offset before it.
+    const offset = [...this.#cursors.keys()].findLast((start) => start <= position) ?? 0;
+    return this.#request(offset, this.#cursors.get(offset));
+  }
+
+  async #request(offset: number, cursor: string | undefined): Promise<Page> {
+    const { client, settings, signal } = this.#context;
+    const page = await requestPage(settings, client, this.#stream, this.#plan.from, offset, signal, cursor);
+    for (const field of page.masked ?? []) this.#masked.add(field);
+    return page;
+  }
+}

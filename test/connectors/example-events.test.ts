@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { describeConnector } from '../contract/connector.ts';
+import { type AnswerPage, createApi, recordsOf } from '../contract/connector-api.ts';
+import { exampleEvents } from './example-events/connector.ts';
+
+const answerPage: AnswerPage = ({ query, records }) => {
+  const start = Number(query.get('after') ?? '0');
+  const end = start + Number(query.get('limit') ?? '50');
+  const next = end < records.length ? String(end) : null;
+  return { items: records.slice(start, end), paging: { next, total: records.length } };
+};
+
+describeConnector(exampleEvents, answerPage);
+
+/** An API whose pages are changed on their way; `n` counts the requests, the first is 0. */
+function syncChanged(change: (page: Page, n: number) => Page) {
+  let n = -1;
+  const api = createApi(exampleEvents, (asked) => change(answerPage(asked) as Page, (n += 1)));
+  return { api, report: api.sync({ streams: ['events'] }) };
+}
+
+interface Page {
+  readonly items: readonly object[];
+  readonly paging: { readonly next: unknown; readonly total?: unknown };
+}
+
+describe('pages by cursor', () => {
+  it('without a total are complete when no page follows, and unverified', async () => {
+    const { api, report } = syncChanged((page) => ({ ...page, paging: { next: page.paging.next } }));
+    expect(await report).toMatchObject({ exitCode: 0, streams: [{ verdict: 'unverified' }] });
+    expect(await api.ids('events')).toHaveLength(recordsOf('events').length);
+  });
+
+  it.each([
+    [
+      'name themselves',
+      (page: Page) => ({ ...page, paging: { next: '100', total: 436 } }),
+      /names itself|came before/,
+    ],
+    [
+      'go round',
+      (page: Page, n: number) => (n === 4 ? { ...page, paging: { ...page.paging, next: '0' } } : page),
+      /the pages go round/,
+    ],
+    [
+      'never bring anything',
+      (page: Page, n: number) => (n === 0 ? page : { items: [], paging: { next: `c${n}`, total: 436 } }),
+      /pages in a row had no records/,
+    ],
+    [
+      'end before the total',
+      (page: Page, n: number) => (n === 2 ? { ...page, paging: { ...page.paging, next: null } } : page),
+      /300 records came of 436 declared/,
+    ],
+    [
+      'name the next one by an object',
+      (page: Page) => ({ ...page, paging: { next: {} } }),
+      /should name the next page/,
+    ],
+  ])('that %s end with 4, and soon', async (_, change, message) => {
+    const { api, report } = syncChanged(change);
+    const { exitCode, streams } = await report;
+    expect(exitCode).toBe(4);
+    expect(streams[0]?.error?.message).toMatch(message);
+    expect(api.requests.length).toBeLessThan(120);
+  });
+
+  it('are read again when the first one changed meanwhile', async () => {
+    const { api, report } = syncChanged((page, n) =>
+      n === 0
+        ? { ...page, items: [{ id: -1, date: '2026-01-01', stream: 'events' }, ...page.items.slice(1)] }
+        : page,
+    );
+    expect(await report).toMatchObject({ exitCode: 0, streams: [{ verdict: 'verified', rescans: 1 }] });
+    expect(await api.ids('events')).toEqual(recordsOf('events').map(({ id }) => id));
+  });
+});
