@@ -9,15 +9,21 @@ import type { Transport } from '../model/http.ts';
 import type { ProgressEvent } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { CheckItem, CheckReport } from '../model/reports.ts';
+import { toReportedError } from '../model/run-report.ts';
 import type { Settings } from '../model/settings.ts';
 import { sliceStream, type Stream } from '../model/stream.ts';
 import { Database } from '../warehouse/database.ts';
 import { hideSecrets } from './hide-secrets.ts';
+import { describeNetworkDisks } from './network-disk.ts';
 import { openApi, type OpenedApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
 import { requestPage } from './fetch/request-page.ts';
 import { sampleDocument } from './fetch/sample-document.ts';
 import { workFile } from './state-folder.ts';
+import { findUnseenNames } from './unseen-names.ts';
+
+/** Records of an unpaginated answer that config's names are looked up in. */
+const SAMPLE_RECORDS = 100;
 
 export interface CheckOptions {
   readonly signal?: AbortSignal | undefined;
@@ -41,6 +47,10 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     { item: okItem('config', settings.configPath ?? 'given by the program'), error: undefined },
     ...settings.warnings.map((detail) => ({ item: warningItem('config', detail), error: undefined })),
     await attempt('state folder', async () => checkStateFolder(settings, startedAtMs)),
+    ...describeNetworkDisks(settings).map((detail) => ({
+      item: warningItem('state folder', detail),
+      error: undefined,
+    })),
     await attempt('destination', async () => checkDestination(settings)),
   ];
   const told: ProgressEvent[] = [];
@@ -56,10 +66,12 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     );
     outcomes.push(...warnings.map((item) => ({ item, error: undefined })));
     outcomes.push(...describeKey(endpoints), ...describeQuota(quota, clock.now()), ...endpoints);
-    const failed = outcomes.flatMap(({ error }) => error ?? []);
+    const exitCode = decideCheckCode(outcomes);
+    const failed = outcomes.find(({ error }) => error?.exitCode === exitCode)?.error;
     return {
-      ok: failed.length === 0,
-      exitCode: decideCheckCode(outcomes),
+      ok: failed === undefined,
+      exitCode,
+      error: failed && hideSecrets(settings, toReportedError(failed)),
       items: hideSecrets(
         settings,
         outcomes.map(({ item }) => item),
@@ -103,7 +115,9 @@ async function tryWorkFile(settings: Settings): Promise<void> {
 
 async function checkDestination(settings: Settings): Promise<CheckItem> {
   await assertTargetIsOurs(settings);
-  return okItem('destination', settings.duckdbPath);
+  const { publishesDuckdb, duckdbPath, lakePath } = settings;
+  const lake = lakePath === undefined ? [] : [`${lakePath} (lake)`];
+  return okItem('destination', [...(publishesDuckdb ? [duckdbPath] : []), ...lake].join(', '));
 }
 
 async function checkEndpoints(
@@ -127,7 +141,12 @@ async function checkEndpoints(
       });
       continue;
     }
-    const outcome = await attempt(stream.name, async () => checkEndpoint(settings, api, stream, signal));
+    let unseen: readonly string[] = [];
+    const outcome = await attempt(stream.name, async () => {
+      const checked = await checkEndpoint(settings, api, stream, signal);
+      unseen = checked.unseen;
+      return checked.item;
+    });
     if (outcome.error?.code === 'stream_not_found' && !stream.named) {
       outcomes.push({
         item: warningItem(
@@ -144,6 +163,7 @@ async function checkEndpoints(
         ? { ...outcome, item: { ...outcome.item, name: 'key' } }
         : outcome,
     );
+    outcomes.push(...unseen.map((detail) => ({ item: warningItem(stream.name, detail), error: undefined })));
     if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
   }
   if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
@@ -174,13 +194,16 @@ async function checkEndpoint(
   api: OpenedApi,
   stream: Stream,
   signal: AbortSignal | undefined,
-): Promise<CheckItem> {
-  const { total } = stream.paginated
+): Promise<{ readonly item: CheckItem; readonly unseen: readonly string[] }> {
+  const { total, records, masked } = stream.paginated
     ? await requestPage(settings, api.client, stream, undefined, 0, signal)
-    : await sampleDocument(settings, api.client, stream, undefined, 0, signal);
+    : await sampleDocument(settings, api.client, stream, undefined, SAMPLE_RECORDS, signal);
   const unknown = stream.paginated ? 'no total declared' : 'a large answer, counted when it is synced';
   const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
-  return okItem(stream.name, `${stream.path}: ${rows}`);
+  return {
+    item: okItem(stream.name, `${stream.path}: ${rows}`),
+    unseen: findUnseenNames(stream, records, masked),
+  };
 }
 
 async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {

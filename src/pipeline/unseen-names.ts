@@ -1,0 +1,59 @@
+import { suggestName } from '../config/suggest-name.ts';
+import type { PageRecord } from '../model/page.ts';
+import { escapeForTerminal } from '../model/redact.ts';
+import type { Stream } from '../model/stream.ts';
+import { toFieldName } from '../schema/field-paths.ts';
+import { namesField } from '../schema/field-rules.ts';
+import { createFieldTree, isRecordObject, observeRecord, type FieldNode } from '../schema/observe-fields.ts';
+
+/**
+ * Fields that config names as key, cursor or column and that no record of a sample has, each as a sentence. A
+ * misspelt name costs a whole first scan, and one under `exclude` or `hash` lets through what it should keep out.
+ */
+export function findUnseenNames(
+  stream: Stream,
+  records: readonly PageRecord[],
+  masked: ReadonlySet<string> = new Set(),
+): readonly string[] {
+  const tree = createFieldTree();
+  for (const { value } of records) if (isRecordObject(value)) observeRecord(tree, value);
+  if (tree.records === 0) return [];
+  const { paths, hasMaps } = listFields(tree.root);
+  const isSeen = (field: string) =>
+    masked.has(field) ||
+    Object.hasOwn(stream.slice?.values ?? {}, field) ||
+    paths.some((path) => namesField(field, path));
+  const known = paths.map((path) => path.join('.'));
+  return listNames(stream)
+    .filter(({ field }) => !isSeen(field) && !(hasMaps && field.includes('.')))
+    .map(({ where, field }) => {
+      const hint = escapeForTerminal(suggestName(field, known));
+      return `streams.${stream.name}.${where} names ${field}, which no record of the first page has${hint}`;
+    });
+}
+
+interface ConfiguredName {
+  readonly where: string;
+  readonly field: string;
+}
+
+function listNames({ key, cursor, columns }: Stream): readonly ConfiguredName[] {
+  return [
+    ...(key.kind === 'fields' ? key.fields.map((field) => ({ where: 'key', field })) : []),
+    ...(cursor.kind === 'field' ? [{ where: 'cursor', field: cursor.field }] : []),
+    ...Object.keys(columns).map((field) => ({ where: 'columns', field })),
+  ];
+}
+
+function listFields(root: FieldNode): { readonly paths: readonly string[][]; readonly hasMaps: boolean } {
+  const paths: string[][] = [];
+  let hasMaps = false;
+  const visit = (node: FieldNode) => {
+    if (node.path.length > 0) paths.push(node.path.map(toFieldName));
+    // Of an object that stays whole the members are not all told apart.
+    hasMaps ||= node.folded;
+    for (const child of node.children.values()) visit(child);
+  };
+  visit(root);
+  return { paths, hasMaps };
+}
