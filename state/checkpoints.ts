@@ -54,7 +54,8 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
 /** The columns learned for a stream, in table order. */
 export async function readContract(session: SqlSession, stream: string): Promise<readonly LearnedColumn[]> {
   const rows = await session.all(
-    'SELECT path, column_name, type, absent_since FROM _sluice.contracts WHERE stream = $1 ORDER BY ordinal',
+    // A published file of an older version has fewer columns.
+    'SELECT * FROM _sluice.contracts WHERE stream = $1 ORDER BY ordinal',
     [stream],
   );
   return rows.map((row) => ({

@@ -3,7 +3,8 @@ import { z } from 'zod';
 const date = z.iso.date();
 const time = z.iso.datetime();
 
-const checkpointSchema = z.object({
+/** One checkpoint. */
+export const checkpointSchema = z.object({
   stream: z.string().min(1),
   slice: z.string(),
   fingerprint: z.string(),

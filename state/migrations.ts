@@ -43,6 +43,22 @@ const migrations: readonly (readonly string[])[] = [
 /** Version a file has once every step is applied. */
 export const schemaVersion = migrations.length;
 
+/** Columns of each table of `_sluice` in a file of a version, in their order. */
+export function listStateColumns(version: number = schemaVersion): ReadonlyMap<string, readonly string[]> {
+  const tables = new Map<string, readonly string[]>();
+  for (const statement of migrations.slice(0, version).flat()) {
+    const [, created, list = ''] = /^CREATE TABLE _sluice\.(\w+) \(([^)]*)\)/.exec(statement) ?? [];
+    const [, altered, added = ''] = /^ALTER TABLE _sluice\.(\w+) ADD COLUMN (\w+)/.exec(statement) ?? [];
+    if (created !== undefined) tables.set(created, list.split(',').map(nameOfColumn));
+    if (altered !== undefined) tables.set(altered, [...(tables.get(altered) ?? []), added]);
+  }
+  return tables;
+}
+
+function nameOfColumn(definition: string): string {
+  return definition.trim().split(' ')[0] ?? '';
+}
+
 /** Brings a warehouse's `_sluice` tables up to date; call inside a transaction. */
 export async function migrate(session: SqlSession, file: string): Promise<void> {
   const version = await readSchemaVersion(session, file);

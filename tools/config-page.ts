@@ -24,11 +24,16 @@ export function writeConfigPage(): Promise<string> {
 }
 
 function listRows(section: string): readonly string[] {
-  return listConfigKeys()
+  const keys = listConfigKeys();
+  return keys
     .filter((key) => key === section || key.startsWith(`${section}.`))
     .flatMap((key) => {
       const reference = Object.hasOwn(configReference, key) ? configReference[key] : undefined;
-      if (reference === undefined) return [];
+      if (reference === undefined) {
+        // A map without words of its own is told by its keys.
+        if (keys.some((other) => other.startsWith(`${key}.`))) return [];
+        throw new Error(`tools/config-reference.ts does not say what ${key} means`);
+      }
       const { type, fallback, meaning } = reference;
       const cells = [`\`${key}\``, type, fallback, meaning].map((cell) => cell.replaceAll('|', '\\|'));
       return [`| ${cells.join(' | ')} |`.replace('|  |', '| |')];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -20,7 +20,8 @@ export interface PackedPage {
   readonly endByte: number;
 }
 
-const CHUNK = 1 << 20;
+// Large enough for some pages at a time, small enough to leave little behind for the collector.
+const CHUNK = 1 << 18;
 
 /**
  * Compresses staged records into a folder of the archive with constant memory, page after page in the order
@@ -71,12 +72,53 @@ export async function packChunks(
   }
 }
 
-async function* readPages(file: string, pages: readonly PackedPage[]): AsyncGenerator<Buffer> {
-  for (const { startByte, endByte, ...page } of pages.toSorted((a, b) => a.firstPosition - b.firstPosition)) {
-    if (endByte > startByte) {
-      const range = { start: startByte, end: endByte - 1, highWaterMark: CHUNK };
-      for await (const chunk of createReadStream(file, range)) yield chunk as Buffer;
-    }
-    yield Buffer.from(`#${JSON.stringify(page)}\n`);
+async function* readPages(path: string, pages: readonly PackedPage[]): AsyncGenerator<Buffer> {
+  if (pages.length === 0) return;
+  const file = await open(path, 'r');
+  try {
+    for (const run of joinNeighbours(pages.toSorted((a, b) => a.firstPosition - b.firstPosition)))
+      yield* readRun(file, run);
+  } finally {
+    await file.close();
   }
+}
+
+/**
+ * Pages that lie one behind the other in the file, as most do, up to a chunk of them: reading each by itself
+ * takes longer than compressing it.
+ */
+function joinNeighbours(pages: readonly PackedPage[]): readonly (readonly PackedPage[])[] {
+  const runs: PackedPage[][] = [];
+  for (const page of pages) {
+    const run = runs.at(-1);
+    const isNext = run?.at(-1)?.endByte === page.startByte;
+    if (run !== undefined && isNext && page.endByte - (run[0]?.startByte ?? 0) <= CHUNK) run.push(page);
+    else runs.push([page]);
+  }
+  return runs;
+}
+
+async function* readRun(file: FileHandle, run: readonly PackedPage[]): AsyncGenerator<Buffer> {
+  const start = run[0]?.startByte ?? 0;
+  const end = run.at(-1)?.endByte ?? start;
+  // Only a page by itself is longer than a chunk.
+  let from = start;
+  for (; end - from > CHUNK; from += CHUNK) yield await readBytes(file, from, from + CHUNK);
+  const bytes = await readBytes(file, from, end);
+  yield Buffer.concat(
+    run.flatMap(({ startByte, endByte, ...page }) => [
+      bytes.subarray(Math.max(startByte, from) - from, endByte - from),
+      Buffer.from(`#${JSON.stringify(page)}\n`),
+    ]),
+  );
+}
+
+async function readBytes(file: FileHandle, start: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(end - start);
+  for (let at = 0; at < bytes.length;) {
+    const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
+    if (bytesRead === 0) throw new Error('the staged records end before their pages do');
+    at += bytesRead;
+  }
+  return bytes;
 }

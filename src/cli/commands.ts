@@ -59,6 +59,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/runs.ts')).runsCommand,
   },
   {
+    name: 'report',
+    summary: 'One HTML page: freshness, rows, quota, schema, quarantine',
+    load: async () => (await import('./commands/report.ts')).reportCommand,
+  },
+  {
     name: 'query',
     summary: 'Run SQL over the published file, read-only',
     load: async () => (await import('./commands/query.ts')).queryCommand,
@@ -122,6 +127,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'state reset',
     summary: 'Checkpoints forgotten: the next sync reads everything',
     load: async () => (await import('./commands/state-reset.ts')).stateResetCommand,
+  },
+  {
+    name: 'schedule',
+    summary: 'Stay, and sync when the time comes; metrics and health',
+    load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
   },
   {
     name: 'simulate',

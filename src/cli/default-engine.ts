@@ -103,6 +103,11 @@ export const defaultEngine: Engine = {
     const { readRun } = await import('../pipeline/status.ts');
     return readRun(settings, runId);
   },
+  async makeReport(settings, request) {
+    const { gatherReport } = await import('../pipeline/report/gather-report.ts');
+    const { renderReport } = await import('../report/render-report.ts');
+    return renderReport(await gatherReport(settings, request));
+  },
   async queryPublished(path, sql, options) {
     const { queryPublished } = await import('../warehouse/query-published.ts');
     return queryPublished(path, sql, options);
@@ -118,6 +123,43 @@ export const defaultEngine: Engine = {
   async readVersion() {
     const { version } = await import('../model/version.ts');
     return version;
+  },
+  async parseCron(expression, timezone, nowMs) {
+    const { parseCron } = await import('../schedule/cron-schedule.ts');
+    return parseCron(expression, timezone, nowMs);
+  },
+  async owesRun(schedule, { stateDir }, nowMs) {
+    const { owesRun } = await import('../schedule/find-catch-up.ts');
+    return owesRun(schedule, stateDir, nowMs);
+  },
+  async runSchedule(options) {
+    const { runSchedule } = await import('../schedule/run-schedule.ts');
+    return runSchedule(options);
+  },
+  async notifyRun(settings, run, effects) {
+    // Most configs name nobody to tell.
+    if (Object.keys(settings.notify).length === 0) return [];
+    const { notifyRun } = await import('../notify/notify-run.ts');
+    const { findExpiryWarnings } = await import('../config/key-expiry.ts');
+    const { keyExpiresAt, connector } = settings;
+    const [keyExpiryWarning] = findExpiryWarnings(keyExpiresAt, effects.clock.now(), connector);
+    return notifyRun({ ...settings, keyExpiryWarning }, run, effects);
+  },
+  async collectMetrics(settings, run, nowMs) {
+    const { collectMetrics } = await import('../metrics/collect-metrics.ts');
+    return collectMetrics(settings, run, nowMs);
+  },
+  async renderMetrics(facts, schedule) {
+    const { renderMetrics } = await import('../metrics/render-metrics.ts');
+    return renderMetrics(facts, schedule);
+  },
+  async writeMetricsFile(file, text) {
+    const { writeMetricsFile } = await import('../metrics/write-metrics-file.ts');
+    writeMetricsFile(file, text);
+  },
+  async startMetricsServer(options) {
+    const { startMetricsServer } = await import('../metrics/metrics-server.ts');
+    return startMetricsServer(options);
   },
 };
 

@@ -11,11 +11,19 @@ import type {
   StatusReport,
   VerifyReport,
 } from '../model/reports.ts';
+import type { RenderedReport, ReportRequest } from '../model/report-data.ts';
 import type { RunReport } from '../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../model/state-report.ts';
 import type { ConfigEntry } from '../config/config-entry.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import type { CollectedMetrics, CountedRun } from '../metrics/collect-metrics.ts';
+import type { MetricFacts, ScheduleFacts } from '../metrics/metric-facts.ts';
+import type { MetricsServer, MetricsServerOptions } from '../metrics/metrics-server.ts';
+import type { EndedRun } from '../notify/notice.ts';
+import type { NotifyEffects } from '../notify/notify-run.ts';
+import type { CronSchedule } from '../schedule/cron-schedule.ts';
+import type { ScheduleOptions } from '../schedule/run-schedule.ts';
 import type { Scenario, ScenarioGroup } from '../simulator/scenario.ts';
 
 /** The functions of Sluice that commands call; tests pass a fake. */
@@ -49,6 +57,8 @@ export interface Engine {
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
   readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
+  /** The report as one HTML file, from the published file and the run file. */
+  makeReport(settings: OfflineSettings, request: ReportRequest): Promise<RenderedReport>;
   queryPublished(
     path: string,
     sql: string,
@@ -58,6 +68,22 @@ export interface Engine {
   /** What the simulator can be told to do. */
   listScenarios(): Promise<readonly ScenarioGroup[]>;
   readVersion(): Promise<string>;
+  /** Reads a cron expression; without a time zone it is in the machine's own. */
+  parseCron(expression: string, timezone: string | undefined, nowMs: number): Promise<CronSchedule>;
+  /** Whether a schedule has to catch up at its start. */
+  owesRun(schedule: CronSchedule, settings: OfflineSettings, nowMs: number): Promise<boolean>;
+  runSchedule(options: ScheduleOptions): Promise<void>;
+  /** Tells people of a run; returns what could not be told, as warnings. */
+  notifyRun(settings: Settings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
+  /** Reads what metrics tell and counts `run`; without settings only the run is known. */
+  collectMetrics(
+    settings: OfflineSettings | undefined,
+    run: CountedRun | undefined,
+    nowMs: number,
+  ): Promise<CollectedMetrics>;
+  renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Promise<string>;
+  writeMetricsFile(file: string, text: string): Promise<void>;
+  startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
 }
 
 /** Where the config is read from. */

@@ -44,6 +44,7 @@ function findFlaw(text: string): string | undefined {
 }
 
 // URL has turned every spelling of an IPv4 address into four decimal numbers.
-function isLoopback(hostname: string): boolean {
+/** Whether a host name of a URL is this machine's own. */
+export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

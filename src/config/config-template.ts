@@ -22,6 +22,7 @@ source:
 
 destination:
   duckdb: ${toYamlText(duckdb)}
+  # parquet: ./lake                       # Parquet files as well, or in its place
 
 # stateDir: ${configDefaults.stateDir}                     # work file, checkpoints, lock; private
 
@@ -30,6 +31,10 @@ destination:
 #   freshness: 1h                         # a stream read within this time is not read again
 #   fullRefreshEvery: 30d                 # how often everything is read and compared
 #   maxInvalidRatio: 0.05                 # share of bad records that fails a stream
+
+# notify:                                 # who is told: a webhook or a program with arguments
+#   onFailure: https://hooks.example.com/data-team
+#   onKeyExpiry: [./tell.sh, data-team]
 
 # streams:                                # all built-in streams run unless disabled
 #   visibility_mentions:

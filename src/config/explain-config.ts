@@ -4,6 +4,7 @@ import type { ConfigEntry } from './config-entry.ts';
 import type { ConfigLeaf } from './interpolate.ts';
 import { listDefaults } from './list-defaults.ts';
 import type { LoadedConfig } from './load-config.ts';
+import { isWebhook } from './notify-rules.ts';
 import type { SettingsOverrides } from './resolve-settings.ts';
 import { isSecretPath } from './secret-paths.ts';
 
@@ -27,7 +28,7 @@ export function explainConfig(
 }
 
 const MASK = '***';
-const sections = ['source', 'destination', 'stateDir', 'defaults', 'retention', 'streams'];
+const sections = ['source', 'destination', 'stateDir', 'defaults', 'retention', 'notify', 'streams'];
 
 function sectionRank(key: string): number {
   return sections.indexOf(key.split('.', 1)[0] ?? '');
@@ -60,6 +61,10 @@ function explainOrigin(leaf: ConfigLeaf, loaded: LoadedConfig): Pick<ConfigEntry
 // A key may also stand in a parameter, or be part of another value.
 function holdsSecret(leaf: ConfigLeaf, loaded: LoadedConfig): boolean {
   if (isSecretPath(leaf.path)) return true;
+  if (leaf.path[0] === 'notify') {
+    const text = String(leaf.value);
+    return isWebhook(text) || (text !== '' && leaf.placeholders.length > 0);
+  }
   const isParam = leaf.path[0] === 'streams' && leaf.path[2] === 'params';
   if (isParam && /key|token|secret|password/i.test(String(leaf.path[3]))) return true;
   const { apiKey, bearerToken } = loaded.config.source;

@@ -29,6 +29,7 @@ export function listDefaults(settings: OfflineSettings): readonly ConfigEntry[] 
     byDefault('defaults.maxInvalidRatio', configDefaults.maxInvalidRatio),
     byDefault('defaults.maxDeleteRatio', configDefaults.maxDeleteRatio),
     byDefault('retention.archive', toDurationText(configDefaults.retentionArchiveMs)),
+    byDefault('retention.lake', toDurationText(configDefaults.retentionLakeMs)),
     byDefault('retention.quarantine', toDurationText(configDefaults.retentionQuarantineMs)),
     byDefault('retention.runs', toDurationText(configDefaults.retentionRunsMs)),
     ...settings.streams.flatMap((stream) => listStreamDefaults(stream, settings)),

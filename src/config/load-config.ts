@@ -6,7 +6,7 @@ import { interpolate, listLeaves, type ConfigLeaf } from './interpolate.ts';
 import { parseYaml, type ParsedYaml } from './parse-yaml.ts';
 import { buildConfigError, type Problem, type ProblemSource } from './problem.ts';
 import { readConfigFile } from './read-config-file.ts';
-import { secretPaths } from './secret-paths.ts';
+import { optionalPaths } from './secret-paths.ts';
 import { validateConfig, withoutFollowing } from './validate-config.ts';
 
 /** A valid config and where each of its values came from. */
@@ -39,7 +39,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const interpolated = interpolate(parsed.value, {
     env: options.env,
     baseDir,
-    optional: options.secrets === 'optional' ? secretPaths : [],
+    optional: options.secrets === 'optional' ? optionalPaths : [],
   });
   const replaced = interpolated.leaves
     .filter((leaf) => leaf.placeholders.length > 0)

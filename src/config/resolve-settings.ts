@@ -11,6 +11,7 @@ import { findCredentialWarnings, readCredentials } from './credentials.ts';
 import { findExpiryWarnings } from './key-expiry.ts';
 import { findHome, findLedgerDir } from './ledger-dir.ts';
 import type { LoadedConfig } from './load-config.ts';
+import { readNotifyRules } from './notify-rules.ts';
 import { buildConfigError } from './problem.ts';
 import { findStrayContracts } from './read-contract-schema.ts';
 import { resolveStreams } from './resolve-streams.ts';
@@ -70,11 +71,13 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
     keyExpiresAt: source.keyExpiresAt,
     ...paths,
     hashKey: defaults?.hashKey,
+    notify: readNotifyRules(loaded),
     retention: {
       archiveMs: retention?.archive ?? configDefaults.retentionArchiveMs,
       historyMs: retention?.history,
       quarantineMs: retention?.quarantine ?? configDefaults.retentionQuarantineMs,
       runsMs: retention?.runs ?? configDefaults.retentionRunsMs,
+      lakeMs: retention?.lake ?? configDefaults.retentionLakeMs,
     },
     ...streams,
     warnings: [

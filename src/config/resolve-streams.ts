@@ -1,5 +1,5 @@
 import { configDefaults, type StreamConfig } from '../model/config.ts';
-import type { Connector, StreamDescription } from '../model/connector.ts';
+import { type Connector, listPagingParams, type StreamDescription } from '../model/connector.ts';
 import type { Contract, ContractMode } from '../model/schema.ts';
 import type { CursorRule, Stream } from '../model/stream.ts';
 import { findColumnProblems, fingerprintRules, readColumnRules } from './column-rules.ts';
@@ -115,6 +115,7 @@ function buildStream(
     maxDeleteRatio: own?.maxDeleteRatio ?? defaults?.maxDeleteRatio ?? configDefaults.maxDeleteRatio,
     maxInvalidRatio: own?.maxInvalidRatio ?? defaults?.maxInvalidRatio ?? configDefaults.maxInvalidRatio,
     history: own?.history ?? defaults?.history ?? false,
+    partitionBy: own?.partitionBy,
     skipUnchanged: own?.skipUnchanged ?? defaults?.skipUnchanged ?? false,
     named: own !== undefined,
     fingerprint: fingerprintOf(requested.params),
@@ -165,12 +166,12 @@ function findExtraProblems(
 }
 
 function findStreamProblems(name: string, stream: StreamConfig, connector: Connector): readonly Problem[] {
-  const { limitParam, offsetParam } = connector.paging;
+  const ownParams = listPagingParams(connector.paging);
   const { maxPageSize } = connector.limits;
   const needsParam = typeof stream.cursor === 'object' && stream.cursor.param === undefined;
   return [
     ...Object.keys(stream.params ?? {})
-      .filter((param) => param === limitParam || param === offsetParam)
+      .filter((param) => ownParams.includes(param))
       .map((param) => ({
         path: ['streams', name, 'params', param],
         message: 'is set by Sluice for each page; remove the line (pageSize sets the rows of a page)',

@@ -7,6 +7,12 @@ export const secretPaths = [
   ['defaults', 'hashKey'],
 ] as const satisfies readonly ConfigPath[];
 
+/** Settings that commands without a request can do without when their variable or file is missing. */
+export const optionalPaths: readonly ConfigPath[] = [
+  ...secretPaths,
+  ...['onFailure', 'onSuccess', 'onDrift', 'onSchemaChange', 'onKeyExpiry'].map((name) => ['notify', name]),
+];
+
 const secretKeys = new Set(secretPaths.map(pathKey));
 
 /** Whether the setting at a path is a secret. */

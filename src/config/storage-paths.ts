@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
+import { LAKE_CATALOG } from '../model/lake.ts';
 import type { ConfigPath } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
@@ -9,6 +10,9 @@ import { buildConfigError } from './problem.ts';
 /** The places a run writes to, absolute. */
 export interface StoragePaths {
   readonly duckdbPath: string;
+  /** Whether that file is published, or is the one of a lake. */
+  readonly publishesDuckdb: boolean;
+  readonly lakePath: string | undefined;
   readonly stateDir: string;
 }
 
@@ -18,45 +22,67 @@ export interface PathOverrides {
   readonly stateDir?: string;
 }
 
-/** Resolves the published file and the state folder, and keeps them out of each other's way. */
+type Refuse = (key: ConfigPath, message: string, hint: string) => never;
+
+/** Resolves the published file, the lake and the state folder, and keeps them out of each other's way. */
 export function resolveStoragePaths(
   loaded: LoadedConfig,
   home: string | undefined,
   overrides: PathOverrides,
 ): StoragePaths {
   const { destination, stateDir: configured = configDefaults.stateDir } = loaded.config;
-  const duckdbText = overrides.duckdb ?? destination.duckdb;
-  const duckdbPath = resolvePath(duckdbText, loaded.baseDir, home);
-  const stateDir = resolvePath(overrides.stateDir ?? configured, loaded.baseDir, home);
-  const refuse = (key: ConfigPath, message: string, hint: string): never => {
+  const refuse: Refuse = (key, message, hint) => {
     throw buildConfigError([{ path: key, message, hint }], loaded);
   };
-  const duckdbKey = ['destination', 'duckdb'];
-  if (/^(?:[a-z][a-z0-9+.-]+:\/\/|md:|:memory:)/i.test(duckdbText))
-    refuse(duckdbKey, 'must be a file on this machine', 'Write a path, e.g. ./warehouse.duckdb.');
-  if (/[/\\]$/.test(duckdbText) || isFolder(duckdbPath) === true)
-    refuse(
-      duckdbKey,
-      `${duckdbPath} is a folder`,
-      `Name a file in it, e.g. ${path.join(duckdbPath, 'warehouse.duckdb')}.`,
-    );
+  const stateDir = resolvePath(overrides.stateDir ?? configured, loaded.baseDir, home);
   if (isFolder(stateDir) === false)
     refuse(
       ['stateDir'],
       `${stateDir} is a file and must be a folder`,
       'Name another folder, e.g. ./.sluice.',
     );
+  const realState = resolveLinks(stateDir);
+  if (realState.includes('?'))
+    refuse(['stateDir'], `must not lie at a path with a question mark: ${realState}`, 'Name another folder.');
+  const { parquet } = destination;
+  const lakePath = parquet === undefined ? undefined : resolvePath(parquet, loaded.baseDir, home);
+  if (parquet !== undefined && lakePath !== undefined) checkLake(parquet, lakePath, stateDir, refuse);
+  const duckdb = overrides.duckdb ?? destination.duckdb;
+  if (duckdb === undefined) {
+    // The schema sees to it that there is one of both.
+    const duckdbPath = path.join(lakePath ?? loaded.baseDir, LAKE_CATALOG);
+    return { duckdbPath, publishesDuckdb: false, lakePath, stateDir };
+  }
+  const duckdbPath = resolvePath(duckdb, loaded.baseDir, home);
+  checkDuckdb(duckdb, duckdbPath, stateDir, refuse);
+  if (lakePath !== undefined && isInside(resolveLinks(duckdbPath), resolveLinks(lakePath)))
+    refuse(
+      ['destination', 'duckdb'],
+      'must be outside the folder of destination.parquet, which holds the lake alone',
+      'Name a file beside that folder, e.g. ./warehouse.duckdb.',
+    );
+  return { duckdbPath, publishesDuckdb: true, lakePath, stateDir };
+}
+
+function checkDuckdb(text: string, duckdbPath: string, stateDir: string, refuse: Refuse): void {
+  const key = ['destination', 'duckdb'];
+  if (isElsewhere(text))
+    refuse(key, 'must be a file on this machine', 'Write a path, e.g. ./warehouse.duckdb.');
+  if (/[/\\]$/.test(text) || isFolder(duckdbPath) === true)
+    refuse(
+      key,
+      `${duckdbPath} is a folder`,
+      `Name a file in it, e.g. ${path.join(duckdbPath, 'warehouse.duckdb')}.`,
+    );
   const realFile = resolveLinks(duckdbPath);
   const realState = resolveLinks(stateDir);
   // The engine takes what follows for options of the file, and writes its log to another place.
   if (realFile.includes('?'))
-    refuse(duckdbKey, `must not lie at a path with a question mark: ${realFile}`, 'Name another file.');
-  if (realState.includes('?'))
-    refuse(['stateDir'], `must not lie at a path with a question mark: ${realState}`, 'Name another folder.');
+    refuse(key, `must not lie at a path with a question mark: ${realFile}`, 'Name another file.');
   // The state folder is private (0700) and its files are replaced at will: no place for a file others read.
   if (isInside(realFile, realState))
     refuse(
-      duckdbKey,
+      key,
       'must be outside the state folder, which no other user can open',
       `Name a file outside ${stateDir}, or set stateDir to a folder of its own, e.g. ./.sluice.`,
     );
@@ -66,7 +92,27 @@ export function resolveStoragePaths(
       'must not be below the path of destination.duckdb, which is a file',
       'Name another folder, e.g. ./.sluice.',
     );
-  return { duckdbPath, stateDir };
+}
+
+function checkLake(text: string, lakePath: string, stateDir: string, refuse: Refuse): void {
+  const key = ['destination', 'parquet'];
+  if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
+  if (isFolder(lakePath) === false)
+    refuse(key, `${lakePath} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
+  // Readers name its files with a pattern, and these would be part of it.
+  if (/[*?[\]{}]/.test(lakePath))
+    refuse(key, `must not lie at a path with one of * ? [ ] { }: ${lakePath}`, 'Name another folder.');
+  const [realLake, realState] = [resolveLinks(lakePath), resolveLinks(stateDir)];
+  if (isInside(realLake, realState) || isInside(realState, realLake))
+    refuse(
+      key,
+      'must not lie in the state folder, nor that in it: one is for readers, the other is private',
+      'Name folders side by side, e.g. ./lake and ./.sluice.',
+    );
+}
+
+function isElsewhere(text: string): boolean {
+  return /^(?:[a-z][a-z0-9+.-]+:\/\/|md:|:memory:)/i.test(text);
 }
 
 /** A path of the config, absolute: relative ones start at its folder, `~/` at the home folder. */

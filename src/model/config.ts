@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from './duration.ts';
+import { parsePartitionRule } from './lake.ts';
 import type { ForcedType } from './schema.ts';
-
-// What the surface names and this version cannot do yet is refused by name: silence would be a lie.
-function notYet(name: string) {
-  return z
-    .unknown()
-    .optional()
-    .refine((value) => value === undefined, `${name} is not available in this version yet; remove the line`);
-}
 
 const durationMessage = 'must be a duration such as 30m, 1h or 3d';
 const duration = z.union([z.string(), z.literal(0)], durationMessage).transform((value, context) => {
@@ -80,6 +73,25 @@ const filePath = z
   // A NUL byte would end the run with an error of Node's that names no setting.
   .refine((text) => !text.includes('\0'), 'must not hold a NUL character');
 
+// A NUL byte would end the run with an error of Node's that names no setting.
+const commandWord = z.string().refine((text) => !text.includes('\0'), 'must not hold a NUL character');
+const notifyTarget = z.union(
+  [
+    // An empty text sets nothing, so that a placeholder may stand for a webhook that is not there.
+    commandWord,
+    z.array(commandWord).refine((words) => (words[0] ?? '').trim() !== '', 'must begin with a program'),
+  ],
+  'must be a webhook (https://…), a program, or a program with its arguments as a list',
+);
+
+const partitionMessage = 'must be a column, or one in year(…), month(…) or day(…), e.g. month(date)';
+const partitionRule = z.string().transform((text, context) => {
+  const rule = parsePartitionRule(text);
+  if (rule !== undefined) return rule;
+  context.addIssue({ code: 'custom', message: partitionMessage });
+  return z.NEVER;
+});
+
 const streamName = z
   .string()
   .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be lower-case letters, digits and underscores, e.g. my_endpoint');
@@ -141,7 +153,7 @@ export const streamConfigSchema = z.strictObject({
   maxInvalidRatio: ratio.optional(),
   history: z.boolean().optional(),
   skipUnchanged: z.boolean().optional(),
-  partitionBy: notYet('partitionBy'),
+  partitionBy: z.array(partitionRule).optional(),
   pageSize: z.int().min(2).max(100).optional(),
 });
 
@@ -163,7 +175,12 @@ export const configSchema = z.strictObject({
       .optional(),
     keyExpiresAt: date.optional(),
   }),
-  destination: z.strictObject({ duckdb: filePath, parquet: notYet('destination.parquet') }),
+  destination: z
+    .strictObject({ duckdb: filePath.optional(), parquet: filePath.optional() })
+    .refine(
+      ({ duckdb, parquet }) => duckdb !== undefined || parquet !== undefined,
+      'needs duckdb (a file), parquet (a folder), or both',
+    ),
   stateDir: filePath.optional(),
   defaults: z
     .strictObject({
@@ -188,11 +205,20 @@ export const configSchema = z.strictObject({
     .strictObject({
       archive: duration.optional(),
       history: duration.optional(),
+      lake: duration.optional(),
       quarantine: duration.optional(),
       runs: duration.optional(),
     })
     .optional(),
-  notify: notYet('notify'),
+  notify: z
+    .strictObject({
+      onFailure: notifyTarget.optional(),
+      onSuccess: notifyTarget.optional(),
+      onDrift: notifyTarget.optional(),
+      onSchemaChange: notifyTarget.optional(),
+      onKeyExpiry: notifyTarget.optional(),
+    })
+    .optional(),
   streams: z.record(streamName, streamConfigSchema).optional(),
 });
 
@@ -219,6 +245,7 @@ export const configDefaults = {
   maxDeleteRatio: 0.2,
   maxWaitMs: 24 * 3_600_000,
   retentionArchiveMs: 30 * 86_400_000,
+  retentionLakeMs: 3_600_000,
   retentionQuarantineMs: 90 * 86_400_000,
   retentionRunsMs: 365 * 86_400_000,
 } as const;

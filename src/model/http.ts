@@ -29,6 +29,8 @@ export interface BodyLimits {
   readonly maxBytes?: number;
   /** `total` (the default) bounds the whole exchange; `idle` only the silence between two chunks. */
   readonly deadline?: 'total' | 'idle';
+  /** The whole exchange under `idle`, ms; unbounded when missing. */
+  readonly mostMs?: number;
 }
 
 /** A successful (2xx) answer, whole and decompressed; its body is empty where a sink took it. */

@@ -50,6 +50,8 @@ export interface CheckReport {
   readonly ok: boolean;
   readonly exitCode: number;
   readonly items: readonly CheckItem[];
+  /** The first failure with that exit code. */
+  readonly error: ReportedError | undefined;
   readonly requestsSpent: number;
   readonly quota: QuotaSnapshot | undefined;
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode, ExitCode, SyncError } from './errors.ts';
+import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
 
 /** How complete one scan's copy is; see docs/delivery.md for what each proves. */
@@ -83,7 +84,9 @@ export interface RunReport {
   readonly rows: RowCounts;
   readonly streams: readonly StreamReport[];
   readonly warnings: readonly string[];
-  readonly published: { readonly path: string; readonly bytes: number } | undefined;
+  /** The DuckDB file that readers open and its size; `lake` where one was published, too. */
+  readonly published:
+    { readonly path: string; readonly bytes: number; readonly lake?: PublishedLake } | undefined;
   readonly quota: QuotaSnapshot | undefined;
   /** ISO time at which running again makes progress, when the run stopped for the quota. */
   readonly resumeAt: string | undefined;

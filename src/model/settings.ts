@@ -1,4 +1,5 @@
 import type { Connector } from './connector.ts';
+import type { NotifyRules } from './notify.ts';
 import type { QuotaLimits } from './quota.ts';
 import type { Stream } from './stream.ts';
 
@@ -22,8 +23,12 @@ export interface Settings {
   /** Absolute; processes that name the same folder share one ledger. */
   readonly ledgerDir: string;
   readonly keyExpiresAt: string | undefined;
-  /** Absolute path of the published DuckDB file. */
+  /** Absolute path of the DuckDB file that readers open: the published one, or without one `lake.duckdb`. */
   readonly duckdbPath: string;
+  /** False where only a lake is published. */
+  readonly publishesDuckdb: boolean;
+  /** Absolute path of the Parquet lake's folder; undefined where none is published. */
+  readonly lakePath: string | undefined;
   /** Absolute path of the state folder. */
   readonly stateDir: string;
   /** Secret key of the hashes that stand for personal data; undefined where no column is hashed. */
@@ -35,7 +40,11 @@ export interface Settings {
     /** undefined keeps versions for ever. */
     readonly historyMs: number | undefined;
     readonly runsMs: number;
+    /** How long generations of a lake stay that are no longer current. */
+    readonly lakeMs: number;
   };
+  /** Who is told of what about a run. */
+  readonly notify: NotifyRules;
   /** Enabled streams only, in the connector's order, then the config's own. */
   readonly streams: readonly Stream[];
   /** Names of streams that config switched off. */

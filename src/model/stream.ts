@@ -1,3 +1,4 @@
+import type { PartitionRule } from './lake.ts';
 import type { ColumnRule, ColumnType, Contract } from './schema.ts';
 
 export type ParamValue = string | number | boolean;
@@ -57,6 +58,8 @@ export interface Stream {
   /** Largest share of a scan's records that may go to quarantine. */
   readonly maxInvalidRatio: number;
   readonly history: boolean;
+  /** Folders of the stream's lake; undefined means: by the day of its cursor. */
+  readonly partitionBy: readonly PartitionRule[] | undefined;
   /** End after one request where head, total and day show that nothing moved. */
   readonly skipUnchanged: boolean;
   /**

@@ -12,6 +12,8 @@ const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 4, 6, 130, 143]);
  */
 export function decideExitCode(streams: readonly StreamReport[], runError: ExitCode | undefined): ExitCode {
   if (runError !== undefined && ALWAYS.has(runError)) return runError;
+  // No stream failed: it is the config that keeps what was committed from being published.
+  if (runError === 2 && streams.every(({ error }) => error === undefined)) return 2;
   const codes = new Set(streams.flatMap(({ error }) => error?.exitCode ?? []));
   if (runError !== undefined) codes.add(runError);
   if (codes.size === 0) return 0;

@@ -2,15 +2,24 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } fro
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { migrate, readMeta, writeMeta } from '../../state/migrations.ts';
+import { proveState } from '../../state/prove-state.ts';
 import { isPublishedFile, readPublishedRecord } from '../../state/published-record.ts';
 import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { BugError, ConfigError, LockedError, PublishError, type SyncError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
+import { assertLakeIsOurs, type LakeOwner } from '../publish/lake/assert-lake.ts';
 import { Database, type DatabaseOptions } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { historyOf } from '../warehouse/evolve-table.ts';
 import { proveReadable } from '../warehouse/prove-readable.ts';
-import { clearUnbegun, describeUnrestorable, restoreWorkFile } from './restore-work-file.ts';
+import { describeNetworkDisks } from './network-disk.ts';
+import {
+  clearUnbegun,
+  describeUnrestorable,
+  listStateSources,
+  restoreWorkFile,
+} from './restore-work-file.ts';
 import { workFile } from './state-folder.ts';
 import { removeWorkCopy } from './rebuild/work-copy.ts';
 
@@ -22,22 +31,24 @@ const LOCK_RETRY_MS = 250;
 export interface OpenEffects {
   readonly clock?: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** Told when a damaged file was replaced. */
+  /** Told when a damaged file was replaced, and of a disk whose locks may not hold. */
   readonly onWarning?: (message: string) => void;
 }
 
 /**
- * Opens the work file for a run that holds the state lock: creates it, or restores it from the published
- * file, which carries its own state, when it is gone or damaged; brings its tables up to date; and refuses
- * another source's state.
+ * Opens the work file for a run that holds the state lock: creates it, or restores it from what is published,
+ * which carries its own state, when it is gone or damaged; brings its tables up to date; and refuses another
+ * source's state.
  */
 export async function openWarehouse(settings: Settings, effects: OpenEffects = {}): Promise<Database> {
   const file = workFile(settings.stateDir);
-  const folders = [join(settings.stateDir, 'tmp'), join(settings.stateDir, 'stage')];
-  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const own = [join(settings.stateDir, 'tmp'), join(settings.stateDir, 'stage')];
+  for (const folder of own) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const folders = settings.lakePath === undefined ? own : [...own, settings.lakePath];
+  for (const warning of describeNetworkDisks(settings)) effects.onWarning?.(warning);
   await removeWorkCopy(settings.stateDir);
   const open = () => openWhenFree({ file, folders }, effects);
-  if (existsSync(settings.duckdbPath)) {
+  if (listStateSources(settings).length > 0) {
     if (!existsSync(file)) return openRestored(settings, effects, open);
   } else {
     await clearUnbegun(file, nowOf(effects));
@@ -45,16 +56,16 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
   try {
     return await openPrepared(settings, open);
   } catch (error) {
-    if (!(error instanceof DamagedFileError) || !existsSync(settings.duckdbPath)) throw error;
+    if (!(error instanceof DamagedFileError) || listStateSources(settings).length === 0) throw error;
     return openRestored(settings, effects, open, error);
   }
 }
 
 /**
- * Restores, in place of a work file that turned out to be damaged while it was in use, what the published
- * file holds; `database` is then open on that.
+ * Restores, in place of a work file that turned out to be damaged while it was in use, what is published;
+ * `database` is then open on that.
  *
- * @returns false when there is no published file: the damaged one stays where it is
+ * @returns false when nothing is published: the damaged one stays where it is
  */
 export async function replaceDamaged(
   database: Database,
@@ -62,7 +73,7 @@ export async function replaceDamaged(
   damage: DamagedFileError,
   effects: OpenEffects,
 ): Promise<boolean> {
-  if (!existsSync(settings.duckdbPath)) return false;
+  if (listStateSources(settings).length === 0) return false;
   await database.release();
   const reopen = async () => {
     await database.reopen();
@@ -78,16 +89,24 @@ async function openRestored(
   open: () => Promise<Database>,
   damage?: DamagedFileError,
 ): Promise<Database> {
-  const restored = await restoreWorkFile(settings, nowOf(effects));
-  try {
-    const database = await openPrepared(settings, open);
-    if (damage !== undefined) effects.onWarning?.(`${damage.message}; ${restored}`);
-    return database;
-  } catch (error) {
-    // A copy that cannot be used must not stay where the truth is looked for.
-    await rm(workFile(settings.stateDir), { force: true });
-    throw error instanceof DamagedFileError ? describeUnrestorable(settings.duckdbPath, error) : error;
+  const sources = listStateSources(settings);
+  for (const [at, source] of sources.entries()) {
+    const restored = await restoreWorkFile(settings, source, nowOf(effects));
+    try {
+      const database = await openPrepared(settings, open);
+      if (damage !== undefined) effects.onWarning?.(`${damage.message}; ${restored}`);
+      return database;
+    } catch (error) {
+      // A copy that cannot be used must not stay where the truth is looked for.
+      await rm(workFile(settings.stateDir), { force: true });
+      if (!(error instanceof DamagedFileError)) throw error;
+      if (at === sources.length - 1) throw describeUnrestorable(source.path, error);
+    }
   }
+  throw new BugError('there is nothing to restore the state from', {
+    code: 'bug',
+    hint: 'Please report it.',
+  });
 }
 
 async function openPrepared(settings: Settings, open: () => Promise<Database>): Promise<Database> {
@@ -96,6 +115,7 @@ async function openPrepared(settings: Settings, open: () => Promise<Database>): 
     makePrivate(database.file);
     await database.transaction(async () => {
       await migrate(database, database.file);
+      await proveState(database, database.file);
       await claimIdentity(database, settings);
     });
     await proveReadable(database, '_sluice');
@@ -139,10 +159,16 @@ async function claimIdentity(database: Database, settings: Settings): Promise<vo
 }
 
 function identityOf(settings: Settings): readonly (readonly [string, string])[] {
+  const { connector, baseUrl } = ownerOf(settings);
   return [
-    ['connector', settings.connector.name],
-    ['base_url', settings.baseUrl.href.replace(/\/$/, '')],
+    ['connector', connector],
+    ['base_url', baseUrl],
   ];
+}
+
+/** Whose rows these are, as what is published says it. */
+export function ownerOf(settings: Pick<Settings, 'connector' | 'baseUrl'>): LakeOwner {
+  return { connector: settings.connector.name, baseUrl: settings.baseUrl.href.replace(/\/$/, '') };
 }
 
 /** Refuses a state whose rows came from another source; `meta` is what its `_sluice.meta` says. */
@@ -166,10 +192,19 @@ export function assertIdentity(
 }
 
 /**
- * Refuses to replace a file that is not ours, before any request is spent on data that could then not be
+ * Refuses to replace a file or a lake that is not ours, before any request is spent on data that could then not be
  * published. A file we published is known without opening it, since a user may hold it for writing.
  */
 export async function assertTargetIsOurs(settings: Settings): Promise<void> {
+  const { lakePath } = settings;
+  if (lakePath !== undefined) {
+    const tables = settings.streams.flatMap(({ table }) => [table, historyOf(table)]);
+    await assertLakeIsOurs(lakePath, ownerOf(settings), tables);
+  }
+  if (settings.publishesDuckdb) await assertFileIsOurs(settings);
+}
+
+async function assertFileIsOurs(settings: Settings): Promise<void> {
   const target = settings.duckdbPath;
   assertFolderIsWritable(target);
   if (!existsSync(target)) return;

@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
-import { StorageError } from '../model/errors.ts';
+import { toAbortError } from '../model/abort.ts';
+import { StorageError, type SyncError, toSyncError } from '../model/errors.ts';
+import type { PublishedLake } from '../model/lake.ts';
+import { publishLake } from '../publish/lake/publish-lake.ts';
 import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
 import type { Database } from '../warehouse/database.ts';
+import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { proveReadable } from '../warehouse/prove-readable.ts';
 import { rewriteFile } from '../warehouse/rewrite-file.ts';
+import { listLakeTables } from './lake-tables.ts';
+import { ownerOf } from './open-warehouse.ts';
 import { workFile } from './state-folder.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -23,20 +29,89 @@ export async function askForRewrite(database: Database): Promise<void> {
 
 const REWRITE = 'rewrite';
 
+/** What a run published, and where readers find it. */
+export interface Published {
+  readonly path: string;
+  readonly bytes: number;
+  readonly lake?: PublishedLake;
+}
+
 /**
- * Closes the work file and publishes it, unless the published file already holds this state. Safe to
- * repeat: a crash between commit and publish loses nothing.
+ * Publishes what is committed to every destination that does not hold it yet, and closes the work file. Safe to
+ * repeat: a crash between commit and publish loses nothing. Where one destination fails, the other is published.
  */
-export async function publishRun(
-  context: RunContext,
-): Promise<{ readonly path: string; readonly bytes: number } | undefined> {
-  const { database, settings, emit } = context;
+export async function publishRun(context: RunContext): Promise<Published | undefined> {
+  const { database, settings, signal } = context;
   const meta = await readMeta(database);
   const generation = meta.get('generation');
-  if (generation === undefined || isPublished(settings.stateDir, settings.duckdbPath, generation))
-    return undefined;
+  if (generation === undefined) return undefined;
+  const { lakePath, publishesDuckdb, stateDir, duckdbPath } = settings;
+  const isFileDue = publishesDuckdb && !isPublished(stateDir, duckdbPath, generation);
+  let lake: PublishedLake | undefined;
+  let failure: SyncError | undefined;
+  try {
+    if (lakePath !== undefined) lake = await publishToLake(context, lakePath, generation, meta.has(REWRITE));
+  } catch (thrown) {
+    // Both end the run, and neither leaves a work file that could be copied.
+    if (signal?.aborted === true) throw toAbortError(signal);
+    failure = toSyncError(thrown);
+    if (failure instanceof DamagedFileError || !isFileDue) throw failure;
+  }
+  let file: Published | undefined;
+  if (isFileDue) file = await publishFile(context, meta, generation);
+  else if (lake !== undefined && meta.has(REWRITE)) await closeWorkFile(context, meta);
+  if (failure !== undefined) throw failure;
+  if (lake === undefined || file !== undefined) return file && { ...file, ...(lake && { lake }) };
+  return publishesDuckdb
+    ? { path: lake.path, bytes: lake.bytes, lake }
+    : { path: duckdbPath, bytes: statSync(duckdbPath).size, lake };
+}
 
-  emit({ type: 'publishing', path: settings.duckdbPath });
+async function publishToLake(
+  { database, settings, emit, runId, clock, signal }: RunContext,
+  lake: string,
+  commit: string,
+  mustForget: boolean,
+): Promise<PublishedLake | undefined> {
+  const published = await publishLake({
+    session: database,
+    lake,
+    ...ownerOf(settings),
+    commit,
+    runId,
+    tables: await listLakeTables(settings, database),
+    graceMs: settings.retention.lakeMs,
+    mustForget,
+    clock,
+    signal,
+    warn: (message) => emit({ type: 'warning', message }),
+    onBegin: () => emit({ type: 'publishing', path: lake }),
+  });
+  if (published !== undefined) emit({ type: 'published', path: lake, bytes: published.bytes });
+  return published;
+}
+
+async function publishFile(
+  context: RunContext,
+  meta: ReadonlyMap<string, string>,
+  generation: string,
+): Promise<Published> {
+  const { settings, emit, runId } = context;
+  const { duckdbPath: path, stateDir } = settings;
+  emit({ type: 'publishing', path });
+  await closeWorkFile(context, meta);
+  const published = await publishDuckdbFile(workFile(stateDir), followLink(path), runId);
+  const { bytes, device, inode, bornAtMs } = published;
+  writePublishedRecord(stateDir, { path, device, inode, bornAtMs, generation });
+  emit({ type: 'published', path, bytes });
+  return { path, bytes };
+}
+
+/** Closes the work file with all of it in the one file, and nothing in that which left its tables. */
+async function closeWorkFile(
+  { database, settings }: RunContext,
+  meta: ReadonlyMap<string, string>,
+): Promise<void> {
   await database.checkpoint();
   // The published file is what a damaged work file is restored from.
   await proveReadable(database);
@@ -51,12 +126,6 @@ export async function publishRun(
   }
   if (meta.has(REWRITE))
     await rewriteFile(file, (fresh) => fresh.run('DELETE FROM _sluice.meta WHERE key = $1', [REWRITE]));
-  const published = await publishDuckdbFile(file, followLink(settings.duckdbPath), context.runId);
-  const { bytes, device, inode, bornAtMs } = published;
-  const path = settings.duckdbPath;
-  writePublishedRecord(settings.stateDir, { path, device, inode, bornAtMs, generation });
-  emit({ type: 'published', path, bytes });
-  return { path, bytes };
 }
 
 // A rename over a link would put a file in its place and leave what it points to as it was.

@@ -1,8 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { StorageError, toSyncError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
+import { isRestorableLake } from '../publish/lake/assert-lake.ts';
+import { restoreFromLake } from '../publish/lake/restore-lake.ts';
 import type { DamagedFileError } from '../warehouse/database-errors.ts';
 import { workFile } from './state-folder.ts';
 
@@ -12,19 +14,39 @@ const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
 /** A file of the engine begins with three headers of this size; a shorter one never held anything. */
 const HEADER_BYTES = 3 * 4_096;
 
+/** Something published that holds a state to go on from. */
+export interface StateSource {
+  readonly kind: 'file' | 'lake';
+  readonly path: string;
+}
+
+/** What is published and holds a state, the surest first; empty before the first publish. */
+export function listStateSources(settings: Settings): readonly StateSource[] {
+  const { publishesDuckdb, duckdbPath, lakePath } = settings;
+  return [
+    ...(publishesDuckdb && existsSync(duckdbPath) ? [{ kind: 'file', path: duckdbPath } as const] : []),
+    ...(isRestorableLake(lakePath) ? [{ kind: 'lake', path: lakePath } as const] : []),
+  ];
+}
+
 /**
- * Puts a work file with the state of the published one in the place of one that is gone or damaged, which is
+ * Puts a work file with the state of what is published in the place of one that is gone or damaged, which is
  * kept under another name. The work file must be closed, and the state lock held.
  *
  * @returns what to tell people
  */
-export async function restoreWorkFile(settings: Settings, nowMs: number): Promise<string> {
+export async function restoreWorkFile(
+  settings: Settings,
+  source: StateSource,
+  nowMs: number,
+): Promise<string> {
   const file = workFile(settings.stateDir);
   const keptAs = existsSync(file) ? await setAside(file, nowMs) : undefined;
   await setLogsAside(file, `${file}.lost`);
-  await copyPublished(settings.duckdbPath, file);
+  if (source.kind === 'file') await copyPublished(source.path, file);
+  else await restoreFromLake(source.path, file, join(settings.stateDir, 'tmp'));
   const kept = keptAs === undefined ? '' : `it is kept as ${basename(keptAs)}, and `;
-  return `${kept}the state is restored from ${settings.duckdbPath}; what was committed after that was published is read again`;
+  return `${kept}the state is restored from ${source.path}; what was committed after that was published is read again`;
 }
 
 /** Clears the place for a new work file: of one that a killed run only began to create, and of logs without a file. */

@@ -1,5 +1,6 @@
 import { readCheckpoint } from '../../state/checkpoints.ts';
 import { lockStateFolder } from '../../state/lock.ts';
+import { proveTables } from '../../state/prove-state.ts';
 import { appendRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
 import { closeKilledRuns, purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
@@ -55,6 +56,7 @@ export async function runSync(
     const onWarning = (message: string) => void warnings.push(message);
     const database = await openWarehouse(settings, { clock, signal: options.signal, onWarning });
     try {
+      await proveTables(database, database.file, settings.streams);
       const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
       const run = new SyncRun(settings, options, clock, startedAtMs, database, runId);
       return await run.execute(streams, warnings);

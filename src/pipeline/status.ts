@@ -22,13 +22,15 @@ import { KEY_PROOF_DAYS } from './scan.ts';
 export async function readStatus(
   settings: OfflineSettings,
   nowMs: number = Date.now(),
+  /** The published file where the caller has it open already: one look at it, and not two. */
+  opened?: Database,
 ): Promise<StatusReport> {
   const runs = readRecentRuns(settings.stateDir);
   const [lastRun] = runs;
   const unsettled = listUnsettled(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
-  const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath);
+  const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath, opened);
   return {
     duckdbPath,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
@@ -41,8 +43,8 @@ export async function readStatus(
   };
 }
 
-// A run that never told its end either goes on, or was killed.
-function readRecentRuns(stateDir: string): readonly RunReport[] {
+/** The runs of the run file, newest first. One that never told its end either goes on, or was killed. */
+export function readRecentRuns(stateDir: string): readonly RunReport[] {
   const runs = readRunFile(stateDir);
   if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
   return runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run));
@@ -53,8 +55,8 @@ interface Facts {
   readonly rows: number | undefined;
 }
 
-async function readFacts(path: string): Promise<ReadonlyMap<string, Facts>> {
-  const database = await openOwnPublished(path);
+async function readFacts(path: string, opened: Database | undefined): Promise<ReadonlyMap<string, Facts>> {
+  const database = opened ?? (await openOwnPublished(path));
   try {
     const facts = new Map<string, Facts>();
     for (const checkpoint of await readCheckpoints(database)) {
@@ -63,7 +65,7 @@ async function readFacts(path: string): Promise<ReadonlyMap<string, Facts>> {
     }
     return facts;
   } finally {
-    await database.release();
+    if (opened === undefined) await database.release();
   }
 }
 

@@ -6,7 +6,7 @@ import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream
 import { pathKey } from '../schema/name-columns.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
-import { commitAndArchive } from './rebuild/archive-scan.ts';
+import { beginPacking, commitAndArchive, type Packing } from './rebuild/archive-scan.ts';
 import { commitScan } from './load/commit-scan.ts';
 import { judgeDuplicates } from './fetch/confirm-duplicates.ts';
 import { describeStaleness } from './fetch/describe-staleness.ts';
@@ -165,10 +165,17 @@ async function scanOnce(
   const contract = await readContract(database, stream.name);
   const cursorPath = contract.find(({ name }) => name === checkpoint?.cursorField)?.path;
   const lookAtHead = await watchHead(context, stream, plan, checkpoint);
-  const { scan, load } = await fetchAndPrepare(context, stream, plan, checkpoint, contract, (page) => {
-    lookAtHead?.(page);
-    if (plan.trial && cursorPath !== undefined) refuteCursor(page, cursorPath, plan, checkpoint);
-  });
+  const { scan, load, packing } = await fetchAndPrepare(
+    context,
+    stream,
+    plan,
+    checkpoint,
+    contract,
+    (page) => {
+      lookAtHead?.(page);
+      if (plan.trial && cursorPath !== undefined) refuteCursor(page, cursorPath, plan, checkpoint);
+    },
+  );
   const folder = stageFolder(settings.stateDir, stream, context.options);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   noteOddities(context, stream, scan, load);
@@ -186,12 +193,14 @@ async function scanOnce(
       error: drift,
     });
   };
-  const report = await discardIfRefused(folder, async () => {
-    if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-    return commitAndArchive(context, stream, scan, checkpoint, (commitContext) =>
-      commitScan(commitContext, stream, scan, load, checkpoint, describe, saveRun),
-    );
-  });
+  const report = await discardIfRefused(folder, () =>
+    packing.orAbandon(async () => {
+      if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
+      return commitAndArchive(context, stream, scan, checkpoint, packing, (commitContext) =>
+        commitScan(commitContext, stream, scan, load, checkpoint, describe, saveRun),
+      );
+    }),
+  );
   await discardStage(folder);
   return report;
 }
@@ -204,27 +213,29 @@ async function fetchAndPrepare(
   checkpoint: Checkpoint | undefined,
   contract: Parameters<typeof prepareLoad>[4],
   onFirstPage: (page: Page) => void,
-): Promise<{ readonly scan: FetchedScan; readonly load: PreparedLoad }> {
+): Promise<{ readonly scan: FetchedScan; readonly load: PreparedLoad; readonly packing: Packing }> {
   const folder = stageFolder(context.settings.stateDir, stream, context.options);
   const beganAtMs = context.clock.now();
-  const prepare = (scan: FetchedScan) =>
+  const prepare = (scan: FetchedScan, packing: Packing) =>
     discardIfRefused(
       folder,
-      () => prepareLoad(context, stream, scan, checkpoint, contract),
+      () => packing.orAbandon(() => prepareLoad(context, stream, scan, checkpoint, contract)),
       scan.startedAtMs < beganAtMs,
     );
   for (let rescans = 0; ;) {
     const fetched = await fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans);
     refuseUnfinished(context, stream, fetched);
     context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
-    const load = await prepare(fetched);
-    const scan = await judgeDuplicates(stream, fetched, load);
+    const packing = beginPacking(context, stream, fetched, checkpoint);
+    const load = await prepare(fetched, packing);
+    const scan = await packing.orAbandon(() => judgeDuplicates(stream, fetched, load));
     if (scan.verdict !== 'drifted' || fetched.verdict === 'drifted') {
       const stale = describeStaleness(scan, load, checkpoint);
-      return { scan, load: stale === undefined ? load : { ...load, notes: [...load.notes, stale] } };
+      return { scan, packing, load: stale === undefined ? load : { ...load, notes: [...load.notes, stale] } };
     }
     // Of a scan that moved the key is not learned from its rows.
-    if (scan.rescans >= MAX_RESCANS) return { scan, load: await prepare(scan) };
+    if (scan.rescans >= MAX_RESCANS) return { scan, packing, load: await prepare(scan, packing) };
+    await packing.abandon();
     context.emit({ type: 'stream-restarted', stream: stream.name, reason: scan.reasons[0] ?? '' });
     rescans = scan.rescans + 1;
   }

@@ -56,38 +56,40 @@ export function classifyExactNumber(source: string): { kind: number; whole: numb
   return { kind: Kind.decimal, whole, scale };
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6}))?)?(Z|z|[+-]\d{2}(?::?\d{2})?)?$/;
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+const TIME =
+  /^[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,6})?)?(Z|z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?$/;
 
 /** Kind of a string: an ISO 8601 date or timestamp that exists in the calendar, else text. */
 export function classifyString(value: string): number {
   const { length } = value;
-  if (length < 10 || length > 35 || value.charCodeAt(4) !== 45) return Kind.text;
-  if (length === 10) {
-    const match = DATE.exec(value);
-    return match !== null && isCalendarDay(match) ? Kind.date : Kind.text;
-  }
-  const match = TIMESTAMP.exec(value);
-  if (match === null || !isCalendarDay(match)) return Kind.text;
-  const [, , , , hour, minute, second = '0', , zone] = match;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return Kind.text;
-  if (zone === undefined) return Kind.timestampWithoutZone;
-  return isZone(zone) ? Kind.timestampWithZone : Kind.text;
+  // Looked at digit by digit: nearly every string of a scan passes here, and a pattern takes five times as long.
+  if (length < 10 || length > 35 || value.charCodeAt(4) !== DASH || value.charCodeAt(7) !== DASH)
+    return Kind.text;
+  if (!isCalendarDay(value)) return Kind.text;
+  if (length === 10) return Kind.date;
+  const match = TIME.exec(value.slice(10));
+  if (match === null) return Kind.text;
+  return match[1] === undefined ? Kind.timestampWithoutZone : Kind.timestampWithZone;
 }
 
-function isCalendarDay(match: RegExpExecArray): boolean {
-  const year = Number(match[1]);
-  const month = Number(match[2]);
-  const day = Number(match[3]);
-  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+const DASH = 45;
+const ZERO = 48;
+
+/** Whether a text begins with YYYY-MM-DD, of a day there is. */
+function isCalendarDay(text: string): boolean {
+  const year = readPair(text, 0) * 100 + readPair(text, 2);
+  const month = readPair(text, 5);
+  const day = readPair(text, 8);
+  // Of what is no digit all comparisons are false.
+  if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return false;
   const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
   return day <= (DAYS_IN_MONTH[month - 1] ?? 0) + leap;
 }
 
-function isZone(zone: string): boolean {
-  if (zone === 'Z' || zone === 'z') return true;
-  const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
-  return Number(digits.slice(0, 2)) <= 14 && Number(digits.slice(2)) <= 59;
+/** The number that two digits make, or NaN. */
+function readPair(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - ZERO;
+  const ones = text.charCodeAt(at + 1) - ZERO;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : NaN;
 }

@@ -23,6 +23,8 @@ export interface FieldNode {
   /** Set when the object has too many members to be columns; `children` is then incomplete. */
   folded: boolean;
   readonly children: Map<string, FieldNode>;
+  /** Names and nodes of the last object's members in their order: the next one mostly has the same. */
+  readonly expected: { readonly name: string; readonly node: FieldNode }[];
 }
 
 /** The fields of every record of a scan. */
@@ -46,6 +48,7 @@ function createNode(path: readonly string[]): FieldNode {
     longestText: 0,
     folded: false,
     children: new Map(),
+    expected: [],
   };
 }
 
@@ -68,19 +71,28 @@ export function observeConstant(tree: FieldTree, name: string, value: unknown): 
 function observeMembers(node: FieldNode, object: Readonly<Record<string, unknown>>, depth: number): void {
   let position = 0;
   for (const name of Object.keys(object)) {
-    let child = node.children.get(name);
-    if (child === undefined) {
-      if (depth > 0 && node.children.size >= MAX_NESTED_FIELDS) {
-        node.folded = true;
-        continue;
-      }
-      child = createNode([...node.path, toPathPart(name)]);
-      node.children.set(name, child);
-    }
+    const expected = node.expected[position];
+    const child = expected?.name === name ? expected.node : findChild(node, name, position, depth);
+    if (child === undefined) continue;
     if (position < child.position) child.position = position;
     position += 1;
     observeValue(child, object[name], depth + 1);
   }
+}
+
+/** The node of a member, now expected at this position; undefined once the object has too many. */
+function findChild(node: FieldNode, name: string, position: number, depth: number): FieldNode | undefined {
+  let child = node.children.get(name);
+  if (child === undefined) {
+    if (depth > 0 && node.children.size >= MAX_NESTED_FIELDS) {
+      node.folded = true;
+      return undefined;
+    }
+    child = createNode([...node.path, toPathPart(name)]);
+    node.children.set(name, child);
+  }
+  node.expected[position] = { name, node: child };
+  return child;
 }
 
 function observeValue(node: FieldNode, value: unknown, depth: number): void {

@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
+import { createInstance } from './create-instance.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
@@ -13,6 +11,8 @@ import { createUtcConverter, toQueryCell } from './query-cells.ts';
 /** Alias of the attached file in every statement. */
 export const ATTACHED = 'work';
 
+// `StatementType.SELECT`: its name would load the engine wherever this file is.
+const SELECT_STATEMENT = 1;
 const INTERRUPT_AGAIN_MS = 20;
 /** A statement that takes this long has used memory worth giving back, ms. */
 const LARGE_STATEMENT_MS = 50;
@@ -25,6 +25,8 @@ export interface DatabaseOptions {
    * A file that is only read, without a folder, is all the engine can reach, and nothing can be spilt.
    */
   readonly folders: readonly string[];
+  /** A folder whose files a reader's views are made of. */
+  readonly views?: string | undefined;
 }
 
 /**
@@ -88,17 +90,17 @@ export class Database implements SqlSession {
     }
   }
 
-  async #attach({ file, readOnly = false, folders }: DatabaseOptions): Promise<void> {
+  async #attach({ file, readOnly = false, folders, views }: DatabaseOptions): Promise<void> {
     // An explicit storage version keeps an engine upgrade from changing who can read the file.
     const how = readOnly ? 'READ_ONLY' : "STORAGE_VERSION 'v1.4.0'";
     await this.run(`ATTACH ${quoteLiteral(file)} AS ${ATTACHED} (${how})`);
     await this.run(`USE ${ATTACHED}`);
     await this.run(`SET TimeZone = 'UTC'`);
-    if (folders.length > 0)
-      await this.run(`SET allowed_directories = [${folders.map(quoteLiteral).join(', ')}]`);
+    const reach = views === undefined ? folders : [...folders, views];
+    if (reach.length > 0) await this.run(`SET allowed_directories = [${reach.map(quoteLiteral).join(', ')}]`);
     await this.run('SET enable_external_access = false');
     // Otherwise the file itself stays within reach: COPY could write over it, or a log of the engine's.
-    if (readOnly && folders.length === 0) await this.run(`SET disabled_filesystems = 'LocalFileSystem'`);
+    if (readOnly && reach.length === 0) await this.run(`SET disabled_filesystems = 'LocalFileSystem'`);
     // Ours to grow; nothing else may change, whatever a statement says.
     if (!readOnly) await this.run(`SET allowed_configs = ['memory_limit', 'threads']`);
     await this.run('SET lock_configuration = true');
@@ -115,9 +117,13 @@ export class Database implements SqlSession {
     return reader.getRowObjectsJS();
   }
 
-  /** How many statements a text holds. */
-  async countStatements(sql: string): Promise<number> {
-    return (await this.#guard(() => this.#connection.extractStatements(sql))).count;
+  /** How many statements a text holds, and whether the first one can do nothing but read. */
+  async inspect(sql: string): Promise<{ readonly count: number; readonly onlyReads: boolean }> {
+    const found = await this.#guard(() => this.#connection.extractStatements(sql));
+    const { count } = found;
+    if (count !== 1) return { count, onlyReads: false };
+    const { statementType } = await this.#guard(() => found.prepare(0));
+    return { count, onlyReads: Number(statementType) === SELECT_STATEMENT };
   }
 
   /** A result as columns and rows of JSON-safe scalars, at most `maxRows` of them. */
@@ -227,6 +233,11 @@ export class Database implements SqlSession {
     await this.#give(this.#memory.begin(bytes));
   }
 
+  /** Sets the engine up to read lines while something else works: with one thread, and little memory. */
+  async beginReading(): Promise<void> {
+    await this.#give(this.#memory.beginReading());
+  }
+
   /**
    * Gives memory that is no longer used back to the system. The engine does that when it is told its limit,
    * be it the same; left alone, the process's allocator keeps up to 100 MB for what may come.
@@ -270,24 +281,4 @@ export class Database implements SqlSession {
       throw error;
     }
   }
-}
-
-async function createInstance(
-  { folders, readOnly = false }: DatabaseOptions,
-  memory: EngineShare,
-): Promise<DuckDBInstance> {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  // Left to itself the engine spills into the folder the user happens to be in.
-  const spillFolder = folders[0] ?? (readOnly ? '' : join(tmpdir(), `sluice-${randomUUID()}`));
-  return DuckDBInstance.create(':memory:', {
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    memory_limit: `${memory.megabytes}MB`,
-    threads: String(memory.threads),
-    // As soon as it is freed: see `trim`.
-    allocator_flush_threshold: '1MB',
-    allocator_bulk_deallocation_flush_threshold: '1MB',
-    preserve_insertion_order: 'false',
-    temp_directory: spillFolder,
-  });
 }

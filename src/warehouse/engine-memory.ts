@@ -11,6 +11,9 @@ export interface EngineShare {
 // 32 MB to read lines, and room for the columns of the rows it writes.
 const TWO_THREADS_MB = 128;
 const ONE_THREAD_MB = 96;
+// The engine's reader takes a million records a second on one thread, and while it does their pages are packed.
+// With more memory it is no faster: rows that find no room are spilt, and merged from there.
+const READING: EngineShare = { megabytes: 64, threads: 1 };
 /** Beyond this the rows of a load do not stay in memory anyhow, and a second thread would take 60 MB more, bytes. */
 const LARGE_LOAD_BYTES = 512 * 2 ** 20;
 const MOST_MB = 2_048;
@@ -30,6 +33,12 @@ export class EngineMemory {
   }
 
   get current(): EngineShare {
+    return this.#current;
+  }
+
+  /** Begins anew for lines that the engine reads by itself. */
+  beginReading(): EngineShare {
+    this.#current = READING;
     return this.#current;
   }
 

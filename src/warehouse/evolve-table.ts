@@ -34,7 +34,8 @@ export function historyOf(table: string): string {
 /** Whether a stream's table exists. */
 export async function tableExists(database: Database, table: string): Promise<boolean> {
   const rows = await database.all(
-    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = $1`,
+    // In the file of a lake it is a view.
+    `SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = $1 LIMIT 1`,
     [table],
   );
   return rows.length > 0;

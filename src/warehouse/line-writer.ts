@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 
 // The engine sets twice its line limit aside before it reads anything: a fixed large one would not fit
 // into a small container.
-const LEAST_LINE_LIMIT = 2 ** 20;
+export const LEAST_LINE_LIMIT = 2 ** 20;
 // Small enough to be gone with the next young collection: what outlives one stays for long.
 const WRITE_CHUNK = 1 << 17;
 

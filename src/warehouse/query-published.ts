@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { BugError, ConfigError, LockedError, StorageError, type SyncError } from '../model/errors.ts';
+import { LAKE_CATALOG, LAKE_MANIFEST } from '../model/lake.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { Database } from './database.ts';
@@ -25,12 +27,21 @@ export async function queryPublished(
   signal?.addEventListener('abort', interrupt, { once: true });
   try {
     assertNotAborted(signal);
-    const statements = await database.countStatements(sql);
-    if (statements === 1) return await database.query(sql, maxRows);
-    throw new ConfigError(`query takes one SQL statement, this text has ${statements}`, {
-      code: 'query_failed',
-      hint: 'Run them one by one.',
-    });
+    const { count, onlyReads } = await database.inspect(sql);
+    if (count !== 1) {
+      throw new ConfigError(`query takes one SQL statement, this text has ${count}`, {
+        code: 'query_failed',
+        hint: 'Run them one by one.',
+      });
+    }
+    // The engine may open the lake's files for its views, and would write there as well.
+    if (!onlyReads && lakeOf(path) !== undefined) {
+      throw new ConfigError('query over a lake takes a SELECT, and this is another statement', {
+        code: 'query_failed',
+        hint: 'Write it as a SELECT; for anything else open lake.duckdb read-only in a DuckDB program.',
+      });
+    }
+    return await database.query(sql, maxRows);
   } catch (error) {
     if (signal?.aborted === true) throw toAbortError(signal);
     throw await explainFailure(database, error as SyncError);
@@ -38,6 +49,17 @@ export async function queryPublished(
     signal?.removeEventListener('abort', interrupt);
     await database.release();
   }
+}
+
+/** Opens a file for reading; that of a lake with the lake, whose files its views are made of. */
+export async function openForReading(file: string, folders: readonly string[]): Promise<Database> {
+  return Database.open({ file, readOnly: true, folders, views: lakeOf(file) });
+}
+
+/** The folder of the lake that a file holds the views of; undefined for any other file. */
+export function lakeOf(file: string): string | undefined {
+  const folder = dirname(resolve(file));
+  return basename(file) === LAKE_CATALOG && existsSync(join(folder, LAKE_MANIFEST)) ? folder : undefined;
 }
 
 /** Opens the published file as any reader would: it blocks nobody and sees one state. */
@@ -50,7 +72,7 @@ export async function openPublished(path: string): Promise<Database> {
     });
   }
   try {
-    return await Database.open({ file: path, readOnly: true, folders: [] });
+    return await openForReading(path, []);
   } catch (error) {
     if (error instanceof StorageError && error.code === 'state_damaged')
       throw describeUnreadable(path, error);
@@ -116,7 +138,7 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
   if (!(error instanceof BugError)) return error;
   const tables = await database
     .all(
-      `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
+      `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
     )
     .catch(() => []);
   return new ConfigError(`the query failed: ${cause}`, {

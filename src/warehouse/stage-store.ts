@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { StorageError } from '../model/errors.ts';
 
-const MOST_QUEUED_CHARS = 8 * 2 ** 20;
+const MOST_QUEUED_BYTES = 2 * 2 ** 20;
 
 /** What a staged scan was asked for; pages of another question are of no use to it. */
 export const stagedScanSchema = z.object({
@@ -31,6 +31,8 @@ export const stagedPageSchema = z.object({
   pageHash: z.string().optional(),
   /** Fingerprint of the page as received. */
   textHash: z.string().optional(),
+  /** What names the page after it, where pages are asked for by cursor. */
+  next: z.string().optional(),
   /** Kept beside the scan's pages, because it did not fit to them. */
   besides: z.boolean().optional(),
   /** Bytes of the records file once this page is in it. */
@@ -47,6 +49,13 @@ export interface StagedLines {
   readonly lines: string;
 }
 
+interface QueuedPage {
+  readonly entry: StagedLines['entry'];
+  readonly bytes: Buffer;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
 /**
  * The pages of one scan on disk: records in `records.ndjson`, one line each, and an index that names a
  * page only after its records are on the disk. A crash therefore leaves whole pages and a tail to cut.
@@ -57,11 +66,7 @@ export class StageStore {
   readonly #index: FileHandle;
   readonly #isDurable: boolean;
   #endByte: number;
-  #queue: {
-    readonly item: StagedLines;
-    readonly done: () => void;
-    readonly failed: (error: unknown) => void;
-  }[] = [];
+  #queue: QueuedPage[] = [];
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
@@ -122,20 +127,22 @@ export class StageStore {
   }
 
   /** Resolves once the page is written, and survives a crash. Pages handed in meanwhile are written together. */
-  append(item: StagedLines): Promise<void> {
+  append({ entry, lines }: StagedLines): Promise<void> {
+    // As text they would keep their page's own text, and all its pieces, for as long as the disk takes.
+    const bytes = Buffer.from(lines);
     return new Promise((done, failed) => {
-      this.#queue.push({ item, done, failed });
+      this.#queue.push({ entry, bytes, done, failed });
       this.#writing ??= this.#drain();
     });
   }
 
   /** Waits only while more is queued than memory should hold. */
   async settle(): Promise<void> {
-    while (this.#writing !== undefined && this.#queuedChars() > MOST_QUEUED_CHARS) await this.#writing;
+    while (this.#writing !== undefined && this.#queuedBytes() > MOST_QUEUED_BYTES) await this.#writing;
   }
 
-  #queuedChars(): number {
-    return this.#queue.reduce((sum, { item }) => sum + item.lines.length, 0);
+  #queuedBytes(): number {
+    return this.#queue.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
   /** Waits until everything handed in is on the disk; throws what a write threw. */
@@ -155,7 +162,7 @@ export class StageStore {
       const batch = this.#queue;
       this.#queue = [];
       try {
-        await this.#write(batch.map(({ item }) => item));
+        await this.#write(batch);
         for (const { done } of batch) done();
       } catch (error) {
         this.#failure ??= wrapStorageError(this.recordsFile, error);
@@ -166,16 +173,16 @@ export class StageStore {
     this.#writing = undefined;
   }
 
-  async #write(items: readonly StagedLines[]): Promise<void> {
+  async #write(pages: readonly QueuedPage[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure as Error;
     const entries: string[] = [];
     let end = this.#endByte;
-    for (const { entry, lines } of items) {
-      end += Buffer.byteLength(lines);
+    for (const { entry, bytes } of pages) {
+      end += bytes.length;
       const named = { ...entry, endByte: end };
-      entries.push(`${JSON.stringify({ ...named, sum: crc32(lines, sumEntry(named)) })}\n`);
+      entries.push(`${JSON.stringify({ ...named, sum: crc32(bytes, sumEntry(named)) })}\n`);
     }
-    await this.#records.appendFile(items.map(({ lines }) => lines).join(''));
+    await this.#records.appendFile(Buffer.concat(pages.map(({ bytes }) => bytes)));
     if (this.#isDurable) await this.#records.datasync();
     await this.#index.appendFile(entries.join(''));
     if (this.#isDurable) await this.#index.datasync();

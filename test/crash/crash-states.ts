@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { hookSteps, type Step } from '../support/io-steps.ts';
 import { makeFolder } from '../support/sync-harness.ts';
@@ -30,7 +30,7 @@ export async function collectCrashStates(
     if (seen.has(hash)) return;
     seen.add(hash);
     const copy = makeFolder();
-    cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
+    cpSync(folder, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
     states.push({ step, folder: copy, requests: countRequests() });
   };
   const undo = await hookSteps({ before: keep }, (path) => path.startsWith(folder));
@@ -49,7 +49,7 @@ export async function killBefore(step: string, folder: string, work: () => Promi
   const before = ({ name }: Step) => {
     if (name !== step || copy !== undefined) return;
     copy = makeFolder();
-    cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
+    cpSync(folder, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
   };
   const undo = await hookSteps({ before }, (path) => path.startsWith(folder));
   await work().finally(undo);
@@ -65,13 +65,13 @@ export function restoreCrashState(state: CrashState, folder: string): void {
 /** Keeps a copy of a folder; what it returns makes the folder that again. */
 export function keepFolder(folder: string): () => void {
   const copy = makeFolder();
-  cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
+  cpSync(folder, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
   return () => replaceFolder(folder, copy);
 }
 
 function replaceFolder(folder: string, by: string): void {
   rmSync(folder, { recursive: true });
-  cpSync(by, folder, { recursive: true, preserveTimestamps: true });
+  cpSync(by, folder, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
 }
 
 function hashFolder(folder: string): string {
@@ -80,6 +80,7 @@ function hashFolder(folder: string): string {
     const path = join(entry.parentPath, entry.name);
     hash.update(`\n${relative(folder, path)}\n`);
     // A file may go while the folder is read: so it may in a kill.
+    if (entry.isSymbolicLink()) hash.update(readlinkSync(path));
     if (entry.isFile() && existsSync(path)) hash.update(statSync(path).size > 0 ? readFileSync(path) : '');
   }
   return hash.digest('hex');

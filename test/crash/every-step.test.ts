@@ -57,7 +57,7 @@ async function assertEveryStateHeals(
   );
   const after = await readOutcome(flow.duckdbPath);
   // Each in the soak; in daily runs a part of them, another one with each seed.
-  const stride = countRuns(6, 1);
+  const stride = countRuns(10, 1);
   const chosen = states.filter((_, at) => at % stride === seed % stride || at === states.length - 1);
   for (const state of chosen) {
     const where = `SLUICE_SEED=${seed}: killed before step ${state.step?.n ?? 'none'}, ${state.step?.name ?? 'at the end'}`;

@@ -137,11 +137,14 @@ describe('a missing total', () => {
     expect((await flow.sync()).exitCode).toBe(4);
   });
 
-  it.each(['350', -1, 350.5, true, {}])('is not the same as a wrong one: %j ends with 4', async (total) => {
-    const report = await createFaultyFlow([rewritePagination({ total })]).sync();
-    expect(report).toMatchObject({ exitCode: 4, requests: 1 });
-    expect(streamOf(report).error?.message).toMatch(/total/);
-  });
+  it.each(['350', -1, 350.5, 2 ** 53, true, {}])(
+    'is not the same as a wrong one: %j ends with 4',
+    async (total) => {
+      const report = await createFaultyFlow([rewritePagination({ total })]).sync();
+      expect(report).toMatchObject({ exitCode: 4, requests: 1 });
+      expect(streamOf(report).error?.message).toMatch(/total/);
+    },
+  );
 });
 
 describe('empty pages', () => {
@@ -189,6 +192,10 @@ describe('an answer that is none', () => {
     'an error envelope with status 200': respondWith({
       status: 200,
       body: '{"error":{"code":"INTERNAL_ERROR","message":"half asleep"}}',
+    }),
+    'an error that is a text, in place of records': respondWith({
+      status: 200,
+      body: '{"error":"half asleep","data":[],"pagination":{"total":0,"hasMore":false}}',
     }),
     'an empty body': respondWith({ status: 200, body: '' }),
     'status 204': respondWith({ status: 204, body: '' }),

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readOutcome } from '../crash/read-outcome.ts';
 import { createReference } from '../support/reference.ts';
+import { countRuns } from '../support/seeds.ts';
 import {
   createFlow,
   DAY_MS,
@@ -91,7 +92,7 @@ describe('a table', () => {
             ).toEqual(reference.gone());
         },
       ),
-      { numRuns: 5 },
+      { numRuns: countRuns(3, 10) },
     );
   });
 
@@ -128,7 +129,7 @@ describe('a table', () => {
           expect(contract).toEqual(wanted.contract);
         },
       ),
-      { numRuns: 5 },
+      { numRuns: countRuns(3, 10) },
     );
   });
 
@@ -151,7 +152,7 @@ describe('a table', () => {
         // Which run changed a row last, and when, is part of it.
         expect(text(after.rows)).toEqual(text(before.rows));
       }),
-      { numRuns: 4 },
+      { numRuns: countRuns(2, 8) },
     );
   });
 });

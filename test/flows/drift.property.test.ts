@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { askAll } from '../simulator/ask.ts';
 import { expectRows } from '../support/published.ts';
+import { countRuns } from '../support/seeds.ts';
 import { countScanRequests, createItemsFlow, makeItem, streamOf } from '../support/sync-harness.ts';
 
 type Item = ReturnType<typeof makeItem> & { readonly stamp: number };
@@ -85,7 +86,7 @@ describe('a sync of data that moves at any requests', () => {
         },
       ),
       {
-        numRuns: 25,
+        numRuns: countRuns(12, 50),
         // Whatever the seed: one that restarts and one that does not.
         examples: [
           [60, [{ at: 3, kind: 'refresh', from: 0, to: 0 }], ['id'], 1],
@@ -121,7 +122,7 @@ describe('a sync of data that moves at any requests', () => {
         const ids = new Set(wanted.map(({ id }) => id));
         expect((await flow.rows('items')).filter(({ id }) => ids.has(id as never))).toEqual(wanted);
       }),
-      { numRuns: 6 },
+      { numRuns: countRuns(3, 12) },
     );
   }, 60_000);
 });

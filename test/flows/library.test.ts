@@ -52,10 +52,18 @@ describe('the library', () => {
     const end = await waitForEnd(example);
     expect(end).toMatchObject({ exitCode: 0, stderr: '' });
     expect(end.stdout.split('\n')).toEqual([
-      'visibility_mentions: verified, 20 new rows',
-      'prompts_analytics: verified, 40 new rows',
-      'commerce_category_products: verified, 30 new rows',
-      expect.stringMatching(/^commerce_top_products: verified, \d+ new rows$/),
+      'visibility_mentions is done',
+      'prompts_analytics is done',
+      'commerce_category_products is done',
+      'commerce_top_products is done',
+      'visibility_mentions: complete, verified, 20 new rows',
+      'prompts_analytics: complete, verified, 40 new rows',
+      'commerce_category_products: complete, verified, 30 new rows',
+      expect.stringMatching(/^commerce_top_products: complete, verified, \d+ new rows$/),
+      'commerce_category_products verified',
+      'commerce_top_products verified',
+      'prompts_analytics verified',
+      'visibility_mentions verified',
       '',
     ]);
     const { rows } = await queryCopy(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { countRuns } from '../support/seeds.ts';
 import { createItemsFlow, DAY_MS, type Flow, type FlowConfig, makeItems } from '../support/sync-harness.ts';
 
 type StreamInput = NonNullable<FlowConfig['streams']>[string];
@@ -104,6 +105,6 @@ it('leaves what any row of syncs left, whatever they did', async () => {
       expect(await readEverything(flow, stream.history === true)).toEqual(before);
       expect(await findFaults(flow)).toEqual([]);
     }),
-    { numRuns: 10 },
+    { numRuns: countRuns(4, 20) },
   );
 }, 240_000);

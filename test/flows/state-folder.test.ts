@@ -1,11 +1,20 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, describe, expect, it } from 'vitest';
+import { listStateColumns } from '../../state/migrations.ts';
 import { LockedError, StorageError } from '../../src/model/errors.ts';
 import { expectRows } from '../support/published.ts';
 import { type Reader, startReader } from '../support/start-reader.ts';
-import { createItemsFlow, type Flow, makeItem, makeItems, streamOf } from '../support/sync-harness.ts';
+import {
+  createItemsFlow,
+  eventsOf,
+  type Flow,
+  HOUR_MS,
+  makeItem,
+  makeItems,
+  streamOf,
+} from '../support/sync-harness.ts';
 
 const ITEMS = makeItems(120);
 const workFile = (flow: Flow) => join(flow.stateDir, 'work.duckdb');
@@ -29,6 +38,17 @@ async function runIn(file: string, ...statements: readonly string[]): Promise<vo
   instance.closeSync();
 }
 
+/** What makes a file of this version one of an earlier version, as a build of that time left it. */
+function listDowngrades(version: number): readonly string[] {
+  const added = [...listStateColumns()].flatMap(([table, columns]) =>
+    columns.slice(listStateColumns(version).get(table)?.length).map((column) => [table, column]),
+  );
+  return [
+    ...added.map(([table, column]) => `ALTER TABLE _sluice.${table} DROP COLUMN ${column}`),
+    `UPDATE _sluice.meta SET value = '${version}' WHERE key = 'schema_version'`,
+  ];
+}
+
 describe('a work file', () => {
   it('of a newer Sluice is refused with 6 before any request, and untouched', async () => {
     const flow = await createSynced();
@@ -40,6 +60,45 @@ describe('a work file', () => {
     expect((failure as StorageError).hint).toMatch(/Upgrade/);
     expect(flow.arrivals).toEqual([]);
     expect(readFileSync(workFile(flow)).equals(before)).toBe(true);
+  });
+
+  it.each([1, 2, 3])(
+    'of state version %i is brought up to date in the middle of a backfill, which goes on',
+    async (version) => {
+      const flow = await createSynced();
+      await flow.clock.sleep(HOUR_MS);
+      expect((await flow.sync({ fullRefresh: true, maxRequests: 1 })).exitCode).toBe(75);
+      await runIn(workFile(flow), ...listDowngrades(version));
+      const report = await flow.sync({ fullRefresh: true });
+      expect(report).toMatchObject({ exitCode: 0, rows: { inserted: 0, unchanged: 120 } });
+      expect(eventsOf(flow, 'stream-resumed')).toHaveLength(1);
+      expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
+    },
+  );
+
+  it.each([
+    ['with a column of another program', 'ALTER TABLE _sluice.checkpoints ADD COLUMN mine VARCHAR'],
+    ['without a table of its state', 'DROP TABLE _sluice.stream_runs'],
+    ['whose watermark is no date', `UPDATE _sluice.checkpoints SET watermark = 'soon'`],
+    ['whose key is no list', `UPDATE _sluice.checkpoints SET key_fields = '{"a":1}'`],
+    ['whose learned paths are none', `UPDATE _sluice.contracts SET path = '{}'`],
+    ['whose table somebody dropped', 'DROP TABLE main.items'],
+    ['whose table has lost a column', 'ALTER TABLE main.items DROP COLUMN amount'],
+  ])('%s is refused with 6 before any request, and restored once it is moved aside', async (_, sql) => {
+    const flow = await createSynced();
+    await runIn(workFile(flow), sql);
+    const before = readFileSync(workFile(flow));
+    const failure = await flow.sync({ force: true }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ exitCode: 6, code: 'state_damaged' });
+    expect((failure as StorageError).message).toMatch(/was changed by something else than Sluice/);
+    expect((failure as StorageError).hint).toMatch(/Move it aside/);
+    expect(flow.arrivals).toEqual([]);
+    expect(readFileSync(workFile(flow)).equals(before)).toBe(true);
+
+    renameSync(workFile(flow), join(flow.folder, 'aside.duckdb'));
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await flow.sync({ force: true })).toMatchObject({ exitCode: 0, rows: { unchanged: 120 } });
+    expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
   });
 
   it('that was lost without its log is restored without that log', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locateValue, sliceArray, sliceValue } from '../../src/json/slice-records.ts';
+import { sliceArray, slicePath } from '../../src/json/slice-records.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 
@@ -110,8 +110,8 @@ describe('sliceArray', () => {
   });
 });
 
-describe('locateValue', () => {
-  it('finds what a path of names leads to in any document, the last of a name written twice', () => {
+describe('slicePath', () => {
+  it('finds the array a path of names leads to in any document, the last of a name written twice', () => {
     fc.assert(
       fc.property(text, fc.array(names, { maxLength: 4 }), ({ text }, path) => {
         let expected: unknown = JSON.parse(text);
@@ -121,8 +121,9 @@ describe('locateValue', () => {
         }
         // An array's own `length` is no value of the document.
         fc.pre(!path.includes('length'));
-        const at = locateValue(text, 0, path);
-        expect(at === undefined ? undefined : JSON.parse(sliceValue(text, at).text)).toEqual(expected);
+        const slices = slicePath(text, path);
+        const found = slices?.map((slice) => JSON.parse(slice.text) as unknown);
+        expect(found).toEqual(Array.isArray(expected) ? expected : undefined);
       }),
       { numRuns: 1_500 },
     );
@@ -130,20 +131,19 @@ describe('locateValue', () => {
 
   it('takes the last data of two', () => {
     const page = '{"data":[1],"total":1,"d\\u0061ta":[2,3]}';
-    const at = locateValue(page, 0, ['data']);
-    expect(sliceArray(page, at ?? 0).map((slice) => slice.text)).toEqual(['2', '3']);
+    expect(slicePath(page, ['data'])?.map((slice) => slice.text)).toEqual(['2', '3']);
+    expect(slicePath('{"data":[1],"data":null}', ['data'])).toBeUndefined();
   });
 
   it('does not take a name inside a nested object or a string for its own', () => {
-    expect(locateValue('{"a":{"data":[1]},"b":"\\"data\\":[2]"}', 0, ['data'])).toBeUndefined();
+    expect(slicePath('{"a":{"data":[1]},"b":"\\"data\\":[2]"}', ['data'])).toBeUndefined();
   });
 
   it('follows indexes of arrays', () => {
     const page = '{"sets": [ {"rows":[0]} , {"rows":[1,2]} ]}';
-    const at = locateValue(page, 0, ['sets', '1', 'rows']);
-    expect(sliceArray(page, at ?? 0).map((slice) => slice.text)).toEqual(['1', '2']);
-    expect(locateValue(page, 0, ['sets', '2'])).toBeUndefined();
-    expect(locateValue(page, 0, ['sets', '01'])).toBeUndefined();
-    expect(locateValue('{"sets":[]}', 0, ['sets', '0'])).toBeUndefined();
+    expect(slicePath(page, ['sets', '1', 'rows'])?.map((slice) => slice.text)).toEqual(['1', '2']);
+    expect(slicePath(page, ['sets', '2'])).toBeUndefined();
+    expect(slicePath(page, ['sets', '01'])).toBeUndefined();
+    expect(slicePath('{"sets":[]}', ['sets', '0'])).toBeUndefined();
   });
 });

@@ -42,6 +42,7 @@ describe('decideExitCode', () => {
     ['a signal after a commit', ['complete', 'not-run'], 130, 130],
     ['SIGTERM', ['not-run'], 143, 143],
     ['a publish that failed', ['complete'], 6, 6],
+    ['a publish that config keeps from happening', ['complete', 'fresh'], 2, 2],
     ['every endpoint missing', ['unavailable', 'unavailable'], 4, 4],
     ['a warning with --strict', ['complete', 'complete'], 4, 4],
     ['a warning with --strict and a stopped stream', ['complete', 75], 4, 4],

@@ -6,13 +6,8 @@ import type { RecordBatch } from '../../src/json/page-records.ts';
 import { ResponseError } from '../../src/model/errors.ts';
 import type { PageRecord } from '../../src/model/page.ts';
 import type { Stream } from '../../src/model/stream.ts';
-import type { AnswerHead } from '../../src/pipeline/fetch/answer-errors.ts';
-import {
-  DocumentReading,
-  MOST_RECORD_BYTES,
-  readRecords,
-  type RecordsPlace,
-} from '../../src/pipeline/fetch/read-document.ts';
+import { type AnswerHead, MOST_RECORD_BYTES } from '../../src/pipeline/fetch/answer-errors.ts';
+import { DocumentReading, readRecords, type RecordsPlace } from '../../src/pipeline/fetch/read-document.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 import { makeStream } from './fixtures.ts';
@@ -190,6 +185,22 @@ describe('an unpaginated answer', () => {
     expect(locate('{"data":[1],"pagination":{"hasMore":true},"pagination":{}}').count).toBe(1);
   });
 
+  it('is one when a text or a list called so is all there is: it is no record', () => {
+    for (const text of [
+      '{"error":"the store is down"}',
+      '{"error":"the store is down","data":[]}',
+      '{"errors":[{"message":"the store is down"}]}',
+      '{"errors":[{"message":"the store is down"}],"data":[]}',
+      '{"errors":[1],"message":"the store is down"}',
+    ])
+      expect(errorOf(() => locate(text)).message).toContain('holds an error');
+    expect(locate('{"error":"0.5 %","data":[1]}').count).toBe(1);
+    expect(locate('{"errors":[1],"data":[1]}').count).toBe(1);
+    expect(locate('{"errors":[],"data":[]}').count).toBe(0);
+    expect(locate('{"errors":[1,2]}', { recordsPointer: '/errors' }).count).toBe(2);
+    expect(locate('{"error":"0.5 %","id":1}', { recordsPointer: '' }).count).toBe(1);
+  });
+
   it('tells an error’s code and message, cut and without control characters', () => {
     const message = `\u001b[2J${'x'.repeat(40_000)}`;
     const error = errorOf(() => locate(JSON.stringify({ error: { code: 'TEAPOT', message } })));
@@ -259,6 +270,7 @@ describe('the records of an unpaginated answer', () => {
         text: '{"id":9007199254740993,"v":1.5}',
         value: { id: new ExactNumber('9007199254740993'), v: 1.5 },
         exact: true,
+        plain: false,
       },
     ]);
   });
@@ -280,12 +292,12 @@ describe('the records of an unpaginated answer', () => {
     const large = `"${'x'.repeat(MOST_RECORD_BYTES)}"`;
     await expect(readAll(`[1,${large}]`)).rejects.toMatchObject({
       code: 'response_invalid',
-      message: expect.stringContaining('record 1 of items is larger than 64 MB') as string,
+      message: expect.stringContaining('record 1 of items is larger than 16 MB') as string,
     });
     const whole = readAll(`{"a":[${large}],"b":[]}`);
     await expect(whole).rejects.toMatchObject({
       code: 'response_invalid',
-      message: expect.stringContaining('the answer is one object of more than 64 MB') as string,
+      message: expect.stringContaining('the answer is one object of more than 16 MB') as string,
       hint: expect.stringContaining('streams.items.records') as string,
     });
   });

@@ -106,8 +106,8 @@ describe('readPage', () => {
       serverDateMs: NOW_MS,
     });
     expect(page.records).toEqual([
-      { text: '{"id":1}', value: { id: 1 }, exact: false },
-      { text: '{"id":2}', value: { id: 2 }, exact: false },
+      { text: '{"id":1}', value: { id: 1 }, exact: false, plain: true },
+      { text: '{"id":2}', value: { id: 2 }, exact: false, plain: true },
     ]);
   });
 
@@ -139,6 +139,7 @@ describe('readPage', () => {
       text: '{"id":9007199254740993,"v":1.5}',
       value: { id: new ExactNumber('9007199254740993'), v: 1.5 },
       exact: true,
+      plain: false,
     });
   });
 
@@ -209,6 +210,15 @@ describe('readPage', () => {
     ['no pagination', '{"data":[]}'],
     ['an error', '{"error":{"code":"RATE_LIMITED","message":"slow down"}}'],
     ['an error beside data', '{"error":{"message":"partial"},"data":[],"pagination":{"total":0}}'],
+    ['an error that is a text', '{"error":"the store is down"}'],
+    [
+      'a text of an error in place of records',
+      '{"error":"the store is down","data":[],"pagination":{"total":0}}',
+    ],
+    [
+      'a list of errors in place of records',
+      '{"errors":[{"message":"the store is down"}],"data":[],"pagination":{"total":0}}',
+    ],
     ['a record nested too deep', envelope(`[${'['.repeat(501)}${']'.repeat(501)}]`)],
   ])('refuses %s', (_, body) => {
     const error = errorOf(() => read(body));
@@ -227,8 +237,12 @@ describe('readPage', () => {
   });
 
   it('takes a member called error that is no error for data', () => {
-    const body = '{"error":null,"data":[1],"pagination":{"total":1}}';
-    expect(read(body).records).toHaveLength(1);
+    for (const error of ['"error":null', '"error":"0.5 %"', '"errors":[1]', '"errors":[]', '"error":""']) {
+      expect(read(`{${error},"data":[1],"pagination":{"total":1}}`).records).toHaveLength(1);
+    }
+    for (const error of ['"error":null', '"error":false', '"errors":[]', '"errors":{}', '"error":""']) {
+      expect(read(`{${error},"data":[],"pagination":{"total":0}}`).records).toHaveLength(0);
+    }
   });
 
   it('reads a record of 500 levels', () => {

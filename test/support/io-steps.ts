@@ -26,6 +26,7 @@ const ASYNC_CALLS = [
   'open',
   'rename',
   'copyFile',
+  'link',
   'rm',
   'mkdir',
   'writeFile',

@@ -43,6 +43,8 @@ export interface FlowConfig {
   readonly defaults?: ConfigInput['defaults'];
   readonly streams?: ConfigInput['streams'];
   readonly retention?: ConfigInput['retention'];
+  /** Where to publish; the DuckDB file alone when left out. */
+  readonly destination?: ConfigInput['destination'];
 }
 
 export interface FlowOptions extends SimulatorTransportOptions {
@@ -177,6 +179,7 @@ export function buildConfig(places: Places, ...parts: readonly (FlowConfig | und
       defaults: { ...all.defaults, ...part?.defaults },
       streams: { ...all.streams, ...part?.streams },
       retention: { ...all.retention, ...part?.retention },
+      ...((part?.destination ?? all.destination) && { destination: part?.destination ?? all.destination }),
     }),
     {},
   );
@@ -188,7 +191,7 @@ export function buildConfig(places: Places, ...parts: readonly (FlowConfig | und
       ...merged.source,
       quota: { burstPerSecond: unlimited.burstPerSecond, ledgerDir: places.ledgerDir, ...merged.quota },
     },
-    destination: { duckdb: places.duckdbPath },
+    destination: merged.destination ?? { duckdb: places.duckdbPath },
     stateDir: places.stateDir,
     ...(merged.defaults && { defaults: merged.defaults }),
     ...(merged.streams && { streams: merged.streams }),

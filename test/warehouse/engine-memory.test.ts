@@ -33,6 +33,13 @@ describe('the memory of the engine', () => {
     expect(memory.begin(1e9)).toEqual({ megabytes: 96, threads: 1 });
     expect(megabytesOf(listShares(memory))).toEqual([96, 192, 384, 768, 1_536, 2_048]);
   });
+
+  it('begins small and with one thread for lines that the engine reads by itself', () => {
+    const memory = new EngineMemory(false, 24_000);
+    memory.grow();
+    expect(memory.beginReading()).toEqual({ megabytes: 64, threads: 1 });
+    expect(megabytesOf(listShares(memory))).toEqual([64, 128, 256, 512, 1_024, 2_048]);
+  });
 });
 
 // Columns take memory before they can spill: 400 of them do not fit into what the engine has at first.

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ColumnType } from '../../src/model/schema.ts';
 import type { ColumnPlan } from '../../src/schema/resolve-columns.ts';
@@ -85,6 +87,23 @@ describe('evolveTable', () => {
       column('new', 'JSON', 'JSON'),
     ];
     expect(await evolveTable(database, 'rows', same, true)).toEqual([]);
+  });
+
+  it('never gives a column a default, a sequence or a constraint: the engine has lost data over them', () => {
+    const risky =
+      /ADD COLUMN[^`']*\b(DEFAULT|UNIQUE|CHECK|GENERATED)\b|CREATE (SEQUENCE|UNIQUE|INDEX|TYPE)|PRIMARY KEY/;
+    const sources = ['src', 'state'].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        // The ledger is a file of another engine.
+        .filter((name) => name.endsWith('.ts') && name !== 'quota-ledger.ts')
+        .map((name) => path.join(folder, name)),
+    );
+    const statements = (file: string) =>
+      [...readFileSync(file, 'utf8').matchAll(/`[^`]*`|'[^'\n]*'/g)].map(([text]) => text);
+    expect(sources.flatMap(statements).filter((text) => text.includes('ADD COLUMN')).length).toBeGreaterThan(
+      3,
+    );
+    expect(sources.filter((file) => statements(file).some((text) => risky.test(text)))).toEqual([]);
   });
 
   it('leaves a file that opens again after every kind of change, committed or not', async () => {

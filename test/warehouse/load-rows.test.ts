@@ -13,6 +13,7 @@ import {
   writeHostileJson,
 } from '../support/hostile-rows.ts';
 import { loadRejected, REJECTED } from '../../src/warehouse/rejected-records.ts';
+import { countRuns } from '../support/seeds.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { expectRowOf, readCells, readMicroseconds } from './expect-cells.ts';
 import { type LoadedTable, loadTexts } from './load-texts.ts';
@@ -73,7 +74,7 @@ describe('loading records', () => {
         );
         await expectLossless(opened, texts);
       }),
-      { numRuns: 40 },
+      { numRuns: countRuns(20, 80) },
     );
   });
 
@@ -89,7 +90,7 @@ describe('loading records', () => {
       fc.asyncProperty(fc.array(scan, { minLength: 2, maxLength: 4 }), async (scans) => {
         await expectLossless(opened, asScans(scans));
       }),
-      { numRuns: 40 },
+      { numRuns: countRuns(20, 80) },
     );
   });
 
@@ -379,7 +380,7 @@ describe('names that reach SQL', () => {
         const members = names.map((name, at) => `${JSON.stringify(name)}:${at}`).join(',');
         await expectLossless(opened, [[`{"${ROW}":0,${members}}`]]);
       }),
-      { numRuns: 40 },
+      { numRuns: countRuns(20, 80) },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseExact } from '../../src/json/exact-number.ts';
+import { buildRecords } from '../../src/json/page-records.ts';
 import { sliceArray } from '../../src/json/slice-records.ts';
 import type { PageRecord } from '../../src/model/page.ts';
 import type { SchemaChange } from '../../src/model/run-report.ts';
@@ -33,11 +33,9 @@ export interface LoadOptions {
 
 /** The records of a page as reading it gives them. */
 export function toRecords(texts: readonly string[]): readonly PageRecord[] {
-  return sliceArray(`[${texts.join(',')}]`, 0).map(({ text, hardNumbers }) => ({
-    text,
-    value: hardNumbers ? parseExact(text) : (JSON.parse(text) as unknown),
-    exact: hardNumbers,
-  }));
+  const array = `[${texts.join(',')}]`;
+  const tooDeep = (index: number) => new Error(`record ${index} is too deep`);
+  return buildRecords(sliceArray(array, 0), JSON.parse(array) as unknown[], tooDeep).records;
 }
 
 /** Plans the columns of records and loads them into the incoming table. */
@@ -51,7 +49,7 @@ export async function projectTexts(
   const columns = await planColumns(database, tree, before?.contract ?? []);
   const file = join(scratch, 'records.ndjson');
   writeFileSync(file, formatStagedLines(0, records));
-  return { columns, rejected: (await projectStage(database, file, columns)).rejected };
+  return { columns, rejected: (await projectStage(database, file, columns, { tree })).rejected };
 }
 
 /** Loads the texts of records into the table `rows`, through every stage between a page and a commit. */

@@ -4,6 +4,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { evolveTable, readColumns, tableExists } from '../../src/warehouse/evolve-table.ts';
 import { type AbsentRows, mergeRows } from '../../src/warehouse/merge-rows.ts';
 import type { ColumnPlan } from '../../src/schema/resolve-columns.ts';
+import { countRuns } from '../support/seeds.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
 import {
   COLUMNS,
@@ -179,7 +180,7 @@ describe('any merges', () => {
           }
         },
       ),
-      { numRuns: 50 },
+      { numRuns: countRuns(20, 100) },
     );
   });
 
@@ -205,7 +206,7 @@ describe('any merges', () => {
           expect(begun(versions)).toEqual(expect.arrayContaining([...begun(before)]));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: countRuns(15, 80) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } f
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ExactNumber } from '../../src/json/exact-number.ts';
 import { StorageError } from '../../src/model/errors.ts';
 import {
   discardStage,
@@ -11,7 +12,7 @@ import {
   type StagedScan,
   StageStore,
 } from '../../src/warehouse/stage-store.ts';
-import { formatStagedLines, readStagedRecords } from '../../src/warehouse/staged-records.ts';
+import { formatStagedLines, parsePageRecord, readStagedRecords } from '../../src/warehouse/staged-records.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 import { toRecords } from './load-texts.ts';
 
@@ -243,6 +244,32 @@ describe('readStagedRecords', () => {
       ),
       { numRuns: 30 },
     );
+  });
+
+  it('reads the lines of earlier stages and archives, also beside those of today', async () => {
+    const file = join(makeTempFolder(), 'records.ndjson');
+    const old = '7p{"a":[1,"p"]}\n8x{"n":9007199254740993}\n';
+    writeFileSync(file, old + formatStagedLines(9, toRecords(['{"a":1}', '{"n":9007199254740993}', '1'])));
+    const read = [];
+    for await (const part of readStagedRecords(file)) read.push(...part);
+    const exact = { n: new ExactNumber('9007199254740993') };
+    expect(read.map(({ position, value }) => [position, value])).toEqual([
+      [7, { a: [1, 'p'] }],
+      [8, exact],
+      [9, { a: 1 }],
+      [10, exact],
+      [11, 1],
+    ]);
+    const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    const parsed = lines.map((line) => parsePageRecord(line).record);
+    expect(parsed.map(({ exact, plain }) => [exact, plain])).toEqual([
+      [false, false],
+      [true, false],
+      [false, true],
+      [true, false],
+      [false, false],
+    ]);
+    expect(parsed.map(({ text }) => text)).toEqual(read.map(({ text }) => text));
   });
 
   it('reads a record of 60 MB in a time that does not grow with its square', async () => {

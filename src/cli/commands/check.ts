@@ -24,19 +24,14 @@ export const checkCommand = defineCommand({
       summary: summarizeCheck(report),
       result: report,
       text: renderCheck(report, output.stdout, clock.now()),
-      error: toError(report, summarizeCheck(report)),
+      error: nameItem(report),
     };
   },
 });
 
-function toError(report: CheckReport, summary: string): ReportedError | undefined {
-  if (report.exitCode === 0) return undefined;
-  const failed = report.items.find(({ status }) => status === 'failed');
-  const exitCode = report.exitCode as ExitCode;
-  return {
-    code: exitCode === 3 ? 'key_rejected' : exitCode === 75 ? 'quota_exhausted' : 'config_invalid',
-    message: failed === undefined ? summary : withName(failed.detail, failed.name),
-    hint: failed?.fix ?? 'Run sluice check to see each item.',
-    exitCode,
-  };
+/** The failure that the exit code stands for, with the item it befell. */
+function nameItem({ error, items }: CheckReport): ReportedError | undefined {
+  const item = items.find(({ status, detail }) => status === 'failed' && detail === error?.message);
+  if (error === undefined || item === undefined) return error;
+  return { ...error, message: withName(item.detail, item.name) };
 }

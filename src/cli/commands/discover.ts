@@ -137,7 +137,7 @@ function describeKept(contracts: readonly ContractFile[]): ReportedError | undef
   return {
     code: 'usage_invalid',
     message: `${formatCountOf(kept.length, 'contract file')} kept: ${kept.map(({ stream }) => stream).join(', ')}`,
-    hint: 'They say something else than the sample; --force replaces them.',
+    hint: `They say something else than the sample; \`sluice discover ${kept.map(({ stream }) => stream).join(',')} --write --force\` replaces them.`,
     exitCode: 2,
   };
 }

@@ -1,3 +1,4 @@
+import { listWebhookSecrets } from '../../model/notify.ts';
 import type { OfflineSettings, Settings } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import type { ConfigRequest } from '../engine.ts';
@@ -13,7 +14,7 @@ export async function loadSettings(
 ): Promise<Settings> {
   const settings = await context.engine.loadSettings({ ...requestConfig(context, globals), ...options });
   context.keepSecret(settings.credentials.secret);
-  if (settings.hashKey !== undefined) context.keepSecret(settings.hashKey);
+  keepSecrets(context, settings);
   return settings;
 }
 
@@ -25,8 +26,13 @@ export async function loadOfflineSettings(
 ): Promise<OfflineSettings> {
   const request = { ...requestConfig(context, globals), ...(contracts && { contracts }) };
   const settings = await context.engine.loadOfflineSettings(request);
-  if (settings.hashKey !== undefined) context.keepSecret(settings.hashKey);
+  keepSecrets(context, settings);
   return settings;
+}
+
+function keepSecrets({ keepSecret }: CliContext, { hashKey, notify }: OfflineSettings): void {
+  if (hashKey !== undefined) keepSecret(hashKey);
+  for (const secret of listWebhookSecrets(notify)) keepSecret(secret);
 }
 
 /** Which config the command line means. */

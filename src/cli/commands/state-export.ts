@@ -10,7 +10,7 @@ import { loadOfflineSettings } from './load-settings.ts';
 /** Checkpoints as JSON. */
 export const stateExportCommand = defineCommand({
   description:
-    'Writes the checkpoints as JSON, to stdout or into a file; no secret is in it. `sluice state import` reads it back.',
+    'Writes the checkpoints as JSON, to stdout or into a file; no secret is in it. `sluice state import FILE` reads it back.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     output: textOption({

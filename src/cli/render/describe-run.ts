@@ -1,5 +1,6 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { ErrorCode } from '../../model/errors.ts';
+import type { PublishedLake } from '../../model/lake.ts';
 import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished } from '../../model/run-report.ts';
@@ -16,14 +17,25 @@ import { toSafeLine } from './safe-text.ts';
 export function describeRunFooter(report: RunReport, nowMs: number): string {
   const lines = [describeCost(report, nowMs)];
   if (report.published !== undefined) {
-    const { path, bytes } = report.published;
-    lines.push(
-      `Published ${toSafeLine(path)} (${formatBytes(bytes)}). Readers may keep it open; ` +
-        'they see the new data once they close it and open it again.',
-    );
+    const { path, bytes, lake } = report.published;
+    if (path !== lake?.path) {
+      lines.push(
+        `Published ${toSafeLine(path)} (${formatBytes(bytes)}). Readers may keep it open; ` +
+          'they see the new data once they close it and open it again.',
+      );
+    }
+    if (lake !== undefined) lines.push(describeLake(lake));
   }
   lines.push(describeUnpublished(report), describeReturn(report, nowMs));
   return lines.filter((line) => line !== '').join('\n');
+}
+
+function describeLake({ path, tables, files, bytes }: PublishedLake): string {
+  const what =
+    tables === 0
+      ? 'no file had to change'
+      : `${formatCountOf(files, 'new file')} (${formatBytes(bytes)}) in ${formatCountOf(tables, 'table')}`;
+  return `Lake ${toSafeLine(path)}: ${what}.`;
 }
 
 /** One sentence about a run, for `--json` and lists. */

@@ -26,6 +26,8 @@ export interface HeldScan {
   readonly tree: FieldTree;
   /** Decides about each record; undefined where every object is accepted as it is. */
   readonly hold: ((value: unknown) => HeldRecord) | undefined;
+  /** All that `hold` does, where it only gives every object fields that no record has. */
+  readonly constants: Readonly<Record<string, unknown>> | undefined;
   /** Fields whose type config decides. */
   readonly forced: readonly (ForcedField & Pick<ForcedColumn, 'converts'>)[];
   /** Names under `columns` with a type that no field goes by. */
@@ -76,6 +78,7 @@ export async function holdToContract(
   return {
     tree: isTrivial ? scan.tree : pass.tree,
     hold: isTrivial && fill.length === 0 ? undefined : pass.hold,
+    constants: isTrivial && fill.length > 0 ? Object.fromEntries(fill) : undefined,
     forced: fields.map((field) => ({ ...field, converts: !pass.misfits.has(pathKey(field.path)) })),
     unmatched,
     findings: pass.findings,

@@ -38,8 +38,10 @@ export async function prepareLoad(
   const { columns, changes } = await planColumns(database, stream, held, learned);
   const { rejected, releases } = await projectStage(database, scan.recordsFile, columns, {
     hold: held.hold,
-    locate: await locateRecords(stream, scan.recordsFile),
+    locate: () => locateRecords(stream, scan.recordsFile),
     quarantined: await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) }),
+    tree: held.tree,
+    constants: held.constants,
     signal,
   });
   refuseTooManyRejects(stream, scan.rows, rejected, held.findings);

@@ -24,8 +24,8 @@ interface Sizes {
 
 /**
  * What the next sync takes of the disk, from what earlier ones left: the pages of its largest stream and the
- * rows made of them, the archive, the growth of the work file, and the published copy beside the one that it
- * replaces. One entry a file system; undefined while the size of a stream is unknown.
+ * rows made of them, the archive, the growth of the work file, the published copy beside the one that it
+ * replaces, and the lake's new files beside the old ones. One entry a file system; undefined while the size of a stream is unknown.
  */
 export async function estimateDisk(
   settings: OfflineSettings,
@@ -51,7 +51,13 @@ export async function estimateDisk(
   const state = read === 0 ? 0 : largestStage + archived + Math.max(grown, EMPTY_FILE_BYTES);
   return addUp([
     { path: settings.stateDir, neededBytes: Math.ceil(state) },
-    { path: dirname(settings.duckdbPath), neededBytes: Math.ceil(published) },
+    ...(settings.publishesDuckdb
+      ? [{ path: dirname(settings.duckdbPath), neededBytes: Math.ceil(published) }]
+      : []),
+    // At the worst every partition changes, and stays for the grace time as it was.
+    ...(settings.lakePath === undefined
+      ? []
+      : [{ path: settings.lakePath, neededBytes: Math.ceil(published) }]),
   ]);
 }
 

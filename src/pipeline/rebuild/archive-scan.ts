@@ -6,7 +6,7 @@ import {
   removeScans,
   settleArchive,
 } from '../../archive/archive-folder.ts';
-import { type ArchivedScan, isWhole } from '../../archive/archived-scan.ts';
+import { type ArchivedContent, type ArchivedScan, isWhole } from '../../archive/archived-scan.ts';
 import { type PackedPage, packRecords } from '../../archive/pack-records.ts';
 import { emptyArchive, pruneArchive } from '../../archive/prune-archive.ts';
 import { assertNotAborted } from '../../model/abort.ts';
@@ -27,6 +27,63 @@ interface Receipt {
   drop(): Promise<void>;
 }
 
+/** A scan's records on their way into the archive, compressed while its rows are prepared. */
+export interface Packing {
+  /** What they came to; undefined where no archive is kept. */
+  readonly content: Promise<ArchivedContent | undefined>;
+  /** Does the rest of the scan's work; should that fail, the records leave the archive again. */
+  orAbandon<T>(work: () => Promise<T>): Promise<T>;
+  abandon(): Promise<void>;
+}
+
+/** Begins to pack a scan whose pages are all staged. */
+export function beginPacking(
+  { settings, signal }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+): Packing {
+  const folder = archiveFolder(settings.stateDir, stream);
+  const ending = new AbortController();
+  const either = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+  const content =
+    settings.retention.archiveMs === 0
+      ? emptyArchive(folder).then(() => undefined)
+      : pack(folder, scan, checkpoint, either);
+  // It is looked at when the rows are ready, and a failure is told then.
+  content.catch(() => undefined);
+  const abandon = async () => {
+    ending.abort();
+    await content.catch(() => undefined);
+    // By name, since an earlier scan may have brought the very same records.
+    await removeScans(folder, []).catch(() => undefined);
+  };
+  return {
+    content,
+    abandon,
+    async orAbandon(work) {
+      try {
+        return await work();
+      } catch (thrown) {
+        await abandon();
+        throw thrown;
+      }
+    },
+  };
+}
+
+async function pack(
+  folder: string,
+  { recordsFile }: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  signal: AbortSignal,
+): Promise<ArchivedContent> {
+  await makeArchiveFolder(folder);
+  await settleArchive(folder, checkpoint?.runId);
+  const pages = toPackedPages((await readStage(dirname(recordsFile)))?.pages ?? []);
+  return packRecords(folder, recordsFile, pages, signal);
+}
+
 /**
  * Commits a scan and keeps its pages, compressed. They are archived first: should the process die after the
  * commit, the checkpoint tells the next run that they count. What fails in the archive never fails the sync;
@@ -41,10 +98,11 @@ export async function commitAndArchive<T>(
   stream: Stream,
   scan: FetchedScan,
   checkpoint: Checkpoint | undefined,
+  packing: Packing,
   commit: (context: RunContext) => Promise<T>,
 ): Promise<T> {
   const loadedAtMs = context.clock.now();
-  const receipt = await archiveScan(context, stream, scan, checkpoint, loadedAtMs);
+  const receipt = await archiveScan(context, stream, scan, checkpoint, packing, loadedAtMs);
   let committed;
   try {
     committed = await commit({ ...context, clock: stopClock(context.clock, loadedAtMs) });
@@ -62,19 +120,14 @@ async function archiveScan(
   stream: Stream,
   scan: FetchedScan,
   checkpoint: Checkpoint | undefined,
+  packing: Packing,
   loadedAtMs: number,
 ): Promise<Receipt> {
   const { settings, signal } = context;
   const folder = archiveFolder(settings.stateDir, stream);
   try {
-    if (settings.retention.archiveMs === 0) {
-      await emptyArchive(folder);
-      return NOT_KEPT;
-    }
-    await makeArchiveFolder(folder);
-    await settleArchive(folder, checkpoint?.runId);
-    const pages = toPackedPages((await readStage(dirname(scan.recordsFile)))?.pages ?? []);
-    const content = await packRecords(folder, scan.recordsFile, pages, signal);
+    const content = await packing.content;
+    if (content === undefined) return NOT_KEPT;
     const archived = { ...describeScan(context, stream, scan, checkpoint, loadedAtMs), content };
     await announceScan(folder, archived);
     return {

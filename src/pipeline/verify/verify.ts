@@ -102,7 +102,9 @@ class Verification {
     if (work !== undefined && published !== undefined)
       this.#compare('published file', duckdbPath, work, published);
     const lake =
-      lakePath === undefined ? undefined : await this.#verifyLake(lakePath, (work ?? published) === undefined);
+      lakePath === undefined
+        ? undefined
+        : await this.#verifyLake(lakePath, (work ?? published) === undefined);
     const other = work ?? published;
     if (lakePath !== undefined && lake !== undefined && other !== undefined)
       this.#compare('lake', lakePath, other, lake);
@@ -217,12 +219,7 @@ class Verification {
   #compare(what: 'published file' | 'lake', path: string, work: FileFacts, published: FileFacts): void {
     if (work.generation !== published.generation) {
       const detail = `the ${what} does not hold the last commit`;
-      this.#add(
-        what,
-        'failed',
-        detail,
-        'sluice sync publishes it; fresh streams cost no request.',
-      );
+      this.#add(what, 'failed', detail, 'sluice sync publishes it; fresh streams cost no request.');
       return;
     }
     const names = new Set([...work.tables.keys(), ...published.tables.keys()]);

@@ -1,0 +1,91 @@
+import { readCheckpoints, readContract } from '../../state/checkpoints.ts';
+import { ConfigError } from '../model/errors.ts';
+import type { PartitionRule } from '../model/lake.ts';
+import type { OfflineSettings } from '../model/settings.ts';
+import type { Checkpoint } from '../model/stream.ts';
+import type { LakeTable } from '../publish/lake/lake-job.ts';
+import { resolvePartitions } from '../publish/lake/partitions.ts';
+import type { Database } from '../warehouse/database.ts';
+import { historyOf, readColumns } from '../warehouse/evolve-table.ts';
+
+const DATED = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
+
+/** Every table of the work file as a lake publishes it; throws ConfigError for folders that cannot be. */
+export async function listLakeTables(
+  settings: OfflineSettings,
+  database: Database,
+): Promise<readonly LakeTable[]> {
+  const rows = await database.all(
+    `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
+  );
+  const names = rows.map((row) => String(row['table_name']));
+  const checkpoints = await readCheckpoints(database);
+  const tables: LakeTable[] = [];
+  for (const table of names) {
+    const base = names.find((name) => historyOf(name) === table) ?? table;
+    const own = checkpoints.filter(({ stream }) => stream === base);
+    tables.push(await describe(settings, database, table, base, own));
+  }
+  return tables;
+}
+
+async function describe(
+  settings: OfflineSettings,
+  database: Database,
+  table: string,
+  base: string,
+  checkpoints: readonly Checkpoint[],
+): Promise<LakeTable> {
+  const columns = await readColumns(database, table);
+  const stream = settings.streams.find((one) => one.table === base);
+  const cursor = checkpoints.find(({ cursorField }) => cursorField !== undefined)?.cursorField;
+  const rules =
+    stream?.partitionBy === undefined
+      ? byCursor(cursor, columns)
+      : await nameRules(database, base, stream.partitionBy, columns);
+  const key = checkpoints.find(({ keyFields }) => keyFields !== undefined)?.keyFields ?? [];
+  const wanted = [...key, ...(cursor === undefined ? [] : [cursor]), '_valid_from'];
+  return {
+    table,
+    stream: base,
+    columns,
+    partitionBy: resolvePartitions(table, rules, columns),
+    sortBy: [...new Set(wanted)].filter((name) => columns.has(name)),
+    checkpoints: checkpoints.map(({ slice, watermark, lastVerdict, lastVerifiedAt }) => ({
+      slice,
+      watermark,
+      verdict: lastVerdict,
+      verifiedAt: lastVerifiedAt,
+    })),
+  };
+}
+
+function byCursor(
+  cursor: string | undefined,
+  columns: ReadonlyMap<string, string>,
+): readonly PartitionRule[] {
+  if (cursor === undefined || !DATED.includes(columns.get(cursor) ?? '')) return [];
+  return [{ column: cursor, transform: 'day' }];
+}
+
+/** Columns may be named as the API names their fields. */
+async function nameRules(
+  database: Database,
+  stream: string,
+  rules: readonly PartitionRule[],
+  columns: ReadonlyMap<string, string>,
+): Promise<readonly PartitionRule[]> {
+  const contract = await readContract(database, stream);
+  return rules.map((rule) => {
+    if (columns.has(rule.column)) return rule;
+    const name = contract.find(({ path }) => path.join('.') === rule.column)?.name;
+    if (name !== undefined && !columns.has(name)) {
+      throw new ConfigError(`the lake cannot partition ${stream} by ${rule.column}: it never had a value`, {
+        code: 'config_invalid',
+        hint: `Mend streams.${stream}.partitionBy. The rows are committed, and the lake is as it was.`,
+        context: { stream },
+      });
+    }
+    return name === undefined ? rule : { ...rule, column: name };
+  });
+}

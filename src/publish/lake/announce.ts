@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { quoteLiteral } from '../../warehouse/identifiers.ts';
+import {
+  buildFolder,
+  finishGeneration,
+  flip,
+  forEach,
+  generationFolder,
+  generationsFolder,
+  shareFile,
+  syncFile,
+} from './folders.ts';
+import type { LakeJob } from './lake-job.ts';
+import type { TablePlan } from './plan-table.ts';
+
+/** How long readers that listed the folders before they were announced have to list what is in them, ms. */
+export const ANNOUNCED_MS = 1_000;
+
+/**
+ * Shows readers the folders that the next generation will add, each with a file that has no rows and will be
+ * gone. A reader that listed the folders before would otherwise not see the new ones and miss their rows without
+ * an error; one that saw them with the empty file fails to open it, and reads again.
+ *
+ * @returns the generation that readers see now, undefined where no folder is new to them
+ */
+export async function announceFolders(
+  job: LakeJob,
+  plan: TablePlan,
+  generation: string,
+): Promise<string | undefined> {
+  const { current, table, touched } = plan;
+  if (current === undefined || table.partitionBy.length === 0) return undefined;
+  const seen = generationFolder(job.lake, table.table, current);
+  const files = await listFiles(seen);
+  const folders = new Set(files.map((file) => file.split('/').slice(0, -1).join('/')));
+  // Where the folders have other names from now on, no old one is left to be read alone.
+  const shape = table.partitionBy.map(({ folder }) => folder).join('/');
+  if ([...folders].some((folder) => toShape(folder) !== shape)) return undefined;
+  const added = touched.filter(({ folder }) => !folders.has(folder));
+  const [sample] = files;
+  if (added.length === 0 || sample === undefined) return undefined;
+  await announce(
+    job,
+    plan,
+    `${generation}-folders`,
+    files,
+    added.map(({ folder }) => folder),
+    seen,
+  );
+  return `${generation}-folders`;
+}
+
+async function announce(
+  job: LakeJob,
+  { table: { table } }: TablePlan,
+  generation: string,
+  files: readonly string[],
+  added: readonly string[],
+  seen: string,
+): Promise<void> {
+  const folder = buildFolder(job.lake, table, generation);
+  await mkdir(folder, { recursive: true });
+  await forEach(files, (file) => shareFile(join(seen, file), join(folder, file)));
+  const empty = join(generationsFolder(job.lake, table), `.${generation}.empty.tmp`);
+  const name = `${randomUUID()}.parquet`;
+  await job.session.all(
+    `COPY (SELECT * FROM read_parquet(${quoteLiteral(join(seen, files[0] ?? ''))}, hive_partitioning = false) LIMIT 0)
+       TO ${quoteLiteral(empty)} (FORMAT parquet)`,
+  );
+  await syncFile(empty);
+  await forEach(added, (one) => shareFile(empty, join(folder, one, name)));
+  await rm(empty);
+  await finishGeneration(job.lake, table, generation);
+  await flip(job.lake, table, generation);
+}
+
+/** Parquet files below a generation, with slashes; none where it is gone. */
+async function listFiles(generation: string): Promise<readonly string[]> {
+  const entries = await readdir(generation, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.parquet'))
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(generation.length + 1)
+        .replaceAll('\\', '/'),
+    )
+    .toSorted();
+}
+
+function toShape(folder: string): string {
+  return folder
+    .split('/')
+    .map((segment) => segment.split('=', 1)[0])
+    .join('/');
+}

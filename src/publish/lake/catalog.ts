@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { chmod, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StorageError } from '../../model/errors.ts';
+import { LAKE_CATALOG } from '../../model/lake.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { generationFolder, syncFile, syncFolder } from './folders.ts';
+import type { LakeJob } from './lake-job.ts';
+import type { TableManifest } from './manifest.ts';
+
+const ATTACHED = 'lake_catalog';
+/** The entry of `_sluice.meta` that says where the rows of the views are. */
+export const LAKE_ENTRY = 'lake';
+
+/** What `lake.duckdb` says of a table: enough to read its rows back, wherever the lake lies. */
+export type CatalogTable = Pick<TableManifest, 'table' | 'generation' | 'columns' | 'partitionBy'>;
+
+/**
+ * Writes `lake.duckdb` anew and puts it in the place of the one before: a view for each table over the files of
+ * one generation, and the `_sluice` tables as they are in the work file.
+ */
+export async function publishCatalog(job: LakeJob, tables: readonly TableManifest[]): Promise<void> {
+  const path = join(job.lake, LAKE_CATALOG);
+  const temporary = join(job.lake, `.${LAKE_CATALOG}.tmp`);
+  await removeDatabase(temporary);
+  await job.session.run(`ATTACH ${quoteLiteral(temporary)} AS ${ATTACHED} (STORAGE_VERSION 'v1.4.0')`);
+  try {
+    await copyState(job, tables);
+    for (const table of tables) {
+      await job.session.run(
+        `CREATE VIEW ${ATTACHED}.main.${quoteIdentifier(table.table)} AS ${selectRows(job.lake, table)}`,
+      );
+    }
+    await job.session.run(`CHECKPOINT ${ATTACHED}`);
+  } finally {
+    await job.session.run(`DETACH ${ATTACHED}`);
+  }
+  if (existsSync(`${temporary}.wal`)) {
+    throw new StorageError(`${temporary} was not written whole`, {
+      code: 'storage_failed',
+      hint: 'Run again: committed data is safe and will be published then.',
+      context: { path: temporary },
+    });
+  }
+  await chmod(temporary, 0o666 & ~process.umask());
+  await syncFile(temporary);
+  // A log beside the old file belongs to it.
+  await rm(`${path}.wal`, { force: true });
+  await rename(temporary, path);
+  await syncFolder(job.lake);
+}
+
+async function copyState({ session }: LakeJob, tables: readonly TableManifest[]): Promise<void> {
+  const found = await session.all(
+    `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' ORDER BY 1`,
+  );
+  await session.run(`CREATE SCHEMA ${ATTACHED}._sluice`);
+  for (const { table_name: name } of found) {
+    const table = `_sluice.${quoteIdentifier(String(name))}`;
+    await session.run(`CREATE TABLE ${ATTACHED}.${table} AS FROM ${table}`);
+  }
+  const held: readonly CatalogTable[] = tables.map(({ table, generation, columns, partitionBy }) => ({
+    table,
+    generation,
+    columns,
+    partitionBy,
+  }));
+  await session.run(`INSERT INTO ${ATTACHED}._sluice.meta VALUES ($1, $2)`, [
+    LAKE_ENTRY,
+    JSON.stringify(held),
+  ]);
+}
+
+/** SQL that reads a table of a lake back with the types it has in the warehouse. */
+export function selectRows(lake: string, { table, generation, columns, partitionBy }: CatalogTable): string {
+  const names = columns.map(({ name, type, storedAs }) => {
+    const column = quoteIdentifier(name);
+    return storedAs === type ? column : `CAST(${column} AS ${type}) AS ${column}`;
+  });
+  const files = quoteLiteral(`${generationFolder(lake, table, generation)}/**/*.parquet`);
+  const hive =
+    partitionBy.length === 0
+      ? 'hive_partitioning = false'
+      : `hive_partitioning = true, hive_types = {${partitionBy.map(({ folder, type }) => `${quoteIdentifier(folder)}: ${quoteLiteral(type)}`).join(', ')}}`;
+  return `SELECT ${names.join(', ')} FROM read_parquet(${files}, ${hive})`;
+}
+
+async function removeDatabase(file: string): Promise<void> {
+  for (const name of [file, `${file}.wal`]) await rm(name, { force: true });
+}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { generationsFolder, generationFolder, readCurrent } from './folders.ts';
+import type { TableManifest } from './manifest.ts';
+
+/** Retired generations that nobody may rely on any more at a time; the one before the current stays. */
+export function findExpired(
+  { retired }: TableManifest,
+  nowMs: number,
+  graceMs: number,
+): readonly TableManifest['retired'][number][] {
+  return retired.filter(({ at, mustGo }, age) => nowMs - Date.parse(at) >= graceMs && (age > 0 || mustGo));
+}
+
+/** Removes generations by their names. */
+export async function removeGenerations(
+  lake: string,
+  table: string,
+  generations: readonly string[],
+): Promise<void> {
+  for (const one of generations)
+    await rm(generationFolder(lake, table, one), { recursive: true, force: true });
+}
+
+/**
+ * Removes what killed runs left of a table: generations that were never finished, and those that neither the
+ * manifest nor `current` knows. The state lock must be held.
+ */
+export async function removeLeftovers(lake: string, table: string, known: readonly string[]): Promise<void> {
+  const folder = generationsFolder(lake, table);
+  if (!existsSync(folder)) return;
+  const current = readCurrent(lake, table);
+  for (const name of await readdir(folder)) {
+    if (name === current || known.includes(name) || !isOurs(name)) continue;
+    await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Names that `nameGeneration` and the building of generations give; anybody else's stay. */
+function isOurs(name: string): boolean {
+  return /^\.?\d{8}T\d{9}Z-[0-9a-f]{8}(?:-folders)?(?:\.empty)?(?:\.tmp)?$/.test(name);
+}
+
+/** A name for a new generation; they sort by time. */
+export function nameGeneration(nowMs: number, random: string): string {
+  return `${new Date(nowMs).toISOString().replace(/[-:.]/g, '')}-${random}`;
+}

@@ -1,0 +1,127 @@
+import { constants, existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { copyFile, link, mkdir, open, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { PublishError } from '../../model/errors.ts';
+
+const CURRENT = 'current';
+const NEXT = '.current.tmp';
+const GENERATIONS = 'generations';
+
+/** Where the generations of a table lie. */
+export function generationsFolder(lake: string, table: string): string {
+  return join(lake, table, GENERATIONS);
+}
+
+/** A generation that readers may see. */
+export function generationFolder(lake: string, table: string, generation: string): string {
+  return join(generationsFolder(lake, table), generation);
+}
+
+/** A generation that is being built, out of every reader's sight. */
+export function buildFolder(lake: string, table: string, generation: string): string {
+  return join(generationsFolder(lake, table), `.${generation}.tmp`);
+}
+
+/** The generation that `current` points to; undefined where there is no link. */
+export function readCurrent(lake: string, table: string): string | undefined {
+  try {
+    return basename(readlinkSync(join(lake, table, CURRENT)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for a table's folder that holds nothing but what this publisher makes. */
+export async function isOwnTableFolder(folder: string): Promise<boolean> {
+  const ours = [CURRENT, NEXT, GENERATIONS];
+  return !existsSync(folder) || (await readdir(folder)).every((name) => ours.includes(name));
+}
+
+/** Refuses a `current` that is no link: somebody put it there, or copied the lake by following links. */
+export function assertCurrentIsLink(lake: string, table: string): void {
+  const path = join(lake, table, CURRENT);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isSymbolicLink()) return;
+  throw new PublishError(`${path} is a ${found.isDirectory() ? 'folder' : 'file'} and must be a link`, {
+    code: 'publish_refused',
+    hint: `Move it away (a lake is copied with its links kept: cp -a, rsync -a) and run again: the files are all in ${GENERATIONS}. It was not touched.`,
+    context: { path },
+    exitCode: 2,
+  });
+}
+
+/** Makes a finished generation visible by its name; `current` is as it was. */
+export async function finishGeneration(lake: string, table: string, generation: string): Promise<void> {
+  const building = buildFolder(lake, table, generation);
+  await syncTree(building);
+  await rename(building, generationFolder(lake, table, generation));
+  await syncFolder(generationsFolder(lake, table));
+}
+
+/** Makes `current` point to a generation, in one step for every reader. */
+export async function flip(lake: string, table: string, generation: string): Promise<void> {
+  const folder = join(lake, table);
+  const next = join(folder, NEXT);
+  await rm(next, { force: true });
+  try {
+    await symlink(`${GENERATIONS}/${generation}`, next, 'dir');
+  } catch (error) {
+    throw new PublishError(`cannot make the link ${next}: ${(error as Error).message}`, {
+      code: 'publish_failed',
+      hint: 'A lake needs a file system with symbolic links (on Windows: the developer mode, or an administrator). Name a folder on another one as destination.parquet. Everything synced is committed in the state folder.',
+      context: { path: folder },
+      cause: error,
+    });
+  }
+  await rename(next, join(folder, CURRENT));
+  await syncFolder(folder);
+}
+
+/** Takes a table out of readers' sight. */
+export async function unlinkCurrent(lake: string, table: string): Promise<void> {
+  await rm(join(lake, table, CURRENT), { force: true });
+}
+
+/** Gives a file a second name, or where the file system has none a copy. */
+export async function shareFile(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  try {
+    await link(from, to);
+  } catch {
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+    await syncFile(to);
+  }
+}
+
+/** Brings a file to the disk, readable as any program's new file is: the engine's own are, too. */
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r+');
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Brings a folder's entries to the disk. */
+export async function syncFolder(folder: string): Promise<void> {
+  // Some systems do not let folders be opened; what is in them is renamed as a whole there as well.
+  const handle = await open(folder, 'r').catch(() => undefined);
+  try {
+    await handle?.sync().catch(() => undefined);
+  } finally {
+    await handle?.close();
+  }
+}
+
+// What the disk is asked for at once it writes in one go: hundreds of files cost little more than one.
+const AT_ONCE = 32;
+
+/** Does something for every item, several at a time. */
+export async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += AT_ONCE)
+    await Promise.all(items.slice(at, at + AT_ONCE).map(work));
+}
+
+async function syncTree(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const folders = entries.filter((entry) => entry.isDirectory());
+  await forEach(folders, (entry) => syncFolder(join(entry.parentPath, entry.name)));
+  await syncFolder(folder);
+}

@@ -1,0 +1,119 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { PublishError } from '../../model/errors.ts';
+import { LAKE_MANIFEST } from '../../model/lake.ts';
+import { syncFolder } from './folders.ts';
+
+const columnSchema = z.object({
+  name: z.string(),
+  /** As in the warehouse. */
+  type: z.string(),
+  /** As in the files. */
+  storedAs: z.string(),
+  /** The same for a column's whole life; undefined where its values are in folder names only. */
+  fieldId: z.int().optional(),
+});
+
+const partitionSchema = z.object({
+  /** Name of the folders' key: `date` in `date=2026-11-20`. */
+  folder: z.string(),
+  column: z.string(),
+  transform: z.enum(['identity', 'year', 'month', 'day']),
+  /** Type of the key as views read it. */
+  type: z.string(),
+});
+
+const fileSchema = z.object({
+  /** Below the generation's folder. */
+  path: z.string(),
+  /** Values of the folders, in their order; null where the rows have none. */
+  partition: z.array(z.string().nullable()),
+  rows: z.int(),
+  bytes: z.int(),
+  /** A sum over the values of its rows. */
+  fingerprint: z.string(),
+  /** Least and greatest values, as text, of columns that hold numbers, dates or the key. */
+  range: z.record(z.string(), z.tuple([z.string(), z.string()])),
+});
+
+const tableSchema = z.object({
+  table: z.string(),
+  stream: z.string(),
+  generation: z.string(),
+  rows: z.int(),
+  bytes: z.int(),
+  columns: z.array(columnSchema),
+  /** Ids of all columns there ever were; none is given out twice. */
+  fieldIds: z.record(z.string(), z.int()),
+  partitionBy: z.array(partitionSchema),
+  sortedBy: z.array(z.string()),
+  /** What its scans reached: one entry, or one a slice. */
+  checkpoints: z.array(
+    z.object({
+      slice: z.string(),
+      watermark: z.string().optional(),
+      verdict: z.string().optional(),
+      verifiedAt: z.string().optional(),
+    }),
+  ),
+  files: z.array(fileSchema),
+  /** Generations that were current before, newest first. */
+  retired: z.array(z.object({ generation: z.string(), at: z.string(), mustGo: z.boolean() })),
+});
+
+const manifestSchema = z.object({
+  format: z.literal('sluice-lake'),
+  version: z.literal(1),
+  connector: z.string(),
+  baseUrl: z.string(),
+  /** Where the lake was when its views were made. */
+  path: z.string(),
+  /** The commit that all of it holds; undefined before the first publish ended. */
+  commit: z.string().optional(),
+  runId: z.string().optional(),
+  publishedAt: z.string().optional(),
+  tables: z.array(tableSchema),
+  /** Tables that are no longer published; their field ids stay theirs. */
+  dropped: z.array(tableSchema),
+});
+
+export type LakeManifest = z.infer<typeof manifestSchema>;
+export type TableManifest = z.infer<typeof tableSchema>;
+export type LakeColumn = z.infer<typeof columnSchema>;
+export type LakePartition = z.infer<typeof partitionSchema>;
+export type LakeFile = z.infer<typeof fileSchema>;
+
+/** Undefined where there is none; throws PublishError (2) for one that cannot be read. */
+export function readManifest(lake: string): LakeManifest | undefined {
+  const path = join(lake, LAKE_MANIFEST);
+  if (!existsSync(path)) return undefined;
+  try {
+    return manifestSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    throw new PublishError(`${path} is not a manifest that this version can read`, {
+      code: 'publish_refused',
+      hint: 'If it is damaged, restore it from a backup, or move the whole lake folder away: the next sync writes a new one. If a newer Sluice wrote it, upgrade. The lake was not touched.',
+      context: { path },
+      cause: error,
+      exitCode: 2,
+    });
+  }
+}
+
+/** Puts a manifest in the place of the one before, whole or not at all. */
+export async function writeManifest(lake: string, manifest: LakeManifest): Promise<void> {
+  const path = join(lake, LAKE_MANIFEST);
+  const temporary = join(lake, `.${LAKE_MANIFEST}.tmp`);
+  await rm(temporary, { force: true });
+  const handle = await open(temporary, 'w', 0o666);
+  try {
+    await handle.writeFile(`${JSON.stringify(manifest, null, 1)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, path);
+  await syncFolder(lake);
+}

@@ -1,0 +1,186 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '../../model/errors.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { generationFolder, readCurrent } from './folders.ts';
+import { inspectTable } from './inspect-lake.ts';
+import type { LakeJob, LakeTable } from './lake-job.ts';
+import type { LakeColumn, LakeFile, TableManifest } from './manifest.ts';
+import { columnsInFolders, keyExpression, type PartitionKey, partitionFolder } from './partitions.ts';
+
+/** Rows that share their folders. */
+export interface Part {
+  readonly key: PartitionKey;
+  readonly rows: number;
+  readonly fingerprint: string;
+  /** Below the generation; empty without partitions. */
+  readonly folder: string;
+}
+
+/** What has to be done so that a table's lake holds what the table holds. */
+export interface TablePlan {
+  readonly table: LakeTable;
+  readonly before: TableManifest | undefined;
+  /** The generation that readers see now. */
+  readonly current: string | undefined;
+  readonly columns: readonly LakeColumn[];
+  readonly fieldIds: Readonly<Record<string, number>>;
+  /** Files that the next generation shares with the one before. */
+  readonly kept: readonly LakeFile[];
+  readonly touched: readonly Part[];
+  /** False where readers see all of it already. */
+  readonly isDue: boolean;
+}
+
+const MOST_PARTITIONS = 10_000;
+const MANY_PARTITIONS = 2_000;
+
+/** Compares a table with what the lake has of it, partition by partition. */
+export async function planTable(
+  job: LakeJob,
+  table: LakeTable,
+  before: TableManifest | undefined,
+  earlier: TableManifest | undefined = before,
+): Promise<TablePlan> {
+  const { columns, fieldIds } = await planColumns(job, table, earlier);
+  const parts = await readParts(job, table);
+  const current = readCurrent(job.lake, table.table);
+  const isReshaped =
+    before === undefined ||
+    JSON.stringify([before.columns, before.partitionBy]) !== JSON.stringify([columns, table.partitionBy]);
+  const kept: LakeFile[] = [];
+  const touched: Part[] = [];
+  const held = new Map((before?.files ?? []).map((file) => [nameKey(file.partition), file]));
+  for (const part of parts) {
+    const file = isReshaped ? undefined : held.get(nameKey(part.key));
+    if (
+      before !== undefined &&
+      file !== undefined &&
+      isSame(file, part) &&
+      isThere(job, before, current, file)
+    )
+      kept.push(file);
+    else touched.push(part);
+  }
+  const isDue =
+    touched.length > 0 ||
+    kept.length !== held.size ||
+    before === undefined ||
+    inspectTable(job.lake, before).length > 0;
+  return { table, before, current, columns, fieldIds, kept, touched, isDue };
+}
+
+function nameKey(key: PartitionKey): string {
+  return JSON.stringify(key);
+}
+
+function isSame(file: LakeFile, part: Part): boolean {
+  return file.rows === part.rows && file.fingerprint === part.fingerprint;
+}
+
+/**
+ * Whether a file can be shared with the next generation. One that `current` lacks must not come back: a reader
+ * across both changes could take it for unchanged.
+ */
+function isThere(
+  { lake }: LakeJob,
+  { table, generation }: TableManifest,
+  current: string | undefined,
+  file: LakeFile,
+): boolean {
+  const has = (one: string) =>
+    statSync(join(generationFolder(lake, table, one), file.path), { throwIfNoEntry: false })?.size ===
+    file.bytes;
+  return has(generation) && (current === undefined || current === generation || has(current));
+}
+
+/** The columns as files hold them, each with an id for its whole life. */
+async function planColumns(
+  { session }: LakeJob,
+  { table, columns, partitionBy }: LakeTable,
+  before: TableManifest | undefined,
+): Promise<{ readonly columns: readonly LakeColumn[]; readonly fieldIds: Readonly<Record<string, number>> }> {
+  const inFolders = columnsInFolders(partitionBy);
+  const fieldIds: Record<string, number> = { ...before?.fieldIds };
+  const planned: LakeColumn[] = [];
+  for (const [name, type] of columns) {
+    if (inFolders.has(name)) {
+      planned.push({ name, type, storedAs: type });
+      continue;
+    }
+    const fieldId = Object.hasOwn(fieldIds, name)
+      ? (fieldIds[name] ?? 0)
+      : Math.max(0, ...Object.values(fieldIds)) + 1;
+    fieldIds[name] = fieldId;
+    const heldAs = before?.columns.find((column) => column.name === name && column.type === type)?.storedAs;
+    const storedAs = type === 'HUGEINT' ? await chooseHuge(session, table, name, heldAs) : toStoredType(type);
+    planned.push({ name, type, storedAs, fieldId });
+  }
+  return { columns: planned, fieldIds };
+}
+
+// Some readers take Parquet's own JSON type for bytes.
+function toStoredType(type: string): string {
+  return type === 'JSON' ? 'VARCHAR' : type;
+}
+
+// Parquet has no integers of 128 bits: the engine would write doubles, and round.
+async function chooseHuge(
+  session: LakeJob['session'],
+  table: string,
+  name: string,
+  heldAs: string | undefined,
+): Promise<string> {
+  if (heldAs === 'VARCHAR') return heldAs;
+  const most = '9'.repeat(38);
+  const [row] = await session.all(
+    `SELECT coalesce(bool_and(${quoteIdentifier(name)} BETWEEN -${most}::HUGEINT AND ${most}::HUGEINT), true) AS fits
+       FROM main.${quoteIdentifier(table)}`,
+  );
+  return row?.['fits'] === true ? 'DECIMAL(38,0)' : 'VARCHAR';
+}
+
+/** Sums over the values of every row, a partition each: no change of a row goes unseen, whoever made it. */
+async function readParts(job: LakeJob, { table, partitionBy }: LakeTable): Promise<readonly Part[]> {
+  const keys = partitionBy.map(keyExpression);
+  const from = `FROM main.${quoteIdentifier(table)} AS "every value"`;
+  if (keys.length > 0) await refuseTooMany(job, table, `SELECT DISTINCT ${keys.join(', ')} ${from}`);
+  const rows = await job.session.all(
+    `SELECT ${[...keys.map((key, at) => `${key} AS _sluice_key${at}`), 'count(*) AS _sluice_rows'].join(', ')},
+       coalesce(sum(hash("every value")), 0)::VARCHAR AS _sluice_sum ${from} GROUP BY ALL ORDER BY ALL`,
+  );
+  const parts = rows.map((row) => {
+    const key = keys.map((_, at) => (row[`_sluice_key${at}`] ?? null) as string | null);
+    return toPart(key, Number(row['_sluice_rows']), String(row['_sluice_sum']));
+  });
+  // A glob that finds no file is an error to most readers; an empty table is none.
+  return parts.length > 0
+    ? parts
+    : [
+        toPart(
+          keys.map(() => null),
+          0,
+          '0',
+        ),
+      ];
+
+  function toPart(key: PartitionKey, count: number, fingerprint: string): Part {
+    return { key, rows: count, fingerprint, folder: partitionFolder(table, partitionBy, key) };
+  }
+}
+
+async function refuseTooMany(job: LakeJob, table: string, distinct: string): Promise<void> {
+  const [row] = await job.session.all(
+    `SELECT count(*) AS n FROM (${distinct} LIMIT ${quoteLiteral(String(MOST_PARTITIONS + 1))}::BIGINT)`,
+  );
+  const count = Number(row?.['n']);
+  if (count > MOST_PARTITIONS) {
+    throw new ConfigError(`the lake would cut ${table} into more than ${MOST_PARTITIONS} partitions`, {
+      code: 'config_invalid',
+      hint: `Set streams.${table.replace(/_history$/, '')}.partitionBy to something coarser, e.g. month(date), or to [] for none. The rows are committed, and the lake is as it was.`,
+      context: { stream: table },
+    });
+  }
+  if (count >= MANY_PARTITIONS)
+    job.warn(`the lake cuts ${table} into ${count} partitions; fewer are faster to read: see partitionBy`);
+}

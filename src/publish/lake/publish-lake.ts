@@ -1,0 +1,266 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PublishError, SyncError } from '../../model/errors.ts';
+import { LAKE_CATALOG, type PublishedLake } from '../../model/lake.ts';
+import { ANNOUNCED_MS, announceFolders } from './announce.ts';
+import { publishCatalog } from './catalog.ts';
+import { findExpired, nameGeneration, removeGenerations, removeLeftovers } from './clean-up.ts';
+import {
+  assertCurrentIsLink,
+  buildFolder,
+  finishGeneration,
+  flip,
+  forEach,
+  generationFolder,
+  generationsFolder,
+  readCurrent,
+  shareFile,
+  unlinkCurrent,
+} from './folders.ts';
+import type { LakeJob } from './lake-job.ts';
+import {
+  type LakeFile,
+  type LakeManifest,
+  readManifest,
+  type TableManifest,
+  writeManifest,
+} from './manifest.ts';
+import { planTable, type TablePlan } from './plan-table.ts';
+import { writeFiles } from './write-files.ts';
+
+/**
+ * Makes a lake hold what the committed tables hold: each partition that changed gets a new file, everything else
+ * is shared with the generation before, and readers go over from one generation to the next in one step
+ * (invariant 4). Safe to repeat; a kill at any point leaves readers what they had.
+ *
+ * @returns undefined where the lake holds this commit already
+ */
+export async function publishLake(job: LakeJob): Promise<PublishedLake | undefined> {
+  try {
+    const manifest = await openLake(job);
+    if (isPublished(job, manifest)) {
+      await expire(job, manifest);
+      return undefined;
+    }
+    job.onBegin();
+    return await new LakePublish(job, manifest).run();
+  } catch (error) {
+    if (error instanceof SyncError) throw error;
+    throw new PublishError(`cannot publish the lake ${job.lake}: ${(error as Error).message}`, {
+      code: 'publish_failed',
+      hint: 'Everything synced is committed in the state folder, and readers of the lake see what they saw before. Mend the cause and run again: publishing needs no request.',
+      context: { path: job.lake },
+      cause: error,
+    });
+  }
+}
+
+/** The manifest, after making the lake ours: a run that is killed must leave a folder it knows again. */
+async function openLake(job: LakeJob): Promise<LakeManifest> {
+  await mkdir(job.lake, { recursive: true });
+  const found = readManifest(job.lake);
+  if (found !== undefined) return found;
+  const { connector, baseUrl } = job;
+  const empty: LakeManifest = {
+    format: 'sluice-lake',
+    version: 1,
+    connector,
+    baseUrl,
+    path: job.lake,
+    tables: [],
+    dropped: [],
+  };
+  await writeManifest(job.lake, empty);
+  return empty;
+}
+
+function isPublished(job: LakeJob, manifest: LakeManifest): boolean {
+  const { commit, path, tables } = manifest;
+  if (commit !== job.commit || path !== job.lake || !existsSync(join(job.lake, LAKE_CATALOG))) return false;
+  return (
+    tables.length === job.tables.length &&
+    job.tables.every(({ table, partitionBy }) => {
+      const held = tables.find((one) => one.table === table);
+      return (
+        held !== undefined &&
+        JSON.stringify(held.partitionBy) === JSON.stringify(partitionBy) &&
+        readCurrent(job.lake, table) === held.generation &&
+        existsSync(generationFolder(job.lake, table, held.generation))
+      );
+    })
+  );
+}
+
+/** Generations whose grace time is over go, whether or not there is anything to publish. */
+async function expire(job: LakeJob, manifest: LakeManifest): Promise<void> {
+  const nowMs = job.clock.now();
+  const expired = [...manifest.tables, ...manifest.dropped].map((table) => ({
+    table,
+    names: findExpired(table, nowMs, job.graceMs).map(({ generation }) => generation),
+  }));
+  if (expired.every(({ names }) => names.length === 0)) return;
+  for (const { table, names } of expired) await removeGenerations(job.lake, table.table, names);
+  const without = (tables: readonly TableManifest[]) =>
+    tables.map((table) => ({
+      ...table,
+      retired: table.retired.filter(
+        ({ generation }) => !expired.some((one) => one.table === table && one.names.includes(generation)),
+      ),
+    }));
+  await writeManifest(job.lake, {
+    ...manifest,
+    tables: without(manifest.tables),
+    dropped: without(manifest.dropped),
+  });
+}
+
+class LakePublish {
+  readonly #job: LakeJob;
+  readonly #manifest: LakeManifest;
+  readonly #generation: string;
+  #files = 0;
+  #bytes = 0;
+
+  constructor(job: LakeJob, manifest: LakeManifest) {
+    this.#job = job;
+    this.#manifest = manifest;
+    this.#generation = nameGeneration(job.clock.now(), randomBytes(4).toString('hex'));
+  }
+
+  async run(): Promise<PublishedLake> {
+    const { lake, clock, signal, tables } = this.#job;
+    for (const { table } of tables) {
+      assertCurrentIsLink(lake, table);
+      await removeLeftovers(lake, table, this.#knownGenerations(table));
+    }
+    const plans: TablePlan[] = [];
+    for (const table of tables) plans.push(await planTable(this.#job, table, ...this.#find(table.table)));
+    const due = plans.filter(({ isDue }) => isDue);
+    const announced = new Map<string, string>();
+    for (const plan of due) {
+      await mkdir(generationsFolder(lake, plan.table.table), { recursive: true });
+      const shown = await announceFolders(this.#job, plan, this.#generation);
+      if (shown !== undefined) announced.set(plan.table.table, shown);
+    }
+    const announcedAtMs = clock.monotonic();
+    const written = new Map<string, TableManifest>();
+    for (const plan of due)
+      written.set(plan.table.table, await this.#build(plan, announced.get(plan.table.table)));
+    const leftMs = announcedAtMs + ANNOUNCED_MS - clock.monotonic();
+    if (announced.size > 0 && leftMs > 0) await clock.sleep(leftMs, signal);
+    for (const { table } of due) await flip(lake, table.table, this.#generation);
+    await this.#finish(plans.map((plan) => written.get(plan.table.table) ?? this.#carryOn(plan)));
+    return { path: lake, tables: due.length, files: this.#files, bytes: this.#bytes };
+  }
+
+  /** What the manifest has of a table, and of its columns should it have been dropped since. */
+  #find(name: string): readonly [TableManifest | undefined, TableManifest | undefined] {
+    const held = this.#manifest.tables.find(({ table }) => table === name);
+    return [held, held ?? this.#manifest.dropped.find(({ table }) => table === name)];
+  }
+
+  #knownGenerations(table: string): readonly string[] {
+    const [, held] = this.#find(table);
+    return held === undefined ? [] : [held.generation, ...held.retired.map(({ generation }) => generation)];
+  }
+
+  /** Builds the next generation of a table beside the one that readers see. */
+  async #build(plan: TablePlan, announced: string | undefined): Promise<TableManifest> {
+    const { lake } = this.#job;
+    const { table, before, kept } = plan;
+    const folder = buildFolder(lake, table.table, this.#generation);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    const written = await writeFiles(this.#job, plan, this.#generation);
+    const shared = generationFolder(lake, table.table, before?.generation ?? '');
+    await forEach(kept, ({ path }) => shareFile(join(shared, path), join(folder, path)));
+    await finishGeneration(lake, table.table, this.#generation);
+    this.#files += written.length;
+    this.#bytes += written.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#describe(plan, [...kept, ...written], announced);
+  }
+
+  #describe(plan: TablePlan, files: readonly LakeFile[], announced: string | undefined): TableManifest {
+    const { table, columns, fieldIds, current } = plan;
+    const at = new Date(this.#job.clock.now()).toISOString();
+    const [, earlier] = this.#find(table.table);
+    const known = earlier?.retired ?? [];
+    const left = [announced, current, earlier?.generation].filter((one) => one !== undefined);
+    const retired = [...new Set(left)]
+      .filter((one) => one !== this.#generation && !known.some(({ generation }) => generation === one))
+      .map((generation) => ({ generation, at, mustGo: this.#job.mustForget || generation === announced }));
+    return {
+      table: table.table,
+      stream: table.stream,
+      generation: this.#generation,
+      rows: files.reduce((sum, { rows }) => sum + rows, 0),
+      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      columns: [...columns],
+      fieldIds: { ...fieldIds },
+      partitionBy: [...table.partitionBy],
+      sortedBy: [...table.sortBy],
+      checkpoints: table.checkpoints,
+      files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+      retired: [...retired, ...known.map((one) => ({ ...one, mustGo: one.mustGo || this.#job.mustForget }))],
+    };
+  }
+
+  #carryOn({ table, before }: TablePlan): TableManifest {
+    if (before === undefined) throw new Error(`${table.table} has no generation`);
+    return { ...before, checkpoints: table.checkpoints };
+  }
+
+  async #finish(tables: readonly TableManifest[]): Promise<void> {
+    const { lake, connector, baseUrl, commit, runId, clock, graceMs } = this.#job;
+    await publishCatalog(this.#job, tables);
+    const names = new Set(tables.map(({ table }) => table));
+    const gone = this.#manifest.tables.filter(({ table }) => !names.has(table));
+    const dropped = [
+      ...this.#manifest.dropped.filter(({ table }) => !names.has(table)),
+      ...gone.map((one) => this.#drop(one)),
+    ];
+    const nowMs = clock.now();
+    const all = [...tables, ...dropped].map((table) => ({
+      table,
+      expired: findExpired(table, nowMs, graceMs),
+    }));
+    const without = (table: TableManifest): TableManifest => {
+      const expired = all.find((one) => one.table === table)?.expired ?? [];
+      return { ...table, retired: table.retired.filter((one) => !expired.includes(one)) };
+    };
+    await writeManifest(lake, {
+      format: 'sluice-lake',
+      version: 1,
+      connector,
+      baseUrl,
+      path: lake,
+      commit,
+      runId,
+      publishedAt: new Date(nowMs).toISOString(),
+      tables: tables.map(without),
+      dropped: dropped.map(without),
+    });
+    for (const { table } of gone) await unlinkCurrent(lake, table);
+    for (const { table, expired } of all)
+      await removeGenerations(
+        lake,
+        table.table,
+        expired.map(({ generation }) => generation),
+      );
+  }
+
+  /** A table that is no longer there: its files stay for the grace time, its field ids for ever. */
+  #drop(table: TableManifest): TableManifest {
+    const at = new Date(this.#job.clock.now()).toISOString();
+    const retired = [{ generation: table.generation, at, mustGo: true }, ...table.retired];
+    return {
+      ...table,
+      files: [],
+      rows: 0,
+      bytes: 0,
+      retired: retired.map((one) => ({ ...one, mustGo: true })),
+    };
+  }
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DuckDBInstance } from '@duckdb/node-api';
+import type { EngineShare } from './engine-memory.ts';
+
+/** An engine in memory, set up for one process that shares its machine with others. */
+export async function createInstance(
+  { folders, readOnly = false }: { readonly folders: readonly string[]; readonly readOnly?: boolean },
+  memory: EngineShare,
+): Promise<DuckDBInstance> {
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  // Left to itself the engine spills into the folder the user happens to be in.
+  const spillFolder = folders[0] ?? (readOnly ? '' : join(tmpdir(), `sluice-${randomUUID()}`));
+  return DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    memory_limit: `${memory.megabytes}MB`,
+    threads: String(memory.threads),
+    // As soon as it is freed: see `trim`.
+    allocator_flush_threshold: '1MB',
+    allocator_bulk_deallocation_flush_threshold: '1MB',
+    preserve_insertion_order: 'false',
+    temp_directory: spillFolder,
+  });
+}
