@@ -1,9 +1,15 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Page, PageRecord } from '../model/page.ts';
+
+// A joint's record is compared several times: when its page comes, and with each page that should fit to it.
+const known = new WeakMap<PageRecord, string>();
 
 /** Fingerprint of one record by value: member order and white space do not count. */
 export function hashOf(record: PageRecord | undefined): string | undefined {
-  return record === undefined ? undefined : hashText(canonicalText(record.value));
+  if (record === undefined) return undefined;
+  const found = known.get(record) ?? hashText(canonicalText(record.value));
+  known.set(record, found);
+  return found;
 }
 
 /** Fingerprint of a page's records and declared total. */
@@ -19,7 +25,7 @@ export function hashPageText(page: Page): string {
 }
 
 function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 /** One spelling of a value: members in the order of their names, no white space. */

@@ -25,8 +25,10 @@ export function buildRecords(
   const records = slices.map((slice, at): PageRecord => {
     if (slice.depth > MAX_DEPTH) throw tooDeep(at, slice.depth);
     const value = slice.hardNumbers ? parseExact(slice.text) : values[at];
-    if (countMembers(value) < slice.members) duplicateMembers += 1;
-    return { text: slice.text, value, exact: slice.hardNumbers };
+    const repeats = countMembers(value) < slice.members;
+    if (repeats) duplicateMembers += 1;
+    const plain = slice.plain && !repeats && slice.text.startsWith('{');
+    return { text: slice.text, value, exact: slice.hardNumbers, plain };
   });
   return { records, duplicateMembers };
 }

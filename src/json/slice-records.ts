@@ -3,6 +3,8 @@ export interface RecordSlice {
   readonly text: string;
   /** True when a plain `JSON.parse` could round a number, so that `parseExact` must read it. */
   readonly hardNumbers: boolean;
+  /** True when the engine's own reader gives the same values, and writes the same JSON of its arrays, as we do. */
+  readonly plain: boolean;
   /** Object members written down; more than the parsed value has means a key came twice. */
   readonly members: number;
   /** Deepest nesting of objects and arrays; a scalar has 0. */
@@ -10,6 +12,10 @@ export interface RecordSlice {
 }
 
 const QUOTE = 34;
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
 const BACKSLASH = 92;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
@@ -26,142 +32,170 @@ const SAFE_NUMBER_LENGTH = 15;
  * (checked by `JSON.parse` before). One pass; nothing is serialised again, so numbers stay as written.
  */
 export function sliceArray(text: string, start: number): RecordSlice[] {
-  const slices: RecordSlice[] = [];
-  let at = skipSpace(text, start + 1);
-  if (text.charCodeAt(at) === CLOSE_BRACKET) return slices;
-  for (;;) {
-    const scan = scanValue(text, at);
-    slices.push(toSlice(text, at, scan));
-    at = skipSpace(text, scan.end);
-    if (text.charCodeAt(at) !== COMMA) return slices;
-    at = skipSpace(text, at + 1);
-  }
-}
-
-/** Cuts out the single value that starts at `start`. */
-export function sliceValue(text: string, start: number): RecordSlice {
-  const at = skipSpace(text, start);
-  return toSlice(text, at, scanValue(text, at));
-}
-
-function toSlice(text: string, start: number, scan: ScannedValue): RecordSlice {
-  const { hardNumbers, members, depth } = scan;
-  return { text: flattenLines(text.slice(start, scan.end)), hardNumbers, members, depth };
+  return cutElements(text, start).slices;
 }
 
 /**
- * Position of the value at a path of member names (or indexes of arrays) below the value at `start`, or
- * undefined. Of a name written twice the last counts, as in `JSON.parse`.
+ * The elements of the array that a path of member names (or indexes of arrays) leads to, or undefined where
+ * it leads to none. Of a name written twice the last counts, as in `JSON.parse`. The document must be valid
+ * JSON; the array is read once, in the same pass.
  */
-export function locateValue(text: string, start: number, path: readonly string[]): number | undefined {
-  let at: number | undefined = skipSpace(text, start);
-  for (const name of path) {
-    if (at === undefined) return undefined;
-    at = text.charCodeAt(at) === OPEN_BRACKET ? locateElement(text, at, name) : locateMember(text, at, name);
-  }
-  return at;
+export function slicePath(text: string, path: readonly string[]): RecordSlice[] | undefined {
+  return cutBelow(text, skipSpace(text, 0), path, 0).slices;
 }
 
-function locateMember(text: string, start: number, name: string): number | undefined {
-  if (text.charCodeAt(start) !== OPEN_BRACE) return undefined;
-  let found: number | undefined;
-  let at = skipSpace(text, start + 1);
-  while (text.charCodeAt(at) === QUOTE) {
-    const keyEnd = skipString(text, at);
-    const key = JSON.parse(text.slice(at, keyEnd)) as string;
-    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
-    if (key === name) found = valueStart;
-    at = skipSpace(text, scanValue(text, valueStart).end);
-    if (text.charCodeAt(at) !== COMMA) break;
-    at = skipSpace(text, at + 1);
-  }
-  return found;
-}
-
-function locateElement(text: string, start: number, index: string): number | undefined {
-  if (!/^(?:0|[1-9]\d*)$/.test(index)) return undefined;
-  let at = skipSpace(text, start + 1);
-  for (let left = Number(index); left > 0; left -= 1) {
-    at = skipSpace(text, scanValue(text, at).end);
-    if (text.charCodeAt(at) !== COMMA) return undefined;
-    at = skipSpace(text, at + 1);
-  }
-  return text.charCodeAt(at) === CLOSE_BRACKET ? undefined : at;
-}
-
-interface ScannedValue {
+interface CutValue<T> {
+  readonly slices: T;
+  /** End of the value. */
   readonly end: number;
-  readonly hardNumbers: boolean;
-  readonly members: number;
-  readonly depth: number;
 }
 
-function scanValue(text: string, start: number): ScannedValue {
-  let level = 0;
-  let depth = 0;
-  let members = 0;
-  let hardNumbers = false;
-  let at = start;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = skipString(text, at);
-      if (level === 0) break;
-      continue;
+function cutBelow(
+  text: string,
+  start: number,
+  path: readonly string[],
+  depth: number,
+): CutValue<RecordSlice[] | undefined> {
+  const isArray = text.charCodeAt(start) === OPEN_BRACKET;
+  if (depth === path.length && isArray) return cutElements(text, start);
+  if (depth === path.length || !(isArray || text.charCodeAt(start) === OPEN_BRACE))
+    return { slices: undefined, end: new ValueScan(text).findEnd(start) };
+  let slices: RecordSlice[] | undefined;
+  let at = skipSpace(text, start + 1);
+  for (let index = 0; !isClosing(text.charCodeAt(at)); index += 1) {
+    let name = String(index);
+    if (!isArray) {
+      const nameEnd = skipString(text, at);
+      name = JSON.parse(text.slice(at, nameEnd)) as string;
+      at = skipSpace(text, skipSpace(text, nameEnd) + 1);
     }
-    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      level += 1;
-      if (level > depth) depth = level;
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      if (level === 0) break;
-      level -= 1;
-      if (level === 0) {
-        at += 1;
-        break;
-      }
-    } else if (code === COLON) {
-      members += 1;
-    } else if ((code >= 48 && code <= 57) || code === 45) {
-      const end = skipNumber(text, at);
-      hardNumbers ||= isHardToken(text, at, end);
-      at = end;
-      continue;
-    } else if (level === 0 && (code === COMMA || code <= 32)) {
-      break;
-    }
-    at += 1;
+    if (name === path[depth]) ({ slices, end: at } = cutBelow(text, at, path, depth + 1));
+    else at = new ValueScan(text).findEnd(at);
+    at = skipSpace(text, at);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
   }
-  return { end: at, hardNumbers, members, depth };
+  return { slices, end: at + 1 };
 }
 
-function isHardToken(text: string, start: number, end: number): boolean {
-  if (end - start <= SAFE_NUMBER_LENGTH && !hasExponent(text, start, end)) return false;
-  // Most long numbers are doubles as a serializer writes them: they read back as the same text.
-  const token = text.slice(start, end);
+function cutElements(text: string, start: number): CutValue<RecordSlice[]> {
+  const slices: RecordSlice[] = [];
+  let at = skipSpace(text, start + 1);
+  while (!isClosing(text.charCodeAt(at))) {
+    const scan = new ValueScan(text);
+    const end = scan.findEnd(at);
+    slices.push(toSlice(text.slice(at, end), scan));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return { slices, end: at + 1 };
+}
+
+function isClosing(code: number): boolean {
+  return code === CLOSE_BRACKET || code === CLOSE_BRACE;
+}
+
+function toSlice(slice: string, { hardNumbers, isOdd, members, depth }: ValueScan): RecordSlice {
+  const text = flattenLines(slice);
+  const plain = !hardNumbers && !isOdd && !(text.includes('\\u') && ODD_ESCAPE.test(text));
+  return { text, hardNumbers, plain, members, depth };
+}
+
+// The engine refuses a whole file for half a surrogate pair, and spells control characters another way.
+const ODD_ESCAPE = /\\u(?:00[01]|(?<!\\ud[89ab]..\\u)d[c-f]|d[89ab](?!..\\ud[c-f]))/i;
+
+/** One pass over one value of a text, and what it saw. */
+class ValueScan {
+  hardNumbers = false;
+  /** Something that the engine's reader and ours do not write down alike, or read alike. */
+  isOdd = false;
+  members = 0;
+  depth = 0;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** End of the value that starts at `start`. */
+  findEnd(start: number): number {
+    const text = this.#text;
+    let level = 0;
+    // Level of the outermost array around: only what is in one is ever written down again.
+    let arrayLevel = 0;
+    let stringStart = 0;
+    let at = start;
+    while (at < text.length) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) {
+        stringStart = at;
+        at = skipString(text, at);
+        if (level === 0) return at;
+        continue;
+      }
+      if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+        level += 1;
+        if (level > this.depth) this.depth = level;
+        if (arrayLevel === 0 && code === OPEN_BRACKET) arrayLevel = level;
+      } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+        if (level === 0) return at;
+        if (level === arrayLevel) arrayLevel = 0;
+        level -= 1;
+        if (level === 0) return at + 1;
+      } else if (code === COLON) {
+        this.members += 1;
+        if (arrayLevel > 0 && mayMove(text.charCodeAt(stringStart + 1))) this.isOdd = true;
+      } else if ((code >= ZERO && code <= NINE) || code === MINUS) {
+        at = this.#skipNumber(at, arrayLevel > 0);
+        continue;
+      } else if (level === 0 && (code === COMMA || code <= 32)) {
+        return at;
+      }
+      at += 1;
+    }
+    return at;
+  }
+
+  #skipNumber(start: number, isInArray: boolean): number {
+    const text = this.#text;
+    let hasExponent = false;
+    let hasPoint = false;
+    let at = start + 1;
+    for (;;) {
+      const code = text.charCodeAt(at);
+      if (code >= ZERO && code <= NINE) at += 1;
+      else if (code === POINT) {
+        hasPoint = true;
+        at += 1;
+      } else if ((code | 32) === 101) {
+        // Its sign, if any, is no part of another number.
+        hasExponent = true;
+        at += 2;
+      } else break;
+    }
+    if (at - start > SAFE_NUMBER_LENGTH || hasExponent)
+      this.hardNumbers ||= isHardToken(text.slice(start, at), hasExponent);
+    const isMinusZero = at - start === 2 && text.startsWith('-0', start);
+    const endsInZero = hasPoint && isInArray && text.charCodeAt(at - 1) === ZERO;
+    this.isOdd ||= hasExponent || isMinusZero || endsInZero;
+    return at;
+  }
+}
+
+// Members whose names are indexes come first in an object of ours, and an escape may hide one.
+function mayMove(firstOfName: number): boolean {
+  return (firstOfName >= ZERO && firstOfName <= NINE) || firstOfName === BACKSLASH;
+}
+
+// Most long numbers are doubles as a serializer writes them: they read back as the same text. A short one with
+// an exponent can still overflow (1e400).
+function isHardToken(token: string, hasExponent: boolean): boolean {
   const value = Number(token);
-  return String(value) !== token || (isBeyondSafe(value) && !hasExponent(text, start, end));
+  return String(value) !== token || (isBeyondSafe(value) && !hasExponent);
 }
 
 // `parseExact` keeps these integers as text, whether a double hits them or not.
 function isBeyondSafe(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
-}
-
-// A short token can still overflow (1e400).
-function hasExponent(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if ((text.charCodeAt(at) | 32) === 101) return true;
-  return false;
-}
-
-function skipNumber(text: string, start: number): number {
-  let at = start + 1;
-  for (;;) {
-    const code = text.charCodeAt(at);
-    const part =
-      (code >= 48 && code <= 57) || code === 46 || code === 43 || code === 45 || (code | 32) === 101;
-    if (!part) return at;
-    at += 1;
-  }
 }
 
 /** End of the string that starts at `start`. */

@@ -1,13 +1,16 @@
-import { stat } from 'node:fs/promises';
-import { isRecordObject } from '../schema/observe-fields.ts';
+import { open, stat } from 'node:fs/promises';
+import { assertNotAborted } from '../model/abort.ts';
+import { BugError } from '../model/errors.ts';
+import { type FieldTree, isRecordObject } from '../schema/observe-fields.ts';
 import { cellReader, compileProjection } from '../schema/project-record.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { LineWriter, type WrittenLines } from './line-writer.ts';
+import { LEAST_LINE_LIMIT, LineWriter, type WrittenLines } from './line-writer.ts';
 import { findQuarantined, type QuarantineFilter, RELEASED } from './quarantine.ts';
 import { type RejectedRecords, RejectedWriter } from './rejected-records.ts';
-import { readStagedRecords } from './staged-records.ts';
+import { selectStage } from './read-stage.ts';
+import { isForEngine, readStagedRecords } from './staged-records.ts';
 
 /** Name of the table a scan's rows wait in before they are merged. */
 export const INCOMING = 'temp.incoming';
@@ -21,10 +24,14 @@ export type HeldRecord =
 export interface ProjectionRules {
   /** Without it every object becomes a row. */
   readonly hold?: ((value: unknown) => HeldRecord) | undefined;
-  /** Where a record came, from its position in the scan. */
-  readonly locate?: ((position: number) => RecordPlace) | undefined;
+  /** Reads where records came; asked for only once a record is rejected, since it takes a list of all pages. */
+  readonly locate?: (() => Promise<(position: number) => RecordPlace>) | undefined;
   /** Records that may be in quarantine from earlier runs. */
   readonly quarantined?: QuarantineFilter | undefined;
+  /** The fields of all records, where they are known: then the engine may read the stage by itself. */
+  readonly tree?: FieldTree | undefined;
+  /** All that `hold` does: it gives every object these fields, which no record has. */
+  readonly constants?: Readonly<Record<string, unknown>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -49,7 +56,12 @@ export async function projectStage(
   columns: readonly ColumnPlan[],
   rules: ProjectionRules = {},
 ): Promise<ProjectedStage> {
-  const { rows, rejected, released } = await writeProjection(recordsFile, columns, rules);
+  // Replacing it would hold the rows of two streams in memory at once.
+  await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
+  const left = await readDirectly(database, recordsFile, columns, rules);
+  if (left === 'none')
+    return { rejected: await new RejectedWriter(`${recordsFile}.rejected`).finish(), releases: false };
+  const { rows, rejected, released } = await writeProjection(recordsFile, columns, rules, left);
   const cells = columns.map(({ name, type }, at) => ({
     cell: `c${at}`,
     name: quoteIdentifier(name),
@@ -57,10 +69,9 @@ export async function projectStage(
   }));
   const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
-  // Replacing it would hold the rows of two streams in memory at once.
-  await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
-  await database.beginLoad((await stat(rows.file)).size);
-  await database.run(`CREATE TEMP TABLE incoming AS SELECT ${select} FROM ${readLines(rows, readColumns)}`);
+  if (left === 'all') await database.beginLoad((await stat(rows.file)).size);
+  const into = left === 'all' ? 'CREATE TEMP TABLE incoming AS' : `INSERT INTO ${INCOMING} BY NAME`;
+  await database.run(`${into} SELECT ${select} FROM ${readLines(rows, readColumns)}`);
   if (released !== undefined) {
     await database.run(`DROP TABLE IF EXISTS ${RELEASED}`);
     await database.run(
@@ -70,6 +81,52 @@ export async function projectStage(
   return { rejected, releases: released !== undefined };
 }
 
+/** Records of a stage that the engine has not read by itself. */
+type LeftRecords = 'all' | 'odd' | 'none';
+
+/**
+ * Has the engine read what it may of a stage, where nothing decides about single records. A record that it
+ * refuses makes it leave them all: the projection knows what to do with any.
+ */
+async function readDirectly(
+  database: Database,
+  recordsFile: string,
+  columns: readonly ColumnPlan[],
+  { hold, quarantined, tree, constants, signal }: ProjectionRules,
+): Promise<LeftRecords> {
+  const isPlain = quarantined === undefined && (hold === undefined || constants !== undefined);
+  if (tree === undefined || !isPlain) return 'all';
+  const select = selectStage({ file: recordsFile, lineLimit: LEAST_LINE_LIMIT }, tree, columns, constants);
+  if (select === undefined || !(await beginsForEngine(recordsFile))) return 'all';
+  assertNotAborted(signal);
+  await database.beginReading();
+  try {
+    await database.run(`CREATE TEMP TABLE incoming AS ${select}`);
+  } catch (error) {
+    if (error instanceof BugError) return 'all';
+    throw error;
+  }
+  await database.beginLoad((await stat(recordsFile)).size);
+  const isOdd = '_sluice_position IS NULL';
+  if ((await database.count(`SELECT count(*) FROM ${INCOMING} WHERE ${isOdd}`)) === 0) return 'none';
+  await database.run(`DELETE FROM ${INCOMING} WHERE ${isOdd}`);
+  return 'odd';
+}
+
+const FIRST_BYTES = 1 << 16;
+
+/** Whether the engine may read what a stage begins with: one that it may hardly read is not read twice. */
+async function beginsForEngine(recordsFile: string): Promise<boolean> {
+  const file = await open(recordsFile, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FIRST_BYTES), 0, FIRST_BYTES, 0);
+    const lines = buffer.toString('latin1', 0, bytesRead).split('\n').slice(0, -1);
+    return lines.filter(isForEngine).length * 2 > lines.length;
+  } finally {
+    await file.close();
+  }
+}
+
 function readLines({ file, lineLimit }: WrittenLines, columns: string): string {
   return `read_json(${quoteLiteral(file)}, format = 'newline_delimited', maximum_object_size = ${lineLimit}, columns = {${columns}})`;
 }
@@ -77,7 +134,8 @@ function readLines({ file, lineLimit }: WrittenLines, columns: string): string {
 async function writeProjection(
   recordsFile: string,
   columns: readonly ColumnPlan[],
-  { hold = holdObject, locate = locateAlone, quarantined, signal }: ProjectionRules,
+  { hold = holdObject, locate = () => Promise.resolve(locateAlone), quarantined, signal }: ProjectionRules,
+  which: Exclude<LeftRecords, 'none'>,
 ): Promise<{
   readonly rows: WrittenLines;
   readonly rejected: RejectedRecords;
@@ -88,13 +146,16 @@ async function writeProjection(
   const rows = new LineWriter(`${recordsFile}.flat`);
   const rejected = new RejectedWriter(`${recordsFile}.rejected`);
   const released = quarantined && new LineWriter(`${recordsFile}.released`);
+  let placeOf: ((position: number) => RecordPlace) | undefined;
   try {
-    for await (const records of readStagedRecords(recordsFile, signal)) {
+    const isWanted = which === 'all' ? undefined : (line: string) => !isForEngine(line);
+    for await (const records of readStagedRecords(recordsFile, signal, isWanted)) {
       for (const { position, text, value } of records) {
         const held = hold(value);
         if (held.value === undefined) {
           const { reason, path } = held;
-          await rejected.add({ position, ...locate(position), reason, path, text });
+          placeOf ??= await locate();
+          await rejected.add({ position, ...placeOf(position), reason, path, text });
           continue;
         }
         const full = rows.add(project(position, held.value));

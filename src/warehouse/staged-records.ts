@@ -11,26 +11,35 @@ export interface StagedRecord {
   readonly text: string;
 }
 
-// `x` marks a record that only the exact parser may read.
-const PLAIN = 'p';
+// The member that holds a record tells who may read it; the engine is told of none but those under `r`.
+const ENGINE = 'r';
+const PARSER = 'p';
 const EXACT = 'x';
+const OPENING = '{"i":';
 
 // Small enough to be gone with the next young collection: what outlives one stays for long.
 const READ_CHUNK_BYTES = 1 << 16;
 
-/** Lines that `readStagedRecords` reads back: position, parser and the record's own text. */
+/** Lines that `readStagedRecords` reads back: JSON of a position, and of the record's own text beside it. */
 export function formatStagedLines(firstPosition: number, records: readonly PageRecord[]): string {
   let lines = '';
-  for (const [at, record] of records.entries()) {
-    lines += `${firstPosition + at}${record.exact ? EXACT : PLAIN}${record.text}\n`;
+  for (const [at, { exact, plain, text }] of records.entries()) {
+    const reader = exact ? EXACT : plain === true ? ENGINE : PARSER;
+    lines += `${OPENING}${firstPosition + at},"${reader}":${text}}\n`;
   }
   return lines;
 }
 
-/** Reads a records file line by line, in the order the pages came, with constant memory. */
+/** Whether the engine may read a staged line. */
+export function isForEngine(line: string): boolean {
+  return line.startsWith(`"${ENGINE}"`, line.indexOf(',') + 1);
+}
+
+/** Reads the records of a file that `isWanted`, in the order the pages came, with constant memory. */
 export async function* readStagedRecords(
   file: string,
   signal?: AbortSignal,
+  isWanted: (line: string) => boolean = () => true,
 ): AsyncGenerator<readonly StagedRecord[]> {
   let rest: string[] = [];
   for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: READ_CHUNK_BYTES })) {
@@ -43,23 +52,43 @@ export async function* readStagedRecords(
       rest.push(chunk);
       continue;
     }
-    yield (rest.join('') + chunk.slice(0, end)).split('\n').map(parseStagedLine);
+    yield (rest.join('') + chunk.slice(0, end)).split('\n').filter(isWanted).map(parseStagedLine);
     rest = [chunk.slice(end + 1)];
   }
 }
 
 /** Reads one staged line, without its line break, as the record it was made of. */
 export function parsePageRecord(line: string): { readonly position: number; readonly record: PageRecord } {
-  const { position, text, value } = parseStagedLine(line);
-  return { position, record: { text, value, exact: line[String(position).length] === EXACT } };
+  const { position, reader, text } = splitStagedLine(line);
+  const exact = reader === EXACT;
+  return { position, record: { text, value: parseText(text, exact), exact, plain: reader === ENGINE } };
 }
 
 function parseStagedLine(line: string): StagedRecord {
-  const digits = /^\d+/.exec(line)?.[0].length ?? 0;
-  const text = line.slice(digits + 1);
+  const { position, reader, text } = splitStagedLine(line);
+  return { position, text, value: parseText(text, reader === EXACT) };
+}
+
+function splitStagedLine(line: string): {
+  readonly position: number;
+  readonly reader: string | undefined;
+  readonly text: string;
+} {
+  if (!line.startsWith(OPENING)) return splitOldLine(line);
+  const comma = line.indexOf(',');
   return {
-    position: Number(line.slice(0, digits)),
-    text,
-    value: line[digits] === EXACT ? parseExact(text) : (JSON.parse(text) as unknown),
+    position: Number(line.slice(OPENING.length, comma)),
+    reader: line[comma + 2],
+    text: line.slice(comma + 5, -1),
   };
+}
+
+// Archives of version 0.1 hold `<position><reader><text>`; they are read for as long as they are kept.
+function splitOldLine(line: string): ReturnType<typeof splitStagedLine> {
+  const digits = /^\d+/.exec(line)?.[0].length ?? 0;
+  return { position: Number(line.slice(0, digits)), reader: line[digits], text: line.slice(digits + 1) };
+}
+
+function parseText(text: string, exact: boolean): unknown {
+  return exact ? parseExact(text) : (JSON.parse(text) as unknown);
 }
