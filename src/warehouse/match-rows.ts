@@ -81,6 +81,14 @@ export async function matchAsWhole(
   await database.run('DROP TABLE temp.numbered');
 }
 
+/** The same for a table without a row: nothing has to be compared. */
+export async function matchNothing(database: Database): Promise<void> {
+  await database.run(
+    'CREATE OR REPLACE TEMP TABLE matches (_sluice_position BIGINT, _sluice_row BIGINT, change VARCHAR)',
+  );
+  await listFresh(database);
+}
+
 async function listFresh(database: Database): Promise<void> {
   await database.run('CREATE OR REPLACE TEMP TABLE spares (_sluice_row BIGINT)');
   await database.run(`CREATE OR REPLACE TEMP TABLE fresh AS

@@ -4,7 +4,7 @@ import { historyOf, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { catchUpHistory, closeVersions, type VersionedTable } from './keep-history.ts';
 import { type CursorWindow, isInWindow, readScope, type RowScope } from './live-rows.ts';
-import { FRESH, MATCHES, matchAsWhole, matchByKey, SPARES } from './match-rows.ts';
+import { FRESH, MATCHES, matchAsWhole, matchByKey, matchNothing, SPARES } from './match-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
 /** What becomes of rows of the table that did not come: nothing, or they go, from all of it or from a window. */
@@ -63,8 +63,11 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
   const scope = await readScope(database, table, request.slice);
   const versioned = { table, columns, live: scope.live, isSliced: scope.isSliced };
   if (request.history) await catchUpHistory(database, versioned, syncedAt);
-  if (key === undefined) {
-    if (absent !== 'keep' && absent.window !== undefined) await dropIncomingBefore(database, absent.window);
+  if (key === undefined && absent !== 'keep' && absent.window !== undefined)
+    await dropIncomingBefore(database, absent.window);
+  if ((await database.count(`SELECT count(*) FROM ${tableName(table)}`)) === 0) {
+    await matchNothing(database);
+  } else if (key === undefined) {
     await matchAsWhole(database, table, columns, scope);
   } else {
     const adoptBy = request.adoptBy ?? (request.slice === '' ? [] : columns);
@@ -174,9 +177,12 @@ async function insertWritten(
     '$1 AS _run_id',
     `$2::TIMESTAMPTZ AS ${time}`,
   ];
+  const written = await database.count(`SELECT count(*) FROM ${WRITTEN}`);
+  // Where every row is written, as in a first sync, looking each one up would cost more than writing it.
+  const isAll = written === (await database.count(`SELECT count(*) FROM ${INCOMING}`));
+  const picked = isAll ? 'true' : `_sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`;
   await database.run(
-    `INSERT INTO ${target} BY NAME SELECT ${values.join(', ')}
-       FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`,
+    `INSERT INTO ${target} BY NAME SELECT ${values.join(', ')} FROM ${INCOMING} WHERE ${picked}`,
     [request.runId, request.syncedAt],
   );
 }

@@ -19,7 +19,9 @@ const folder = mkdtempSync(path.join(tmpdir(), 'sluice-examples-'));
 let server: SimulatorServer;
 
 beforeAll(async () => {
-  server = await startSimulatorServer(createSimulator({ keys: [DEMO_KEY] }));
+  // Programs run at the pace of the API: the less there is to read, the sooner they end.
+  const sizes = { historyDays: 4, prompts: 10, mentionsPerDay: 5, categories: 3, productsPerCategory: 10 };
+  server = await startSimulatorServer(createSimulator({ keys: [DEMO_KEY], sizes }));
 });
 afterAll(async () => {
   await server.close();
@@ -49,7 +51,7 @@ describe('TypeScript in the docs', () => {
     expect(found).toEqual([]);
   });
 
-  it.each(programs.map(({ file, line, text }) => [`${file}:${line}`, text]))('%s runs', async (_, text) => {
+  it.concurrent.each(programs.map(({ file, line, text }) => [`${file}:${line}`, text]))('%s runs', async (_, text) => {
     const file = writeProgram(
       'program',
       text.replace(BASE_URL, server.baseUrl).replace("'sluice'", `'${pathToFileURL(library).href}'`),

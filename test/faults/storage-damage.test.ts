@@ -143,16 +143,22 @@ describe('a work file that', () => {
     const log = join(flow.stateDir, 'work.duckdb.wal');
     await killBefore('sql CHECKPOINT work', flow.folder, () => flow.sync());
     const restore = keepFolder(flow.folder);
-    for (const part of [0.2, 0.9]) {
+    let noticed = 0;
+    for (const part of [0.2, 0.5, 0.9]) {
       restore();
       flipBit(log, part);
       const damaged = readFileSync(log);
       const report = await flow.sync();
-      expect(report).toMatchObject({ exitCode: 0, warnings: [expect.stringContaining('is damaged')] });
+      expect(report.exitCode).toBe(0);
       expect((await readOutcome(flow.duckdbPath)).tables).toEqual(wanted);
-      const [kept = ''] = setAside(flow);
+      const [kept] = setAside(flow);
+      // A flip in the length of an entry looks like a log that ends there: what was committed before it counts.
+      if (kept === undefined) continue;
+      noticed += 1;
+      expect(report.warnings).toEqual([expect.stringContaining('is damaged')]);
       expect(readFileSync(join(flow.stateDir, `${kept}.wal`)).equals(damaged)).toBe(true);
     }
+    expect(noticed).toBeGreaterThan(0);
   });
 
   it('has a log that ends anywhere opens with whole commits, and the next run makes up for the rest', async () => {
