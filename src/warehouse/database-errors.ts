@@ -15,6 +15,12 @@ const OUT_OF_MEMORY = /Out of Memory Error|(?:could not|failed to) allocate/;
 const NEWER_FORMAT = /version number \d+, but we can only read/;
 const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
 
+/** Whether a statement failed because a table it names is not there. */
+export function isUnknownTable(error: unknown): boolean {
+  const cause = error instanceof SyncError ? error.cause : error;
+  return cause instanceof Error && cause.message.startsWith('Catalog Error: Table with name');
+}
+
 /** Gives an engine's error its place in our taxonomy; the engine has no codes, only texts. */
 export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
   if (thrown instanceof SyncError) return thrown;

@@ -11,9 +11,14 @@ export async function proveReadable(database: Database, onlySchema?: '_sluice'):
   const tables = await database.all(
     `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal`,
   );
+  const own: string[] = [];
   for (const { schema_name: schema, table_name: table } of tables) {
     if (onlySchema !== undefined && schema !== onlySchema) continue;
     const name = `${quoteIdentifier(String(schema))}.${quoteIdentifier(String(table))}`;
-    await database.all(`SELECT bit_xor(hash("every value")) FROM ${name} AS "every value"`);
+    const sql = `SELECT bit_xor(hash("every value")) FROM ${name} AS "every value"`;
+    if (schema === '_sluice') own.push(sql);
+    else await database.all(sql);
   }
+  // Small tables, in one statement: nine would take longer than what they read.
+  if (own.length > 0) await database.all(own.join(' UNION ALL '));
 }
