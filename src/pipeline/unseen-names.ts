@@ -7,7 +7,7 @@ import { namesField } from '../schema/field-rules.ts';
 import { createFieldTree, isRecordObject, observeRecord, type FieldNode } from '../schema/observe-fields.ts';
 
 /**
- * Fields that config names as key, cursor or column and that no record of a sample has, each as a sentence. A
+ * Fields that config names as key, cursor, column or partition and that no record of a sample has, each as a sentence. A
  * misspelt name costs a whole first scan, and one under `exclude` or `hash` lets through what it should keep out.
  */
 export function findUnseenNames(
@@ -37,11 +37,12 @@ interface ConfiguredName {
   readonly field: string;
 }
 
-function listNames({ key, cursor, columns }: Stream): readonly ConfiguredName[] {
+function listNames({ key, cursor, columns, partitionBy }: Stream): readonly ConfiguredName[] {
   return [
     ...(key.kind === 'fields' ? key.fields.map((field) => ({ where: 'key', field })) : []),
     ...(cursor.kind === 'field' ? [{ where: 'cursor', field: cursor.field }] : []),
     ...Object.keys(columns).map((field) => ({ where: 'columns', field })),
+    ...(partitionBy ?? []).map(({ column }) => ({ where: 'partitionBy', field: column })),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
-const MISSING = 'temp.missing_rows';
+const MISSING = 'temp."~missing_rows"';
 
 /** Which rows of an older table are looked for in a newer one, and by what. */
 export interface MissingRequest {
@@ -34,7 +34,7 @@ export async function findMissingRows(
   });
   const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
   const match = [...cells, ...slice].join(' AND ') || 'true';
-  await database.run(`CREATE OR REPLACE TEMP TABLE missing_rows AS FROM ${tableName(older)} o
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS FROM ${tableName(older)} o
     WHERE (${where}) AND NOT EXISTS (SELECT 1 FROM ${tableName(newer)} n WHERE ${match})`);
   return database.count(`SELECT count(*) FROM ${MISSING}`);
 }

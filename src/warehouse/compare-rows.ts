@@ -37,8 +37,8 @@ export interface RowExample {
   readonly values: string | undefined;
 }
 
-const THEIRS = 'temp.theirs';
-const OURS = 'temp.ours';
+const THEIRS = 'temp."~theirs"';
+const OURS = 'temp."~ours"';
 const EXAMPLE_COLUMNS = 8;
 
 /** Compares the table `incoming` with a table, or a slice of it; writes neither. */
@@ -77,7 +77,7 @@ async function prepare(
       ? ''
       : `QUALIFY row_number() OVER (PARTITION BY ${key.map(quoteIdentifier).join(', ')} ORDER BY _sluice_position DESC) = 1`;
   await database.run(
-    `CREATE OR REPLACE TEMP TABLE theirs AS SELECT ${['_sluice_position', ...names].join(', ')} FROM ${INCOMING} ${last}`,
+    `CREATE OR REPLACE TEMP TABLE "~theirs" AS SELECT ${['_sluice_position', ...names].join(', ')} FROM ${INCOMING} ${last}`,
   );
   const { own, live } = await readScope(database, table, slice);
   const cells = columns.map(
@@ -85,7 +85,7 @@ async function prepare(
       `TRY_CAST(${quoteIdentifier(name)} AS ${toEngineType(type)}) AS ${quoteIdentifier(name)}`,
   );
   await database.run(
-    `CREATE OR REPLACE TEMP TABLE ours AS SELECT ${cells.join(', ') || '1 AS one'} FROM ${tableName(table)} t WHERE ${own} AND ${live}`,
+    `CREATE OR REPLACE TEMP TABLE "~ours" AS SELECT ${cells.join(', ') || '1 AS one'} FROM ${tableName(table)} t WHERE ${own} AND ${live}`,
   );
 }
 

@@ -8,7 +8,7 @@ import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { createUtcConverter, toQueryCell } from './query-cells.ts';
 
-/** Alias of the attached file in every statement. */
+/** Alias of the attached file in every statement of ours. */
 export const ATTACHED = 'work';
 
 // `StatementType.SELECT`: its name would load the engine wherever this file is.
@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   readonly folders: readonly string[];
   /** A folder whose files a reader's views are made of. */
   readonly views?: string | undefined;
+  /** What statements call the file, for texts of people; ours say `work`. */
+  readonly alias?: string | undefined;
 }
 
 /**
@@ -81,6 +83,10 @@ export class Database implements SqlSession {
     return this.#options.file;
   }
 
+  get #alias(): string {
+    return quoteIdentifier(this.#options.alias ?? ATTACHED);
+  }
+
   async #prepare(): Promise<void> {
     try {
       await this.#attach(this.#options);
@@ -93,8 +99,8 @@ export class Database implements SqlSession {
   async #attach({ file, readOnly = false, folders, views }: DatabaseOptions): Promise<void> {
     // An explicit storage version keeps an engine upgrade from changing who can read the file.
     const how = readOnly ? 'READ_ONLY' : "STORAGE_VERSION 'v1.4.0'";
-    await this.run(`ATTACH ${quoteLiteral(file)} AS ${ATTACHED} (${how})`);
-    await this.run(`USE ${ATTACHED}`);
+    await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} (${how})`);
+    await this.run(`USE ${this.#alias}`);
     await this.run(`SET TimeZone = 'UTC'`);
     const reach = views === undefined ? folders : [...folders, views];
     if (reach.length > 0) await this.run(`SET allowed_directories = [${reach.map(quoteLiteral).join(', ')}]`);
@@ -187,14 +193,14 @@ export class Database implements SqlSession {
 
   /** Writes the log into the file, so that the file alone is whole. */
   async checkpoint(): Promise<void> {
-    await this.run(`CHECKPOINT ${quoteIdentifier(ATTACHED)}`);
+    await this.run(`CHECKPOINT ${this.#alias}`);
   }
 
   /** Waits for a running statement (closing under one would hang), then releases the file. */
   async release(): Promise<void> {
     await this.#settle();
     await this.#connection.run('USE memory').catch(() => undefined);
-    await this.#connection.run(`DETACH ${ATTACHED}`).catch(() => undefined);
+    await this.#connection.run(`DETACH ${this.#alias}`).catch(() => undefined);
     this.close();
   }
 

@@ -14,7 +14,7 @@ export interface VersionedTable {
 }
 
 // An open version is its row: the same values, the same run, and valid since the row was last changed.
-const CLOSING = 'temp.closing';
+const CLOSING = 'temp."~closing"';
 
 /**
  * Makes the open versions equal the live rows: when history begins, and when the table was changed while it
@@ -33,11 +33,11 @@ export async function catchUpHistory(
   if (!isNew) {
     await pairWithVersions(database, versioned);
     await alignWithVersions(database, versioned);
-    opened = 't.rowid IN (SELECT row_id FROM temp.pairs WHERE version_id IS NULL)';
+    opened = 't.rowid IN (SELECT row_id FROM temp."~pairs" WHERE version_id IS NULL)';
     await database.run(
       `UPDATE ${history} SET _valid_to = greatest(_valid_from,
          coalesce((SELECT least(min(_synced_at), $1::TIMESTAMPTZ) FROM ${table} t WHERE ${opened}), $1::TIMESTAMPTZ))
-       WHERE rowid IN (SELECT version_id FROM temp.pairs WHERE row_id IS NULL)`,
+       WHERE rowid IN (SELECT version_id FROM temp."~pairs" WHERE row_id IS NULL)`,
       [syncedAt],
     );
   }
@@ -45,7 +45,7 @@ export async function catchUpHistory(
   await database.run(
     `INSERT INTO ${history} BY NAME SELECT ${values.join(', ')} FROM ${table} t WHERE ${opened}`,
   );
-  await database.run('DROP TABLE IF EXISTS temp.pairs');
+  await database.run('DROP TABLE IF EXISTS temp."~pairs"');
 }
 
 /** Finds each live row's open version by its values; the nth of equal rows has the nth of equal versions. */
@@ -55,7 +55,7 @@ async function pairWithVersions(database: Database, versioned: VersionedTable): 
   const number = (order: string) =>
     `row_number() OVER (${partition} ORDER BY ${order}) AS _sluice_occurrence`;
   const alike = [...values, '_sluice_occurrence'].map((name) => `h.${name} IS NOT DISTINCT FROM t.${name}`);
-  await database.run(`CREATE OR REPLACE TEMP TABLE pairs AS SELECT t._sluice_row AS row_id, h._sluice_row AS version_id
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~pairs" AS SELECT t._sluice_row AS row_id, h._sluice_row AS version_id
     FROM (SELECT ${[...values, 't.rowid AS _sluice_row'].join(', ')}, ${number('_synced_at, _run_id')}
       FROM ${tableName(versioned.table)} t WHERE ${versioned.live}) t
     FULL JOIN (SELECT ${[...values, 'h.rowid AS _sluice_row'].join(', ')}, ${number('_valid_from, _run_id')}
@@ -64,7 +64,7 @@ async function pairWithVersions(database: Database, versioned: VersionedTable): 
 
 /** A row that was written again as it had been, from an archive say, is as old as its version says. */
 async function alignWithVersions(database: Database, { table }: VersionedTable): Promise<void> {
-  const pairs = `temp.pairs p, ${tableName(historyOf(table))} h WHERE p.row_id = t.rowid AND p.version_id = h.rowid
+  const pairs = `temp."~pairs" p, ${tableName(historyOf(table))} h WHERE p.row_id = t.rowid AND p.version_id = h.rowid
     AND (h._run_id IS DISTINCT FROM t._run_id OR h._valid_from IS DISTINCT FROM t._synced_at)`;
   if ((await database.count(`SELECT count(*) FROM ${tableName(table)} t, ${pairs}`)) === 0) return;
   await database.run(
@@ -97,21 +97,21 @@ export async function closeVersions(
   const identity = [...valuesOf(versioned), '_run_id', '_valid_from'];
   const names = valuesOf(versioned).map(quoteIdentifier);
   // Rows that are alike in all of this have versions that are alike: it does not matter which of them ends.
-  await database.run(`CREATE OR REPLACE TEMP TABLE closing AS
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~closing" AS
     SELECT ${[...names, '_run_id', '_synced_at AS _valid_from'].join(', ')},
       row_number() OVER () AS _sluice_group, count(*) AS _sluice_count
     FROM ${tableName(versioned.table)} WHERE rowid IN (${rows}) GROUP BY ${[...names, '_run_id', '_synced_at'].join(', ')}`);
   const match = await matchColumns(database, CLOSING, identity);
-  await database.run(`CREATE OR REPLACE TEMP TABLE ended AS SELECT t.rowid AS _sluice_row
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~ended" AS SELECT t.rowid AS _sluice_row
     FROM ${CLOSING} s JOIN ${history} t ON ${match} WHERE t._valid_to IS NULL
     QUALIFY row_number() OVER (PARTITION BY s._sluice_group) <= s._sluice_count`);
   await database.run(
     `UPDATE ${history} SET _valid_to = greatest(_valid_from, $1::TIMESTAMPTZ)
-     WHERE rowid IN (SELECT _sluice_row FROM temp.ended)`,
+     WHERE rowid IN (SELECT _sluice_row FROM temp."~ended")`,
     [syncedAt],
   );
   await database.run(`DROP TABLE ${CLOSING}`);
-  await database.run('DROP TABLE temp.ended');
+  await database.run('DROP TABLE temp."~ended"');
 }
 
 /** Forgets closed versions that ended before a moment, in every history there is. Returns how many. */

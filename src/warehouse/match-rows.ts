@@ -9,13 +9,13 @@ import { matchColumns } from './row-equality.ts';
  * Incoming rows that the table has: `_sluice_position`, `_sluice_row` (its rowid) and `change`, which is
  * `same`, `changed`, or `back` for a row that was deleted softly.
  */
-export const MATCHES = 'temp.matches';
+export const MATCHES = 'temp."~matches"';
 
 /** Positions of incoming rows that the table does not have. */
-export const FRESH = 'temp.fresh';
+export const FRESH = 'temp."~fresh"';
 
 /** Rowids of rows that have the key of an incoming row besides the one it was matched with. */
-export const SPARES = 'temp.spares';
+export const SPARES = 'temp."~spares"';
 
 /** How rows are told apart, and what else those that no slice has yet must agree in to be adopted. */
 export interface RowKey {
@@ -41,7 +41,7 @@ export async function matchByKey(
     .map(quoteIdentifier)
     .map((name) => `s.${name} IS NOT DISTINCT FROM t.${name}`);
   const match = await matchColumns(database, INCOMING, key.columns);
-  await database.run(`CREATE OR REPLACE TEMP TABLE matches AS
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~matches" AS
     SELECT s._sluice_position, t.rowid AS _sluice_row, (${placed}) AS placed, (${differs}) AS differs,
       CASE WHEN NOT (${live}) THEN 'back' WHEN NOT (${placed}) OR ${differs} THEN 'changed' ELSE 'same' END AS change
     FROM ${INCOMING} s JOIN ${tableName(table)} t ON ${match}
@@ -65,32 +65,32 @@ export async function matchAsWhole(
   { reach, placed, live }: RowScope,
 ): Promise<void> {
   const partition = columns.length === 0 ? '' : `PARTITION BY ${columns.map(quoteIdentifier).join(', ')}`;
-  await database.run(`CREATE OR REPLACE TEMP TABLE numbered AS SELECT _sluice_position,
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~numbered" AS SELECT _sluice_position,
       min(_sluice_position) OVER alike AS _sluice_group, row_number() OVER alike AS _sluice_occurrence
     FROM ${INCOMING} WINDOW alike AS (${partition})`);
   // Of alike rows one is looked up: what is numbered of the table is then no more than what came.
-  await database.run(`CREATE OR REPLACE TEMP TABLE matches AS
-    SELECT n._sluice_position, f._sluice_row, f.change FROM temp.numbered n JOIN (
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~matches" AS
+    SELECT n._sluice_position, f._sluice_row, f.change FROM temp."~numbered" n JOIN (
       SELECT s._sluice_position AS _sluice_group, t.rowid AS _sluice_row,
         CASE WHEN ${placed} THEN 'same' ELSE 'changed' END AS change,
         row_number() OVER (PARTITION BY s._sluice_position ORDER BY NOT (${placed}), t.rowid) AS _sluice_occurrence
-      FROM (SELECT * FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_group FROM temp.numbered)) s
+      FROM (SELECT * FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_group FROM temp."~numbered")) s
       JOIN ${tableName(table)} t ON ${await matchColumns(database, INCOMING, columns)} WHERE ${reach} AND ${live}
     ) f ON f._sluice_group = n._sluice_group AND f._sluice_occurrence = n._sluice_occurrence`);
   await listFresh(database);
-  await database.run('DROP TABLE temp.numbered');
+  await database.run('DROP TABLE temp."~numbered"');
 }
 
 /** The same for a table without a row: nothing has to be compared. */
 export async function matchNothing(database: Database): Promise<void> {
   await database.run(
-    'CREATE OR REPLACE TEMP TABLE matches (_sluice_position BIGINT, _sluice_row BIGINT, change VARCHAR)',
+    'CREATE OR REPLACE TEMP TABLE "~matches" (_sluice_position BIGINT, _sluice_row BIGINT, change VARCHAR)',
   );
   await listFresh(database);
 }
 
 async function listFresh(database: Database): Promise<void> {
-  await database.run('CREATE OR REPLACE TEMP TABLE spares (_sluice_row BIGINT)');
-  await database.run(`CREATE OR REPLACE TEMP TABLE fresh AS
+  await database.run('CREATE OR REPLACE TEMP TABLE "~spares" (_sluice_row BIGINT)');
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~fresh" AS
     SELECT _sluice_position FROM ${INCOMING} ANTI JOIN ${MATCHES} USING (_sluice_position)`);
 }

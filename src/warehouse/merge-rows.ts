@@ -47,8 +47,8 @@ export interface TableChange extends MergeCounts {
   readonly superseded: number;
 }
 
-const GONE = 'temp.gone';
-const WRITTEN = 'temp.written';
+const GONE = 'temp."~gone"';
+const WRITTEN = 'temp."~written"';
 
 /**
  * Writes the incoming rows into the table: new ones are inserted, changed ones replaced, and unchanged
@@ -100,7 +100,7 @@ async function dropIncomingBefore(database: Database, window: CursorWindow): Pro
 /** Positions of the rows to write: those the table does not have, and those it has otherwise. */
 async function listWritten(database: Database, insertOnly: boolean): Promise<void> {
   const rewritten = insertOnly ? `change = 'back'` : `change <> 'same'`;
-  await database.run(`CREATE OR REPLACE TEMP TABLE written AS
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~written" AS
     SELECT _sluice_position, NULL::BIGINT AS _sluice_row, 'new' AS change FROM ${FRESH}
     UNION ALL SELECT _sluice_position, _sluice_row, change FROM ${MATCHES} WHERE ${rewritten}`);
 }
@@ -114,13 +114,13 @@ async function listGone(
   const rows = `SELECT t.rowid AS _sluice_row, (${live}) AS live FROM ${tableName(table)} t`;
   const spares = `${rows} WHERE ${own} AND ${live} AND ${String(!insertOnly)} AND t.rowid IN (SELECT _sluice_row FROM ${SPARES})`;
   if (absent === 'keep') {
-    await database.run(`CREATE OR REPLACE TEMP TABLE gone AS ${spares}`);
+    await database.run(`CREATE OR REPLACE TEMP TABLE "~gone" AS ${spares}`);
     return;
   }
   // What was marked before goes as well, once rows are removed.
   const present = absent.how === 'hard' ? 'true' : live;
   const asked = absent.window === undefined ? 'true' : isInWindow('t', absent.window);
-  await database.run(`CREATE OR REPLACE TEMP TABLE gone AS ${spares} UNION ${rows}
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~gone" AS ${spares} UNION ${rows}
     ANTI JOIN ${MATCHES} m ON t.rowid = m._sluice_row WHERE ${own} AND ${present} AND ${asked}`);
 }
 

@@ -12,8 +12,11 @@ import { type RejectedRecords, RejectedWriter } from './rejected-records.ts';
 import { selectStage } from './read-stage.ts';
 import { isForEngine, readStagedRecords } from './staged-records.ts';
 
-/** Name of the table a scan's rows wait in before they are merged. */
-export const INCOMING = 'temp.incoming';
+/**
+ * Name of the table a scan's rows wait in before they are merged. No stream can have a name with `~`: a table of its
+ * name would be hidden by ours.
+ */
+export const INCOMING = 'temp."~incoming"';
 
 /** A record as it becomes a row, or why it does not. */
 export type HeldRecord =
@@ -70,12 +73,12 @@ export async function projectStage(
   const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
   if (left === 'all') await database.beginLoad((await stat(rows.file)).size);
-  const into = left === 'all' ? 'CREATE TEMP TABLE incoming AS' : `INSERT INTO ${INCOMING} BY NAME`;
+  const into = left === 'all' ? 'CREATE TEMP TABLE "~incoming" AS' : `INSERT INTO ${INCOMING} BY NAME`;
   await database.run(`${into} SELECT ${select} FROM ${readLines(rows, readColumns)}`);
   if (released !== undefined) {
     await database.run(`DROP TABLE IF EXISTS ${RELEASED}`);
     await database.run(
-      `CREATE TEMP TABLE released AS SELECT i AS position, h AS id FROM ${readLines(released, `i: 'BIGINT', h: 'VARCHAR'`)}`,
+      `CREATE TEMP TABLE "~released" AS SELECT i AS position, h AS id FROM ${readLines(released, `i: 'BIGINT', h: 'VARCHAR'`)}`,
     );
   }
   return { rejected, releases: released !== undefined };
@@ -101,7 +104,7 @@ async function readDirectly(
   assertNotAborted(signal);
   await database.beginReading();
   try {
-    await database.run(`CREATE TEMP TABLE incoming AS ${select}`);
+    await database.run(`CREATE TEMP TABLE "~incoming" AS ${select}`);
   } catch (error) {
     if (error instanceof BugError) return 'all';
     throw error;

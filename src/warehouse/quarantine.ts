@@ -18,7 +18,7 @@ export function hashQuarantined({ stream, slice }: QuarantineScope, text: string
 }
 
 /** Table with the ids of accepted records that may be in quarantine from earlier runs. */
-export const RELEASED = 'temp.released';
+export const RELEASED = 'temp."~released"';
 
 // So many digits of an id tell records apart well enough to look the rest up.
 const FILTER_DIGITS = 12;
@@ -100,7 +100,7 @@ export async function forgetUnmasked(database: Database, stream: string): Promis
 }
 
 /** Table of the quarantined records that are tried again: `position` in the order they came, and what is known of them. */
-export const RETRIED = 'temp.retried';
+export const RETRIED = 'temp."~retried"';
 
 // Few enough that even large records do not fill the memory.
 const RECORDS_AT_ONCE = 200;
@@ -109,7 +109,7 @@ const RECORDS_AT_ONCE = 200;
 export async function listRetried(database: Database, { stream, slice }: QuarantineScope): Promise<number> {
   await database.run(`DROP TABLE IF EXISTS ${RETRIED}`);
   await database.run(
-    `CREATE TEMP TABLE retried AS
+    `CREATE TEMP TABLE "~retried" AS
        SELECT row_number() OVER (ORDER BY quarantined_at, page_offset, row_index, record) - 1 AS position, record, quarantined_at
          FROM _sluice.quarantine WHERE stream = $1 AND slice = $2`,
     [stream, slice],

@@ -20,7 +20,7 @@ export async function queryPublished(
   sql: string,
   { maxRows = Infinity, signal }: { readonly maxRows?: number; readonly signal?: AbortSignal } = {},
 ): Promise<QueryResult> {
-  const database = await openPublished(path);
+  const database = await openPublished(path, nameDatabase(path));
   const interrupt = () => {
     database.interrupt();
   };
@@ -52,8 +52,24 @@ export async function queryPublished(
 }
 
 /** Opens a file for reading; that of a lake with the lake, whose files its views are made of. */
-export async function openForReading(file: string, folders: readonly string[]): Promise<Database> {
-  return Database.open({ file, readOnly: true, folders, views: lakeOf(file) });
+export async function openForReading(
+  file: string,
+  folders: readonly string[],
+  alias?: string,
+): Promise<Database> {
+  return Database.open({ file, readOnly: true, folders, views: lakeOf(file), alias });
+}
+
+/**
+ * What a DuckDB program calls the file at a path, so that `warehouse.main.prompts` means the same here; undefined
+ * for the one name that the engine keeps for itself.
+ */
+export function nameDatabase(path: string): string | undefined {
+  const name = basename(path)
+    .split('.')
+    .find((part) => part !== '');
+  if (name === undefined || name.toLowerCase() === 'memory') return undefined;
+  return /^(?:main|temp|system)$/i.test(name) ? `${name}_db` : name;
 }
 
 /** The folder of the lake that a file holds the views of; undefined for any other file. */
@@ -63,7 +79,7 @@ export function lakeOf(file: string): string | undefined {
 }
 
 /** Opens the published file as any reader would: it blocks nobody and sees one state. */
-export async function openPublished(path: string): Promise<Database> {
+export async function openPublished(path: string, alias?: string): Promise<Database> {
   if (!existsSync(path)) {
     throw new ConfigError(`there is no published file at ${path} yet`, {
       code: 'query_failed',
@@ -72,7 +88,7 @@ export async function openPublished(path: string): Promise<Database> {
     });
   }
   try {
-    return await openForReading(path, []);
+    return await openForReading(path, [], alias);
   } catch (error) {
     if (error instanceof StorageError && error.code === 'state_damaged')
       throw describeUnreadable(path, error);

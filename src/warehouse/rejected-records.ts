@@ -24,7 +24,7 @@ export interface RejectedRecords {
 }
 
 /** Table of a scan's rejected records, while there are any. */
-export const REJECTED = 'temp.rejected';
+export const REJECTED = 'temp."~rejected"';
 
 /** Writes rejected records, one line each. */
 export class RejectedWriter {
@@ -55,7 +55,7 @@ export class RejectedWriter {
 /** Makes the table `rejected` of the records; call only when there are any. */
 export async function loadRejected(database: Database, { lines }: RejectedRecords): Promise<void> {
   await database.run(`DROP TABLE IF EXISTS ${REJECTED}`);
-  await database.run(`CREATE TEMP TABLE rejected AS
+  await database.run(`CREATE TEMP TABLE "~rejected" AS
     SELECT o AS page_offset, i AS row_index, r AS reason, f AS path, t AS record
       FROM read_json(${quoteLiteral(lines.file)}, format = 'newline_delimited', maximum_object_size = ${lines.lineLimit},
         columns = {o: 'BIGINT', i: 'BIGINT', r: 'VARCHAR', f: 'VARCHAR', t: 'VARCHAR'})`);

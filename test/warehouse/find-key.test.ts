@@ -119,7 +119,7 @@ describe('findKey', () => {
 
   it('proves a key on all rows, not on the sample', async () => {
     const { database } = await openTempDatabase();
-    await database.run(`CREATE TEMP TABLE incoming AS
+    await database.run(`CREATE TEMP TABLE "~incoming" AS
       SELECT i AS _sluice_position, i % 20500 AS a_id, i AS b_id FROM range(21000) t(i)`);
     expect(await findKey(database, [['a_id'], ['b_id']])).toEqual(['b_id']);
     expect(await findKey(database, [['a_id']])).toBeUndefined();
@@ -130,7 +130,7 @@ describe('findKey', () => {
     const names = Array.from({ length: 12 }, (_, at) => `part${at}_id`);
     const columns = names.map((name, at) => `i % ${at + 2} AS ${name}`).join(', ');
     await database.run(
-      `CREATE TEMP TABLE incoming AS SELECT i AS _sluice_position, ${columns} FROM (SELECT i // 2 AS i FROM range(40000) t(i))`,
+      `CREATE TEMP TABLE "~incoming" AS SELECT i AS _sluice_position, ${columns} FROM (SELECT i // 2 AS i FROM range(40000) t(i))`,
     );
     const candidates = names.map((name) => ({
       name,

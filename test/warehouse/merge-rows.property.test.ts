@@ -36,10 +36,10 @@ function literal(value: string | number | null): string {
 async function merge(database: Database, rows: readonly Row[], request: ModelRequest, history: boolean) {
   const { key, absent, insertOnly, slice, run, at } = request;
   const definitions = COLUMNS.map((name, index) => `${name} ${TYPES[index] ?? ''}`).join(', ');
-  await database.run(`CREATE OR REPLACE TEMP TABLE incoming (_sluice_position BIGINT, ${definitions})`);
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~incoming" (_sluice_position BIGINT, ${definitions})`);
   if (rows.length > 0) {
     const values = rows.map((row, position) => `(${[position, ...row.map(literal)].join(', ')})`);
-    await database.run(`INSERT INTO temp.incoming VALUES ${values.join(', ')}`);
+    await database.run(`INSERT INTO temp."~incoming" VALUES ${values.join(', ')}`);
   }
   const exists = await tableExists(database, 'rows');
   return database.transaction(async () => {

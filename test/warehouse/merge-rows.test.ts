@@ -47,10 +47,10 @@ async function merge(
   rows: readonly Row[],
   request: Partial<MergeRequest> = {},
 ): Promise<MergeCounts> {
-  await database.run(`CREATE OR REPLACE TEMP TABLE incoming (_sluice_position BIGINT, ${TYPES})`);
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~incoming" (_sluice_position BIGINT, ${TYPES})`);
   if (rows.length > 0) {
     const values = rows.map((row, at) => `(${[at, ...row.map(literal)].join(', ')})`);
-    await database.run(`INSERT INTO temp.incoming VALUES ${values.join(', ')}`);
+    await database.run(`INSERT INTO temp."~incoming" VALUES ${values.join(', ')}`);
   }
   return database.transaction(() => mergeRows(database, { ...base, ...request }));
 }

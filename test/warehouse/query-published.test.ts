@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/model/errors.ts';
-import { openPublished, queryPublished } from '../../src/warehouse/query-published.ts';
+import { nameDatabase, openPublished, queryPublished } from '../../src/warehouse/query-published.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
@@ -62,6 +63,15 @@ describe('queryPublished', () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it('calls the file what a DuckDB program calls it', async () => {
+    const file = await publish();
+    const name = nameDatabase(file) ?? '';
+    expect(name).not.toBe('');
+    const { rows } = await queryPublished(file, `SELECT count(*)::INTEGER FROM "${name}".main.prompts`);
+    expect(rows).toEqual([[10]]);
+    await expect(queryPublished(file, 'DROP TABLE prompts')).rejects.toThrow(`"${name}"`);
+  });
+
   it('lets many read at once', async () => {
     const file = await publish();
     const readers = await Promise.all([openPublished(file), openPublished(file)]);
@@ -69,5 +79,24 @@ describe('queryPublished', () => {
       expect(await reader.count('SELECT count(*) FROM prompts')).toBe(10);
       await reader.release();
     }
+  });
+});
+
+describe('nameDatabase', () => {
+  it.each(['warehouse.duckdb', 'a.b.duckdb', 'a-b c.db', 'main.duckdb', 'temp.duckdb', '.hidden.duckdb', 'plain'])(
+    'names %j as the engine does',
+    async (base) => {
+      const file = join(makeTempFolder(), base);
+      const instance = await DuckDBInstance.create(file);
+      const connection = await instance.connect();
+      const [row] = (await connection.runAndReadAll('SELECT current_database()')).getRows();
+      connection.closeSync();
+      instance.closeSync();
+      expect(nameDatabase(file)).toBe(row?.[0]);
+    },
+  );
+
+  it('leaves the name of the engine’s own memory alone', () => {
+    expect(nameDatabase('/data/memory.duckdb')).toBeUndefined();
   });
 });

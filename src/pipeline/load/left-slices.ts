@@ -16,7 +16,7 @@ export interface SettledSlices {
 }
 
 const NOTHING: SettledSlices = { deleted: 0, notes: [], warnings: [] };
-const LEFT = 'temp.left_rows';
+const LEFT = 'temp."~left_rows"';
 
 /**
  * What a row from before the slices must agree in with a slice's, besides the slice's key, to be the same: the key
@@ -99,7 +99,7 @@ async function settleGroup(
 ): Promise<SettledSlices> {
   const { stream, load, former } = facts;
   const { live } = await readScope(database, stream.table, '');
-  await database.run(`CREATE OR REPLACE TEMP TABLE left_rows AS
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~left_rows" AS
     SELECT t.rowid AS _sluice_row, (${live}) AS live FROM ${tableName(stream.table)} t WHERE ${condition}`);
   const left = await database.count(`SELECT count(*) FROM ${LEFT} WHERE live`);
   const held = await countLiveRows(database, stream.table, '');

@@ -1,3 +1,5 @@
+import { findNearestName } from '../../config/suggest-name.ts';
+import { StreamConfigError } from '../../model/errors.ts';
 import { escapeForTerminal } from '../../model/redact.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
 import { companionSource, toFieldName } from '../../schema/field-paths.ts';
@@ -50,6 +52,38 @@ export function findUnmatchedRules(
   const missing = [...unmatched, ...unmasked];
   if (missing.length === 0 || !isWholeScan(scan, options.limit)) return [];
   return [`streams.${stream.name}.columns names ${nameFields(missing)}, which no record has`];
+}
+
+/**
+ * Stops the first load of a stream whose config leaves out or hashes a field under a misspelt name: what it should
+ * keep out would be published. A name that is like no field is only told, since some fields are rare.
+ */
+export function refuseMisspeltMasks(
+  { options }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  { tree }: HeldScan,
+): void {
+  const { masked } = scan;
+  if (masked === undefined || !isWholeScan(scan, options.limit)) return;
+  const known = [...listNames(tree.root)];
+  for (const field of listMasked(stream).filter((name) => !masked.has(name))) {
+    const nearest = findNearestName(field, known, 0.7);
+    if (nearest === undefined) continue;
+    throw new StreamConfigError(
+      `streams.${stream.name}.columns names ${nameFields([field])}, which no record has; the records have ${nameFields([nearest])}`,
+      {
+        code: 'config_invalid',
+        hint: `Nothing of this stream was loaded: what that line is to keep out would be in its table. Correct the name, or remove the line if ${nameFields([nearest])} is meant to be there.`,
+        context: { stream: stream.name },
+      },
+    );
+  }
+}
+
+function* listNames(node: FieldNode): Generator<string> {
+  if (node.path.length > 0) yield node.path.map(toFieldName).join('.');
+  for (const child of node.children.values()) yield* listNames(child);
 }
 
 function listMasked({ columns }: Stream): readonly string[] {

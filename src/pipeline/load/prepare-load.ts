@@ -1,6 +1,8 @@
 import { ResponseError, StreamConfigError } from '../../model/errors.ts';
 import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { type CandidateColumn, chooseCursorCandidate, proposeKeys } from '../../schema/key-candidates.ts';
+import { toFieldName } from '../../schema/field-paths.ts';
+import { namesField } from '../../schema/field-rules.ts';
 import { pathKey } from '../../schema/name-columns.ts';
 import type { FieldNode, FieldTree } from '../../schema/observe-fields.ts';
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
@@ -13,8 +15,10 @@ import { dropEqualRows, findDuplicatePositions, findSuspects } from '../fetch/co
 import { holdToContract } from './hold-to-contract.ts';
 import { describeFindings, refuseBroken, refuseTooManyRejects } from './judge-findings.ts';
 import { locateRecords } from './locate-records.ts';
-import { findAbsentFields, findUnmatchedRules } from './missed-fields.ts';
+import { findAbsentFields, findUnmatchedRules, refuseMisspeltMasks } from './missed-fields.ts';
+import { describeMisfits } from './misfit-types.ts';
 import { planColumns } from './plan-columns.ts';
+import { describeWrongKey } from './refuse-scan.ts';
 import type { RunContext } from '../run-context.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey, type PreparedLoad } from '../scan.ts';
 
@@ -35,6 +39,7 @@ export async function prepareLoad(
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await holdToContract(question, scan, signal);
   refuseBroken(stream, held.findings);
+  if (!tableExisted) refuseMisspeltMasks(context, stream, scan, held);
   const { columns, changes } = await planColumns(database, stream, held, learned);
   const { rejected, releases } = await projectStage(database, scan.recordsFile, columns, {
     hold: held.hold,
@@ -63,7 +68,11 @@ export async function prepareLoad(
     suspects: await findSuspects(database, { stream, scan, checkpoint, key, columns: storedNames(columns) }),
     cursorColumn,
     notes,
-    warnings: [...describeFindings(rejected, held), ...findUnmatchedRules(context, stream, scan, held)],
+    warnings: [
+      ...describeFindings(rejected, held),
+      ...findUnmatchedRules(context, stream, scan, held),
+      ...(await describeMisfits(database, stream, columns)),
+    ],
     ...(await readCursorRange(context, columns, cursorColumn)),
   };
 }
@@ -111,6 +120,10 @@ async function settleKey(
   if (stream.key.kind === 'fields') {
     if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
     const names = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
+    if (await repeatsMost(database, names)) {
+      const fitting = await findKey(database, proposeKeys(candidates, cursor));
+      throw describeWrongKey(stream, scan.rows, await countDuplicates(database, INCOMING, names), fitting);
+    }
     return { columns: names, origin: 'config', ...(await applyConfiguredKey(database, stream, names)) };
   }
   const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
@@ -137,6 +150,15 @@ async function settleKey(
   if (known === undefined || known.join() !== learned.join())
     notes.push(`learned the key (${learned.join(', ')})`);
   return learnedKey(learned);
+}
+
+// A source may send a row twice; a key that most rows share is no key of theirs.
+const FEWEST_REPEATS = 10;
+
+async function repeatsMost(database: RunContext['database'], key: readonly string[]): Promise<boolean> {
+  const repeats = await countDuplicates(database, INCOMING, key);
+  if (repeats < FEWEST_REPEATS) return false;
+  return repeats * 2 > (await database.count(`SELECT count(*) FROM ${INCOMING}`));
 }
 
 function storedNames(columns: readonly ColumnPlan[]): readonly string[] {
@@ -215,7 +237,8 @@ export function findConfiguredKey(
 function findColumn(field: string, columns: readonly ColumnPlan[]): ColumnPlan | undefined {
   return (
     columns.find(({ path }) => path.join('.') === field || pathKey(path) === field) ??
-    columns.find(({ name }) => name === field)
+    columns.find(({ name }) => name === field) ??
+    columns.find(({ path, companion }) => !companion && namesField(field, path.map(toFieldName)))
   );
 }
 

@@ -36,6 +36,26 @@ export function refuseUnfinished({ options }: RunContext, stream: Stream, scan: 
   );
 }
 
+/** A configured key that most of the rows share would leave one row of many. */
+export function describeWrongKey(
+  stream: Stream,
+  rows: number,
+  repeats: number,
+  fitting: readonly string[] | undefined,
+): StreamConfigError {
+  const key = stream.key.kind === 'fields' ? stream.key.fields.join(', ') : '';
+  const better =
+    fitting === undefined ? 'auto' : `[${fitting.join(', ')}], which tells all of them apart, or auto`;
+  return new StreamConfigError(
+    `${nameOf(stream)}: ${repeats} of ${rows} rows have the key (${key}) of another row`,
+    {
+      code: 'config_invalid',
+      hint: `The table is as it was, and the pages are kept for a run within 24 h. Set streams.${stream.name}.key to ${better}.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
 /** What a `drifted` scan ends with. */
 export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean): ResponseError {
   const { cause = 'moved', reasons } = scan;

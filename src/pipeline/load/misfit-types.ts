@@ -1,0 +1,39 @@
+import { escapeForTerminal } from '../../model/redact.ts';
+import type { Stream } from '../../model/stream.ts';
+import { companionSource, toFieldName } from '../../schema/field-paths.ts';
+import { namesField } from '../../schema/field-rules.ts';
+import { pathKey } from '../../schema/name-columns.ts';
+import type { ColumnPlan } from '../../schema/resolve-columns.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import { INCOMING } from '../../warehouse/project-stage.ts';
+
+/** What people are to know of columns whose type config chose and that values do not fit: these are in another column. */
+export async function describeMisfits(
+  database: Database,
+  stream: Stream,
+  columns: readonly ColumnPlan[],
+): Promise<readonly string[]> {
+  const typed = Object.entries(stream.columns).flatMap(([field, { kind }]) =>
+    kind === 'type' ? [field] : [],
+  );
+  if (typed.length === 0) return [];
+  const said: string[] = [];
+  for (const { path, name: beside } of columns.filter(({ companion }) => companion)) {
+    const source = companionSource(path);
+    const column = source && columns.find((one) => !one.companion && pathKey(one.path) === pathKey(source));
+    const names = source?.map(toFieldName) ?? [];
+    if (column === undefined || !typed.some((field) => namesField(field, names))) continue;
+    const [row] = await database.all(
+      `SELECT count(${quoteIdentifier(column.name)}) AS fit, count(${quoteIdentifier(beside)}) AS unfit FROM ${INCOMING}`,
+    );
+    const [fit, unfit] = [Number(row?.['fit']), Number(row?.['unfit'])];
+    if (unfit === 0) continue;
+    const how = fit === 0 ? 'no value' : `not every value (${unfit} of ${fit + unfit} are none)`;
+    const field = escapeForTerminal(names.join('.'));
+    said.push(
+      `streams.${stream.name}.columns makes ${field} a ${column.type}, but ${how} is one; those that are none are in ${beside}`,
+    );
+  }
+  return said;
+}
