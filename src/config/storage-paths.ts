@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs';
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
@@ -99,10 +99,15 @@ function checkLake(text: string, lakePath: string, stateDir: string, refuse: Ref
   if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
   if (isFolder(lakePath) === false)
     refuse(key, `${lakePath} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
-  // Readers name its files with a pattern, and these would be part of it.
-  if (/[*?[\]{}]/.test(lakePath))
-    refuse(key, `must not lie at a path with one of * ? [ ] { }: ${lakePath}`, 'Name another folder.');
   const [realLake, realState] = [resolveLinks(lakePath), resolveLinks(stateDir)];
+  // Readers name its files with a pattern, and these would be part of it; a folder with `=` is a column to them.
+  const odd = [lakePath, realLake].find((place) => ODD_IN_LAKES.test(place));
+  if (odd !== undefined)
+    refuse(
+      key,
+      `must not lie at a path with one of * ? [ ] { } = or a backslash: ${odd}`,
+      'Name another folder.',
+    );
   if (isInside(realLake, realState) || isInside(realState, realLake))
     refuse(
       key,
@@ -110,6 +115,8 @@ function checkLake(text: string, lakePath: string, stateDir: string, refuse: Ref
       'Name folders side by side, e.g. ./lake and ./.sluice.',
     );
 }
+
+const ODD_IN_LAKES = path.sep === '/' ? /[*?[\]{}=\\]/ : /[*?[\]{}=]/;
 
 function isElsewhere(text: string): boolean {
   return /^(?:[a-z][a-z0-9+.-]+:\/\/|md:|:memory:)/i.test(text);
@@ -141,11 +148,25 @@ function isFolder(target: string): boolean | undefined {
 }
 
 /** The path with the links of its existing part followed, so that two names of one place compare equal. */
-function resolveLinks(target: string): string {
+function resolveLinks(target: string, followed = 0): string {
   try {
     return realpathSync(target);
   } catch {
+    const pointed = readLink(target);
+    // A link may point to what is not there yet, and is followed when that is made.
+    if (pointed !== undefined && followed < MOST_LINKS)
+      return resolveLinks(path.resolve(path.dirname(target), pointed), followed + 1);
     const parent = path.dirname(target);
-    return parent === target ? target : path.join(resolveLinks(parent), path.basename(target));
+    return parent === target ? target : path.join(resolveLinks(parent, followed), path.basename(target));
+  }
+}
+
+const MOST_LINKS = 40;
+
+function readLink(target: string): string | undefined {
+  try {
+    return readlinkSync(target);
+  } catch {
+    return undefined;
   }
 }

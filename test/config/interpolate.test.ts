@@ -43,6 +43,14 @@ describe('placeholders', () => {
     expect(error.hint).toContain('export MY_TOPIC=');
   });
 
+  it('suggests a default for a setting, and none for a key, which would then be in the file', () => {
+    expect(catchConfigError(() => readParam('${MY_TOPIC}')).hint).toContain('${MY_TOPIC:-default}');
+    const { hint } = catchConfigError(() => load(configText(), {}));
+    expect(hint).toContain('export ANALYTICS_API_KEY=');
+    expect(hint).toContain('${file:path}');
+    expect(hint).not.toContain(':-');
+  });
+
   it.each(['__proto__', 'constructor', 'toString'])('does not find %s in every environment', (name) => {
     expect(catchConfigError(() => readParam(`\${${name}}`)).message).toContain('is not set');
   });

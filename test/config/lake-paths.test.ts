@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
@@ -23,6 +24,17 @@ function resolve(destination: ConfigInput['destination'], stateDir?: string) {
 }
 
 describe('destination.parquet', () => {
+  it('is looked at behind links, also those that point to nothing yet', () => {
+    const folder = makeTempFolder();
+    symlinkSync(join(folder, 'env=prod'), join(folder, 'odd'));
+    expect(() => resolve({ parquet: join(folder, 'odd', 'lake') })).toThrow(
+      'must not lie at a path with one of',
+    );
+    symlinkSync(join(folder, 'lake', 'w.duckdb'), join(folder, 'w.duckdb'));
+    const both = { parquet: join(folder, 'lake'), duckdb: join(folder, 'w.duckdb') };
+    expect(() => resolve(both)).toThrow('must be outside the folder of destination.parquet');
+  });
+
   it('beside a file is published as well', () => {
     const { settings, folder } = resolve({ duckdb: './w.duckdb', parquet: './lake' });
     expect(settings).toMatchObject({
@@ -50,6 +62,7 @@ describe('destination.parquet', () => {
   it.each([
     [{ parquet: 's3://bucket/lake' }, undefined, 'must be a folder on this machine'],
     [{ parquet: './la*e' }, undefined, 'must not lie at a path with one of'],
+    [{ parquet: './env=prod/lake' }, undefined, 'must not lie at a path with one of'],
     [{ parquet: './.sluice/lake' }, undefined, 'must not lie in the state folder'],
     [{ parquet: './data' }, './data/state', 'must not lie in the state folder'],
     [

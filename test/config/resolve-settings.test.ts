@@ -54,9 +54,11 @@ describe('base URL', () => {
 
   it.each([
     ['https://a.example.com/api', 'https://a.example.com/api/v1'],
-    ['https://a.example.com', 'https://a.example.com/v1'],
+    ['https://a.example.com', 'https://a.example.com/api/v1'],
+    ['http://127.0.0.1:4710', 'http://127.0.0.1:4710/api/v1'],
     ['https://a.example.com/api/v1/prompts/analytics', 'https://a.example.com/api/v1'],
     ['https://a.example.com/v2', 'https://a.example.com/v1'],
+    ['https://a.example.com/data/v2', 'https://a.example.com/data/v1'],
   ])('warns about %s and suggests %s', (url, suggested) => {
     expect(resolveUrl(url).warnings).toEqual([
       `source.baseUrl does not end in the version segment v1; did you mean ${suggested}?`,

@@ -1,24 +1,23 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
 import { loadConfig, type LoadedConfig } from '../../src/config/load-config.ts';
 import { resolveSettings, type SettingsOverrides } from '../../src/config/resolve-settings.ts';
 import { ConfigError } from '../../src/model/errors.ts';
 import type { Settings } from '../../src/model/settings.ts';
+import { afterFile } from '../support/after-file.ts';
 
 /** Environment with a valid key and a home folder. */
 export const validEnv = { ANALYTICS_API_KEY: 'sk-live-0123456789', HOME: '/home/someone' };
 
-const root = mkdtempSync(path.join(tmpdir(), 'sluice-config-'));
-afterAll(() => {
-  rmSync(root, { recursive: true });
-});
-
 /** A new folder of its own, removed when the test file is done. */
 export function makeFolder(name = 'config'): string {
-  const folder = path.join(mkdtempSync(path.join(root, 'case-')), name);
+  const made = mkdtempSync(path.join(tmpdir(), 'sluice-config-'));
+  afterFile(() => {
+    rmSync(made, { recursive: true });
+  });
+  const folder = path.join(made, name);
   mkdirSync(folder, { recursive: true });
   return folder;
 }

@@ -73,7 +73,9 @@ export async function openLakeWriter(
     generations() {
       // An announcement comes before the generation it announces.
       const rank = (name: string) => (name.endsWith('-folders') ? name.replace('-folders', ' ') : `${name}!`);
-      return readdirSync(join(lake, 'items', 'generations')).toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+      return readdirSync(join(lake, '_generations', 'items')).toSorted((a, b) =>
+        rank(a) < rank(b) ? -1 : 1,
+      );
     },
   };
 }

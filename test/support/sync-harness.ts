@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
@@ -17,6 +16,7 @@ import type { Arrival } from '../../src/simulator/arrivals.ts';
 import type { EndpointOptions, RecordList } from '../../src/simulator/endpoint.ts';
 import { DEMO_KEY, type SimulatorOptions } from '../../src/simulator/simulator-options.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { afterFile } from './after-file.ts';
 import { type PlainRow, type PlainTable, queryCopy, sortRows } from './published.ts';
 import { createSimulatorTransport, type SimulatorTransportOptions } from './simulator-transport.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
@@ -26,13 +26,18 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Where clocks start: noon of the simulator's first day. */
 export const START_MS = Date.UTC(2026, 0, 31, 12);
 
-const root = mkdtempSync(join(tmpdir(), 'sluice-flow-'));
-afterAll(() => {
-  rmSync(root, { recursive: true });
-});
+let root: string | undefined;
 
 /** A new empty folder, removed when the test file is done. */
 export function makeFolder(): string {
+  if (root === undefined) {
+    const made = mkdtempSync(join(tmpdir(), 'sluice-flow-'));
+    root = made;
+    afterFile(() => {
+      root = undefined;
+      rmSync(made, { recursive: true });
+    });
+  }
   return mkdtempSync(join(root, 'case-'));
 }
 
@@ -54,6 +59,8 @@ export interface FlowOptions extends SimulatorTransportOptions {
   /** Replaces the way to the simulator. */
   readonly transport?: Transport;
   readonly folder?: string;
+  /** Below the folder when left out. */
+  readonly stateDir?: string;
   /** Shared by flows that share a quota; below the folder when left out. */
   readonly ledgerDir?: string;
 }
@@ -99,7 +106,7 @@ export function createFlow(options: FlowOptions = {}): Flow {
   const clock = options.clock ?? createVirtualClock({ startMs: START_MS });
   const simulator = toSimulator(options.simulator);
   const duckdbPath = join(folder, 'warehouse.duckdb');
-  const stateDir = join(folder, 'state');
+  const stateDir = options.stateDir ?? join(folder, 'state');
   const ledgerDir = options.ledgerDir ?? join(folder, 'quota');
   let events: ProgressEvent[] = [];
   let arrivalsBefore = 0;

@@ -1,8 +1,8 @@
-import { afterAll } from 'vitest';
 import type { ExchangeLimits } from '../../../src/http/exchange.ts';
 import { createUndiciTransport } from '../../../src/http/undici-transport.ts';
 import type { Transport, TransportRequest } from '../../../src/model/http.ts';
 import type { RunReport, StreamReport } from '../../../src/model/run-report.ts';
+import { afterFile } from '../../support/after-file.ts';
 import {
   createFlow,
   type Flow,
@@ -34,11 +34,6 @@ export interface WireFlowOptions extends Partial<WireServerOptions> {
   readonly baseUrl?: string;
 }
 
-const servers: WireServer[] = [];
-afterAll(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
 export const WIRE_ROWS = makeItems(250);
 
 /** A project that syncs one stream, `items`, over real sockets, while waits pass on a clock of their own. */
@@ -46,7 +41,7 @@ export async function createWireFlow(options: WireFlowOptions = {}): Promise<Wir
   const { records = WIRE_ROWS, limits, config, serve = servePages(records), ...server } = options;
 
   const wire = await startWireServer({ serve, ...server });
-  servers.push(wire);
+  afterFile(() => wire.close());
   const { baseUrl = wire.baseUrl } = options;
   const clock = createVirtualClock({ startMs: START_MS });
   const flow = createFlow({
