@@ -111,7 +111,7 @@ export function makeStateFolder(stateDir: string): void {
   } catch (error) {
     throw new StorageError(`cannot create the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: 'Name a writable folder as stateDir in sluice.yaml. Nothing was requested.',
+      hint: 'Name a writable folder as stateDir in the config. Nothing was requested.',
       context: { path: stateDir },
       cause: error,
     });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync }
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, join, posix, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -60,22 +60,41 @@ describe.skipIf(!isBuilt)('the package', () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('holds what was built, the schema of the config, four texts, and nothing else', () => {
+  it('holds what was built, the schema of the config, the docs and what they show, and nothing else', () => {
     const sources = ['src', 'state', 'connectors'].flatMap((room) =>
       readdirSync(join(root, room), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
         .map((entry) => relative(root, join(entry.parentPath, entry.name)).replace(/\.ts$/, '')),
     );
+    const shown = packed.files.filter((path) => /^(?:docs\/.+\.md$|docker\/)/.test(path));
     expect(packed.files.toSorted()).toEqual(
       [
+        ...shown,
         'CHANGELOG.md',
         'LICENSE',
         'README.md',
+        'SECURITY.md',
+        'bench/README.md',
+        'connectors/analytics-read/README.md',
         'package.json',
         'sluice.schema.json',
         ...sources.flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]),
       ].toSorted(),
     );
+  });
+
+  it('has every page that its pages link to', () => {
+    const folders = new Set(packed.files.map((path) => posix.dirname(path)));
+    const dead = packed.files
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((page) =>
+        [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g)]
+          .map(([, link = '']) => link)
+          .filter((link) => !/^[a-z]+:/.test(link))
+          .map((link) => posix.join(posix.dirname(page), link).replace(/\/$/, '')),
+      )
+      .filter((target) => !packed.files.includes(target) && !folders.has(target));
+    expect([...new Set(dead)]).toEqual([]);
   });
 
   it('has entry points that fit its files', async () => {

@@ -23,7 +23,9 @@ export function findBaseUrlWarnings(url: URL, connector: Connector): readonly st
   const known = segments.lastIndexOf(versionSegment);
   // Another version at the end is replaced; anything else is a base that lacks one.
   const parents = /^v\d+$/.test(segments.at(-1) ?? '') ? segments.slice(0, -1) : segments;
-  const suggested = known === -1 ? [...parents, versionSegment] : segments.slice(0, known + 1);
+  // Next to no API lies at the root of its host.
+  const added = segments.length === 0 ? ['api', versionSegment] : [...parents, versionSegment];
+  const suggested = known === -1 ? added : segments.slice(0, known + 1);
   return [
     `source.baseUrl does not end in the version segment ${versionSegment}; did you mean ${url.origin}/${suggested.join('/')}?`,
   ];

@@ -75,7 +75,7 @@ function listEntries(value: object): readonly (readonly [string | number, unknow
 
 function interpolateText(text: string, path: ConfigPath, scope: Scope): Interpolated {
   const found = [...text.matchAll(PLACEHOLDER)].map(([match, body]) =>
-    match === '$${' ? escapedPlaceholder : readPlaceholder(body ?? '', scope),
+    match === '$${' ? escapedPlaceholder : readPlaceholder(body ?? '', scope, isSecretPath(path)),
   );
   const missing = found.filter((item) => 'problem' in item);
   const placeholders = found.flatMap((item) => ('problem' in item ? item.wanted : item.origin) ?? []);

@@ -24,8 +24,11 @@ export interface PlaceholderScope {
 
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** Reads what stands between `${` and `}`: `NAME`, `NAME:-default` or `file:path`. */
-export function readPlaceholder(body: string, scope: PlaceholderScope): PlaceholderValue {
+/**
+ * Reads what stands between `${` and `}`: `NAME`, `NAME:-default` or `file:path`. For a secret no default is
+ * suggested: it would be a key in the file.
+ */
+export function readPlaceholder(body: string, scope: PlaceholderScope, isSecret: boolean): PlaceholderValue {
   const match = /^(?:file:(?<file>.+)|(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?)$/s.exec(body);
   const { file, name, fallback } = match?.groups ?? {};
   if (file !== undefined) return readPlaceholderFile(path.resolve(scope.baseDir, file));
@@ -42,7 +45,7 @@ export function readPlaceholder(body: string, scope: PlaceholderScope): Placehol
   if (typeof value === 'string') return { text: value, origin: { kind: 'environment', name } };
   return {
     problem: `the environment variable ${name} is not set`,
-    hint: `Set it, e.g. export ${name}=… (docker run -e ${name}), or write \${${name}:-default} or \${file:path} instead.`,
+    hint: `Set it, e.g. export ${name}=… (docker run -e ${name}), or write ${isSecret ? '' : `\${${name}:-default} or `}\${file:path} instead.`,
     wanted: { kind: 'environment', name },
   };
 }

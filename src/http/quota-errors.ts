@@ -2,24 +2,26 @@ import { formatDuration } from '../model/duration.ts';
 import { ConfigError, QuotaError } from '../model/errors.ts';
 import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
 
-/** The quota needs a longer wait than `--max-wait` leaves; times are epoch ms. */
+/** The quota needs a longer wait than `--max-wait` leaves, or the command never waits; times are epoch ms. */
 export function buildQuotaExhaustedError(
   wait: { readonly reason: WaitReason; readonly untilMs: number; readonly nowMs: number },
   quota: QuotaSnapshot,
+  neverWaits: boolean,
 ): QuotaError {
   const cause =
     wait.reason === 'rate-limited'
       ? 'the API asked for a pause (429)'
       : `the hourly quota is used up${quota.limit === undefined ? '' : ` (${quota.limit} requests an hour)`}`;
   const length = formatDuration(Math.max(0, wait.untilMs - wait.nowMs));
-  return new QuotaError(
-    `${cause}; it goes on at ${formatUtc(wait.untilMs)}, in ${length}, which is longer than this run may wait`,
-    {
-      code: 'quota_exhausted',
-      hint: `Progress is saved. Run again after ${formatUtc(wait.untilMs)}, or allow a longer wait with --max-wait.`,
-      resumeAtMs: wait.untilMs,
-    },
-  );
+  const until = formatUtc(wait.untilMs);
+  const limit = neverWaits ? 'and this command never waits' : 'which is longer than this run may wait';
+  return new QuotaError(`${cause}; it goes on at ${until}, in ${length}, ${limit}`, {
+    code: 'quota_exhausted',
+    hint: neverWaits
+      ? `Run the same command again after ${until}. A sync would wait until then by itself.`
+      : `Progress is saved. Run again after ${until}, or allow a longer wait with --max-wait.`,
+    resumeAtMs: wait.untilMs,
+  });
 }
 
 /** The run's deadline is here, or comes before the wait that is needed ends. */

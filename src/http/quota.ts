@@ -26,6 +26,8 @@ export interface QuotaOptions {
   readonly clock: Clock;
   /** How long this run may wait in all for the hourly quota and for 429s, ms; Infinity for ever. */
   readonly maxWaitMs: number;
+  /** For commands that have no wait to give: they end where a run would wait, and say so. */
+  readonly neverWaits?: boolean;
   /** When the run has to end, on `clock.monotonic()`. */
   readonly deadlineMs?: number;
   readonly maxRequests?: number;
@@ -242,9 +244,9 @@ export class Quota {
   #assertMayWait(wait: QuotaWait, neededMs: number): void {
     this.#assertBeforeDeadline(neededMs, isCounted(wait) ? wait : undefined);
     if (!isCounted(wait) || neededMs <= ROUNDING_MS) return;
-    if (this.#quotaWaitMs + neededMs > this.#options.maxWaitMs) {
-      const nowMs = this.#options.clock.now();
-      throw buildQuotaExhaustedError({ ...wait, nowMs }, this.snapshot());
+    const { maxWaitMs, neverWaits = false, clock } = this.#options;
+    if (neverWaits || this.#quotaWaitMs + neededMs > maxWaitMs) {
+      throw buildQuotaExhaustedError({ ...wait, nowMs: clock.now() }, this.snapshot(), neverWaits);
     }
   }
 

@@ -109,7 +109,7 @@ function adviseOnRefusal({ request, response, connector }: FailedAnswer): string
   const params = isMissing ? `params: { ${named}: [a, b] }, sliceBy: [${named}]` : `params: { ${named}: … }`;
   const line = `streams: { ${request.stream}: { ${params} } }`;
   const effect = isMissing ? `e.g. ${line}, which reads each value by itself` : line;
-  return `${COMMITTED} Set the parameter in sluice.yaml, ${effect}; asking again cannot help.`;
+  return `${COMMITTED} Set the parameter in the config, ${effect}; asking again cannot help.`;
 }
 
 /** Names only the host of the target: the rest of a URL may hold anything. */

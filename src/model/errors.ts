@@ -126,7 +126,7 @@ export class NotFoundError extends SyncError {
 export function buildNothingFoundError(baseUrl: URL): NotFoundError {
   return new NotFoundError(`every endpoint below ${baseUrl.href} answers 404`, {
     code: 'stream_not_found',
-    hint: 'Check source.baseUrl in sluice.yaml (it ends in a version segment such as /v1) and the paths of the streams.',
+    hint: 'Check source.baseUrl in the config (it ends in a version segment such as /v1) and the paths of the streams.',
   });
 }
 

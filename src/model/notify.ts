@@ -2,6 +2,15 @@
 export const notifyEvents = ['failure', 'success', 'drift', 'schema-change', 'key-expiry'] as const;
 export type NotifyEvent = (typeof notifyEvents)[number];
 
+/** The setting below `notify` that says who is told of an event. */
+export const keyOfEvent: Readonly<Record<NotifyEvent, string>> = {
+  failure: 'onFailure',
+  success: 'onSuccess',
+  drift: 'onDrift',
+  'schema-change': 'onSchemaChange',
+  'key-expiry': 'onKeyExpiry',
+};
+
 /** Where a notice goes. */
 export type NotifyTarget = WebhookTarget | CommandTarget;
 

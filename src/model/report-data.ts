@@ -46,6 +46,8 @@ export interface AttemptFacts {
 
 export interface RunFacts {
   readonly runId: string;
+  /** False for a rebuild and a retry of quarantined records, which say nothing of how things stand. */
+  readonly isSync: boolean;
   readonly startedAt: string;
   /** undefined while it goes on, and for a run that was killed. */
   readonly finishedAt: string | undefined;

@@ -69,21 +69,37 @@ export interface StatusReport {
   readonly published: { readonly bytes: number; readonly modifiedAt: string } | undefined;
   readonly streams: readonly StreamStatusRow[];
   readonly quota: QuotaSnapshot | undefined;
+  /** The last sync: rebuilds and retries of quarantined records say nothing of how things stand. */
   readonly lastRun: RunReport | undefined;
+  /** Records in quarantine, those of streams that left the config as well. */
+  readonly quarantined: number;
 }
 
 export interface StreamStatusRow {
   readonly stream: string;
   /** Empty for a stream that is read as a whole. */
   readonly slice: string;
+  /** Of the last scan that was committed; `unsettled` has what came after it. */
   readonly verdict: Verdict | undefined;
+  /** The last attempt, where it did not end well. */
+  readonly unsettled: UnsettledAttempt | undefined;
   readonly rows: number | undefined;
+  /** Its records in quarantine. */
+  readonly quarantined: number;
   readonly watermark: string | undefined;
   /** ISO time of the start of the last verified scan. */
   readonly verifiedAt: string | undefined;
   readonly fresh: boolean;
   readonly keyColumns: readonly string[] | undefined;
   readonly keyState: 'config' | 'provisional' | 'proved' | undefined;
+}
+
+/** A last attempt at a stream that failed or was stopped. */
+export interface UnsettledAttempt {
+  readonly runId: string;
+  readonly startedAt: string;
+  readonly status: 'failed' | 'stopped';
+  readonly error: ReportedError | undefined;
 }
 
 /** One row of `runs`. */

@@ -93,3 +93,40 @@ export interface RunReport {
   readonly error: ReportedError | undefined;
   readonly version: string;
 }
+
+/**
+ * Whether what became of a stream is a sync's to tell: a rebuild and a retry of quarantined records ask the API
+ * nothing, so they say nothing of how complete the copy is.
+ */
+export function isOfSync({
+  mode,
+  status,
+}: {
+  readonly mode: string | undefined;
+  readonly status: string;
+}): boolean {
+  return mode === 'full' || mode === 'incremental' || status === 'fresh' || status === 'not-run';
+}
+
+/** Whether a run is a sync. One that was ended before its first stream is, as nothing else tells of its beginning. */
+export function isSync({
+  status,
+  streams,
+}: {
+  readonly status: string;
+  readonly streams: readonly Parameters<typeof isOfSync>[0][];
+}): boolean {
+  return streams.length === 0 ? isUnfinished(status) : streams.some(isOfSync);
+}
+
+/** Why a scan is not `verified` whose rows share keys; `records` are those that came. */
+export function describeSharedKeys(records: number, shared: number): string {
+  return `${records - shared} distinct keys came of ${records} records: ${shared} ${SHARED_KEYS}`;
+}
+
+/** Whether a reason of a verdict is that one. */
+export function isOfSharedKeys(reason: string): boolean {
+  return reason.endsWith(SHARED_KEYS);
+}
+
+const SHARED_KEYS = 'share the key of another';

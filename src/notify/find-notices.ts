@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../model/errors.ts';
+import { withName } from '../model/name-once.ts';
 import type { ReportedError, RunReport, StreamReport } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
 import { type EndedRun, exitCodeOf, listSchemaChanges, type Notice } from './notice.ts';
@@ -38,8 +39,9 @@ function findFailure(run: EndedRun): readonly Notice[] {
   if (exitCode === 75 && failures.every(({ error }) => PLANNED_STOPS.has(error.code))) return [];
   const [first] = failures;
   const more = failures.length > 1 ? ` (and ${failures.length - 1} more)` : '';
-  const where = first === undefined || first.name === '' ? '' : `${first.name}: `;
-  const summary = `sync failed with exit code ${exitCode}: ${where}${first?.error.message ?? 'no reason was given'}${more}`;
+  const message = first?.error.message ?? 'no reason was given';
+  const told = first === undefined || first.name === '' ? message : withName(message, first.name);
+  const summary = `sync failed with exit code ${exitCode}: ${told}${more}`;
   const sameness = JSON.stringify([exitCode, failures.map(({ name, error }) => [name, error.code])]);
   return [{ event: 'failure', summary, sameness }];
 }
@@ -48,7 +50,11 @@ function listFailures({ error, streams }: RunReport): readonly { name: string; e
   const ofStreams = streams.flatMap((stream) =>
     stream.error === undefined ? [] : [{ name: nameOf(stream), error: stream.error }],
   );
-  return error === undefined ? ofStreams : [{ name: '', error }, ...ofStreams];
+  // The run's error often is a stream's: told once, with the stream's name.
+  const isTold = ofStreams.some(
+    ({ error: { code, message } }) => code === error?.code && message === error.message,
+  );
+  return error === undefined || isTold ? ofStreams : [{ name: '', error }, ...ofStreams];
 }
 
 function findDrift({ streams }: RunReport): readonly Notice[] {

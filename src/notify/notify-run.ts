@@ -1,6 +1,6 @@
 import type { Clock } from '../model/clock.ts';
-import type { NotifyEvent, NotifyTarget } from '../model/notify.ts';
-import { listWebhookSecrets } from '../model/notify.ts';
+import type { NotifyTarget } from '../model/notify.ts';
+import { keyOfEvent, listWebhookSecrets } from '../model/notify.ts';
 import { escapeForTerminal, redact, redactDeep } from '../model/redact.ts';
 import type { Settings } from '../model/settings.ts';
 import { version } from '../model/version.ts';
@@ -25,14 +25,6 @@ export type NotifySettings = Pick<
   Settings,
   'notify' | 'credentials' | 'hashKey' | 'baseUrl' | 'stateDir' | 'keyExpiresAt'
 > & { readonly keyExpiryWarning: string | undefined };
-
-const keyOf: Readonly<Record<NotifyEvent, string>> = {
-  failure: 'onFailure',
-  success: 'onSuccess',
-  drift: 'onDrift',
-  'schema-change': 'onSchemaChange',
-  'key-expiry': 'onKeyExpiry',
-};
 
 /**
  * Tells those whom the config names what a run came to. Returns what could not be told, as warnings: a notice
@@ -60,7 +52,9 @@ export async function notifyRun(
   );
   const told = outcomes.filter(({ flaw }) => flaw === undefined).map(({ notice }) => notice);
   const warnings = outcomes.flatMap(({ notice, flaw }) =>
-    flaw === undefined ? [] : [`notify.${keyOf[notice.event]} failed: ${flaw}; the run is not concerned`],
+    flaw === undefined
+      ? []
+      : [`notify.${keyOfEvent[notice.event]} failed: ${flaw}; the run is not concerned`],
   );
   const next = remember(memory, found, told, day);
   const isSame = JSON.stringify(next) === JSON.stringify(memory);

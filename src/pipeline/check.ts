@@ -54,7 +54,7 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     await attempt('destination', async () => checkDestination(settings)),
   ];
   const told: ProgressEvent[] = [];
-  const oneTry = { maxWaitMs: 0, maxTries: 1, transport: options.transport };
+  const oneTry = { neverWaits: true, maxTries: 1, transport: options.transport };
   const api = openApi(settings, oneTry, { clock, emit: (event) => told.push(event) });
   try {
     if (api.warning !== undefined)

@@ -43,13 +43,15 @@ async function describe(
     stream?.partitionBy === undefined
       ? byCursor(cursor, columns)
       : await nameRules(database, base, stream.partitionBy, columns);
+  // A column that the history lacks its table has, or was refused for a moment ago.
+  const own = table === base ? rules : rules.filter(({ column }) => columns.has(column));
   const key = checkpoints.find(({ keyFields }) => keyFields !== undefined)?.keyFields ?? [];
   const wanted = [...key, ...(cursor === undefined ? [] : [cursor]), '_valid_from'];
   return {
     table,
     stream: base,
     columns,
-    partitionBy: resolvePartitions(table, rules, columns),
+    partitionBy: resolvePartitions(table, own, columns),
     sortBy: [...new Set(wanted)].filter((name) => columns.has(name)),
     checkpoints: checkpoints.map(({ slice, watermark, lastVerdict, lastVerifiedAt }) => ({
       slice,

@@ -23,6 +23,8 @@ export interface ApiOptions extends Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs'
   readonly random?: (() => number) | undefined;
   /** How often one request may be tried; 1 for commands that promise one request a stream. */
   readonly maxTries?: number | undefined;
+  /** Ends at a spent quota instead of waiting, for commands without `--max-wait`. */
+  readonly neverWaits?: boolean | undefined;
 }
 
 export interface ApiEffects {
@@ -39,6 +41,7 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
     limits: quotaLimits,
     clock,
     maxWaitMs: options.maxWaitMs ?? configDefaults.maxWaitMs,
+    neverWaits: options.neverWaits ?? false,
     ...(options.deadlineMs === undefined ? {} : { deadlineMs: clock.monotonic() + options.deadlineMs }),
     ...(options.maxRequests === undefined ? {} : { maxRequests: options.maxRequests }),
     listener: {

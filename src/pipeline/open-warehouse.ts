@@ -8,7 +8,7 @@ import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { BugError, ConfigError, LockedError, PublishError, type SyncError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
-import { assertLakeIsOurs, type LakeOwner } from '../publish/lake/assert-lake.ts';
+import { assertLakeIsOurs, hasLostItsState, type LakeOwner } from '../publish/lake/assert-lake.ts';
 import { Database, type DatabaseOptions } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { historyOf } from '../warehouse/evolve-table.ts';
@@ -16,6 +16,7 @@ import { proveReadable } from '../warehouse/prove-readable.ts';
 import { describeNetworkDisks } from './network-disk.ts';
 import {
   clearUnbegun,
+  describeLostState,
   describeUnrestorable,
   listStateSources,
   restoreWorkFile,
@@ -33,6 +34,8 @@ export interface OpenEffects {
   readonly signal?: AbortSignal | undefined;
   /** Told when a damaged file was replaced, and of a disk whose locks may not hold. */
   readonly onWarning?: (message: string) => void;
+  /** Told where the state was restored from when there was none, as in a new container. */
+  readonly onNote?: (message: string) => void;
 }
 
 /**
@@ -52,6 +55,8 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
     if (!existsSync(file)) return openRestored(settings, effects, open);
   } else {
     await clearUnbegun(file, nowOf(effects));
+    if (!existsSync(file) && hasLostItsState(settings.lakePath))
+      throw describeLostState(settings.stateDir, settings.lakePath);
   }
   try {
     return await openPrepared(settings, open);
@@ -94,7 +99,8 @@ async function openRestored(
     const restored = await restoreWorkFile(settings, source, nowOf(effects));
     try {
       const database = await openPrepared(settings, open);
-      if (damage !== undefined) effects.onWarning?.(`${damage.message}; ${restored}`);
+      if (damage === undefined) effects.onNote?.(`there was no state in ${settings.stateDir}; ${restored}`);
+      else effects.onWarning?.(`${damage.message}; ${restored}`);
       return database;
     } catch (error) {
       // A copy that cannot be used must not stay where the truth is looked for.
@@ -210,7 +216,7 @@ async function assertFileIsOurs(settings: Settings): Promise<void> {
   if (!existsSync(target)) return;
   const record = readPublishedRecord(settings.stateDir);
   if (record !== undefined && isPublishedFile(record, target)) return;
-  const meta = statSync(target).size > 0 ? await readTargetMeta(target) : undefined;
+  const meta = statSync(target).size > 0 ? await readPublishedMeta(target) : undefined;
   if (meta?.has('schema_version') === true) {
     assertIdentity(meta, settings, target);
     return;
@@ -242,7 +248,8 @@ function assertFolderIsWritable(target: string): void {
   }
 }
 
-async function readTargetMeta(file: string): Promise<ReadonlyMap<string, string> | undefined> {
+/** What a published file says of itself; undefined for one that is not ours or cannot be read. */
+export async function readPublishedMeta(file: string): Promise<ReadonlyMap<string, string> | undefined> {
   let database;
   try {
     database = await Database.open({ file, readOnly: true, folders: [] });

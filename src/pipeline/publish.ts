@@ -36,15 +36,23 @@ export interface Published {
   readonly lake?: PublishedLake;
 }
 
+/** How publishing ended: of two destinations one can have failed while the other has the new rows. */
+export interface PublishOutcome {
+  /** Undefined where nothing was due, or nothing could be published. */
+  readonly published: Published | undefined;
+  readonly failure: SyncError | undefined;
+}
+
 /**
  * Publishes what is committed to every destination that does not hold it yet, and closes the work file. Safe to
  * repeat: a crash between commit and publish loses nothing. Where one destination fails, the other is published.
+ * Throws for a signal and for a damaged work file.
  */
-export async function publishRun(context: RunContext): Promise<Published | undefined> {
+export async function publishRun(context: RunContext): Promise<PublishOutcome> {
   const { database, settings, signal } = context;
   const meta = await readMeta(database);
   const generation = meta.get('generation');
-  if (generation === undefined) return undefined;
+  if (generation === undefined) return { published: undefined, failure: undefined };
   const { lakePath, publishesDuckdb, stateDir, duckdbPath } = settings;
   const isFileDue = publishesDuckdb && !isPublished(stateDir, duckdbPath, generation);
   let lake: PublishedLake | undefined;
@@ -52,15 +60,38 @@ export async function publishRun(context: RunContext): Promise<Published | undef
   try {
     if (lakePath !== undefined) lake = await publishToLake(context, lakePath, generation, meta.has(REWRITE));
   } catch (thrown) {
-    // Both end the run, and neither leaves a work file that could be copied.
-    if (signal?.aborted === true) throw toAbortError(signal);
-    failure = toSyncError(thrown);
-    if (failure instanceof DamagedFileError || !isFileDue) throw failure;
+    failure = toFailure(thrown, signal);
   }
   let file: Published | undefined;
-  if (isFileDue) file = await publishFile(context, meta, generation);
-  else if (lake !== undefined && meta.has(REWRITE)) await closeWorkFile(context, meta);
-  if (failure !== undefined) throw failure;
+  try {
+    if (isFileDue && failure !== undefined) await openAnew(database);
+    if (isFileDue) file = await publishFile(context, meta, generation);
+    else if (lake !== undefined && meta.has(REWRITE)) await closeWorkFile(context, meta);
+  } catch (thrown) {
+    failure = toFailure(thrown, signal);
+  }
+  return { published: describePublished(settings, file, lake), failure };
+}
+
+// A full disk under the lake can make the engine give up all it has open; the work file itself is whole.
+async function openAnew(database: Database): Promise<void> {
+  await database.release();
+  await database.reopen();
+}
+
+// A signal and a damaged work file end the run: neither leaves a file that could be copied.
+function toFailure(thrown: unknown, signal: AbortSignal | undefined): SyncError {
+  if (signal?.aborted === true) throw toAbortError(signal);
+  const failure = toSyncError(thrown);
+  if (failure instanceof DamagedFileError) throw failure;
+  return failure;
+}
+
+function describePublished(
+  { publishesDuckdb, duckdbPath }: RunContext['settings'],
+  file: Published | undefined,
+  lake: PublishedLake | undefined,
+): Published | undefined {
   if (lake === undefined || file !== undefined) return file && { ...file, ...(lake && { lake }) };
   return publishesDuckdb
     ? { path: lake.path, bytes: lake.bytes, lake }

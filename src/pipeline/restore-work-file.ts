@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StorageError, toSyncError } from '../model/errors.ts';
+import { LAKE_CATALOG } from '../model/lake.ts';
 import type { Settings } from '../model/settings.ts';
 import { isRestorableLake } from '../publish/lake/assert-lake.ts';
 import { restoreFromLake } from '../publish/lake/restore-lake.ts';
@@ -98,6 +99,18 @@ async function copyPublished(published: string, file: string): Promise<void> {
       cause: error,
     });
   }
+}
+
+/** The error of a lake that was published and lost the file with its state: what only that knew must not be read away. */
+export function describeLostState(stateDir: string, lake: string): StorageError {
+  return new StorageError(
+    `the lake ${lake} has lost its ${LAKE_CATALOG}, and there is no state in ${stateDir} to go on from`,
+    {
+      code: 'state_damaged',
+      hint: `Put ${LAKE_CATALOG} back from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
+      context: { path: join(lake, LAKE_CATALOG) },
+    },
+  );
 }
 
 /** The error of a published file that should have given the state back and is damaged itself. */

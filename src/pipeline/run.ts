@@ -19,6 +19,7 @@ import { dropRawStages } from './fetch/drop-raw-stages.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
+import { assertOwnLineage } from './assert-lineage.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
@@ -52,14 +53,16 @@ export async function runSync(
   try {
     await dropRawStages(settings);
     await assertTargetIsOurs(settings);
-    const warnings: string[] = [];
-    const onWarning = (message: string) => void warnings.push(message);
-    const database = await openWarehouse(settings, { clock, signal: options.signal, onWarning });
+    const told: ProgressEvent[] = [];
+    const tell = (type: 'warning' | 'note') => (message: string) => void told.push({ type, message });
+    const effects = { clock, signal: options.signal, onWarning: tell('warning'), onNote: tell('note') };
+    const database = await openWarehouse(settings, effects);
     try {
       await proveTables(database, database.file, settings.streams);
+      await assertOwnLineage(settings, database);
       const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
       const run = new SyncRun(settings, options, clock, startedAtMs, database, runId);
-      return await run.execute(streams, warnings);
+      return await run.execute(streams, told);
     } finally {
       await database.release();
     }
@@ -123,7 +126,7 @@ class SyncRun {
     };
   }
 
-  async execute(streams: readonly Stream[], warnings: readonly string[]): Promise<RunReport> {
+  async execute(streams: readonly Stream[], told: readonly ProgressEvent[]): Promise<RunReport> {
     const { runId, emit, settings, database, signal } = this.#context;
     // An abort must also end a statement that is running: closing under it would hang.
     const interrupt = () => {
@@ -132,7 +135,8 @@ class SyncRun {
     signal?.addEventListener('abort', interrupt, { once: true });
     try {
       emit({ type: 'run-started', runId, streams: streams.flatMap(sliceStream).map(nameOf) });
-      for (const message of [...settings.warnings, ...warnings]) emit({ type: 'warning', message });
+      for (const message of settings.warnings) emit({ type: 'warning', message });
+      for (const event of told) emit(event);
       this.#tellLedgerWarning();
       closeKilledRunsInFile(settings.stateDir);
       appendRunFile(settings.stateDir, this.#describeSoFar([]));
@@ -217,7 +221,9 @@ class SyncRun {
       // A run that leaves readers without what it committed is not complete.
       error ??= stopped();
       await tendArchives(this.#context);
-      if (signal?.aborted !== true) published = await publishRun(this.#context);
+      const outcome = signal?.aborted === true ? undefined : await publishRun(this.#context);
+      published = outcome?.published;
+      if (outcome?.failure !== undefined) throw outcome.failure;
     } catch (thrown) {
       if (await this.#replaceDamaged(thrown)) return this.#finish(streams, await this.#syncAll(streams));
       if (error === undefined || error instanceof StrictError) error = toSyncError(thrown);

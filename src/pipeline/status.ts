@@ -3,8 +3,8 @@ import { readCheckpoints } from '../../state/checkpoints.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readRunFile } from '../../state/run-file.ts';
 import { ConfigError } from '../model/errors.ts';
-import type { RunSummary, StatusReport, StreamStatusRow } from '../model/reports.ts';
-import type { RunReport, Verdict } from '../model/run-report.ts';
+import type { RunSummary, StatusReport, StreamStatusRow, UnsettledAttempt } from '../model/reports.ts';
+import { isSync, type RunReport, type Verdict } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { SqlRow } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
@@ -26,20 +26,20 @@ export async function readStatus(
   opened?: Database,
 ): Promise<StatusReport> {
   const runs = readRecentRuns(settings.stateDir);
-  const [lastRun] = runs;
   const unsettled = listUnsettled(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
-  const rows = published === undefined ? new Map<string, Facts>() : await readFacts(duckdbPath, opened);
+  const held = published === undefined ? nothingHeld : await readHeld(duckdbPath, opened);
   return {
     duckdbPath,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
     streams: settings.streams
       .flatMap(sliceStream)
-      .map((stream) => describeStream(stream, rows.get(nameOf(stream)), unsettled, nowMs)),
+      .map((stream) => describeStream(stream, held, unsettled, nowMs)),
     // A rebuild, say, sees nothing of the quota.
     quota: runs.find(({ quota }) => quota !== undefined)?.quota,
-    lastRun,
+    lastRun: runs.find(isSync),
+    quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
   };
 }
 
@@ -55,7 +55,16 @@ interface Facts {
   readonly rows: number | undefined;
 }
 
-async function readFacts(path: string, opened: Database | undefined): Promise<ReadonlyMap<string, Facts>> {
+/** What the published file tells, by `nameScan`. */
+interface Held {
+  readonly facts: ReadonlyMap<string, Facts>;
+  /** Records in quarantine, where there are any. */
+  readonly quarantined: ReadonlyMap<string, number>;
+}
+
+const nothingHeld: Held = { facts: new Map(), quarantined: new Map() };
+
+async function readHeld(path: string, opened: Database | undefined): Promise<Held> {
   const database = opened ?? (await openOwnPublished(path));
   try {
     const facts = new Map<string, Facts>();
@@ -63,10 +72,17 @@ async function readFacts(path: string, opened: Database | undefined): Promise<Re
       const { stream, slice } = checkpoint;
       facts.set(nameScan(stream, slice), { checkpoint, rows: await countRows(database, stream, slice) });
     }
-    return facts;
+    return { facts, quarantined: await countQuarantined(database) };
   } finally {
     if (opened === undefined) await database.release();
   }
+}
+
+async function countQuarantined(database: Database): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.all('SELECT stream, slice, count(*) AS n FROM _sluice.quarantine GROUP BY ALL');
+  return new Map(
+    rows.map((row) => [nameScan(String(row['stream']), String(row['slice'])), Number(row['n'])]),
+  );
 }
 
 async function countRows(database: Database, table: string, slice: string): Promise<number | undefined> {
@@ -85,16 +101,19 @@ async function countRows(database: Database, table: string, slice: string): Prom
 
 function describeStream(
   stream: Stream,
-  facts: Facts | undefined,
-  unsettled: ReadonlySet<string>,
+  { facts, quarantined }: Held,
+  unsettled: ReadonlyMap<string, UnsettledAttempt>,
   nowMs: number,
 ): StreamStatusRow {
-  const checkpoint = facts?.checkpoint;
+  const name = nameOf(stream);
+  const { checkpoint, rows } = facts.get(name) ?? {};
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
-    rows: facts?.rows,
+    unsettled: unsettled.get(name),
+    rows,
+    quarantined: quarantined.get(name) ?? 0,
     watermark: checkpoint?.watermark,
     verifiedAt: checkpoint?.lastVerifiedAt,
     fresh: isFresh(stream, withoutFreshness(checkpoint, unsettled), {}, nowMs),

@@ -1,6 +1,13 @@
 import type { ReportData } from '../model/report-data.ts';
 import { listFindings } from './list-findings.ts';
-import { findLateness, type Finding, type JudgedStream, judgeStream, type Tone } from './stream-state.ts';
+import {
+  findLastEnded,
+  findLateness,
+  type Finding,
+  type JudgedStream,
+  judgeStream,
+  type Tone,
+} from './stream-state.ts';
 
 export interface Health {
   readonly tone: Tone;
@@ -27,16 +34,33 @@ export function judgeHealth(data: ReportData): Health {
   };
 }
 
+const endings: Readonly<Record<string, string>> = {
+  failed: 'failed',
+  partial: 'was not complete',
+  stopped: 'was stopped',
+  interrupted: 'was interrupted',
+  killed: 'was killed',
+};
+
 function describeHealth(streams: readonly JudgedStream[], { published, runs }: ReportData): string {
   if (published === undefined && runs.length === 0) return 'Nothing was synced yet';
+  const standing = describeStanding(streams);
+  const ending = endings[findLastEnded(runs)?.status ?? ''];
+  // What a stream needs comes first, and tells of the run as well.
+  if (ending === undefined || streams.some(({ tone }) => tone === 'bad')) return standing;
+  return `The last run ${ending}; ${standing.slice(0, 1).toLowerCase()}${standing.slice(1)}`;
+}
+
+function describeStanding(streams: readonly JudgedStream[]): string {
   const offered = streams.filter(({ state }) => state !== 'unavailable');
   const count = (tone: Tone) => offered.filter((stream) => stream.tone === tone).length;
   const all = offered.length === 1 ? 'The stream is' : `All ${offered.length} streams are`;
   const of = `of ${offered.length} ${offered.length === 1 ? 'stream' : 'streams'}`;
   if (offered.length === 0) return 'No stream is synced';
   if (count('bad') > 0) return `${count('bad')} ${of} ${count('bad') === 1 ? 'needs' : 'need'} attention`;
-  if (count('good') === offered.length) return `${all} fresh and verified`;
+  if (count('good') === offered.length) return `${all} verified and up to date`;
   const unproved = offered.filter(({ state }) => state === 'unverified').length;
-  if (count('good') + unproved === offered.length) return `${all} fresh; ${unproved} could not be verified`;
-  return `${count('good')} ${of} ${count('good') === 1 ? 'is' : 'are'} fresh and verified`;
+  if (count('good') + unproved === offered.length)
+    return `${all} up to date; ${unproved} could not be verified`;
+  return `${count('good')} ${of} ${count('good') === 1 ? 'is' : 'are'} verified and up to date`;
 }

@@ -1,6 +1,14 @@
+import { describeEnd, withoutName } from '../model/name-once.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
+import { isOfSharedKeys } from '../model/run-report.ts';
 import { formatCountOf, formatMoment } from './format-values.ts';
-import { describeState, type Finding, type JudgedStream, type StreamState } from './stream-state.ts';
+import {
+  describeState,
+  findLastEnded,
+  type Finding,
+  type JudgedStream,
+  type StreamState,
+} from './stream-state.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 const MOST_NAMES = 5;
@@ -23,6 +31,7 @@ export function listFindings(
     ...findUnpublished(data),
     ...findLastRun(data, streams),
     ...findStreams(streams, lateAfterMs),
+    ...streams.flatMap(findSharedKeys),
     ...findQuarantined(data),
     ...findSchemaChanges(data),
     ...data.warnings.map((what): Finding => ({ tone: 'note', what: toSentence(what), todo: undefined })),
@@ -47,12 +56,11 @@ const endings: Readonly<Record<string, string>> = {
 };
 
 function findLastRun({ runs }: ReportData, streams: readonly JudgedStream[]): readonly Finding[] {
-  const last = runs.at(-1);
-  if (last?.status === 'running') {
-    const what = `A sync is under way since ${formatMoment(last.startedAt)}; this is how things stood before.`;
-    return [{ tone: 'idle', what, todo: undefined }, ...describeEnding(runs.at(-2), streams)];
-  }
-  return describeEnding(last, streams);
+  const open = runs.findLast(({ status }) => status === 'running');
+  const ended = describeEnding(findLastEnded(runs), streams);
+  if (open === undefined) return ended;
+  const what = `A sync is under way since ${formatMoment(open.startedAt)}; this is how things stood before.`;
+  return [{ tone: 'idle', what, todo: undefined }, ...ended];
 }
 
 function describeEnding(run: RunFacts | undefined, streams: readonly JudgedStream[]): readonly Finding[] {
@@ -77,7 +85,7 @@ function findStreams(streams: readonly JudgedStream[], lateAfterMs: number): rea
   const groups = new Map<string, { readonly first: JudgedStream; readonly names: string[] }>();
   for (const stream of streams) {
     if (['verified', 'unavailable', 'unverified'].includes(stream.state)) continue;
-    const why = stream.facts.lastAttempt?.error?.message ?? '';
+    const why = explainEnd(stream) ?? '';
     const group = groups.get(`${stream.state}\n${why}`);
     if (group === undefined) groups.set(`${stream.state}\n${why}`, { first: stream, names: [stream.name] });
     else group.names.push(stream.name);
@@ -85,21 +93,37 @@ function findStreams(streams: readonly JudgedStream[], lateAfterMs: number): rea
   return [...groups.values()].map(({ first, names }) => describeGroup(first, names, lateAfterMs));
 }
 
-function describeGroup(
-  { state, tone, facts }: JudgedStream,
-  names: readonly string[],
-  lateAfterMs: number,
-): Finding {
+function describeGroup(first: JudgedStream, names: readonly string[], lateAfterMs: number): Finding {
+  const { state, tone, facts } = first;
   const attempt = facts.lastAttempt;
-  const error = ['failed', 'stopped'].includes(state) ? attempt?.error : undefined;
+  const ending = explainEnd(first);
+  // Where the message says at which offset it was, that is said once.
+  const isAlone = names.length === 1 && facts.slice === '';
   const reasons = attempt?.reasons.join('; ') ?? '';
   const isJudged = ['drifted', 'partial'].includes(state);
-  const why =
-    error !== undefined
-      ? `${state} (${error.message})`
-      : `${describeState(state, lateAfterMs)}${isJudged && reasons !== '' ? ` (${reasons})` : ''}`;
-  const todo = error?.hint ?? todos[state] ?? 'Run `sluice runs` to see what happened.';
-  return { tone, what: `${listNames(names)}: ${toSentence(why)}`, todo };
+  const what =
+    ending !== undefined
+      ? describeEnd(listNames(names), state, (isAlone && attempt?.error?.message) || ending)
+      : `${listNames(names)}: ${describeState(state, lateAfterMs)}${isJudged && reasons !== '' ? ` (${reasons})` : ''}`;
+  const hint = ending === undefined ? undefined : attempt?.error?.hint;
+  const todo = hint ?? todos[state] ?? 'Run `sluice runs` to see what happened.';
+  return { tone, what: endSentence(what), todo };
+}
+
+/** What a stream failed of or was stopped by, without its name in front. */
+function explainEnd({ state, name, facts }: JudgedStream): string | undefined {
+  if (state !== 'failed' && state !== 'stopped') return undefined;
+  const message = facts.lastAttempt?.error?.message;
+  return message && withoutName(withoutName(message, name), facts.stream);
+}
+
+/** Fewer rows than records: what was loaded is not what somebody who chose the key expects. */
+function findSharedKeys({ state, name, facts }: JudgedStream): readonly Finding[] {
+  const reason = state === 'unverified' ? facts.lastAttempt?.reasons.find(isOfSharedKeys) : undefined;
+  if (reason === undefined) return [];
+  const todo =
+    'Only one row of each key is kept. Give the stream a `key` that tells its rows apart, or none, so that one is learned; then run `sluice sync --full-refresh`.';
+  return [{ tone: 'note', what: endSentence(`${name}: ${reason}`), todo }];
 }
 
 function findQuarantined({ quarantine, madeAt }: ReportData): readonly Finding[] {
@@ -131,7 +155,11 @@ function listNames(names: readonly string[]): string {
   return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
+// The name of a key or a stream is written as it is.
 function toSentence(text: string): string {
-  const first = text.slice(0, 1).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
+  return endSentence(text.replace(/^[a-z](?=[a-z]*[ ,])/, (letter) => letter.toUpperCase()));
+}
+
+function endSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -10,9 +10,10 @@ import { badgeShapes, drawIcon } from './badge.ts';
 import { buildFindingSection, buildQuarantineSection, buildSchemaSection } from './finding-section.ts';
 import { formatAge, formatBytes, formatCount, formatMoment } from './format-values.ts';
 import { type Health, judgeHealth } from './judge-health.ts';
-import { html, Markup } from './markup.ts';
+import { html, Markup, nameText } from './markup.ts';
 import { drawSection, type Section } from './section.ts';
 import { buildStreamSection } from './stream-section.ts';
+import { findLastEnded, type JudgedStream } from './stream-state.ts';
 import { styles } from './styles.ts';
 import { buildDaySection, buildProfileSection } from './table-section.ts';
 
@@ -106,7 +107,7 @@ function drawHeader(data: ReportData, health: Health): Markup {
 interface Fact {
   readonly name: string;
   readonly value: string;
-  readonly aside: string | undefined;
+  readonly aside: Markup | string | undefined;
 }
 
 /** The figures that say most, for those who read no further. */
@@ -114,11 +115,7 @@ function listFacts(data: ReportData, { streams }: Health): readonly Fact[] {
   const { runs, quota, quarantine, published, madeAt } = data;
   const offered = streams.filter(({ state }) => state !== 'unavailable');
   const good = offered.filter(({ state }) => state === 'verified').length;
-  const newest = data.streams
-    .flatMap(({ watermark }) => watermark ?? [])
-    .toSorted()
-    .at(-1);
-  const last = runs.findLast(({ status }) => status !== 'running');
+  const last = findLastEnded(runs);
   return [
     { name: 'Streams verified', value: `${good} of ${offered.length}`, aside: undefined },
     {
@@ -126,7 +123,7 @@ function listFacts(data: ReportData, { streams }: Health): readonly Fact[] {
       value: formatCount(sum(data.streams, ({ rows }) => rows ?? 0)),
       aside: published === undefined ? 'nothing published' : `${formatBytes(published.bytes)} published`,
     },
-    { name: 'Data up to', value: newest ?? '–', aside: undefined },
+    describeReach(offered),
     {
       name: 'Last run',
       value: last?.status ?? 'none',
@@ -139,6 +136,25 @@ function listFacts(data: ReportData, { streams }: Health): readonly Fact[] {
     },
     { name: 'In quarantine', value: formatCount(quarantine.total), aside: undefined },
   ];
+}
+
+/** The day that every stream has reached; the newest of them would hide one that stays behind. */
+function describeReach(streams: readonly JudgedStream[]): Fact {
+  const reached = streams
+    .flatMap(({ name, facts: { watermark } }) => (watermark === undefined ? [] : [{ name, watermark }]))
+    .toSorted((a, b) => (a.watermark < b.watermark ? -1 : 1));
+  const [oldest] = reached;
+  const newest = reached.at(-1);
+  const beside = reached.filter(({ watermark }) => watermark === oldest?.watermark).length - 1;
+  return {
+    name: 'Data up to',
+    value: oldest?.watermark ?? '–',
+    aside:
+      oldest === undefined || oldest.watermark === newest?.watermark
+        ? undefined
+        : html`${nameText(oldest.name, 40)}${beside > 0 && ` and ${beside} more`}; others up to
+          ${newest?.watermark}`,
+  };
 }
 
 function drawFooter({ version, published, leftOut, madeAt }: ReportData): Markup {

@@ -51,13 +51,17 @@ export function scaleDurations(mostMs: number, plotHeight: number): ValueScale {
   };
 }
 
+/** Labels nearer to each other than this share of the width may run into one another, percent. */
+const LEAST_GAP = 14;
+
 /** Labels under some of many columns: at most `most`, every second one minor. */
 export function labelColumns(
   labels: readonly string[],
   center: (at: number) => number,
   most = 6,
 ): readonly ColumnTick[] {
-  const every = Math.max(1, Math.ceil(labels.length / most));
+  const width = center(1) - center(0);
+  const every = Math.max(1, Math.ceil(labels.length / most), width > 0 ? Math.ceil(LEAST_GAP / width) : 1);
   return labels.flatMap((label, at): readonly ColumnTick[] => {
     if (at % every !== 0) return [];
     const place = center(at);

@@ -41,11 +41,17 @@ const HOUR_MS = 3_600_000;
 const LEAST_LATENESS_MS = 36 * HOUR_MS;
 const RHYTHM_RUNS = 10;
 
-/** One and a half times the usual time between runs, and 36 h at least. */
+/** One and a half times the usual time between syncs, and 36 h at least. */
 export function findLateness(runs: readonly RunFacts[]): number {
-  const starts = runs.slice(-RHYTHM_RUNS).map(({ startedAt }) => Date.parse(startedAt));
+  const syncs = runs.filter(({ isSync }) => isSync);
+  const starts = syncs.slice(-RHYTHM_RUNS).map(({ startedAt }) => Date.parse(startedAt));
   const gaps = starts.slice(1).map((start, at) => start - (starts[at] ?? start));
   return Math.max(LEAST_LATENESS_MS, (median(gaps) ?? 0) * 1.5);
+}
+
+/** The last sync that is over. */
+export function findLastEnded(runs: readonly RunFacts[]): RunFacts | undefined {
+  return runs.findLast(({ isSync, status }) => isSync && status !== 'running');
 }
 
 /** Judges one stream by its last attempt, its verdict and its age. */
@@ -74,7 +80,7 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
     case 'verified':
       return 'The last scan was proved to be all that the API holds.';
     case 'unverified':
-      return 'Read to its end; the API gave no total to prove it by.';
+      return 'Read to its end, but not proved: the API gave no total, or rows share a key.';
     case 'drifted':
       return 'The data moved while it was read: rows may be missing until the next scan.';
     case 'partial':

@@ -33,10 +33,10 @@ symbol .plate{fill:inherit;stroke:none}
 .badge{display:inline-flex;gap:6px;align-items:center;padding:1px 9px 1px 5px;border-radius:20px;font-size:14px;font-weight:550;white-space:nowrap;color:var(--idle);background:var(--idle-wash)}
 .badge .icon{width:14px;height:14px}
 .badge.good{color:var(--good);background:var(--good-wash)}.badge.note{color:var(--note);background:var(--note-wash)}.badge.bad{color:var(--bad);background:var(--bad-wash)}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:1px;margin-top:24px;background:var(--line);border:1px solid var(--line);border-radius:10px;overflow:hidden}
+.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:1px;margin-top:24px;background:var(--line);border:1px solid var(--line);border-radius:10px;overflow:hidden}
 .facts div{background:var(--surface);padding:12px 16px}
 .facts dt{font-size:13px;color:var(--muted)}
-.facts dd{font-size:22px;line-height:1.3;font-weight:600;font-variant-numeric:tabular-nums}
+.facts dd{font-size:20px;line-height:1.3;font-weight:600;font-variant-numeric:tabular-nums}
 .facts .aside{display:block;font-weight:400}
 nav{margin:20px 0 4px}
 nav ul{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:14px}

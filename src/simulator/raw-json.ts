@@ -1,9 +1,12 @@
 /** JSON text that is sent exactly as it stands: 2^53+1, repeated names, broken documents. */
 export class RawJson {
   readonly text: string;
+  /** What filters see instead of the text's own fields. */
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
 
-  constructor(text: string) {
+  constructor(text: string, fields?: Readonly<Record<string, unknown>>) {
     this.text = text;
+    this.fields = fields;
   }
 }
 
@@ -27,8 +30,9 @@ export function writeJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** A record's fields for filtering; raw text is parsed, and what is no object has no fields. */
+/** A record's fields for filtering; raw text is parsed, and what is no object has those it was given. */
 export function readFields(record: unknown): Readonly<Record<string, unknown>> {
+  if (record instanceof RawJson && record.fields !== undefined) return record.fields;
   const value: unknown = record instanceof RawJson ? parseOrUndefined(record.text) : record;
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

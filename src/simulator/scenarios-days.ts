@@ -1,3 +1,4 @@
+import { RawJson } from './raw-json.ts';
 import { pagedScenario, type Scenario, SCENARIO_PATH as path } from './scenario.ts';
 import type { Reshape } from './simulator-options.ts';
 
@@ -9,6 +10,11 @@ function fromDayTwo(change: (records: readonly unknown[]) => readonly unknown[])
 }
 
 const nextDay = ['sync', 'advance-day', 'sync --force'] as const;
+
+/** A record that is none any more; filters still find it where its day is. */
+function breakRecord(record: unknown, at: number): RawJson {
+  return new RawJson(JSON.stringify(`broken ${at}`), record as Readonly<Record<string, unknown>>);
+}
 
 /** Data that is another one on the next day. */
 export const dayScenarios: readonly Scenario[] = [
@@ -64,7 +70,7 @@ export const dayScenarios: readonly Scenario[] = [
     watch: 'They go to quarantine whole, and a warning counts them.',
     options: () => ({
       reshape: {
-        [path]: (records) => records.map((record, at) => (at % 50 === 7 ? `broken ${at}` : record)),
+        [path]: (records) => records.map((record, at) => (at % 50 === 7 ? breakRecord(record, at) : record)),
       },
     }),
   }),
@@ -73,7 +79,9 @@ export const dayScenarios: readonly Scenario[] = [
     sentence: 'Every third record is no object.',
     watch: 'Exit code 4 before anything is loaded: more than maxInvalidRatio are no rows.',
     options: () => ({
-      reshape: { [path]: (records) => records.map((record, at) => (at % 3 === 1 ? `broken ${at}` : record)) },
+      reshape: {
+        [path]: (records) => records.map((record, at) => (at % 3 === 1 ? breakRecord(record, at) : record)),
+      },
     }),
   }),
   pagedScenario({

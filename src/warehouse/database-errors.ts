@@ -43,7 +43,9 @@ export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
     });
   }
   if (REFUSED_BY_SYSTEM.test(message)) {
-    return new StorageError(`the system refused to read or write ${file}: ${message}`, {
+    // The engine writes more than the file it has open: what it spills, what is attached, what is copied out.
+    const refused = /file "(.+?)"/.exec(message)?.[1] ?? file;
+    return new StorageError(`the system refused to read or write ${refused}: ${message}`, {
       code: 'storage_failed',
       hint: 'Free some space or mend the permissions and run again; everything committed before is intact.',
       ...options,

@@ -4,7 +4,11 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('\u0000', '').replaceAll('"', '""')}"`;
 }
 
-/** Quotes text as a SQL string literal, for the statements that take no bound values. */
+/**
+ * Quotes text as a SQL string, for the statements that take no bound values: a literal, or for text with a NUL, which
+ * no literal can carry, an expression in parentheses.
+ */
 export function quoteLiteral(text: string): string {
-  return `'${text.replaceAll('\u0000', '').replaceAll("'", "''")}'`;
+  const parts = text.split('\u0000').map((part) => `'${part.replaceAll("'", "''")}'`);
+  return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
 }

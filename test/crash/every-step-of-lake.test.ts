@@ -71,7 +71,7 @@ describe('a process that is killed before any step of a publish', () => {
     const lake = join(flow.folder, 'lake');
     const { generation, retired } = lakeTableOf(lake);
     const known = [generation, ...retired.map((one) => one.generation)];
-    expect(readdirSync(join(lake, 'items', 'generations')).toSorted()).toEqual(known.toSorted());
-    expect(readdirSync(lake).toSorted()).toEqual(['items', 'lake.duckdb', 'manifest.json']);
+    expect(readdirSync(join(lake, '_generations', 'items')).toSorted()).toEqual(known.toSorted());
+    expect(readdirSync(lake).toSorted()).toEqual(['_generations', 'items', 'lake.duckdb', 'manifest.json']);
   });
 });

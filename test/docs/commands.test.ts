@@ -35,7 +35,7 @@ describe('commands in the docs', () => {
     const options = [...Object.values(globalOptions), ...loaded.flatMap((command) => command.options)];
     const known = new Set(['help', 'version', ...options.map(({ flag }) => flag)]);
     // Of npm, docker and git, and of our own scripts: written as `npm … --flag` they are no options of a command.
-    const foreign = ['ignore-scripts', 'minutes', 'only'];
+    const foreign = ['ignore-scripts', 'minutes', 'only', 'cpu-prof'];
     const unknown = files.flatMap((file) =>
       listCode(readText(file))
         .flatMap((code) => [...code.matchAll(/(?<![\w-])--([a-z][a-z-]+)/g)].map((match) => match[1] ?? ''))

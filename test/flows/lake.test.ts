@@ -4,12 +4,14 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { describeRunFooter } from '../../src/cli/render/describe-run.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { verifyState } from '../../src/pipeline/verify/verify.ts';
@@ -149,9 +151,9 @@ describe('a lake', () => {
     const before = flow.clock.now();
     await syncWell(flow, { fullRefresh: true });
     expect(flow.clock.now() - before).toBeGreaterThanOrEqual(1_000);
-    const generations = readdirSync(join(lake, 'items', 'generations'));
+    const generations = readdirSync(join(lake, '_generations', 'items'));
     const announced = generations.find((name) => name.endsWith('-folders')) ?? '';
-    const folder = join(lake, 'items', 'generations', announced);
+    const folder = join(lake, '_generations', 'items', announced);
     const empty = readdirSync(join(folder, 'date=2026-01-30'));
     expect(empty).toHaveLength(1);
     expect(await queryFiles(`SELECT count(*) AS n FROM '${folder}/**/*.parquet'`)).toEqual([{ n: '50' }]);
@@ -168,7 +170,7 @@ describe('a lake', () => {
       edit(amount);
       await syncWell(flow, { fullRefresh: true });
     }
-    const count = () => readdirSync(join(lake, 'items', 'generations')).length;
+    const count = () => readdirSync(join(lake, '_generations', 'items')).length;
     expect(count()).toBe(4);
     await flow.clock.sleep(2 * HOUR_MS);
     edit(-4);
@@ -176,6 +178,12 @@ describe('a lake', () => {
     // The current one, the one before it, and none of those that were retired two hours ago.
     expect(count()).toBe(2);
     expect(lakeTableOf(lake).retired).toHaveLength(1);
+    // A pattern without `current` must not count rows twice.
+    expect(readdirSync(join(lake, 'items'))).toEqual(['current']);
+    const found = await queryFiles(`SELECT count(*) AS n FROM glob('${join(lake, 'items')}/**/*.parquet')`);
+    expect(['0', String(listFiles(lake).length)]).toContain(found[0]?.['n']);
+    const direct = await queryFiles(`SELECT count(*) AS n FROM '${join(lake, 'items')}/*/**/*.parquet'`);
+    expect(direct).toEqual([{ n: '50' }]);
   });
 
   it('rewrites all files when the columns change, and gives no field id twice', async () => {
@@ -297,7 +305,12 @@ describe('a project with a lake alone', () => {
     expect(existsSync(join(lake, 'x.parquet'))).toBe(false);
     const verified = await verifyState(flow.settings(), { clock: flow.clock });
     expect(verified.items.filter(({ status }) => status !== 'ok')).toEqual([]);
-    expect(verified.items.filter(({ name }) => name === 'lake')).toHaveLength(3);
+    const found = verified.items.filter(({ name }) => name === 'lake').map(({ detail }) => detail);
+    expect(found).toHaveLength(3);
+    const tables = Number(/of (\d+) tables/.exec(found[1] ?? '')?.[1]);
+    expect(found[2]).toMatch(
+      new RegExp(`^the same commit as the work file, ${tables - 1} tables and .+ \\(_sluice\\.meta says`),
+    );
   });
 
   it('goes on incrementally in a container that finds nothing but the lake', async () => {
@@ -320,7 +333,11 @@ describe('a project with a lake alone', () => {
     const before = await dump();
     expect(before.history).toHaveLength(51);
     rmSync(flow.stateDir, { recursive: true });
-    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0, published: undefined });
+    const restored = await flow.sync({ strict: true });
+    expect(restored).toMatchObject({ exitCode: 0, requests: 0, published: undefined, warnings: [] });
+    expect(eventsOf(flow, 'note').map(({ message }) => message)).toEqual([
+      expect.stringContaining(`there was no state in ${flow.stateDir}; the state is restored from ${lake}`),
+    ]);
     flow.simulator.editRecords('items', (records) => [...records, { ...makeItem(700), date: '2026-01-05' }]);
     const report = await syncWell(flow);
     expect(report.streams[0]).toMatchObject({ mode: 'incremental', rows: { inserted: 1 } });
@@ -328,6 +345,29 @@ describe('a project with a lake alone', () => {
     const after = await dump();
     expect(after.items.slice(0, 50)).toEqual(before.items);
     expect(after.history).toHaveLength(52);
+  });
+
+  it('without its file of state is refused with 6 before any request, as verify says', async () => {
+    const { flow, lake } = createLakeFlow({ config: lakeOnly });
+    await syncWell(flow);
+    rmSync(flow.stateDir, { recursive: true });
+    rmSync(join(lake, 'lake.duckdb'));
+    const verified = await verifyState(flow.settings(), { clock: flow.clock });
+    expect(verified.items.find(({ name, status }) => name === 'lake' && status === 'failed')?.fix).toMatch(
+      /from a backup/,
+    );
+    const asked = flow.simulator.log.length;
+    const refused = {
+      exitCode: 6,
+      code: 'state_damaged',
+      hint: expect.stringMatching(/from a backup/) as unknown,
+    };
+    await expect(flow.sync()).rejects.toMatchObject(refused);
+    await expect(flow.sync()).rejects.toMatchObject(refused);
+    expect(flow.simulator.log).toHaveLength(asked);
+    renameSync(lake, join(flow.folder, 'away'));
+    const report = await syncWell(flow);
+    expect(report.streams[0]).toMatchObject({ mode: 'full', rows: { inserted: 50 } });
   });
 });
 
@@ -352,15 +392,35 @@ describe('a lake that something happened to', () => {
     await expect(other).rejects.toMatchObject({ exitCode: 2, code: 'identity_mismatch' });
   });
 
-  it('and whose `current` became a folder says how to mend it', async () => {
-    const { flow, lake } = createLakeFlow();
+  it('and whose links became folders says of all how to mend them, and that mends them', async () => {
+    const { flow, lake } = createLakeFlow({ stream: { ...stream, history: true } });
     await syncWell(flow);
-    rmSync(join(lake, 'items', 'current'));
-    mkdirSync(join(lake, 'items', 'current'));
-    await expect(flow.sync({ force: true })).rejects.toMatchObject({ exitCode: 2, code: 'publish_refused' });
-    rmSync(join(lake, 'items', 'current'), { recursive: true });
-    await syncWell(flow);
+    const links = ['items', 'items_history'].map((table) => join(lake, table, 'current'));
+    for (const link of links) {
+      rmSync(link);
+      mkdirSync(link);
+    }
+    const detail = `${links.join(', ')} are no link and must be one`;
+    const verified = await verifyState(flow.settings(), { clock: flow.clock });
+    const failed = verified.items.filter(({ status }) => status === 'failed');
+    expect(failed).toMatchObject([
+      { name: 'lake', detail, fix: expect.stringMatching(/^Move them away/) as unknown },
+    ]);
+    const refused = { exitCode: 2, code: 'publish_refused', message: detail, hint: failed[0]?.fix };
+    await expect(flow.sync({ force: true })).rejects.toMatchObject(refused);
+    for (const link of links) rmSync(link, { recursive: true });
+    const mended = await flow.sync();
+    expect(mended).toMatchObject({ exitCode: 0, requests: 0, published: { lake: { files: 0 } } });
+    expect(describeRunFooter(mended, flow.clock.now())).toContain('2 tables changed, without a new file');
     expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '50' }]);
+    expect((await verifyState(flow.settings(), { clock: flow.clock })).ok).toBe(true);
+  });
+
+  it('would hold a stream by the name of its own folder: refused with 2 before any request', async () => {
+    const streams = { items: { enabled: false }, _generations: { path: 'items', paginated: true } };
+    const { flow } = createLakeFlow({ config: { ...both, streams } });
+    await expect(flow.sync()).rejects.toMatchObject({ exitCode: 2, code: 'config_invalid' });
+    expect(flow.arrivals).toEqual([]);
   });
 
   it('and lost a file is told by verify and mended by the next sync', async () => {
@@ -399,15 +459,35 @@ describe('a lake that something happened to', () => {
     const { flow, lake } = createLakeFlow();
     await syncWell(flow);
     flow.simulator.editRecords('items', (records) => [...records, makeItem(900)]);
-    // A file in the way of the table's folder, as root knows no permissions.
-    rmSync(join(lake, 'items', 'generations'), { recursive: true });
-    writeFileSync(join(lake, 'items', 'generations'), '');
-    const report = await flow.sync({ force: true, fullRefresh: true });
-    expect(report).toMatchObject({ exitCode: 6 });
+    const report = await flow.sync({
+      force: true,
+      fullRefresh: true,
+      onProgress: (event) => {
+        if (event.type !== 'publishing' || event.path !== lake) return;
+        // A file in the way of the table's folder, as root knows no permissions.
+        rmSync(join(lake, '_generations', 'items'), { recursive: true });
+        writeFileSync(join(lake, '_generations', 'items'), '');
+      },
+    });
+    expect(report).toMatchObject({ exitCode: 6, published: { path: flow.duckdbPath } });
+    expect(report.published).not.toHaveProperty('lake');
+    expect(describeRunFooter(report, flow.clock.now())).toContain(`Published ${flow.duckdbPath}`);
     expect(await flow.rows('items')).toHaveLength(51);
-    rmSync(join(lake, 'items', 'generations'));
+    rmSync(join(lake, '_generations', 'items'));
     await syncWell(flow);
     expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '51' }]);
     expect(readLakeManifest(lake).tables).toHaveLength(1);
+  });
+
+  it('is told as published where the file cannot be', async () => {
+    const { flow, lake } = createLakeFlow();
+    const report = await flow.sync({
+      onProgress: (event) => {
+        // A folder in the way.
+        if (event.type === 'publishing' && event.path === flow.duckdbPath) mkdirSync(flow.duckdbPath);
+      },
+    });
+    expect(report).toMatchObject({ exitCode: 6, published: { path: lake, lake: { files: 5 } } });
+    expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '50' }]);
   });
 });

@@ -2,10 +2,12 @@ import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { stopClock, systemClock } from '../../src/model/clock.ts';
 import type { ReportData } from '../../src/model/report-data.ts';
+import { retryQuarantine } from '../../src/pipeline/contracts/retry-quarantine.ts';
 import { gatherReport } from '../../src/pipeline/report/gather-report.ts';
+import { readStatus } from '../../src/pipeline/status.ts';
 import { renderReport } from '../../src/report/render-report.ts';
 import { Database } from '../../src/warehouse/database.ts';
-import { writeContractFile } from '../support/contract-flow.ts';
+import { removeContractFile, writeContractFile } from '../support/contract-flow.ts';
 import {
   createItemsFlow,
   DAY_MS,
@@ -82,7 +84,7 @@ describe('the report of some days', () => {
     expect(data.leftOut).toEqual([]);
 
     const { html, summary } = renderReport(data);
-    expect(summary).toMatchObject({ tone: 'good', headline: 'The stream is fresh and verified' });
+    expect(summary).toMatchObject({ tone: 'good', headline: 'The stream is verified and up to date' });
     expect(html).toContain('ann@example.com');
   });
 
@@ -168,6 +170,57 @@ describe('a report when something is amiss', () => {
     expect(data.streams).toMatchObject([{ rows: 120, lastAttempt: { status: 'complete', reasons: [] } }]);
     expect(data.tables[0]?.profile?.columns.length).toBeGreaterThan(3);
     expect(renderReport(data).summary.tone).toBe('good');
+  });
+
+  it('is settled by a sync alone: neither by a retry of quarantined records nor by a rebuild', async () => {
+    const items = makeItems(120);
+    const bad = items.filter(({ amount }) => amount > 800).length;
+    const flow = createItemsFlow(items, { stream: { ...stream, cursor: false, maxInvalidRatio: 0.9 } });
+    writeContractFile(flow, { type: 'object', properties: { amount: { maximum: 800 } } });
+    await flow.sync();
+    flow.clock.stepWall(DAY_MS);
+    const exact: FlowConfig = { streams: { ...noBuiltIns, items: { ...stream, cursor: false } } };
+    const failed = await flow.sync({ config: exact });
+    expect(failed.exitCode).toBe(4);
+    const look = async () => {
+      const status = await readStatus(flow.settings(exact), flow.clock.now());
+      const { headline, findings } = renderReport(await gather(flow, { config: exact })).summary;
+      return { status, headline, first: findings[0]?.what };
+    };
+    const before = await look();
+    expect(before).toMatchObject({
+      headline: '1 of 1 stream needs attention',
+      first: expect.stringMatching(/^items failed: /) as string,
+      status: {
+        lastRun: { runId: failed.runId },
+        quarantined: bad,
+        streams: [
+          {
+            verdict: 'verified',
+            quarantined: bad,
+            unsettled: { runId: failed.runId, status: 'failed', error: { exitCode: 4 } },
+          },
+        ],
+      },
+    });
+    const settings = flow.settings({
+      streams: { items: { ...stream, cursor: false, maxInvalidRatio: 0.9 } },
+    });
+    await retryQuarantine(settings, { clock: flow.clock });
+    expect(await look()).toEqual(before);
+    await flow.rebuild();
+    expect((await look()).status.lastRun?.runId).toBe(failed.runId);
+    expect(await look()).toMatchObject({ headline: before.headline, first: before.first });
+
+    // The published history tells the same apart when the state folder is lost.
+    removeContractFile(flow);
+    await retryQuarantine(settings, { clock: flow.clock });
+    rmSync(flow.stateDir, { recursive: true });
+    const { runs, streams } = await gather(flow);
+    expect(runs.at(-1)?.isSync).toBe(false);
+    expect(streams[0]?.attempts.map(({ runId }) => runId)).toEqual(
+      runs.filter(({ isSync }) => isSync).map(({ runId }) => runId),
+    );
   });
 
   it('disturbs no sync that is under way, and says that there is one', async () => {

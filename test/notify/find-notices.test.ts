@@ -54,6 +54,22 @@ describe('what is worth telling', () => {
     expect(notice?.summary).toBe('sync failed with exit code 5: a: it was server_failed (and 1 more)');
   });
 
+  it('counts a failure once that is the run’s and a stream’s', () => {
+    const error = makeError('key_rejected', 3);
+    const streams = [
+      makeStreamReport({ stream: 'a', error }),
+      makeStreamReport({ stream: 'b', status: 'not-run' }),
+    ];
+    const [notice] = findNotices(ofReport({ exitCode: 3, error: { ...error }, streams }), calm);
+    expect(notice?.summary).toBe('sync failed with exit code 3: a: it was key_rejected');
+    const named = { ...error, message: 'a, offset 0: refused' };
+    const [told] = findNotices(
+      ofReport({ exitCode: 3, error: named, streams: [{ ...streams[0]!, error: named }] }),
+      calm,
+    );
+    expect(told?.summary).toBe('sync failed with exit code 3: a, offset 0: refused');
+  });
+
   it('drift is, whether the scan was loaded or refused', () => {
     const drifted = makeStreamReport({ verdict: 'drifted', reasons: ['the head row changed'] });
     expect(findNotices(ofReport({ streams: [drifted] }), calm)).toMatchObject([

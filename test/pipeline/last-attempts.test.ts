@@ -13,7 +13,7 @@ function afterRuns(...reports: readonly Partial<StreamReport>[]): ReadonlySet<st
       folder,
       makeRun({ runId: `run-${at}`, streams: [makeReport({ mode: 'full', ...report })] }),
     );
-  return listUnsettled(folder);
+  return new Set(listUnsettled(folder).keys());
 }
 
 describe('the last attempt at a stream', () => {
@@ -30,6 +30,27 @@ describe('the last attempt at a stream', () => {
     expect(afterRuns(failed, { status: 'complete', mode: undefined })).toEqual(new Set(['items']));
     expect(afterRuns(failed, { status: 'complete', mode: 'rebuild' })).toEqual(new Set(['items']));
     expect(afterRuns({ status: 'failed', mode: 'rebuild' })).toEqual(new Set());
+  });
+
+  it('is kept with its run and its error, the newest one', () => {
+    const folder = makeTempFolder();
+    const error = { code: 'server_failed', message: 'items: no', hint: 'Later.', exitCode: 4 } as const;
+    for (const [runId, message] of [
+      ['run-1', 'old'],
+      ['run-2', 'new'],
+    ] as const)
+      appendRunFile(
+        folder,
+        makeRun({
+          runId,
+          streams: [makeReport({ mode: 'full', status: 'failed', error: { ...error, message } })],
+        }),
+      );
+    expect(listUnsettled(folder).get('items')).toMatchObject({
+      runId: 'run-2',
+      status: 'failed',
+      error: { message: 'new' },
+    });
   });
 
   it('is told apart by slice, and voids what was verified before', () => {

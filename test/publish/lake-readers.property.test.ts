@@ -19,7 +19,7 @@ async function readGenerations(lake: string, names: readonly string[]): Promise<
   const reader = await openLakeReader();
   const generations: Generation[] = [];
   for (const name of names) {
-    const root = join(lake, 'items', 'generations', name);
+    const root = join(lake, '_generations', 'items', name);
     const folders = new Map<string, string[]>([['', []]]);
     for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
       const folder = entry.parentPath.slice(root.length + 1);

@@ -117,7 +117,7 @@ describe('publishing a lake', () => {
     expect(existsSync(join(lake, 'items', 'current'))).toBe(false);
     await clock.sleep(2 * HOUR_MS);
     await publish({ tables: [], commit: 'later' });
-    expect(readdirSync(join(lake, 'items', 'generations'))).toEqual([]);
+    expect(readdirSync(join(lake, '_generations', 'items'))).toEqual([]);
     await database.run('CREATE OR REPLACE TABLE main.items (date DATE, other BIGINT, id BIGINT)');
     await publish();
     const ids = lakeTableOf(lake).columns.map(({ name, fieldId }) => [name, fieldId]);
@@ -132,7 +132,7 @@ describe('publishing a lake', () => {
     const { database, lake, publish } = await openLakeWriter('none');
     await database.run(`INSERT INTO main.items VALUES (1, '2026-01-01', 42)`);
     await publish();
-    const folder = join(lake, 'items', 'generations');
+    const folder = join(lake, '_generations', 'items');
     symlinkSync('nowhere', join(folder, '.20260101T000000000Z-0a1b2c3d.tmp'));
     symlinkSync('nowhere', join(folder, 'backup'));
     await publish();

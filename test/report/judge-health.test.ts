@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ReportData, StreamFacts } from '../../src/model/report-data.ts';
+import type { ReportData, RunFacts, StreamFacts } from '../../src/model/report-data.ts';
+import { describeSharedKeys } from '../../src/model/run-report.ts';
 import { judgeHealth } from '../../src/report/judge-health.ts';
 import { findLateness } from '../../src/report/stream-state.ts';
 import { endWith, MADE_MS, makeBusyData, makeEmptyData, makeRuns, makeStream } from './make-report-data.ts';
@@ -49,16 +50,46 @@ describe('the state of a stream', () => {
 describe('the headline', () => {
   it.each<[string, readonly StreamFacts[]]>([
     ['No stream is synced', []],
-    ['The stream is fresh and verified', [good]],
-    ['All 2 streams are fresh and verified', [good, good]],
-    ['All 2 streams are fresh; 1 could not be verified', [good, { ...good, verdict: 'unverified' }]],
-    ['1 of 2 streams is fresh and verified', [good, makeStream('new', [])]],
+    ['The stream is verified and up to date', [good]],
+    ['All 2 streams are verified and up to date', [good, good]],
+    ['All 2 streams are up to date; 1 could not be verified', [good, { ...good, verdict: 'unverified' }]],
+    ['1 of 2 streams is verified and up to date', [good, makeStream('new', [])]],
     [
       '2 of 3 streams need attention',
       [good, ...[1, 2].map(() => ({ ...good, verdict: 'partial' as const }))],
     ],
   ])('%s', (headline, streams) => {
     expect(judge(streams).headline).toBe(headline);
+  });
+});
+
+describe('the headline over a run that did not end well', () => {
+  const after = (status: string, more: Partial<RunFacts> = {}) =>
+    judge([good], { runs: runs.map((run, at) => (at === 2 ? { ...run, status, ...more } : run)) });
+
+  it.each([
+    ['failed', 'The last run failed; the stream is verified and up to date', 'bad'],
+    ['partial', 'The last run was not complete; the stream is verified and up to date', 'bad'],
+    ['killed', 'The last run was killed; the stream is verified and up to date', 'note'],
+    ['complete', 'The stream is verified and up to date', 'good'],
+  ])('says of a %s run: %s', (status, headline, tone) => {
+    expect(after(status)).toMatchObject({ headline, tone });
+  });
+
+  it('passes over a retry and a rebuild, however they ended, and over a sync that is under way', () => {
+    expect(after('failed', { isSync: false })).toMatchObject({ tone: 'good', findings: [] });
+    const later = makeRuns(4, (at) => (at === 2 ? { status: 'failed' } : at === 3 ? { isSync: false } : {}));
+    expect(judge([good], { runs: later }).headline).toMatch(/^The last run failed; /);
+    const open = makeRuns(4, (at) =>
+      at === 2 ? { status: 'failed' } : at === 3 ? { status: 'running' } : {},
+    );
+    expect(judge([good], { runs: open }).headline).toMatch(/^The last run failed; /);
+  });
+
+  it('leaves the first word to streams that need attention', () => {
+    const ended = runs.map((run, at) => (at === 2 ? { ...run, status: 'partial' } : run));
+    const failed = endWith(makeStream('bad', runs), { status: 'failed', verdict: undefined });
+    expect(judge([good, failed], { runs: ended }).headline).toBe('1 of 2 streams needs attention');
   });
 });
 
@@ -77,10 +108,57 @@ describe('findings', () => {
     expect(judge(failed).findings).toEqual([
       {
         tone: 'bad',
-        what: 's0, s1, s2, s3, s4 and 3 more: Failed (the key was refused (401)).',
+        what: 's0, s1, s2, s3, s4 and 3 more failed: the key was refused (401).',
         todo: 'Make a new key.',
       },
     ]);
+  });
+
+  it('name a stream once, and join what differs only in its name', () => {
+    const fail = (stream: string, message: string, slice = '') =>
+      endWith(makeStream(stream, runs, { slice }), {
+        status: 'failed',
+        verdict: undefined,
+        error: { ...error, message },
+      });
+    const told = (...streams: StreamFacts[]) => judge(streams).findings.map(({ what }) => what);
+    expect(told(fail('a_b', 'a_b, offset 200: answered 500'))).toEqual([
+      'a_b failed at offset 200: answered 500.',
+    ]);
+    expect(told(fail('a', 'a: no answer'), fail('b', 'b: no answer'))).toEqual(['a, b failed: no answer.']);
+    expect(told(fail('a', 'a (x=1): no answer', 'x=1'))).toEqual(['a (x=1) failed: no answer.']);
+  });
+
+  it('begin with a capital, but for names of keys and streams', () => {
+    const told = judge([good], {
+      warnings: [
+        'source.apiKey is written in sluice.yaml',
+        'the key expires soon',
+        'good: odd',
+        'a_b is odd',
+      ],
+    }).findings.map(({ what }) => what);
+    expect(told).toEqual([
+      'source.apiKey is written in sluice.yaml.',
+      'The key expires soon.',
+      'good: odd.',
+      'a_b is odd.',
+    ]);
+  });
+
+  it('tell of keys that rows share, and not of an API that gives no total', () => {
+    const unverified = (reason: string) =>
+      judge([endWith({ ...good, verdict: 'unverified' }, { verdict: 'unverified', reasons: [reason] })]);
+    expect(unverified('the API declared no total')).toMatchObject({ tone: 'good', findings: [] });
+    expect(unverified(describeSharedKeys(5_460, 3_600))).toMatchObject({
+      tone: 'note',
+      findings: [
+        {
+          what: 'good: 1860 distinct keys came of 5460 records: 3600 share the key of another.',
+          todo: expect.stringContaining('`key`') as string,
+        },
+      ],
+    });
   });
 
   it('tell of a run that ended before any stream did', () => {

@@ -40,6 +40,7 @@ export function makeRuns(count: number, more: (at: number) => Partial<RunFacts> 
     const startMs = MADE_MS - (count - 1 - at) * DAY_MS - 3 * HOUR_MS;
     return {
       runId: `run-${at}`,
+      isSync: true,
       startedAt: iso(startMs),
       finishedAt: iso(startMs + 240_000 + ((at * 37) % 9) * 60_000),
       status: 'complete',
@@ -78,6 +79,8 @@ export function makeStream(
     stream,
     slice: '',
     verdict: last === undefined ? undefined : 'verified',
+    unsettled: undefined,
+    quarantined: 0,
     rows: last === undefined ? undefined : 12_400,
     watermark: last === undefined ? undefined : '2026-11-19',
     verifiedAt: last?.startedAt,

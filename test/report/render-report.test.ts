@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { REPORT_START, type ReportData } from '../../src/model/report-data.ts';
 import { renderReport } from '../../src/report/render-report.ts';
+import { labelColumns } from '../../src/report/scales.ts';
 import { listTexts, parseHtml } from './parse-html.ts';
 import {
   endWith,
@@ -67,7 +68,9 @@ describe('a busy report', () => {
     });
     expect(summary.findings[0]).toMatchObject({
       tone: 'bad',
-      what: expect.stringMatching(/^commerce_top_products: Failed \(.*answered 500 five times\)/) as string,
+      what: expect.stringMatching(
+        /^commerce_top_products failed at offset 1980: .*answered 500 five times\.$/,
+      ) as string,
       todo: expect.stringContaining('run `sluice sync` again later') as string,
     });
     expect(text).toContain('1 of 8 streams needs attention');
@@ -183,6 +186,41 @@ describe('texts of the source and the config', () => {
   }
 });
 
+describe('the day that the data reaches', () => {
+  const runs = makeRuns(2);
+  const at = (stream: string, watermark: string | undefined) => makeStream(stream, runs, { watermark });
+  const reach = (...streams: ReturnType<typeof at>[]) =>
+    /Data up to(.*?)Last run/s
+      .exec(render(makeEmptyData({ runs, streams })).text)?.[1]
+      ?.replaceAll(/\s+/g, ' ')
+      .trim();
+
+  it('is that of the stream that is furthest behind', () => {
+    expect(reach(at('a', '2026-11-14'), at('late_one', '2026-11-13'), at('c', undefined))).toBe(
+      '2026-11-13 late_one; others up to 2026-11-14',
+    );
+    expect(reach(at('a', '2026-11-13'), at('b', '2026-11-13'), at('c', '2026-11-14'))).toBe(
+      '2026-11-13 a and 1 more; others up to 2026-11-14',
+    );
+    expect(reach(at('a', '2026-11-14'), at('b', '2026-11-14'))).toBe('2026-11-14');
+    expect(reach(at('a', undefined))).toBe('–');
+  });
+});
+
+describe('labels under columns', () => {
+  it.each([2, 5, 6, 14, 24, 40, 168])('keep apart where there are %i of them', (count) => {
+    const room = Math.max(14, count);
+    const ticks = labelColumns(
+      Array.from({ length: count }, () => '18:35'),
+      (index) => ((index + 0.5) / room) * 100,
+    );
+    const places = ticks.map((tick) => tick.at);
+    for (const [index, place] of places.entries())
+      if (index > 0) expect(place - (places[index - 1] ?? 0)).toBeGreaterThanOrEqual(13);
+    expect(places.length).toBeGreaterThan(0);
+  });
+});
+
 describe('little to show', () => {
   it('says that nothing was synced, and what to do', () => {
     const { text, summary } = render(makeEmptyData());
@@ -211,7 +249,7 @@ describe('little to show', () => {
         requests: { hours: [{ hour: '2026-11-20T17:00:00.000Z', requests: 0 }], limit: undefined },
       }),
     );
-    expect(text).toContain('The stream is fresh and verified');
+    expect(text).toContain('The stream is verified and up to date');
     expect(text).toContain('No rows with a date.');
     expect(text).toContain('No rows. Columns: prompt_id');
     expect(text).toContain('no value yet');
@@ -223,7 +261,7 @@ describe('little to show', () => {
     const { summary } = render(
       makeEmptyData({ runs, streams: [makeStream('one', runs)], published: makeBusyData().published }),
     );
-    expect(summary).toMatchObject({ tone: 'good', headline: 'The stream is fresh and verified' });
+    expect(summary).toMatchObject({ tone: 'good', headline: 'The stream is verified and up to date' });
     expect(summary.findings[0]?.what).toMatch(/^A sync is under way since/);
   });
 });

@@ -29,6 +29,19 @@ describe('scenarios', () => {
   });
 });
 
+describe('bad records', () => {
+  it('are two of a hundred on the next day as well, when only its days are asked for', () => {
+    const scenario = scenarios.find(({ name }) => name === 'bad-records');
+    const simulator = createSimulator(scenario?.options());
+    simulator.advanceDay();
+    const all = askAll(simulator, 'prompts/analytics?startDate=2026-01-29') as readonly unknown[];
+    const bad = all.filter((record) => typeof record === 'string');
+    expect(all.length).toBeGreaterThan(100);
+    expect(all.length).toBeLessThan(1_000);
+    expect(bad.length / all.length).toBeCloseTo(0.02, 2);
+  });
+});
+
 describe('reshaped records', () => {
   it('depend on the days since the first one, and on nothing else', () => {
     const simulator = createSimulator({

@@ -344,12 +344,11 @@ describe('quoting', () => {
     }
   });
 
-  it('makes any text without NUL a literal', async () => {
+  it('makes any text a string', async () => {
     const { database } = await openTempDatabase();
     for (const text of [...oddNames, ...oddStrings]) {
-      const plain = text.replaceAll('\u0000', '').toWellFormed();
       const [row] = await database.all(`SELECT '=' || ${quoteLiteral(text)} AS v`);
-      expect(row?.['v']).toBe(`=${plain}`);
+      expect(row?.['v']).toBe(`=${text.toWellFormed()}`);
     }
   });
 });

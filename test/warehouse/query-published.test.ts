@@ -83,18 +83,23 @@ describe('queryPublished', () => {
 });
 
 describe('nameDatabase', () => {
-  it.each(['warehouse.duckdb', 'a.b.duckdb', 'a-b c.db', 'main.duckdb', 'temp.duckdb', '.hidden.duckdb', 'plain'])(
-    'names %j as the engine does',
-    async (base) => {
-      const file = join(makeTempFolder(), base);
-      const instance = await DuckDBInstance.create(file);
-      const connection = await instance.connect();
-      const [row] = (await connection.runAndReadAll('SELECT current_database()')).getRows();
-      connection.closeSync();
-      instance.closeSync();
-      expect(nameDatabase(file)).toBe(row?.[0]);
-    },
-  );
+  it.each([
+    'warehouse.duckdb',
+    'a.b.duckdb',
+    'a-b c.db',
+    'main.duckdb',
+    'temp.duckdb',
+    '.hidden.duckdb',
+    'plain',
+  ])('names %j as the engine does', async (base) => {
+    const file = join(makeTempFolder(), base);
+    const instance = await DuckDBInstance.create(file);
+    const connection = await instance.connect();
+    const [row] = (await connection.runAndReadAll('SELECT current_database()')).getRows();
+    connection.closeSync();
+    instance.closeSync();
+    expect(nameDatabase(file)).toBe(row?.[0]);
+  });
 
   it('leaves the name of the engine’s own memory alone', () => {
     expect(nameDatabase('/data/memory.duckdb')).toBeUndefined();

@@ -1,8 +1,10 @@
 import type { ExitCode } from '../../model/errors.ts';
-import type { CheckReport } from '../../model/reports.ts';
+import type { CheckItem, CheckReport } from '../../model/reports.ts';
 import type { ReportedError } from '../../model/run-report.ts';
+import type { Settings } from '../../model/settings.ts';
 import { defineCommand } from '../command.ts';
-import { withName } from '../render/name-once.ts';
+import type { CliContext } from '../context.ts';
+import { withName } from '../../model/name-once.ts';
 import { loadSettings } from './load-settings.ts';
 
 /** Whether a sync would work. */
@@ -17,7 +19,8 @@ export const checkCommand = defineCommand({
   async run(context, { globals }) {
     const { signal, clock, output, engine } = context;
     const settings = await loadSettings(context, globals);
-    const report = await engine.runChecks(settings, { signal });
+    const checked = await engine.runChecks(settings, { signal });
+    const report = { ...checked, items: [...checked.items, ...(await checkPrograms(context, settings))] };
     const { renderCheck, summarizeCheck } = await import('../render/render-check.ts');
     return {
       exitCode: report.exitCode as ExitCode,
@@ -28,6 +31,23 @@ export const checkCommand = defineCommand({
     };
   },
 });
+
+/** A run does not fail for a notice, so that only `check` tells of one that can reach nobody. */
+async function checkPrograms({ env }: CliContext, { notify }: Settings): Promise<readonly CheckItem[]> {
+  if (Object.keys(notify).length === 0) return [];
+  const { findMissingPrograms } = await import('../../notify/find-missing-programs.ts');
+  return findMissingPrograms(notify, { env, platform: process.platform }).map(
+    ({ setting, program, flaw }) => ({
+      name: 'notify',
+      status: 'warning',
+      detail: `${setting}: the program ${program} ${flaw}`,
+      fix:
+        flaw === 'may not be started'
+          ? 'Allow it with chmod +x, or name another program.'
+          : 'Correct it; a path starts at the folder of the config, a plain name is looked up in PATH.',
+    }),
+  );
+}
 
 /** The failure that the exit code stands for, with the item it befell. */
 function nameItem({ error, items }: CheckReport): ReportedError | undefined {

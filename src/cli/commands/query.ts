@@ -9,7 +9,10 @@ const MOST_ROWS_ON_TERMINAL = 1_000;
 
 /** SQL over the published file. */
 export const queryCommand = defineCommand({
-  description: 'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs.',
+  description:
+    'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs. The file ' +
+    'goes by its own name, as in any DuckDB program: warehouse.main.visibility_mentions. Columns that hold ' +
+    'JSON come as text, in json and ndjson as well.',
   argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
   options: {
     format: choiceOption({

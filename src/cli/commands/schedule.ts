@@ -6,6 +6,7 @@ import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { countOption, durationOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import type { LogLine } from '../progress/describe-event.ts';
 import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
@@ -128,9 +129,11 @@ export const scheduleCommand = defineCommand({
       const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;
       const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
       const origin = server?.origin;
-      announce(
-        toStart(context, { schedule, jitterMs, isRunDue: atStart !== undefined, origin, metricsFile }),
-      );
+      const isRunDue = atStart !== undefined;
+      const start = toStart(context, { schedule, jitterMs, isRunDue, origin, metricsFile });
+      // Who reads a log of JSON lines gets this as one of them; a container's two streams often are one.
+      if (globals.logFormat === 'json' && globals.json !== true) log(start.line);
+      else announce(start.outcome);
       await engine.runSchedule({
         schedule,
         jitterMs,
@@ -157,7 +160,10 @@ interface Start {
   readonly metricsFile: string | undefined;
 }
 
-function toStart({ clock }: CliContext, start: Start): CommandOutcome {
+function toStart(
+  { clock }: CliContext,
+  start: Start,
+): { readonly outcome: CommandOutcome; readonly line: LogLine } {
   const nowMs = clock.now();
   const { schedule, jitterMs, isRunDue, origin, metricsFile } = start;
   const nextMs = schedule.next(nowMs);
@@ -171,7 +177,11 @@ function toStart({ clock }: CliContext, start: Start): CommandOutcome {
     metricsFile: metricsFile ?? null,
   };
   const text = describeStart({ ...start, nowMs });
-  return { exitCode: 0, summary: `on schedule ${schedule.expression} (${schedule.timezone})`, result, text };
+  const summary = `on schedule ${schedule.expression} (${schedule.timezone})`;
+  return {
+    outcome: { exitCode: 0, summary, result, text },
+    line: { level: 'info', message: summary, fields: { type: 'schedule-started', ...result } },
+  };
 }
 
 function toStopped(signal: AbortSignal, runs: number): CommandOutcome {

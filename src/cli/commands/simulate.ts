@@ -178,7 +178,9 @@ function describeServer({
 
 function describeSteps(scenario: Scenario | undefined, origin: string): readonly string[] {
   const nextDay = `  curl -X POST ${origin}/_simulator/advance-day`;
-  if (scenario === undefined) return ['  npx sluice sync -c simulated.yaml', nextDay];
+  // The simulated day takes no hour, so to the freshness rule nothing could be new yet.
+  if (scenario === undefined)
+    return ['  npx sluice sync -c simulated.yaml', nextDay, '  npx sluice sync --force -c simulated.yaml'];
   const steps = scenario.steps.map((step) =>
     step === 'advance-day' ? nextDay : `  npx sluice ${step} -c simulated.yaml --streams ${scenario.stream}`,
   );

@@ -1,5 +1,6 @@
 import type { RunReport } from '../../model/run-report.ts';
 import type { Paint } from '../output.ts';
+import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../render/format-values.ts';
 import { drawTable } from '../render/table.ts';
 import { DEMO_QUERY } from './demo-query.ts';
@@ -33,6 +34,7 @@ export function describeDays(first: RunReport, second: RunReport): string {
 /** What to try once the demo is over. */
 export function describeNextSteps(duckdbPath: string, configPath: string): string {
   const query = 'from _sluice.runs';
+  const config = quoteForShell(configPath);
   return [
     `The file: ${duckdbPath}`,
     '',
@@ -42,8 +44,8 @@ export function describeNextSteps(duckdbPath: string, configPath: string): strin
     '  con.sql("from visibility_mentions limit 5")',
     '',
     'Look around:',
-    `  npx sluice status -c ${configPath}`,
-    `  npx sluice query "${query}" -c ${configPath}`,
+    `  npx sluice status -c ${config}`,
+    `  npx sluice query "${query}" -c ${config}`,
     '',
     'With your own API:',
     '  npx sluice init',

@@ -108,8 +108,9 @@ function hideTypes(parser: Argv): Argv {
 }
 
 const ABOUT =
-  'Syncs a rate-limited, read-only analytics API into a DuckDB file you own:\n' +
-  'inside the quota, provably complete, never locking a reader out.';
+  'Syncs a rate-limited, read-only analytics API into a DuckDB file you own, a\n' +
+  'Parquet lake, or both: inside the quota, provably complete, never locking a\n' +
+  'reader out.';
 
 const EPILOGUE = `Every option has a twin in the environment: --max-wait is SLUICE_MAX_WAIT.
 

@@ -3,7 +3,7 @@ import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
 import { formatBytes, formatCount, formatCountOf } from '../render/format-values.ts';
-import { withName } from '../render/name-once.ts';
+import { withName } from '../../model/name-once.ts';
 import { describeWait } from './describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 
@@ -61,7 +61,10 @@ export function describeEvent(
     case 'publishing':
       return info(`publishing ${event.path}`, event);
     case 'published':
-      return info(`published ${event.path} (${formatBytes(event.bytes)})`, event);
+      return info(
+        `published ${event.path}${event.bytes === 0 ? '' : ` (${formatBytes(event.bytes)})`}`,
+        event,
+      );
     case 'run-finished': {
       const { runId, status, exitCode, requests, waitedMs } = event.report;
       return info(`run ${runId}: ${status}`, {

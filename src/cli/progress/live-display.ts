@@ -60,5 +60,7 @@ export function createLiveDisplay(output: Output, clock: Clock, log: LogWriter):
 const KEPT: readonly ProgressEvent['type'][] = ['warning', 'stream-restarted'];
 
 function isWorthKeeping(event: ProgressEvent): boolean {
+  // What is noted of a stream is in its line; what is noted of the run, nowhere else.
+  if (event.type === 'note') return event.stream === undefined;
   return KEPT.includes(event.type) || (event.type === 'stream-finished' && event.report.error !== undefined);
 }

@@ -1,7 +1,7 @@
 import type { ReportedError, RunReport, StreamReport } from '../../model/run-report.ts';
 import { formatCountOf } from './format-values.ts';
 import { nameScan } from '../../model/stream.ts';
-import { describeEnd, withoutName } from './name-once.ts';
+import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 
 /** What failed, on what, what is safe and what to do next; '' when nothing did. */
@@ -11,20 +11,30 @@ export function describeFailures(report: RunReport): string {
   const { error } = report;
   // The run's error often is a stream's: told once.
   const isToldAlready = failed.some((stream) => isSame(stream.error, error));
-  if (error !== undefined && !isToldAlready) blocks.push(describe('the run', report.status, error, ''));
+  if (error !== undefined && !isToldAlready) blocks.push(describeError('the run', report.status, error, ''));
   return blocks.join('\n\n');
 }
 
 function describeStream(report: StreamReport): string {
-  const { stream, slice, status, error } = report;
-  if (error === undefined) return '';
+  const { status, error } = report;
+  return error === undefined ? '' : describeStreamError(report, status, error, describeSafe(report));
+}
+
+/** What a stream failed of or was stopped by, what is safe ('' for nothing to say) and what to do next. */
+export function describeStreamError(
+  { stream, slice }: Pick<StreamReport, 'stream' | 'slice'>,
+  status: string,
+  error: ReportedError,
+  safe: string,
+): string {
   // The message names the stream, which the line begins with.
   const name = nameScan(stream, slice);
   const message = withoutName(withoutName(error.message, name), stream);
-  return describe(name, status, slice === '' ? error : { ...error, message }, describeSafe(report));
+  return describeError(name, status, slice === '' ? error : { ...error, message }, safe);
 }
 
-function describe(subject: string, status: string, error: ReportedError, safe: string): string {
+/** The same of anything that failed or was stopped. */
+export function describeError(subject: string, status: string, error: ReportedError, safe: string): string {
   const verb = status === 'stopped' ? 'stopped' : 'failed';
   const lines = [
     toSafeBlock(describeEnd(toSafeLine(subject), verb, error.message)),
@@ -41,10 +51,12 @@ function describeSafe({ pages, rowsInTable, verdict }: StreamReport): string {
     rowsInTable === undefined || rowsInTable === 0
       ? ''
       : `the ${formatCountOf(rowsInTable, 'row')} of earlier runs are untouched`;
-  const kept = pages === 0 ? '' : `${formatCountOf(pages, 'page')} already read are kept`;
+  const kept =
+    pages === 0 ? '' : `${formatCountOf(pages, 'page')} already read ${pages === 1 ? 'is' : 'are'} kept`;
   return [table, kept].filter((part) => part !== '').join('; ');
 }
 
-function isSame(one: ReportedError | undefined, other: ReportedError | undefined): boolean {
+/** Whether two errors say the same. */
+export function isSame(one: ReportedError | undefined, other: ReportedError | undefined): boolean {
   return one?.code === other?.code && one?.message === other?.message;
 }

@@ -34,7 +34,9 @@ function describeLake({ path, tables, files, bytes }: PublishedLake): string {
   const what =
     tables === 0
       ? 'no file had to change'
-      : `${formatCountOf(files, 'new file')} (${formatBytes(bytes)}) in ${formatCountOf(tables, 'table')}`;
+      : files === 0
+        ? `${formatCountOf(tables, 'table')} changed, without a new file`
+        : `${formatCountOf(files, 'new file')} (${formatBytes(bytes)}) in ${formatCountOf(tables, 'table')}`;
   return `Lake ${toSafeLine(path)}: ${what}.`;
 }
 

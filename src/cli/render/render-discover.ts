@@ -10,7 +10,7 @@ import { describeEvidence } from './describe-evidence.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFields } from './draw-fields.ts';
 import { formatCount, formatCountOf } from './format-values.ts';
-import { describeEnd, withoutName } from './name-once.ts';
+import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -127,7 +127,7 @@ function describeLines({ configLines, contracts }: DiscoverReport, columns: numb
   if (configLines === undefined) return '';
   const aside = 'A contract says what the sample showed, and requires what every sampled record had.';
   return [
-    `To keep this, put into sluice.yaml:\n\n${configLines}`,
+    `To keep this, put into the config:\n\n${configLines}`,
     ...(contracts.length === 0 ? [] : [wrapText(aside, columns)]),
   ].join('\n\n');
 }

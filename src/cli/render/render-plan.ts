@@ -5,7 +5,7 @@ import { describeQuota } from './describe-run.ts';
 import { formatBytes, formatCount, formatCountOf, formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
-import { describeEnd, withoutName } from './name-once.ts';
+import { describeEnd, withoutName } from '../../model/name-once.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { drawTable, measureTable } from './table.ts';

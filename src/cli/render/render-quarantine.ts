@@ -10,7 +10,7 @@ import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatBytes, formatCount, formatCountOf, formatMoment } from './format-values.ts';
 import { indentJson } from './indent-json.ts';
-import { describeEnd, withoutName } from './name-once.ts';
+import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -2,7 +2,7 @@ import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatBytes, formatCount, formatCountOf } from './format-values.ts';
-import { describeEnd, withoutName } from './name-once.ts';
+import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -2,8 +2,9 @@ import { formatDuration } from '../../model/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
+import { describeUnsettled } from './describe-unsettled.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
-import { formatBytes, formatCount, formatMoment } from './format-values.ts';
+import { formatBytes, formatCount, formatCountOf, formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
 import { drawFittingTable } from './fitting-table.ts';
@@ -22,7 +23,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     ],
     report.streams.map((row) => [
       toSafeLine(nameScan(row.stream, row.slice)),
-      row.verdict ?? 'never',
+      row.unsettled?.status ?? row.verdict ?? 'never',
       formatCount(row.rows),
       row.watermark ?? '-',
       describeAge(row, nowMs),
@@ -30,8 +31,16 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     ]),
     columns,
   );
-  const lines = [describePublished(report), describeLastRun(report), describeLeft(report, nowMs)];
-  return `${table}\n\n${wrapText(lines.join('\n'), columns)}`;
+  const lines = [
+    describePublished(report),
+    describeLastRun(report),
+    describeLeft(report, nowMs),
+    describeQuarantine(report),
+  ];
+  const prose = [describeUnsettled(report), lines.filter((line) => line !== '').join('\n')];
+  return [table, ...prose.map((text) => wrapText(text, columns))]
+    .filter((block) => block !== '')
+    .join('\n\n');
 }
 
 function describeLastRun({ lastRun, published }: StatusReport): string {
@@ -59,11 +68,30 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
 }
 
 /** One sentence about the status. */
-export function summarizeStatus({ streams, published }: StatusReport): string {
+export function summarizeStatus({ streams, published, lastRun }: StatusReport): string {
   if (published === undefined) return 'nothing is published yet';
-  const fresh = streams.filter((stream) => stream.fresh).length;
-  return `${fresh} of ${streams.length} streams are fresh`;
+  const verified = streams.filter((row) => row.unsettled === undefined && row.verdict === 'verified').length;
+  const fresh = streams.filter((row) => row.fresh).length;
+  const count = (status: string) => streams.filter((row) => row.unsettled?.status === status).length;
+  const [failed, stopped] = [count('failed'), count('stopped')];
+  return [
+    `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(stopped > 0 ? [`${stopped} stopped`] : []),
+    ...(failed + stopped === 0 && lastRun?.error !== undefined ? ['the last run failed'] : []),
+  ].join(', ');
 }
+
+function describeQuarantine({ quarantined, streams }: StatusReport): string {
+  if (quarantined === 0) return '';
+  const names = streams.filter((row) => row.quarantined > 0).map((row) => nameScan(row.stream, row.slice));
+  const more = names.length - MOST_NAMES;
+  const of = [...names.slice(0, MOST_NAMES).map(toSafeLine), ...(more > 0 ? [`${more} more`] : [])];
+  const where = of.length === 0 ? '' : ` (${of.join(', ')})`;
+  return `Quarantine: ${formatCountOf(quarantined, 'record')}${where}; see: sluice quarantine list`;
+}
+
+const MOST_NAMES = 3;
 
 function describePublished({ published, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);

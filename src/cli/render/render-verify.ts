@@ -4,7 +4,7 @@ import type { Terminal } from '../output.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from './format-values.ts';
-import { describeEnd, withoutName } from './name-once.ts';
+import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { renderItems } from './render-check.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';

@@ -66,7 +66,7 @@ export async function discover(settings: Settings, options: DiscoverOptions = {}
   const { transport, maxRequests } = options;
   const api = openApi(
     settings,
-    { transport, maxWaitMs: 0, maxTries: 1, ...(maxRequests === undefined ? {} : { maxRequests }) },
+    { transport, neverWaits: true, maxTries: 1, ...(maxRequests === undefined ? {} : { maxRequests }) },
     { clock, emit: () => undefined },
   );
   try {

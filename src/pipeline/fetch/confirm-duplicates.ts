@@ -1,4 +1,5 @@
 import type { Page } from '../../model/page.ts';
+import { describeSharedKeys } from '../../model/run-report.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
@@ -91,7 +92,7 @@ export async function judgeDuplicates(
     return { ...scan, verdict: 'drifted', cause: 'moved', reasons: [reason, ...scan.reasons] };
   }
   if (duplicates === 0 || scan.verdict !== 'verified') return scan;
-  const reason = `${scan.rows - duplicates} distinct keys came of ${scan.rows} records: ${duplicates} share the key of another`;
+  const reason = describeSharedKeys(scan.rows, duplicates);
   return { ...scan, verdict: 'unverified', reasons: [reason, ...scan.reasons] };
 }
 

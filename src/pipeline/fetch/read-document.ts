@@ -83,7 +83,7 @@ export class DocumentReading {
       throw invalid(
         answer,
         'the endpoint pages its answer',
-        `Add "paginated: true" to streams.${this.#stream.name} in sluice.yaml.`,
+        `Add "paginated: true" to streams.${this.#stream.name} in the config.`,
       );
     }
     const place = this.#locate(answer);

@@ -1,32 +1,30 @@
 import { readRunFile } from '../../../state/run-file.ts';
-import type { StreamReport } from '../../model/run-report.ts';
+import type { UnsettledAttempt } from '../../model/reports.ts';
+import { isOfSync } from '../../model/run-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 
-/** Streams and slices, by `nameScan`, whose last attempt did not end well: what was verified before it says nothing of them. */
-export function listUnsettled(stateDir: string): ReadonlySet<string> {
+/** Last attempts that did not end well, by `nameScan`: what was verified before them says nothing of their streams. */
+export function listUnsettled(stateDir: string): ReadonlyMap<string, UnsettledAttempt> {
   const decided = new Set<string>();
-  const unsettled = new Set<string>();
+  const unsettled = new Map<string, UnsettledAttempt>();
   // Newest first.
-  for (const report of readRunFile(stateDir).flatMap(({ streams }) => streams)) {
-    const { stream, slice, status } = report;
-    const name = nameScan(stream, slice);
-    if (decided.has(name) || !isAttempt(report)) continue;
-    decided.add(name);
-    if (status !== 'complete') unsettled.add(name);
+  for (const { runId, streams } of readRunFile(stateDir)) {
+    for (const report of streams) {
+      const { stream, slice, status, startedAt, error } = report;
+      const name = nameScan(stream, slice);
+      if (decided.has(name) || !isOfSync(report)) continue;
+      if (status === 'complete' || status === 'failed' || status === 'stopped') decided.add(name);
+      if (status === 'failed' || status === 'stopped')
+        unsettled.set(name, { runId, startedAt, status, error });
+    }
   }
   return unsettled;
-}
-
-// A rebuild or a retry asks the API nothing, so it settles nothing.
-function isAttempt({ mode, status }: StreamReport): boolean {
-  const isScan = mode === 'full' || mode === 'incremental';
-  return isScan && ['complete', 'failed', 'stopped'].includes(status);
 }
 
 /** The checkpoint of a stream that is to be asked again, however lately it was verified. */
 export function withoutFreshness<T extends Checkpoint | undefined>(
   checkpoint: T,
-  unsettled: ReadonlySet<string>,
+  unsettled: Pick<ReadonlyMap<string, unknown>, 'has'>,
 ): T {
   return checkpoint !== undefined && unsettled.has(nameScan(checkpoint.stream, checkpoint.slice))
     ? { ...checkpoint, lastVerdict: undefined }

@@ -43,7 +43,11 @@ export interface PlanOptions extends SyncOptions {
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
-  const api = openApi(settings, { ...options, maxWaitMs: 0, maxTries: 1 }, { clock, emit: () => undefined });
+  const api = openApi(
+    settings,
+    { ...options, neverWaits: true, maxTries: 1 },
+    { clock, emit: () => undefined },
+  );
   try {
     let stopped: SyncError | undefined;
     const known = await readKnown(settings);

@@ -225,7 +225,9 @@ class RebuildRun {
           await writeRun(database, this.#report(error, undefined));
         });
       }
-      if (signal?.aborted !== true) published = await publishRun(this.#context);
+      const outcome = signal?.aborted === true ? undefined : await publishRun(this.#context);
+      published = outcome?.published;
+      if (outcome?.failure !== undefined) throw outcome.failure;
     } catch (thrown) {
       error ??= toSyncError(thrown);
     }

@@ -1,6 +1,6 @@
 import type { AttemptFacts, RunFacts } from '../../model/report-data.ts';
 import type { ReportedError, RowCounts, RunReport } from '../../model/run-report.ts';
-import { isUnfinished } from '../../model/run-report.ts';
+import { isOfSync, isSync, isUnfinished } from '../../model/run-report.ts';
 import type { SqlRow } from '../../model/sql.ts';
 import { nameScan } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -30,13 +30,15 @@ export async function readHistory(
   recent: readonly RunReport[],
 ): Promise<History> {
   const told = new Map(recent.map((run) => [run.runId, run]));
-  const published = database === undefined ? [] : await readRuns(database);
+  const rows = database === undefined ? [] : await readStreamRuns(database);
+  const published = database === undefined ? [] : await readRuns(database, rows);
   const runs = [...recent.map(toRunFacts), ...published.filter(({ runId }) => !told.has(runId))]
     .toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1))
     .slice(-MOST_RUNS);
   const shown = new Set(runs.map(({ runId }) => runId));
-  const rows = database === undefined ? [] : await readStreamRuns(database);
-  const fromTable = rows.filter(({ attempt }) => shown.has(attempt.runId) && !told.has(attempt.runId));
+  const fromTable = rows.filter(
+    (row) => isOfSync(row) && shown.has(row.attempt.runId) && !told.has(row.attempt.runId),
+  );
   const all = [...fromTable, ...recent.filter(({ runId }) => shown.has(runId)).flatMap(toAttempts)];
   all.sort((a, b) => (a.attempt.startedAt < b.attempt.startedAt ? -1 : 1));
   const attempts = new Map<string, LastAttempt[]>();
@@ -48,12 +50,17 @@ export async function readHistory(
   return { runs, attempts };
 }
 
-async function readRuns(database: Database): Promise<readonly RunFacts[]> {
+async function readRuns(
+  database: Database,
+  attempts: readonly PublishedAttempt[],
+): Promise<readonly RunFacts[]> {
+  const streams = Map.groupBy(attempts, ({ attempt }) => attempt.runId);
   const rows = await database.all(
     `SELECT * FROM _sluice.runs ORDER BY started_at DESC LIMIT ${MOST_RUNS + 1}`,
   );
   return rows.map((row) => ({
     runId: String(row['run_id']),
+    isSync: isSync({ status: String(row['status']), streams: streams.get(String(row['run_id'])) ?? [] }),
     startedAt: toIso(row['started_at']),
     finishedAt: row['finished_at'] === null ? undefined : toIso(row['finished_at']),
     status: String(row['status']),
@@ -70,6 +77,7 @@ function toRunFacts(run: RunReport): RunFacts {
   const isOpen = isUnfinished(run.status);
   return {
     runId: run.runId,
+    isSync: isSync(run),
     startedAt: run.startedAt,
     finishedAt: isOpen ? undefined : run.finishedAt,
     status: run.status,
@@ -87,7 +95,12 @@ interface NamedAttempt {
   readonly attempt: LastAttempt;
 }
 
-async function readStreamRuns(database: Database): Promise<readonly NamedAttempt[]> {
+interface PublishedAttempt extends NamedAttempt {
+  readonly mode: string | undefined;
+  readonly status: string;
+}
+
+async function readStreamRuns(database: Database): Promise<readonly PublishedAttempt[]> {
   // `mode` and `reasons` are younger than the table.
   const rows = await database.all(
     `SELECT * FROM _sluice.stream_runs WHERE run_id IN
@@ -96,11 +109,13 @@ async function readStreamRuns(database: Database): Promise<readonly NamedAttempt
   );
   return rows.map((row) => ({
     name: nameScan(String(row['stream']), String(row['slice'])),
+    mode: 'mode' in row ? toText(row['mode']) : 'full',
+    status: String(row['status']),
     attempt: {
       runId: String(row['run_id']),
       startedAt: toIso(row['started_at']),
       status: String(row['status']),
-      verdict: typeof row['verdict'] === 'string' ? row['verdict'] : undefined,
+      verdict: toText(row['verdict']),
       reasons: readReasons(row['reasons']),
       error: undefined,
     },
@@ -109,11 +124,15 @@ async function readStreamRuns(database: Database): Promise<readonly NamedAttempt
 
 function toAttempts(run: RunReport): readonly NamedAttempt[] {
   return run.streams
-    .filter(({ mode }) => mode !== 'rebuild')
+    .filter(isOfSync)
     .map(({ stream, slice, startedAt, status, verdict, reasons, error }) => ({
       name: nameScan(stream, slice),
       attempt: { runId: run.runId, startedAt, status, verdict, reasons, error },
     }));
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function readReasons(value: unknown): readonly string[] {

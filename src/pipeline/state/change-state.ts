@@ -166,7 +166,9 @@ async function changeState(
         await markGeneration(database, context.runId);
       });
       await planned.after?.();
-      return { changes, cancelled: false, warnings, published: await publishRun(context) };
+      const { published, failure } = await publishRun(context);
+      if (failure !== undefined) throw failure;
+      return { changes, cancelled: false, warnings, published };
     } finally {
       await database.release();
     }

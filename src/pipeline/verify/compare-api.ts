@@ -43,7 +43,11 @@ export async function compareWithApi(
   const { clock = systemClock, transport, signal, maxRequests = COMPARE_REQUESTS, show = 5 } = options;
   const streams = selectStreams(settings, options.streams).flatMap(sliceStream);
   await assertComparable(settings.duckdbPath);
-  const api = openApi(settings, { transport, maxWaitMs: 0, maxRequests }, { clock, emit: () => undefined });
+  const api = openApi(
+    settings,
+    { transport, neverWaits: true, maxRequests },
+    { clock, emit: () => undefined },
+  );
   const aside = makeAside(settings.stateDir);
   try {
     const folders = [join(aside, 'tmp'), join(aside, 'stage')];

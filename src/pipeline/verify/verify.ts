@@ -45,6 +45,9 @@ export async function verifyState(
 
 const LAKE_FIX =
   'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
+// Without a work file, the state is in the lake alone.
+const LONE_LAKE_FIX =
+  'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
 
 /** What one file holds, read once. */
 interface FileFacts {
@@ -107,7 +110,7 @@ class Verification {
         : await this.#verifyLake(lakePath, (work ?? published) === undefined);
     const other = work ?? published;
     if (lakePath !== undefined && lake !== undefined && other !== undefined)
-      this.#compare('lake', lakePath, other, lake);
+      this.#compare('lake', lakePath, other, lake, work === undefined ? 'published file' : 'work file');
     if (!mayOpenWork) return;
     const checkpoints = (other ?? lake)?.checkpoints ?? [];
     this.#items.push(...(await verifyArchives(this.#settings, checkpoints, this.#signal)));
@@ -162,13 +165,14 @@ class Verification {
       return undefined;
     }
     const { files, rows, problems } = found;
-    for (const detail of problems) this.#add('lake', 'failed', detail, LAKE_FIX);
+    const isLone = isAlone && !existsSync(workFile(this.#settings.stateDir));
+    for (const detail of problems) this.#add('lake', 'failed', detail, isLone ? LONE_LAKE_FIX : LAKE_FIX);
     if (problems.length > 0) return undefined;
     const summary = `${lake}: ${files.toLocaleString('en-US')} files and ${rows.toLocaleString('en-US')} rows as its manifest says`;
     this.#add('lake', 'ok', summary);
     const catalog = join(lake, LAKE_CATALOG);
     if (!existsSync(catalog)) {
-      this.#add('lake', 'failed', `there is no ${catalog}`, republish);
+      this.#add('lake', 'failed', `there is no ${catalog}`, isLone ? LONE_LAKE_FIX : republish);
       return undefined;
     }
     return this.#readFile('lake', catalog, () => this.#open(catalog), isAlone);
@@ -216,7 +220,13 @@ class Verification {
     }
   }
 
-  #compare(what: 'published file' | 'lake', path: string, work: FileFacts, published: FileFacts): void {
+  #compare(
+    what: 'published file' | 'lake',
+    path: string,
+    work: FileFacts,
+    published: FileFacts,
+    other: 'work file' | 'published file' = 'work file',
+  ): void {
     if (work.generation !== published.generation) {
       const detail = `the ${what} does not hold the last commit`;
       this.#add(what, 'failed', detail, 'sluice sync publishes it; fresh streams cost no request.');
@@ -231,15 +241,19 @@ class Verification {
       return ours?.columns !== theirs?.columns || ours?.rows !== theirs?.rows || ours?.sum !== theirs?.sum;
     });
     if (different.length === 0) {
-      const rows = [...work.tables.values()].reduce((sum, table) => sum + table.rows, 0);
+      const rows = [...names].reduce((sum, name) => sum + (work.tables.get(name)?.rows ?? 0), 0);
+      const as = what === 'lake' ? ` as the ${other}` : '';
+      const but = what === 'lake' ? ' (_sluice.meta says in a lake where its rows are, too)' : '';
       this.#add(
         name,
         'ok',
-        `the same commit${what === 'lake' ? ' as the other' : ''}, ${names.size} tables and ${rows.toLocaleString('en-US')} rows, equal by value`,
+        `the same commit${as}, ${names.size} tables and ${rows.toLocaleString('en-US')} rows, equal by value${but}`,
       );
       return;
     }
-    const detail = `${different.join(', ')} differ from ${workFile(this.#settings.stateDir)}: another program wrote into one of them`;
+    const { stateDir, duckdbPath } = this.#settings;
+    const otherPath = other === 'work file' ? workFile(stateDir) : duckdbPath;
+    const detail = `${different.join(', ')} differ from ${otherPath}: another program wrote into one of them`;
     const fix = `If it was ${path}, move that aside and run sluice sync: it is published again.`;
     this.#add(name, 'failed', detail, fix);
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { quoteLiteral } from '../../warehouse/identifiers.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import {
   buildFolder,
   finishGeneration,
@@ -13,6 +13,7 @@ import {
   syncFile,
 } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
+import type { LakeColumn } from './manifest.ts';
 import type { TablePlan } from './plan-table.ts';
 
 /** How long readers that listed the folders before they were announced have to list what is in them, ms. */
@@ -39,8 +40,7 @@ export async function announceFolders(
   const shape = table.partitionBy.map(({ folder }) => folder).join('/');
   if ([...folders].some((folder) => toShape(folder) !== shape)) return undefined;
   const added = touched.filter(({ folder }) => !folders.has(folder));
-  const [sample] = files;
-  if (added.length === 0 || sample === undefined) return undefined;
+  if (added.length === 0 || files.length === 0) return undefined;
   await announce(
     job,
     plan,
@@ -54,26 +54,37 @@ export async function announceFolders(
 
 async function announce(
   job: LakeJob,
-  { table: { table } }: TablePlan,
+  plan: TablePlan,
   generation: string,
   files: readonly string[],
   added: readonly string[],
   seen: string,
 ): Promise<void> {
+  const { table } = plan.table;
   const folder = buildFolder(job.lake, table, generation);
   await mkdir(folder, { recursive: true });
   await forEach(files, (file) => shareFile(join(seen, file), join(folder, file)));
   const empty = join(generationsFolder(job.lake, table), `.${generation}.empty.tmp`);
   const name = `${randomUUID()}.parquet`;
+  const nothing = listSeenColumns(plan).map(
+    ({ name, storedAs }) => `CAST(NULL AS ${storedAs}) AS ${quoteIdentifier(name)}`,
+  );
   await job.session.all(
-    `COPY (SELECT * FROM read_parquet(${quoteLiteral(join(seen, files[0] ?? ''))}, hive_partitioning = false) LIMIT 0)
-       TO ${quoteLiteral(empty)} (FORMAT parquet)`,
+    `COPY (SELECT ${nothing.join(', ')} LIMIT 0) TO ${quoteLiteral(empty)} (FORMAT parquet)`,
   );
   await syncFile(empty);
   await forEach(added, (one) => shareFile(empty, join(folder, one, name)));
   await rm(empty);
   await finishGeneration(job.lake, table, generation);
   await flip(job.lake, table, generation);
+}
+
+/** Columns of the files that readers see, told without reading one: it may be damaged. */
+function listSeenColumns({ before, current, columns }: TablePlan): readonly LakeColumn[] {
+  // A killed run may have left `current` ahead of the manifest: announcing, or with the columns of today.
+  const isKnown = current === before?.generation || current?.endsWith('-folders') === true;
+  const seen = (isKnown ? before?.columns : undefined) ?? columns;
+  return seen.filter(({ fieldId }) => fieldId !== undefined);
 }
 
 /** Parquet files below a generation, with slashes; none where it is gone. */

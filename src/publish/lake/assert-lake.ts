@@ -1,9 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, PublishError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
-import { assertCurrentIsLink, isOwnTableFolder } from './folders.ts';
+import { assertCurrentsAreLinks, GENERATIONS, generationsFolder, isOwnTableFolder } from './folders.ts';
 import { readManifest } from './manifest.ts';
 
 /** Whose rows a lake holds. */
@@ -21,6 +21,17 @@ export async function assertLakeIsOurs(
   owner: LakeOwner,
   tables: readonly string[],
 ): Promise<void> {
+  if (tables.includes(GENERATIONS)) {
+    throw new ConfigError(
+      `a lake keeps its files in a folder ${GENERATIONS}: no stream of it can have that name`,
+      {
+        code: 'config_invalid',
+        hint: `Name the stream ${GENERATIONS} something else (its path stays what you set). Nothing was requested.`,
+        context: { stream: GENERATIONS },
+      },
+    );
+  }
+  if (!isFolder(lake, statSync)) throw refuse(lake, `${lake} is no folder`);
   assertIsWritable(lake);
   if (!existsSync(lake)) return;
   const manifest = readManifest(lake);
@@ -45,15 +56,37 @@ export async function assertLakeIsOurs(
   }
   for (const table of tables) {
     const folder = join(lake, table);
+    // A link, too: what is in it is linked to by its place in the lake.
+    for (const path of [folder, join(lake, GENERATIONS), generationsFolder(lake, table)])
+      if (!isFolder(path, lstatSync)) throw refuse(path, `${path} is in the way: it is no folder`);
     if (!(await isOwnTableFolder(folder)))
       throw refuse(folder, `${folder} holds files that Sluice did not put there`);
-    assertCurrentIsLink(lake, table);
   }
+  assertCurrentsAreLinks(lake, tables);
 }
 
 /** True where a lake holds a state that a work file can be restored from. */
 export function isRestorableLake(lake: string | undefined): lake is string {
   return lake !== undefined && existsSync(join(lake, LAKE_CATALOG)) && existsSync(join(lake, LAKE_MANIFEST));
+}
+
+/** True where a lake was published and lost the file that holds its state. */
+export function hasLostItsState(lake: string | undefined): lake is string {
+  return (
+    lake !== undefined && !existsSync(join(lake, LAKE_CATALOG)) && readManifest(lake)?.commit !== undefined
+  );
+}
+
+/** True for a folder, and where there is nothing yet. */
+function isFolder(path: string, look: typeof lstatSync): boolean {
+  try {
+    return (
+      look(path, { throwIfNoEntry: false })?.isDirectory() ??
+      lstatSync(path, { throwIfNoEntry: false }) === undefined
+    );
+  } catch {
+    return false;
+  }
 }
 
 function assertIsWritable(lake: string): void {

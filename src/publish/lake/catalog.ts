@@ -6,14 +6,17 @@ import { LAKE_CATALOG } from '../../model/lake.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { generationFolder, syncFile, syncFolder } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
-import type { TableManifest } from './manifest.ts';
+import type { LakeFile, TableManifest } from './manifest.ts';
 
 const ATTACHED = 'lake_catalog';
 /** The entry of `_sluice.meta` that says where the rows of the views are. */
 export const LAKE_ENTRY = 'lake';
 
 /** What `lake.duckdb` says of a table: enough to read its rows back, wherever the lake lies. */
-export type CatalogTable = Pick<TableManifest, 'table' | 'generation' | 'columns' | 'partitionBy'>;
+export type CatalogTable = Pick<TableManifest, 'table' | 'generation' | 'columns' | 'partitionBy'> & {
+  /** Every file there must be: a pattern would not miss one that is gone. */
+  readonly files: readonly Pick<LakeFile, 'path' | 'rows' | 'bytes'>[];
+};
 
 /**
  * Writes `lake.duckdb` anew and puts it in the place of the one before: a view for each table over the files of
@@ -32,6 +35,10 @@ export async function publishCatalog(job: LakeJob, tables: readonly TableManifes
       );
     }
     await job.session.run(`CHECKPOINT ${ATTACHED}`);
+  } catch (error) {
+    // On a full disk it would be in the way of whatever is tried next.
+    await removeDatabase(temporary).catch(() => undefined);
+    throw error;
   } finally {
     await job.session.run(`DETACH ${ATTACHED}`);
   }
@@ -59,11 +66,12 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
     const table = `_sluice.${quoteIdentifier(String(name))}`;
     await session.run(`CREATE TABLE ${ATTACHED}.${table} AS FROM ${table}`);
   }
-  const held: readonly CatalogTable[] = tables.map(({ table, generation, columns, partitionBy }) => ({
+  const held: readonly CatalogTable[] = tables.map(({ table, generation, columns, partitionBy, files }) => ({
     table,
     generation,
     columns,
     partitionBy,
+    files: files.map(({ path, rows, bytes }) => ({ path, rows, bytes })),
   }));
   await session.run(`INSERT INTO ${ATTACHED}._sluice.meta VALUES ($1, $2)`, [
     LAKE_ENTRY,
@@ -72,7 +80,10 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
 }
 
 /** SQL that reads a table of a lake back with the types it has in the warehouse. */
-export function selectRows(lake: string, { table, generation, columns, partitionBy }: CatalogTable): string {
+export function selectRows(
+  lake: string,
+  { table, generation, columns, partitionBy }: Omit<CatalogTable, 'files'>,
+): string {
   const names = columns.map(({ name, type, storedAs }) => {
     const column = quoteIdentifier(name);
     return storedAs === type ? column : `CAST(${column} AS ${type}) AS ${column}`;

@@ -5,11 +5,12 @@ import { PublishError } from '../../model/errors.ts';
 
 const CURRENT = 'current';
 const NEXT = '.current.tmp';
-const GENERATIONS = 'generations';
+/** Beside the tables' folders: a pattern over one of those must never find what was current before. */
+export const GENERATIONS = '_generations';
 
 /** Where the generations of a table lie. */
 export function generationsFolder(lake: string, table: string): string {
-  return join(lake, table, GENERATIONS);
+  return join(lake, GENERATIONS, table);
 }
 
 /** A generation that readers may see. */
@@ -33,18 +34,21 @@ export function readCurrent(lake: string, table: string): string | undefined {
 
 /** True for a table's folder that holds nothing but what this publisher makes. */
 export async function isOwnTableFolder(folder: string): Promise<boolean> {
-  const ours = [CURRENT, NEXT, GENERATIONS];
+  const ours = [CURRENT, NEXT];
   return !existsSync(folder) || (await readdir(folder)).every((name) => ours.includes(name));
 }
 
-/** Refuses a `current` that is no link: somebody put it there, or copied the lake by following links. */
-export function assertCurrentIsLink(lake: string, table: string): void {
-  const path = join(lake, table, CURRENT);
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined || found.isSymbolicLink()) return;
-  throw new PublishError(`${path} is a ${found.isDirectory() ? 'folder' : 'file'} and must be a link`, {
+/** Refuses every `current` that is no link: somebody put it there, or copied the lake by following links. */
+export function assertCurrentsAreLinks(lake: string, tables: readonly string[]): void {
+  const paths = tables
+    .map((table) => join(lake, table, CURRENT))
+    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === false);
+  const [path] = paths;
+  if (path === undefined) return;
+  const [verb, them] = paths.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  throw new PublishError(`${paths.join(', ')} ${verb} no link and must be one`, {
     code: 'publish_refused',
-    hint: `Move it away (a lake is copied with its links kept: cp -a, rsync -a) and run again: the files are all in ${GENERATIONS}. It was not touched.`,
+    hint: `Move ${them} away (a lake is copied with its links kept: cp -a, rsync -a) and run \`sluice sync\`: the files are all in ${join(lake, GENERATIONS)}. Nothing was touched.`,
     context: { path },
     exitCode: 2,
   });
@@ -55,16 +59,19 @@ export async function finishGeneration(lake: string, table: string, generation: 
   const building = buildFolder(lake, table, generation);
   await syncTree(building);
   await rename(building, generationFolder(lake, table, generation));
-  await syncFolder(generationsFolder(lake, table));
+  const folder = generationsFolder(lake, table);
+  await syncFolder(folder);
+  await syncFolder(dirname(folder));
 }
 
 /** Makes `current` point to a generation, in one step for every reader. */
 export async function flip(lake: string, table: string, generation: string): Promise<void> {
   const folder = join(lake, table);
   const next = join(folder, NEXT);
+  await mkdir(folder, { recursive: true });
   await rm(next, { force: true });
   try {
-    await symlink(`${GENERATIONS}/${generation}`, next, 'dir');
+    await symlink(`../${GENERATIONS}/${table}/${generation}`, next, 'dir');
   } catch (error) {
     throw new PublishError(`cannot make the link ${next}: ${(error as Error).message}`, {
       code: 'publish_failed',

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { generationFolder, readCurrent } from './folders.ts';
-import { type LakeManifest, readManifest, type TableManifest } from './manifest.ts';
+import { assertCurrentsAreLinks, generationFolder, readCurrent } from './folders.ts';
+import { type LakeFile, type LakeManifest, readManifest, type TableManifest } from './manifest.ts';
+import { isWholeFile } from './whole-file.ts';
 
 /** What the files of a lake look like beside its manifest. */
 export interface LakeFacts {
@@ -12,10 +13,17 @@ export interface LakeFacts {
   readonly problems: readonly string[];
 }
 
-/** Holds the folders of a lake against its manifest; undefined where there is none. */
+/**
+ * Holds the folders of a lake against its manifest; undefined where there is none. Throws PublishError (2) for
+ * what a sync would refuse as well.
+ */
 export function inspectLake(lake: string): LakeFacts | undefined {
   const manifest = readManifest(lake);
   if (manifest === undefined) return undefined;
+  assertCurrentsAreLinks(
+    lake,
+    manifest.tables.map(({ table }) => table),
+  );
   return {
     manifest,
     files: manifest.tables.reduce((sum, { files }) => sum + files.length, 0),
@@ -28,13 +36,26 @@ export function inspectLake(lake: string): LakeFacts | undefined {
 export function inspectTable(lake: string, { table, generation, files }: TableManifest): readonly string[] {
   const current = readCurrent(lake, table);
   if (current !== generation) {
-    const what = current === undefined ? 'is no link' : `points to ${current}`;
+    const what = current === undefined ? 'is gone' : `points to ${current}`;
     return [`${table}/current ${what} and should point to ${generation}`];
   }
   const folder = generationFolder(lake, table, generation);
   if (!existsSync(folder)) return [`${table}/current points to a folder that is gone`];
+  return describeFiles(`${table}/current`, folder, files);
+}
+
+/**
+ * What of a folder of Parquet files is not as it is known to be, a sentence each.
+ *
+ * @param shown the folder as people know it
+ */
+export function describeFiles(
+  shown: string,
+  folder: string,
+  files: readonly Pick<LakeFile, 'path' | 'bytes'>[],
+): readonly string[] {
   const wrong = files
-    .filter(({ path, bytes }) => statSync(join(folder, path), { throwIfNoEntry: false })?.size !== bytes)
+    .filter(({ path, bytes }) => !isWholeFile(join(folder, path), bytes))
     .map(({ path }) => path);
   const known = new Set(files.map(({ path }) => path));
   const foreign = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -46,14 +67,14 @@ export function inspectTable(lake: string, { table, generation, files }: TableMa
     )
     .filter((path) => !known.has(path));
   return [
-    ...describe(table, wrong, 'missing or of another size'),
-    ...describe(table, foreign, 'not in the manifest'),
+    ...describe(shown, wrong, 'missing, of another size, or damaged'),
+    ...describe(shown, foreign, 'not in the manifest'),
   ];
 }
 
-function describe(table: string, paths: readonly string[], what: string): readonly string[] {
+function describe(shown: string, paths: readonly string[], what: string): readonly string[] {
   const [first] = paths;
   if (first === undefined) return [];
   const more = paths.length === 1 ? '' : ` and ${paths.length - 1} more`;
-  return [`${table}/current/${first}${more}: ${what}`];
+  return [`${shown}/${first}${more}: ${what}`];
 }

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../model/errors.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
@@ -7,6 +6,7 @@ import { inspectTable } from './inspect-lake.ts';
 import type { LakeJob, LakeTable } from './lake-job.ts';
 import type { LakeColumn, LakeFile, TableManifest } from './manifest.ts';
 import { columnsInFolders, keyExpression, type PartitionKey, partitionFolder } from './partitions.ts';
+import { isWholeFile } from './whole-file.ts';
 
 /** Rows that share their folders. */
 export interface Part {
@@ -88,9 +88,7 @@ function isThere(
   current: string | undefined,
   file: LakeFile,
 ): boolean {
-  const has = (one: string) =>
-    statSync(join(generationFolder(lake, table, one), file.path), { throwIfNoEntry: false })?.size ===
-    file.bytes;
+  const has = (one: string) => isWholeFile(join(generationFolder(lake, table, one), file.path), file.bytes);
   return has(generation) && (current === undefined || current === generation || has(current));
 }
 

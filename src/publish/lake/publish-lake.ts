@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PublishError, SyncError } from '../../model/errors.ts';
 import { LAKE_CATALOG, type PublishedLake } from '../../model/lake.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
 import { findExpired, nameGeneration, removeGenerations, removeLeftovers } from './clean-up.ts';
+import { describeFailure } from './describe-failure.ts';
 import {
-  assertCurrentIsLink,
+  assertCurrentsAreLinks,
   buildFolder,
   finishGeneration,
   flip,
@@ -38,6 +38,7 @@ import { writeFiles } from './write-files.ts';
  * @returns undefined where the lake holds this commit already
  */
 export async function publishLake(job: LakeJob): Promise<PublishedLake | undefined> {
+  let publish: LakePublish | undefined;
   try {
     const manifest = await openLake(job);
     if (isPublished(job, manifest)) {
@@ -45,15 +46,10 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
       return undefined;
     }
     job.onBegin();
-    return await new LakePublish(job, manifest).run();
+    publish = new LakePublish(job, manifest);
+    return await publish.run();
   } catch (error) {
-    if (error instanceof SyncError) throw error;
-    throw new PublishError(`cannot publish the lake ${job.lake}: ${(error as Error).message}`, {
-      code: 'publish_failed',
-      hint: 'Everything synced is committed in the state folder, and readers of the lake see what they saw before. Mend the cause and run again: publishing needs no request.',
-      context: { path: job.lake },
-      cause: error,
-    });
+    throw describeFailure(job.lake, error, publish?.hasFlipped === true);
   }
 }
 
@@ -122,6 +118,7 @@ class LakePublish {
   readonly #generation: string;
   #files = 0;
   #bytes = 0;
+  #hasFlipped = false;
 
   constructor(job: LakeJob, manifest: LakeManifest) {
     this.#job = job;
@@ -129,12 +126,18 @@ class LakePublish {
     this.#generation = nameGeneration(job.clock.now(), randomBytes(4).toString('hex'));
   }
 
+  /** Whether readers may see something of what is published now. */
+  get hasFlipped(): boolean {
+    return this.#hasFlipped;
+  }
+
   async run(): Promise<PublishedLake> {
     const { lake, clock, signal, tables } = this.#job;
-    for (const { table } of tables) {
-      assertCurrentIsLink(lake, table);
-      await removeLeftovers(lake, table, this.#knownGenerations(table));
-    }
+    assertCurrentsAreLinks(
+      lake,
+      tables.map(({ table }) => table),
+    );
+    for (const { table } of tables) await removeLeftovers(lake, table, this.#knownGenerations(table));
     const plans: TablePlan[] = [];
     for (const table of tables) plans.push(await planTable(this.#job, table, ...this.#find(table.table)));
     const due = plans.filter(({ isDue }) => isDue);
@@ -150,6 +153,7 @@ class LakePublish {
       written.set(plan.table.table, await this.#build(plan, announced.get(plan.table.table)));
     const leftMs = announcedAtMs + ANNOUNCED_MS - clock.monotonic();
     if (announced.size > 0 && leftMs > 0) await clock.sleep(leftMs, signal);
+    this.#hasFlipped = due.length > 0;
     for (const { table } of due) await flip(lake, table.table, this.#generation);
     await this.#finish(plans.map((plan) => written.get(plan.table.table) ?? this.#carryOn(plan)));
     return { path: lake, tables: due.length, files: this.#files, bytes: this.#bytes };

@@ -7,7 +7,8 @@ import { LAKE_CATALOG } from '../../model/lake.ts';
 import { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY, selectRows } from './catalog.ts';
-import { syncFile } from './folders.ts';
+import { generationFolder, syncFile } from './folders.ts';
+import { describeFiles } from './inspect-lake.ts';
 
 const heldSchema = z.array(
   z.object({
@@ -24,12 +25,18 @@ const heldSchema = z.array(
         type: z.string(),
       }),
     ),
+    files: z.array(z.object({ path: z.string(), rows: z.int(), bytes: z.int() })),
   }),
 );
+
+/** A lake without files, or rows, that it must have: a state made of it would lack them for good. */
+class IncompleteLakeError extends StorageError {}
 
 /**
  * Makes a work file of what a lake holds: its state from `lake.duckdb`, the rows from the Parquet files, with
  * the types they had. `file` is whole or not there.
+ *
+ * @throws StorageError for a lake that cannot be read, or that lacks a file or a row of what was published
  */
 export async function restoreFromLake(lake: string, file: string, spillFolder: string): Promise<void> {
   const temporary = `${file}.restore`;
@@ -46,6 +53,7 @@ export async function restoreFromLake(lake: string, file: string, spillFolder: s
     await syncFile(temporary);
     await rename(temporary, file);
   } catch (error) {
+    if (error instanceof IncompleteLakeError) throw error;
     throw new StorageError(`cannot restore the state from ${lake}: ${(error as Error).message}`, {
       code: 'storage_failed',
       hint: `Mend the cause (permissions, space) and run again; or restore a backup of the lake. If it is lost, move it aside: the next sync reads everything from the API.`,
@@ -71,12 +79,49 @@ async function copyLake(database: Database, lake: string): Promise<void> {
   const [entry] = await database.all('SELECT value FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
   const tables: readonly CatalogTable[] = heldSchema.parse(JSON.parse(String(entry?.['value'])));
   await database.run('DELETE FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
+  const problems = tables.flatMap((table) => describeLosses(lake, table));
+  if (problems.length > 0) throw refuseIncomplete(lake, problems);
   for (const one of tables) {
     const table = `main.${quoteIdentifier(one.table)}`;
     const columns = one.columns.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);
     await database.run(`CREATE TABLE ${table} (${columns.join(', ')})`);
     await database.run(`INSERT INTO ${table} ${selectRows(lake, one)}`);
+    const rows = await database.count(`SELECT count(*) FROM ${table}`);
+    const wanted = one.files.reduce((sum, file) => sum + file.rows, 0);
+    if (rows !== wanted) throw refuseIncomplete(lake, [await describeRows(database, lake, one, rows)]);
   }
+}
+
+/** What of a table's files is not as it was published. */
+function describeLosses(lake: string, { table, generation, files }: CatalogTable): readonly string[] {
+  const folder = generationFolder(lake, table, generation);
+  return existsSync(folder) ? describeFiles(folder, folder, files) : [`${folder}: missing`];
+}
+
+async function describeRows(
+  database: Database,
+  lake: string,
+  { table, generation, files }: CatalogTable,
+  rows: number,
+): Promise<string> {
+  const folder = generationFolder(lake, table, generation);
+  for (const file of files) {
+    const path = join(folder, file.path);
+    const held = await database.count(`SELECT num_rows FROM parquet_file_metadata(${quoteLiteral(path)})`);
+    if (held !== file.rows) return `${path}: ${held} rows instead of ${file.rows}`;
+  }
+  return `${folder}: ${rows} rows instead of those of its ${files.length} files`;
+}
+
+function refuseIncomplete(lake: string, problems: readonly string[]): IncompleteLakeError {
+  return new IncompleteLakeError(
+    `the state cannot be restored: the lake ${lake} is not whole (${problems.join('; ')})`,
+    {
+      code: 'state_damaged',
+      hint: 'Put what is missing or damaged back from a backup of the lake, move away what is not in the manifest, and run again. Without a backup, move the whole lake away: the next sync reads everything from the API. Nothing was requested.',
+      context: { path: lake },
+    },
+  );
 }
 
 async function removeDatabase(file: string): Promise<void> {

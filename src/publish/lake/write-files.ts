@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PublishError } from '../../model/errors.ts';
 import type { SqlRow } from '../../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { buildFolder, forEach, syncFile } from './folders.ts';
@@ -11,7 +12,7 @@ import type { Part, TablePlan } from './plan-table.ts';
 
 /** Rows sorted at once: what the engine's first share of memory holds. */
 const BATCH_ROWS = 500_000;
-const BATCH = 'temp.lake_batch';
+const BATCH = 'temp."~lake_batch"';
 /** Longest text that the manifest keeps as a range. */
 const RANGE_LENGTH = 64;
 
@@ -73,7 +74,7 @@ async function makeBatch(
   const names = table.partitionBy.map((_, at) => `_sluice_want${at}`);
   const match = names.map((name, at) => `t._sluice_key${at} IS NOT DISTINCT FROM CAST(w.${name} AS VARCHAR)`);
   await session.run(
-    `CREATE OR REPLACE TEMP TABLE lake_batch AS SELECT t.* FROM (SELECT *, ${keys.join(', ')} FROM ${source}) t
+    `CREATE OR REPLACE TEMP TABLE "~lake_batch" AS SELECT t.* FROM (SELECT *, ${keys.join(', ')} FROM ${source}) t
        SEMI JOIN (VALUES ${wanted.join(', ')}) w(${names.join(', ')}) ON ${match.join(' AND ')}
        ORDER BY ${names.map((_, at) => `t._sluice_key${at}`).join(', ')}`,
   );
@@ -104,6 +105,17 @@ async function writePart(
   const [written = {}] = await job.session.all(
     `COPY (SELECT ${stored.map(toStored).join(', ')} ${from}) TO ${quoteLiteral(file)} (${options.join(', ')})`,
   );
+  const rowsWritten = Number(written['count']);
+  if (rowsWritten !== part.rows) {
+    throw new PublishError(
+      `${plan.table.table} has ${part.rows} rows for ${part.folder === '' ? 'its file' : part.folder}, of which ${rowsWritten} were written`,
+      {
+        code: 'publish_failed',
+        hint: 'This is a defect of Sluice; please report it with the text above. The lake is as it was, and everything synced is committed in the state folder. Another partitionBy may get around it.',
+        context: { stream: plan.table.stream, path: file },
+      },
+    );
+  }
   return {
     path,
     partition: [...part.key],

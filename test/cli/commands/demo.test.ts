@@ -43,6 +43,12 @@ function createEngine(events: string[], answers: Partial<Engine> = {}): Partial<
 }
 
 describe('demo', () => {
+  it('shows next steps that a shell takes, in a folder with a space as well', async () => {
+    const { stdout } = await run(['demo', '--dir', 'de mo'], { cwd, engine: createEngine([]) });
+    expect(stdout).toContain("  npx sluice status -c 'de mo/sluice.yaml'\n");
+    expect(stdout).toContain(`  npx sluice query "from _sluice.runs" -c 'de mo/sluice.yaml'\n`);
+  });
+
   it('syncs, lets a day pass, syncs again, asks a question and closes the server', async () => {
     const events: string[] = [];
     const { exitCode, stdout, calls } = await run(['demo'], { cwd, engine: createEngine(events) });

@@ -151,7 +151,7 @@ describe('what is shown', () => {
         excluded   ssn, as config says
         note       the data moved while it was sampled
 
-      To keep this, put into sluice.yaml:
+      To keep this, put into the config:
 
       streams:
         prompts_analytics:
@@ -181,7 +181,7 @@ describe('what is shown', () => {
         excluded   ssn, as config says
         note       the data moved while it was sampled
 
-      To keep this, put into sluice.yaml:
+      To keep this, put into the config:
 
       streams:
         prompts_analytics:

@@ -28,7 +28,7 @@ describe('report', () => {
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^Wrote report\.html \(\d+(\.\d)? kB\)$/);
     expect(lines[1]).toBe('1 of 8 streams needs attention.');
-    expect(lines[2]).toMatch(/^- commerce_top_products: Failed/);
+    expect(lines[2]).toMatch(/^- commerce_top_products failed at offset 1980: the server/);
     expect(calls.find(({ name }) => name === 'makeReport')?.arguments[1]).toEqual({ showValues: true });
   });
 

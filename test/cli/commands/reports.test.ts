@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/model/errors.ts';
-import type { CheckReport, RunSummary, StatusReport } from '../../../src/model/reports.ts';
+import type { CheckReport, RunSummary, StatusReport, StreamStatusRow } from '../../../src/model/reports.ts';
 import { run } from '../support/capture.ts';
+import { createFakeEngine } from '../support/fake-engine.ts';
 import { NOW_MS, makeRunReport } from '../support/reports.ts';
 
 const quota = { limit: 600, remaining: 558, resetAtMs: NOW_MS + 720_000, notBeforeMs: undefined };
@@ -49,6 +50,25 @@ describe('check', () => {
     expect(JSON.parse(json)).toMatchObject({ error: { message: detail } });
   });
 
+  it('warns of a program that no notice could start, and is content otherwise', async () => {
+    const failure = { kind: 'command', program: '/nowhere/tell.sh', args: [], cwd: '/' } as const;
+    const sound = { ...report, ok: true, exitCode: 0, items: report.items.slice(0, 1), error: undefined };
+    const { exitCode, stdout } = await run(['check'], {
+      engine: {
+        loadSettings: async () => ({
+          ...(await createFakeEngine().engine.loadSettings({} as never)),
+          notify: { failure },
+        }),
+        runChecks: () => Promise.resolve(sound),
+      },
+    });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^warning notify {2}notify\.onFailure: the program \/nowhere\/tell\.sh does not exist\n {8}fix: /m,
+    );
+    expect(stdout).toContain('Everything works, 1 warning.');
+  });
+
   it('names the failure of its exit code as the error of --json', async () => {
     const engine = { runChecks: () => Promise.resolve(report) };
     const { stdout } = await run(['check', '--json'], { engine });
@@ -68,6 +88,8 @@ describe('status', () => {
         stream: 'prompts_analytics',
         slice: '',
         verdict: 'verified',
+        unsettled: undefined,
+        quarantined: 0,
         rows: 12_400,
         watermark: '2026-11-19',
         verifiedAt: '2026-11-20T13:00:00.000Z',
@@ -79,6 +101,8 @@ describe('status', () => {
         stream: 'commerce_top_products',
         slice: '',
         verdict: undefined,
+        unsettled: undefined,
+        quarantined: 0,
         rows: undefined,
         watermark: undefined,
         verifiedAt: undefined,
@@ -89,6 +113,7 @@ describe('status', () => {
     ],
     quota,
     lastRun: makeRunReport(),
+    quarantined: 0,
   };
 
   it('needs no key and shows each stream, the quota and the last run', async () => {
@@ -111,6 +136,80 @@ describe('status', () => {
     expect(stdout).toMatch(/ago, fresh/);
     expect(stdout).not.toContain('…');
     expect(stdout.split('\n').filter((line) => line.length > columns)).toEqual([]);
+  });
+
+  describe('the morning after', () => {
+    const error = {
+      code: 'contract_broken',
+      message: 'prompts_analytics: 38 of 332 records are no JSON objects',
+      hint: 'Check the path.',
+      exitCode: 4,
+    } as const;
+    const unsettled = { runId: 'run-0', startedAt: '', status: 'failed', error } as const;
+    const [first, second] = report.streams;
+    const show = (more: Partial<StatusReport>, argv: readonly string[] = []) =>
+      run(['status', ...argv], { engine: { readStatus: () => Promise.resolve({ ...report, ...more }) } });
+
+    it('shows what failed, why, what to do and where to read more', async () => {
+      const streams = [{ ...first, unsettled } as StreamStatusRow, second as StreamStatusRow];
+      const { stdout } = await show({ streams });
+      expect(stdout).toMatch(/prompts_analytics +failed +12,400/);
+      expect(stdout).toContain(
+        [
+          'prompts_analytics failed: 38 of 332 records are no JSON objects',
+          '  next: Check the path.',
+          'See: sluice runs run-0',
+        ].join('\n'),
+      );
+      const { stdout: json } = await show({ streams }, ['--json']);
+      expect(JSON.parse(json)).toMatchObject({
+        summary: '0 of 2 streams verified, 1 fresh, 1 failed',
+        result: { streams: [{ verdict: 'verified', unsettled: { error: { hint: 'Check the path.' } } }, {}] },
+      });
+    });
+
+    it('tells the word of a run that failed though its streams did not, and of one that all failed of once', async () => {
+      const lake = { ...error, code: 'publish_refused', message: 'the lake is no folder' } as const;
+      const lastRun = makeRunReport({ status: 'failed', exitCode: 2, error: lake });
+      const { stdout } = await show({ lastRun });
+      expect(stdout).toMatch(/prompts_analytics +verified/);
+      expect(stdout).toContain(
+        'the last run failed: the lake is no folder\n  next: Check the path.\nSee: sluice runs run-1',
+      );
+      const { stdout: json } = await show({ lastRun }, ['--json']);
+      expect(JSON.parse(json)).toMatchObject({
+        summary: '1 of 2 streams verified, 1 fresh, the last run failed',
+      });
+      const refused = { ...unsettled, runId: 'run-1', error: lake };
+      const { stdout: both } = await show({
+        lastRun,
+        streams: [{ ...first, unsettled: refused } as StreamStatusRow],
+      });
+      expect(both.match(/the lake is no folder/g)).toHaveLength(1);
+    });
+
+    it('is short where many streams failed, and keeps to their words', async () => {
+      const streams = Array.from(
+        { length: 8 },
+        (_, at) =>
+          ({
+            ...first,
+            stream: `s${at}`,
+            unsettled: { ...unsettled, error: { ...error, message: 'x\u001B[2J' } },
+          }) as StreamStatusRow,
+      );
+      const { stdout } = await show({ streams });
+      expect(stdout.match(/ failed: x/g)).toHaveLength(5);
+      expect(stdout).toContain('3 more streams did not end well.');
+      expect(stdout).not.toContain('\u001B[2J');
+    });
+
+    it('counts what is in quarantine', async () => {
+      const streams = [{ ...first, quarantined: 38 } as StreamStatusRow, second as StreamStatusRow];
+      const { stdout } = await show({ streams, quarantined: 38 });
+      expect(stdout).toContain('Quarantine: 38 records (prompts_analytics); see: sluice quarantine list');
+      expect((await show({})).stdout).not.toContain('Quarantine');
+    });
   });
 
   it.each([

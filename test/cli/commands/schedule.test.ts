@@ -127,6 +127,22 @@ describe('schedule', () => {
     expect(lines[1]).toMatchObject({ level: 'info', exitCode: 0, runId: 'run-1' });
   });
 
+  it('writes nothing but JSON lines where the log is JSON', async () => {
+    const { stdout, stderr } = await play(['--cron', '@hourly', '--jitter', '0', '--log-format', 'json'], {
+      runs: 0,
+    });
+    expect(stdout).toBe('');
+    const [first] = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(first).toMatchObject({
+      type: 'schedule-started',
+      cron: '@hourly',
+      nextTime: '2026-11-20T13:00:00.000Z',
+    });
+  });
+
   it.each([
     [['--now'], false, 'asked'],
     [[], true, 'catch-up'],
@@ -181,6 +197,7 @@ describe('schedule', () => {
               streams: [],
               quota: undefined,
               lastRun: undefined,
+              quarantined: 0,
             },
             totals: undefined,
             lastRun: undefined,

@@ -49,6 +49,8 @@ describe('simulate', () => {
     expect(stdout).toContain('baseUrl: http://127.0.0.1:4010/api/v1');
     expect(stdout).toContain('  export ANALYTICS_API_KEY=sim-0123456789abcdef\n  npx sluice sync');
     expect(stdout).not.toContain('# url');
+    // Within its hour of freshness a plain sync would find nothing to do.
+    expect(stdout).toContain('/advance-day\n  npx sluice sync --force -c simulated.yaml\n');
   });
 
   it('keeps its key out of the config, and shows how to set it', async () => {

@@ -18,6 +18,7 @@ async function show(env: NodeJS.ProcessEnv, globals: Partial<GlobalValues> = {},
   const display = await openProgressDisplay(context, { ...none, ...globals });
   for (const [, event] of [...start, [0, page(1, 2)] as const]) display.onProgress(event);
   display.onProgress({ type: 'warning', message: 'the key expires soon' });
+  display.onProgress({ type: 'note', message: 'the state is restored' });
   context.output.writeNote('stopping');
   display.close();
   expect(stdout.text()).toBe('');
@@ -32,6 +33,7 @@ describe('on a terminal', () => {
     expect(text).toContain(`${ESCAPE}[`);
     expect(text).toContain('1/2 pages');
     expect(text.indexOf('the key expires soon')).toBeLessThan(text.lastIndexOf('1/2 pages'));
+    expect(text).toContain('the state is restored');
     expect(text.indexOf('stopping')).toBeLessThan(text.lastIndexOf('1/2 pages'));
   });
 

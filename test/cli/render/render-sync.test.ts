@@ -74,6 +74,8 @@ describe('a run with trouble', () => {
         '  next: Wait.',
       ].join('\n'),
     );
+    const onePage = render(makeRunReport({ streams: [{ ...bad, pages: 1 }], exitCode: 5, error }));
+    expect(onePage).toContain('1 page already read is kept\n');
     // The run's error is the stream's and told once.
     expect(text.match(/answered 500/g)).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeEnd, withName, withoutName } from '../../../src/cli/render/name-once.ts';
+import { describeEnd, withName, withoutName } from '../../src/model/name-once.ts';
 
 describe("a stream's name", () => {
   it.each([

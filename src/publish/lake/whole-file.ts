@@ -1,0 +1,28 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+const MAGIC = 'PAR1';
+/** The length of the footer and the magic word after it, bytes. */
+const END_BYTES = 8;
+
+/**
+ * Whether a Parquet file is there, of this size in bytes, and has the beginning and the end of one: what can be told
+ * without reading it, and what a copy cut short or a disk that lost blocks is most likely to lack.
+ */
+export function isWholeFile(path: string, bytes: number): boolean {
+  let file;
+  try {
+    file = openSync(path, 'r');
+    const { size } = fstatSync(file);
+    if (size !== bytes || size < MAGIC.length + END_BYTES) return false;
+    const [start, end] = [Buffer.alloc(MAGIC.length), Buffer.alloc(END_BYTES)];
+    readSync(file, start, 0, start.length, 0);
+    readSync(file, end, 0, end.length, size - END_BYTES);
+    const footerBytes = end.readUInt32LE(0);
+    const hasMagic = start.toString('latin1') === MAGIC && end.toString('latin1', MAGIC.length) === MAGIC;
+    return hasMagic && footerBytes > 0 && footerBytes <= size - MAGIC.length - END_BYTES;
+  } catch {
+    return false;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

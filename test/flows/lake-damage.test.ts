@@ -1,0 +1,253 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { SyncError } from '../../src/model/errors.ts';
+import type { SqlSession } from '../../src/model/sql.ts';
+import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { hookSteps } from '../support/io-steps.ts';
+import { openLakeWriter } from '../support/lake-writer.ts';
+import { globOf, lakeTableOf, queryFiles } from '../support/read-lake.ts';
+import { createItemsFlow, type Flow, makeItem, makeItems, type RunOptions } from '../support/sync-harness.ts';
+
+const stream = { key: ['id'], cursor: { field: 'date' } };
+const both = { destination: { duckdb: './warehouse.duckdb', parquet: './lake' } };
+const lakeOnly = { destination: { parquet: './lake' } };
+
+function createLakeFlow(
+  options: Parameters<typeof createItemsFlow>[1] = {},
+  records: Parameters<typeof createItemsFlow>[0] = makeItems(50, { perDay: 10 }),
+) {
+  const flow = createItemsFlow(records, { stream, config: both, ...options });
+  return { flow, lake: join(flow.folder, 'lake') };
+}
+
+async function syncWell(flow: Flow, options: RunOptions = {}) {
+  const report = await flow.sync({ force: true, ...options });
+  expect(report.error).toBeUndefined();
+  expect(report.exitCode).toBe(0);
+  return report;
+}
+
+const pathsOf = (lake: string) => {
+  const { generation, files } = lakeTableOf(lake);
+  return files.map(({ path }) => join(lake, '_generations', 'items', generation, path));
+};
+const countRows = (lake: string) => queryFiles(`SELECT count(*)::INTEGER AS n FROM ${globOf(lake)}`);
+const addDay = (flow: Flow) =>
+  flow.simulator.editRecords('items', (records) => [...records, { ...makeItem(500), date: '2026-01-30' }]);
+
+describe('a state that only the lake holds', () => {
+  const losses: readonly (readonly [string, (path: string) => void, RegExp])[] = [
+    ['a file is gone', (path) => rmSync(path), /missing/],
+    ['a folder is gone', (path) => rmSync(dirname(path), { recursive: true }), /missing/],
+    ['a file is there twice', (path) => copyFileSync(path, `${path}.copy.parquet`), /not in the manifest/],
+    ['a file is cut short', (path) => writeFileSync(path, readFileSync(path).subarray(0, 200)), /damaged/],
+    ['a file is zeros', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size)), /damaged/],
+  ];
+
+  it('is not restored where a file is gone, there twice or damaged: 6 before any request', async () => {
+    const { flow, lake } = createLakeFlow({ config: lakeOnly });
+    await syncWell(flow);
+    rmSync(flow.stateDir, { recursive: true });
+    const [path = ''] = pathsOf(lake);
+    const kept = join(flow.folder, 'kept.parquet');
+    copyFileSync(path, kept);
+    for (const [name, lose, message] of losses) {
+      lose(path);
+      const error = await flow.sync({ force: true }).catch((thrown: unknown) => thrown as SyncError);
+      expect(error, name).toMatchObject({ exitCode: 6, code: 'state_damaged' });
+      expect((error as SyncError).hint, name).toMatch(/from a backup of the lake/);
+      expect((error as SyncError).message, name).toMatch(message);
+      expect((error as SyncError).message, name).toContain(dirname(path));
+      expect(flow.arrivals, name).toEqual([]);
+      mkdirSync(dirname(path), { recursive: true });
+      copyFileSync(kept, path);
+      rmSync(`${path}.copy.parquet`, { force: true });
+    }
+    const report = await syncWell(flow);
+    expect(report.streams[0]).toMatchObject({ mode: 'incremental' });
+    expect(await countRows(lake)).toEqual([{ n: 50 }]);
+  });
+
+  it('is not restored from a file with other rows, which it names', async () => {
+    const { flow, lake } = createLakeFlow({ config: lakeOnly });
+    await syncWell(flow);
+    const [path = ''] = pathsOf(lake);
+    const { length } = readFileSync(path);
+    // The same columns and size: only its rows can tell.
+    const write = (note: number) =>
+      queryFiles(
+        `COPY (FROM read_parquet('${path}', hive_partitioning = false) LIMIT 3) TO '${path}.other'
+           (FORMAT parquet, COMPRESSION zstd, KV_METADATA {note: '${'x'.repeat(note)}'})`,
+      );
+    for (let note = 1, step = 1; step !== 0; note += step) {
+      await write(note);
+      step = length - statSync(`${path}.other`).size;
+    }
+    copyFileSync(`${path}.other`, path);
+    rmSync(`${path}.other`);
+    expect(readFileSync(path)).toHaveLength(length);
+    rmSync(flow.stateDir, { recursive: true });
+    await expect(flow.sync({ force: true })).rejects.toMatchObject({
+      exitCode: 6,
+      message: expect.stringContaining(`${path}: 3 rows instead of 10`) as unknown,
+    });
+  });
+});
+
+describe('a lake with a damaged file', () => {
+  const damages: readonly (readonly [string, (whole: Buffer) => Buffer])[] = [
+    ['zeros', (whole) => Buffer.alloc(whole.length)],
+    ['a first half', (whole) => Buffer.concat([whole.subarray(0, 300), Buffer.alloc(whole.length - 300)])],
+  ];
+
+  it.each(damages)(
+    'of %s is made whole by the next publish, be there a new folder or not',
+    async (_name, damage) => {
+      const { flow, lake } = createLakeFlow();
+      await syncWell(flow);
+      for (const change of [() => undefined, () => addDay(flow)]) {
+        const [path = ''] = pathsOf(lake);
+        // Another inode: what the lake shares between generations stays whole elsewhere.
+        const whole = readFileSync(path);
+        rmSync(path);
+        writeFileSync(path, damage(whole));
+        expect(await verifyState(flow.settings(), { clock: flow.clock })).toMatchObject({ exitCode: 6 });
+        change();
+        await syncWell(flow, { fullRefresh: true });
+        expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
+      }
+      expect(await countRows(lake)).toEqual([{ n: 51 }]);
+    },
+  );
+});
+
+describe('values that name folders', () => {
+  it('may hold a NUL, and their rows come back with it', async () => {
+    const values = ['a\u0000b', '\u0000', 'ab', `a'\u0000'b`];
+    const records = values.map((k, id) => ({ id, k }));
+    const { flow, lake } = createLakeFlow(
+      { config: lakeOnly, stream: { key: ['id'], partitionBy: ['k'] } },
+      records,
+    );
+    await syncWell(flow);
+    const read = () =>
+      queryFiles('SELECT id::INTEGER AS id, k FROM items ORDER BY id', join(lake, 'lake.duckdb'));
+    expect(await read()).toEqual(records);
+    // Alone in its folder it is written by another statement than beside others.
+    flow.simulator.editRecords('items', (all) => [...all, { id: 9, k: 'a\u0000b' }]);
+    await syncWell(flow, { fullRefresh: true });
+    expect(await read()).toEqual([...records, { id: 9, k: 'a\u0000b' }]);
+  });
+
+  it('of a history are those that it has, where its table has more', async () => {
+    const { flow, lake } = createLakeFlow({
+      stream: { ...stream, history: true, partitionBy: ['day(_synced_at)', 'date'] },
+    });
+    await syncWell(flow);
+    const [folder] = pathsOf(lake);
+    expect(folder).toMatch(/_synced_at_date=[^/]+\/date=2026-01-01\//);
+    const [versions] = lakeTableOf(lake, 'items_history').files;
+    expect(versions?.path).toMatch(/^date=2026-01-01\//);
+  });
+});
+
+describe('a partition whose rows are not those that were counted', () => {
+  it('fails the publish with 6, and readers see what they saw', async () => {
+    const { database, lake, publish } = await openLakeWriter('date');
+    await database.run(`INSERT INTO main.items VALUES (1, '2026-01-01', 42), (2, '2026-01-02', 43)`);
+    await publish();
+    await database.run('UPDATE main.items SET amount = 0');
+    const session: SqlSession = {
+      run: (sql, values) => database.run(sql, values),
+      all: (sql, values) => database.all(sql.replace(/(?=\) TO .*2026-01-02)/, ' LIMIT 0'), values),
+    };
+    await expect(publish({ session })).rejects.toMatchObject({
+      exitCode: 6,
+      code: 'publish_failed',
+      message: 'items has 1 rows for date=2026-01-02, of which 0 were written',
+    });
+    expect(await queryFiles(`SELECT sum(amount)::INTEGER AS sum FROM ${globOf(lake)}`)).toEqual([
+      { sum: 85 },
+    ]);
+    expect(await publish()).toMatchObject({ files: 2 });
+  });
+});
+
+describe('a lake with something in the way', () => {
+  const blocks: readonly (readonly [string, string, (path: string) => void])[] = [
+    ['a loop of links for the lake', '', (path) => symlinkSync(path, path)],
+    ['a file for a table', 'items', (path) => writeFileSync(path, '')],
+    ['a loop of links for a table', 'items', (path) => symlinkSync(path, path)],
+    ['a link for a table', 'items', (path) => symlinkSync(dirname(dirname(path)), path)],
+    ['a file for the generations', '_generations', (path) => writeFileSync(path, '')],
+    ['a file for the generations of a table', '_generations/items', (path) => writeFileSync(path, '')],
+  ];
+
+  it('is refused with 2 before any request', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    for (const [name, place, block] of blocks) {
+      const path = join(lake, place);
+      const away = join(flow.folder, 'away');
+      renameSync(path, away);
+      block(path);
+      await expect(flow.sync({ force: true }), name).rejects.toMatchObject({
+        exitCode: 2,
+        code: 'publish_refused',
+        message: expect.stringContaining(`${path} is`) as unknown,
+        hint: expect.stringContaining('Nothing was requested') as unknown,
+      });
+      expect(flow.arrivals, name).toEqual([]);
+      rmSync(path);
+      renameSync(away, path);
+    }
+    await syncWell(flow);
+  });
+});
+
+describe('a disk that is full while lake.duckdb is written', () => {
+  it('ends with 6 that names the lake, and the DuckDB file is published', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    addDay(flow);
+    // As the engine says it: it then answers nothing more, whatever is asked of it.
+    const full = `FATAL Error: Failed to create checkpoint: database has been invalidated. Could not write file "${join(lake, '.lake.duckdb.tmp')}": No space left on device`;
+    const undo = await hookSteps(
+      {
+        before: ({ name }) => {
+          if (name.startsWith('sql CHECKPOINT lake_catalog')) throw new Error(full);
+        },
+      },
+      () => false,
+    );
+    const report = await flow.sync({ force: true, fullRefresh: true }).finally(undo);
+    expect(report).toMatchObject({
+      exitCode: 6,
+      published: { path: flow.duckdbPath },
+      error: {
+        code: 'publish_failed',
+        hint: expect.stringMatching(/may see the new rows already/) as unknown,
+      },
+    });
+    expect(report.error?.message).toContain(`cannot publish the lake ${lake}`);
+    expect(report.error?.message).not.toContain('work.duckdb');
+    expect(await flow.rows('items')).toHaveLength(51);
+    expect(await countRows(lake)).toEqual([{ n: 51 }]);
+    await syncWell(flow);
+    expect(await queryFiles('SELECT count(*)::INTEGER AS n FROM items', join(lake, 'lake.duckdb'))).toEqual([
+      { n: 51 },
+    ]);
+    expect(existsSync(join(lake, '.lake.duckdb.tmp'))).toBe(false);
+  });
+});
