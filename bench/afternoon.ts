@@ -2,6 +2,7 @@ import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { readPeakMb } from './support/peak-memory.ts';
 
 // What a careful engineer writes in an afternoon: pages one after the other, NDJSON, one MERGE by a known key.
 interface Page {
@@ -13,6 +14,7 @@ const [origin = '', folder = '.'] = process.argv.slice(2);
 const scratch = mkdtempSync(join(folder, 'afternoon-'));
 const file = join(scratch, 'items.ndjson');
 const startedAt = performance.now();
+const cpuAtStart = process.cpuUsage();
 const output = createWriteStream(file);
 let read = 0;
 for (;;) {
@@ -34,7 +36,7 @@ await connection.run(`MERGE INTO items USING (SELECT * FROM read_json('${file}')
 connection.closeSync();
 instance.closeSync();
 const seconds = (performance.now() - startedAt) / 1_000;
+const { user, system } = process.cpuUsage(cpuAtStart);
+const cpuSeconds = (user + system) / 1_000_000;
 rmSync(scratch, { recursive: true });
-process.stdout.write(
-  `${JSON.stringify({ rows: read, seconds, peakMb: process.resourceUsage().maxRSS / 1_024 })}\n`,
-);
+process.stdout.write(`${JSON.stringify({ rows: read, seconds, cpuSeconds, peakMb: readPeakMb() })}\n`);

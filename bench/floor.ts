@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import { z } from 'zod';
+import { readPeakMb } from './support/peak-memory.ts';
 
 // The least any tool can do with these pages: fetch, JSON.parse and zod; nothing is kept.
 const record = z.object({
@@ -25,6 +26,7 @@ const [origin = '', rowsText = '0'] = process.argv.slice(2);
 const rows = Number(rowsText);
 const pool = new Pool(origin, { connections: 8 });
 const startedAt = performance.now();
+const cpuAtStart = process.cpuUsage();
 let next = 0;
 let read = 0;
 await Promise.all(
@@ -37,7 +39,7 @@ await Promise.all(
   }),
 );
 const seconds = (performance.now() - startedAt) / 1_000;
+const { user, system } = process.cpuUsage(cpuAtStart);
+const cpuSeconds = (user + system) / 1_000_000;
 await pool.close();
-process.stdout.write(
-  `${JSON.stringify({ rows: read, seconds, peakMb: process.resourceUsage().maxRSS / 1_024 })}\n`,
-);
+process.stdout.write(`${JSON.stringify({ rows: read, seconds, cpuSeconds, peakMb: readPeakMb() })}\n`);

@@ -1,6 +1,5 @@
 /** Records of about 420 bytes and 12 fields: a nested object, a list, ISO dates, fractions and nulls. */
-export function makeRecord(id: number, version: number): string {
-  const day = new Date(Date.UTC(2026, 0, 1) + (id % 300) * 86_400_000).toISOString().slice(0, 10);
+export function makeRecord(id: number, version: number, day = dayOf(id)): string {
   return (
     `{"id":"rec-${String(id).padStart(9, '0')}","date":"${day}","topicId":"topic-${id % 977}",` +
     `"entity":"${['acme', 'globex', 'initech'][id % 3] ?? ''}","mentions":${(id * 7 + version) % 1_000},` +
@@ -9,6 +8,11 @@ export function makeRecord(id: number, version: number): string {
     `"meta":{"model":"model-${id % 5}","region":"${['eu', 'us', 'apac'][id % 3] ?? ''}","score":${(id % 1_000) / 8}},` +
     `"tags":["tag-${id % 17}","tag-${id % 19}"],"answer":"${'An answer that mentions the brand beside others. '.repeat(3).trim()}"}`
   );
+}
+
+// One of three hundred, so that the records of a day lie all over the pages.
+function dayOf(id: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + (id % 300) * 86_400_000).toISOString().slice(0, 10);
 }
 
 /** The envelope of one page. */

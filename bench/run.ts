@@ -1,71 +1,49 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { join, resolve } from 'node:path';
+import { parts } from './parts/parts.ts';
+import { buildInto } from './support/build.ts';
+import { writeFinding } from './support/finding.ts';
+import { describeMachine, writeMachine } from './support/machine.ts';
+import { readArguments, type Request } from './support/read-arguments.ts';
+import { writeSection } from './support/write-page.ts';
 
-// Usage: run.ts [ROWS]. Everything in one run, so that the ratios hold on a noisy machine.
-const rows = Number(process.argv[2] ?? 200_000);
-const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-const here = (name: string) => join(import.meta.dirname, name);
+const page = resolve(import.meta.dirname, '../docs/benchmarks.md');
 
-interface Measured {
-  readonly rows: number;
-  readonly seconds: number;
-  readonly peakMb: number;
-  readonly changed?: number;
-  readonly fetchSeconds?: number;
-  readonly publishSeconds?: number;
+async function run({ names, size, write }: Request): Promise<void> {
+  const root = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  // Ctrl-C must not leave gigabytes behind.
+  const leave = () => {
+    rmSync(root, { recursive: true, force: true });
+    process.exit(130);
+  };
+  process.once('SIGINT', leave);
+  process.once('SIGTERM', leave);
+  try {
+    say('building');
+    const build = await buildInto(join(root, 'build'));
+    for (const name of names) {
+      const folder = join(root, name);
+      mkdirSync(folder);
+      const machine = describeMachine();
+      const findings = (await parts[name]?.({ size, folder, build, say })) ?? [];
+      const section = [writeMachine(machine), ...findings.map(writeFinding)].join('\n\n');
+      process.stdout.write(`\n## ${name}\n\n${section}\n`);
+      if (write) writeSection(page, name, section);
+      rmSync(folder, { recursive: true });
+    }
+  } finally {
+    process.off('SIGINT', leave);
+    process.off('SIGTERM', leave);
+    rmSync(root, { recursive: true, force: true });
+  }
 }
 
-interface Pages {
-  readonly origin: string;
-  readonly process: ChildProcess;
-}
-
-/** Serves the pages from a process of its own until it is stopped. */
-async function serve(): Promise<Pages> {
-  const child = spawn(process.execPath, [here('serve-pages.ts'), String(rows)], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  const port = await new Promise<string>((resolve, reject) => {
-    child.once('error', reject);
-    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
-  });
-  return { origin: `http://127.0.0.1:${port}`, process: child };
-}
-
-async function measure(script: string, ...values: readonly string[]): Promise<Measured> {
-  const { stdout } = await run(process.execPath, [here(script), ...values], { maxBuffer: 1 << 20 });
-  return JSON.parse(stdout) as Measured;
-}
-
-function tell(name: string, { seconds, peakMb, ...more }: Measured, floor: Measured): void {
-  const rate = more.rows / seconds / 1_000;
-  const share = floor.seconds / seconds;
-  const parts = [
-    name.padEnd(28),
-    `${seconds.toFixed(2)} s`.padStart(9),
-    `${rate.toFixed(0)}k rows/s`.padStart(13),
-    `${(share * 100).toFixed(0)} % of the floor`.padStart(18),
-    `${peakMb.toFixed(0)} MB`.padStart(8),
-    more.publishSeconds === undefined ? '' : `  publish ${more.publishSeconds.toFixed(2)} s`,
-  ];
-  process.stdout.write(`${parts.join('')}\n`);
-}
-
-try {
-  const pages = await serve();
-  const floor = await measure('floor.ts', pages.origin, String(rows));
-  tell('floor', floor, floor);
-  tell('first sync', await measure('sync-once.ts', pages.origin, folder), floor);
-  tell('same data again', await measure('sync-once.ts', pages.origin, folder), floor);
-  tell('an afternoon script', await measure('afternoon.ts', pages.origin, folder), floor);
-  pages.process.send({ changedEvery: 100 });
-  tell('1 % restated', await measure('sync-once.ts', pages.origin, folder), floor);
-  tell('afternoon, 1 % restated', await measure('afternoon.ts', pages.origin, folder), floor);
-  pages.process.disconnect();
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+const request = readArguments(process.argv.slice(2), Object.keys(parts));
+if (typeof request === 'string') {
+  process.stderr.write(`${request}\n`);
+  process.exitCode = 2;
+} else {
+  await run(request);
 }

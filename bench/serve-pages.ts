@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { makePage } from './records.ts';
 
 // A process of its own, so that making pages costs the measured process nothing.
-// Usage: serve-pages.ts ROWS. A message { changedEvery: n } restates every nth record from then on.
+// Usage: serve-pages.ts ROWS. A message { changedEvery: n } restates every nth record from then on, and is answered.
 const total = Number(process.argv[2] ?? 1_000);
 let changedEvery = 0;
 const day = new Date().toUTCString();
@@ -29,5 +29,6 @@ server.listen(0, '127.0.0.1', () => {
 });
 process.on('message', (message: { readonly changedEvery: number }) => {
   changedEvery = message.changedEvery;
+  process.send?.('done');
 });
 process.on('disconnect', () => process.exit(0));

@@ -51,15 +51,21 @@ describe('TypeScript in the docs', () => {
     expect(found).toEqual([]);
   });
 
-  it.concurrent.each(programs.map(({ file, line, text }) => [`${file}:${line}`, text]))('%s runs', async (_, text) => {
-    const file = writeProgram(
-      'program',
-      text.replace(BASE_URL, server.baseUrl).replace("'sluice'", `'${pathToFileURL(library).href}'`),
-    );
-    const env = { PATH: process.env['PATH'], ANALYTICS_API_KEY: DEMO_KEY };
-    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: path.dirname(file), env });
-    expect(stdout).toMatch(/^prompts_analytics (complete )?verified/m);
-  });
+  it.concurrent.each(programs.map(({ file, line, text }) => [`${file}:${line}`, text]))(
+    '%s runs',
+    async (_, text) => {
+      const file = writeProgram(
+        'program',
+        text.replace(BASE_URL, server.baseUrl).replace("'sluice'", `'${pathToFileURL(library).href}'`),
+      );
+      const env = { PATH: process.env['PATH'], ANALYTICS_API_KEY: DEMO_KEY };
+      const { stdout } = await promisify(execFile)(process.execPath, [file], {
+        cwd: path.dirname(file),
+        env,
+      });
+      expect(stdout).toMatch(/^prompts_analytics (complete )?verified/m);
+    },
+  );
 
   it('names every export of the library', () => {
     const source = ts.createSourceFile('index.ts', readText('src/index.ts'), ts.ScriptTarget.Latest, true);

@@ -43,6 +43,9 @@ const pathsOf = (lake: string) => {
   return files.map(({ path }) => join(lake, '_generations', 'items', generation, path));
 };
 const countRows = (lake: string) => queryFiles(`SELECT count(*)::INTEGER AS n FROM ${globOf(lake)}`);
+/** The pages are gone; the beginning and the end say nothing of it. */
+const damageInside = (whole: Buffer) =>
+  Buffer.concat([whole.subarray(0, 4), Buffer.alloc(150), whole.subarray(154)]);
 const addDay = (flow: Flow) =>
   flow.simulator.editRecords('items', (records) => [...records, { ...makeItem(500), date: '2026-01-30' }]);
 
@@ -52,6 +55,7 @@ describe('a state that only the lake holds', () => {
     ['a folder is gone', (path) => rmSync(dirname(path), { recursive: true }), /missing/],
     ['a file is there twice', (path) => copyFileSync(path, `${path}.copy.parquet`), /not in the manifest/],
     ['a file is cut short', (path) => writeFileSync(path, readFileSync(path).subarray(0, 200)), /damaged/],
+    ['a file is damaged inside', (path) => writeFileSync(path, damageInside(readFileSync(path))), /damaged/],
     ['a file is zeros', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size)), /damaged/],
   ];
 
@@ -130,6 +134,32 @@ describe('a lake with a damaged file', () => {
       expect(await countRows(lake)).toEqual([{ n: 51 }]);
     },
   );
+});
+
+describe('a lake with a file that is damaged inside', () => {
+  it('is told by verify, with what mends it', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    const [, path = ''] = pathsOf(lake);
+    writeFileSync(path, damageInside(readFileSync(path)));
+    const verify = async () => {
+      const { items } = await verifyState(flow.settings(), { clock: flow.clock });
+      return items.filter(({ status }) => status !== 'ok');
+    };
+    expect(await verify()).toMatchObject([
+      {
+        name: 'lake',
+        detail: `${path} is damaged`,
+        fix: expect.stringMatching(/^Move this file and/) as unknown,
+      },
+    ]);
+    // A folder more does not make a sync read it, and fail.
+    addDay(flow);
+    await syncWell(flow, { fullRefresh: true });
+    for (const file of [pathsOf(lake)[1] ?? '', join(lake, 'lake.duckdb')]) rmSync(file);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await verify()).toEqual([]);
+  });
 });
 
 describe('values that name folders', () => {

@@ -31,7 +31,7 @@ export function makeStream(parts: Partial<Stream> = {}): Stream {
     maxDeleteRatio: 0.2,
     maxInvalidRatio: 0.05,
     history: false,
-  partitionBy: undefined,
+    partitionBy: undefined,
     skipUnchanged: false,
     rules: 'r1',
     named: true,

@@ -1,0 +1,17 @@
+import type { Part } from '../support/finding.ts';
+import { measureEndToEnd } from './end-to-end.ts';
+import { measureMemory } from './memory.ts';
+import { measurePublishing } from './publishing.ts';
+import { measureQuota } from './quota.ts';
+import { measureRestatement } from './restatement.ts';
+import { measureStart } from './start.ts';
+
+/** The parts by name, in the order they run. */
+export const parts: Readonly<Record<string, Part>> = {
+  'end-to-end': measureEndToEnd,
+  publishing: measurePublishing,
+  restatement: measureRestatement,
+  memory: measureMemory,
+  quota: measureQuota,
+  start: measureStart,
+};
