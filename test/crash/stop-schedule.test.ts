@@ -69,7 +69,7 @@ describe('a schedule as a process', () => {
     const project = await createProject();
     const file = join(project.folder, 'sluice.prom');
     const { says, stop } = start(project, ['--now', '--metrics-port', '0', '--metrics-file', file]);
-    const [, origin = ''] = await says(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/);
+    const [, origin = ''] = await says(/"metricsOrigin":"(http:\/\/127\.0\.0\.1:\d+)"/);
     await says(/"type":"next-run"/);
     expect(await ask(`${origin}/readyz`)).toEqual({
       status: 200,

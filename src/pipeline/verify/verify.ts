@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readCheckpoints } from '../../../state/checkpoints.ts';
 import { lockStateFolder } from '../../../state/lock.ts';
 import { readMeta, schemaVersion } from '../../../state/migrations.ts';
@@ -13,6 +13,8 @@ import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint } from '../../model/stream.ts';
 import { inspectLake, type LakeFacts } from '../../publish/lake/inspect-lake.ts';
+import { readManifest } from '../../publish/lake/manifest.ts';
+import { findUnreadable } from '../../publish/lake/unreadable-file.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { fingerprintTables, type TableFingerprint } from '../../warehouse/fingerprint-tables.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
@@ -45,6 +47,8 @@ export async function verifyState(
 
 const LAKE_FIX =
   'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
+const DAMAGED_FILE_FIX =
+  'Move this file and lake.duckdb away and run sluice sync: both are written again, without a request for fresh streams.';
 // Without a work file, the state is in the lake alone.
 const LONE_LAKE_FIX =
   'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
@@ -212,12 +216,30 @@ class Verification {
       if (this.#signal?.aborted === true) throw toAbortError(this.#signal);
       const error = toSyncError(thrown);
       if (error instanceof LockedError) this.#skip(name, error.message);
-      else this.#add(name, 'failed', error.message, hintFor(name, error));
+      else this.#add(name, 'failed', ...(await this.#explain(name, file, error, database, tellsTables)));
       return undefined;
     } finally {
       this.#signal?.removeEventListener('abort', interrupt);
       await database?.release();
     }
+  }
+
+  /** What a file failed with and what mends it; of a lake's file the engine says neither. */
+  async #explain(
+    name: string,
+    file: string,
+    error: SyncError,
+    database: Database | undefined,
+    isAlone: boolean,
+  ): Promise<readonly [string, string]> {
+    const lake = dirname(file);
+    const path =
+      name === 'lake' && database !== undefined
+        ? await findUnreadable(database, lake, readManifest(lake)?.tables ?? [])
+        : undefined;
+    if (path === undefined) return [error.message, hintFor(name, error)];
+    const isLone = isAlone && !existsSync(workFile(this.#settings.stateDir));
+    return [`${path} is damaged`, isLone ? LONE_LAKE_FIX : DAMAGED_FILE_FIX];
   }
 
   #compare(

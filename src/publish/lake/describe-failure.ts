@@ -11,7 +11,7 @@ export function describeFailure(lake: string, thrown: unknown, hasFlipped: boole
   if (thrown instanceof SyncError && !isAboutLake(lake, thrown)) return thrown;
   const cause = thrown instanceof SyncError ? thrown.cause : thrown;
   const readers = hasFlipped
-    ? 'Readers of `current` may see the new rows already, those of lake.duckdb see the ones before; both are whole.'
+    ? 'Readers of `current` may see the new rows already, before those of lake.duckdb do; what each sees is whole.'
     : 'Readers of the lake see what they saw before.';
   return new PublishError(`cannot publish the lake ${lake}: ${toText(cause)}`, {
     code: 'publish_failed',

@@ -9,6 +9,7 @@ import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY, selectRows } from './catalog.ts';
 import { generationFolder, syncFile } from './folders.ts';
 import { describeFiles } from './inspect-lake.ts';
+import { findUnreadable } from './unreadable-file.ts';
 
 const heldSchema = z.array(
   z.object({
@@ -85,7 +86,10 @@ async function copyLake(database: Database, lake: string): Promise<void> {
     const table = `main.${quoteIdentifier(one.table)}`;
     const columns = one.columns.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);
     await database.run(`CREATE TABLE ${table} (${columns.join(', ')})`);
-    await database.run(`INSERT INTO ${table} ${selectRows(lake, one)}`);
+    await database.run(`INSERT INTO ${table} ${selectRows(lake, one)}`).catch(async (error: unknown) => {
+      const path = await findUnreadable(database, lake, [one]);
+      throw path === undefined ? error : refuseIncomplete(lake, [`${path}: damaged`], error);
+    });
     const rows = await database.count(`SELECT count(*) FROM ${table}`);
     const wanted = one.files.reduce((sum, file) => sum + file.rows, 0);
     if (rows !== wanted) throw refuseIncomplete(lake, [await describeRows(database, lake, one, rows)]);
@@ -113,13 +117,14 @@ async function describeRows(
   return `${folder}: ${rows} rows instead of those of its ${files.length} files`;
 }
 
-function refuseIncomplete(lake: string, problems: readonly string[]): IncompleteLakeError {
+function refuseIncomplete(lake: string, problems: readonly string[], cause?: unknown): IncompleteLakeError {
   return new IncompleteLakeError(
     `the state cannot be restored: the lake ${lake} is not whole (${problems.join('; ')})`,
     {
       code: 'state_damaged',
       hint: 'Put what is missing or damaged back from a backup of the lake, move away what is not in the manifest, and run again. Without a backup, move the whole lake away: the next sync reads everything from the API. Nothing was requested.',
       context: { path: lake },
+      cause,
     },
   );
 }

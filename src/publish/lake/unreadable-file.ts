@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import type { SqlSession } from '../../model/sql.ts';
+import { quoteLiteral } from '../../warehouse/identifiers.ts';
+import type { CatalogTable } from './catalog.ts';
+import { generationFolder } from './folders.ts';
+
+/**
+ * The first Parquet file that cannot be read to its end, for when a statement over many failed: not every error of
+ * the engine names the file. Undefined where all of them can be, or the session answers nothing more.
+ */
+export async function findUnreadable(
+  session: SqlSession,
+  lake: string,
+  tables: readonly Pick<CatalogTable, 'table' | 'generation' | 'files'>[],
+): Promise<string | undefined> {
+  if (!(await canRun(session, 'SELECT 1'))) return undefined;
+  for (const { table, generation, files } of tables) {
+    for (const file of files) {
+      const path = join(generationFolder(lake, table, generation), file.path);
+      const source = `read_parquet(${quoteLiteral(path)}, hive_partitioning = false)`;
+      if (!(await canRun(session, `SELECT sum(hash("every value")) FROM ${source} AS "every value"`)))
+        return path;
+    }
+  }
+  return undefined;
+}
+
+async function canRun(session: SqlSession, sql: string): Promise<boolean> {
+  return session.all(sql).then(
+    () => true,
+    () => false,
+  );
+}
