@@ -33,6 +33,7 @@ export async function measureMemory(options: PartOptions): Promise<readonly Find
     options.say(`  peak ${facts.peakMb === undefined ? 'not known' : `${writeCount(facts.peakMb)} MB`}`);
     results.push({ ...one, facts });
   }
+  limit?.release();
   return [tabulate(results, limit)];
 }
 
@@ -84,7 +85,7 @@ function tabulate(results: readonly Result[], limit: MemoryLimit | undefined): F
       'Pages of 100: the built command line. The documented limit of the API is 100 and config takes no more: pages of 1,000 are read by a script that calls the same pipeline.',
       limit === undefined
         ? `A limit of ${LIMIT_MB} MB: not available here.`
-        : `Inside ${LIMIT_MB} MB: ${limit.name}. It counts what is reserved whether it is in RAM or not, and so is stricter than the limit of a container, which was not tried.`,
+        : `Inside ${LIMIT_MB} MB: ${limit.name}.`,
     ],
   };
 }
