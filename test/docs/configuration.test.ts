@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { connectors } from '../../connectors/registry.ts';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { listDefaults } from '../../src/config/list-defaults.ts';
 import { loadConfig, parseConfig } from '../../src/config/load-config.ts';
 import { resolveOfflineSettings, resolveSettings } from '../../src/config/resolve-settings.ts';
-import { configSchema, type ConfigInput } from '../../src/model/config.ts';
+import type { ConfigInput } from '../../src/model/config.ts';
 import { ConfigError } from '../../src/model/errors.ts';
+import { listConfigKeys } from '../../tools/list-config-keys.ts';
 import { listBlocks, listCode, listMarkdown, listTableRows, readSection } from './markdown.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-docs-'));
@@ -37,7 +37,7 @@ describe('docs/configuration.md', () => {
       ...['source', 'destination', 'defaults', 'retention', 'notify', 'streams', 'streams.<name>'],
       'streams.<name>.columns.<field>',
     ];
-    const keys = listKeys(configSchema, []).filter((key) => !sectionNames.includes(key));
+    const keys = listConfigKeys().filter((key) => !sectionNames.includes(key));
     expect(rows.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
   });
 
@@ -100,31 +100,6 @@ describe('YAML in the docs', () => {
     },
   );
 });
-
-/** Every key of the config, `<name>` standing for a stream's; values of `params` are the user's own. */
-function listKeys(schema: z.core.$ZodType, above: readonly string[]): readonly string[] {
-  const found = unwrap(schema).flatMap((inner) => {
-    if (inner instanceof z.ZodRecord) {
-      const placeholder = { streams: '<name>', columns: '<field>' }[above.at(-1) ?? ''];
-      return placeholder === undefined
-        ? []
-        : [[...above, placeholder].join('.'), ...listKeys(inner.valueType, [...above, placeholder])];
-    }
-    if (!(inner instanceof z.ZodObject)) return [];
-    return Object.entries(inner.shape as Record<string, z.core.$ZodType>).flatMap(([key, child]) => [
-      [...above, key].join('.'),
-      ...listKeys(child, [...above, key]),
-    ]);
-  });
-  return [...new Set(found)];
-}
-
-function unwrap(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
-  if (schema instanceof z.ZodOptional) return unwrap(schema.unwrap());
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => unwrap(option));
-  if (schema instanceof z.ZodPipe) return unwrap(schema.in);
-  return [schema];
-}
 
 function setAt(value: unknown, [key, ...rest]: readonly string[], leaf: unknown): unknown {
   if (key === undefined) return leaf;
