@@ -120,12 +120,14 @@ async function settleKey(
   if (stream.key.kind === 'fields') {
     if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
     const names = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
+    await refuseMissingKeys(database, stream, names);
+    const duplicates = await countDuplicates(database, INCOMING, names);
     // Pages that moved repeat rows: that says nothing about the key.
-    if (scan.verdict !== 'drifted' && (await repeatsMost(database, names))) {
+    if (scan.verdict !== 'drifted' && (await areMost(database, duplicates))) {
       const fitting = await findKey(database, proposeKeys(candidates, cursor));
-      throw describeWrongKey(stream, scan.rows, await countDuplicates(database, INCOMING, names), fitting);
+      throw describeWrongKey(stream, scan.rows, duplicates, fitting);
     }
-    return { columns: names, origin: 'config', ...(await applyConfiguredKey(database, stream, names)) };
+    return { columns: names, origin: 'config', ...(await keepLastOfKey(database, names, duplicates)) };
   }
   const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
   if (scan.rows === 0) return known && learnedKey(known);
@@ -137,7 +139,11 @@ async function settleKey(
   if (known !== undefined && !stale && (await isKey(database, known, columns))) return learnedKey(known);
   // Pages that moved repeat rows: that says nothing about the key.
   if (known !== undefined && scan.verdict === 'drifted' && (await isFilled(database, known, columns)))
-    return { columns: known, origin: 'learned', ...(await keepLastOfKey(database, known)) };
+    return {
+      columns: known,
+      origin: 'learned',
+      ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
+    };
   if (known !== undefined && scan.plan.mode === 'incremental') throw new KeyBroken(known.join(', '));
   // A part of the data would "prove" keys that the whole refutes.
   const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
@@ -156,10 +162,9 @@ async function settleKey(
 // A source may send a row twice; a key that most rows share is no key of theirs.
 const FEWEST_REPEATS = 10;
 
-async function repeatsMost(database: RunContext['database'], key: readonly string[]): Promise<boolean> {
-  const repeats = await countDuplicates(database, INCOMING, key);
-  if (repeats < FEWEST_REPEATS) return false;
-  return repeats * 2 > (await database.count(`SELECT count(*) FROM ${INCOMING}`));
+async function areMost(database: RunContext['database'], duplicates: number): Promise<boolean> {
+  if (duplicates < FEWEST_REPEATS) return false;
+  return duplicates * 2 > (await database.count(`SELECT count(*) FROM ${INCOMING}`));
 }
 
 function storedNames(columns: readonly ColumnPlan[]): readonly string[] {
@@ -188,11 +193,11 @@ async function isFilled(
   return key.every((name) => stored.has(name)) && (await countMissingKeys(database, INCOMING, key)) === 0;
 }
 
-async function applyConfiguredKey(
+async function refuseMissingKeys(
   database: RunContext['database'],
   stream: Stream,
   key: readonly string[],
-): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {
+): Promise<void> {
   const missing = await countMissingKeys(database, INCOMING, key);
   if (missing > 0) {
     const [row] = await database.all(
@@ -207,15 +212,14 @@ async function applyConfiguredKey(
       },
     );
   }
-  return keepLastOfKey(database, key);
 }
 
 /** Of rows with one key the last stays, as a source that sends a row twice means the newer one. */
 async function keepLastOfKey(
   database: RunContext['database'],
   key: readonly string[],
+  duplicates: number,
 ): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {
-  const duplicates = await countDuplicates(database, INCOMING, key);
   if (duplicates === 0) return { duplicates, duplicatePositions: [] };
   const duplicatePositions = await findDuplicatePositions(database, key);
   const partition = key.map(quoteIdentifier).join(', ');
