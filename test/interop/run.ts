@@ -1,20 +1,24 @@
-// npm run test:interop: the TypeScript example and the notebook, run against a simulated API while syncs go on. The
-// notebook needs Python 3.9 or newer and a package index.
+// npm run test:interop: the TypeScript example, the docs' Python and the notebook, run against a simulated API; the
+// notebook while syncs go on. All but the example need Python 3.9 or newer and a package index.
 import { strict as assert } from 'node:assert';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hashWithKey } from '../../src/model/hash-key.ts';
 import { startSimulatorServer } from '../../src/simulator/server.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { DEMO_KEY } from '../../src/simulator/simulator-options.ts';
 import { root } from '../deploy/dockerfile.ts';
 import { type Outcome, waitForOutcome } from '../deploy/outcome.ts';
+import { makeDocsWorld } from '../docs/kit/docs-world.ts';
+import { listBlocks, listMarkdown } from '../docs/markdown.ts';
 import { cliEntry } from '../support/cli-entry.ts';
 import { readNotebook, readOutput } from './notebook.ts';
 import { makePythonEnvironment } from './python-environment.ts';
 
-const PACKAGES = ['duckdb', 'pytz', 'nbclient', 'nbformat', 'ipykernel'];
+const PACKAGES = ['duckdb', 'pytz', 'nbclient', 'nbformat', 'ipykernel', 'pandas', 'polars', 'pyarrow'];
+const HASH_KEY = 'example-hash-key-0123456789';
 const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
@@ -33,7 +37,14 @@ const env = {
 
 try {
   await runExample();
-  await runNotebook();
+  const python = makePythonEnvironment(folder, PACKAGES);
+  if ('problem' in python) {
+    say(`no Python was run: ${python.problem}`);
+    process.exitCode = 1;
+  } else {
+    await runPythonOfDocs(python.bin);
+    await runNotebook(python.bin);
+  }
 } finally {
   await server.close();
   rmSync(folder, { recursive: true, force: true });
@@ -46,13 +57,32 @@ async function runExample(): Promise<void> {
   say('examples/sync.ts runs');
 }
 
-async function runNotebook(): Promise<void> {
-  const python = makePythonEnvironment(folder, PACKAGES);
-  if ('problem' in python) {
-    say(`the notebook was not run: ${python.problem}`);
-    process.exitCode = 1;
-    return;
+/** Each block as a program of its own, in the folder of a project that was synced. */
+async function runPythonOfDocs(bin: string): Promise<void> {
+  const world = await makeDocsWorld();
+  try {
+    const blocks = listMarkdown().flatMap((file) => listBlocks(file, 'python'));
+    assert.ok(blocks.length > 0);
+    for (const { file, line, text } of blocks) {
+      const program = [join(root, 'test/interop/run-block.py'), text, HASH_KEY];
+      const child = spawn(join(bin, 'python'), program, {
+        cwd: world.project,
+        env: { ...env, ...world.env },
+      });
+      const { exitCode, stdout, stderr } = await waitForOutcome(child);
+      assert.equal(exitCode, 0, `${file}:${line}\n${stderr}`);
+      // What the page tells of the hash is what Sluice does.
+      if (file === 'docs/personal-data.md')
+        assert.equal(stdout.trim(), hashWithKey(HASH_KEY, 'person@example.com'));
+      else assert.notEqual(stdout.trim(), '', `${file}:${line} shows nothing`);
+    }
+    say(`${blocks.length} Python blocks of the docs run`);
+  } finally {
+    await world.close();
   }
+}
+
+async function runNotebook(bin: string): Promise<void> {
   const config = {
     source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${ANALYTICS_API_KEY}' },
     destination: { duckdb: env.SLUICE_WAREHOUSE, parquet: env.SLUICE_LAKE },
@@ -66,7 +96,7 @@ async function runNotebook(): Promise<void> {
   const files = [join(root, 'notebooks/quickstart.ipynb'), target];
   let isRunning = true;
   const executed = waitForOutcome(
-    spawn(join(python.bin, 'python'), [join(root, 'test/interop/run-notebook.py'), ...files], {
+    spawn(join(bin, 'python'), [join(root, 'test/interop/run-notebook.py'), ...files], {
       env,
       cwd: folder,
     }),
@@ -80,7 +110,7 @@ async function runNotebook(): Promise<void> {
   const { exitCode, stderr } = await executed;
   assert.equal(exitCode, 0, stderr);
   checkOutputs(target);
-  const version = spawnSync(join(python.bin, 'python'), ['-c', 'import duckdb; print(duckdb.__version__)']);
+  const version = spawnSync(join(bin, 'python'), ['-c', 'import duckdb; print(duckdb.__version__)']);
   say(`the notebook runs while ${syncs} syncs replace the file (duckdb ${String(version.stdout).trim()})`);
 }
 

@@ -1,0 +1,139 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startSimulatorServer } from '../../../src/simulator/server.ts';
+import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_KEY, type Reshape } from '../../../src/simulator/simulator-options.ts';
+import { cliEntry } from '../../support/cli-entry.ts';
+import { type ProcessEnd, startNode, waitForEnd } from '../../support/run-node.ts';
+import { listBlocks } from '../markdown.ts';
+
+const BASE_URL = 'https://analytics.example.com/api/v1';
+const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
+/** Programs that a page runs and that are not ours: `foreign-program.ts` looks at what they are asked to do. */
+const FOREIGN = [
+  ...['curl', 'docker', 'git', 'install', 'kubectl', 'mkfs.btrfs', 'mount', 'npm', 'systemctl', 'truncate'],
+  ...['useradd', 'vi'],
+];
+/** Folders of another machine that pages name. */
+const ROOTS = ['/tmp/', '/var/', '/etc/', '/srv/', '/opt/', '/mnt/', '/run/'];
+
+/** A synced project, its API, and the machine that the pages speak of. */
+export interface DocsWorld {
+  readonly folder: string;
+  /** Where the pages' commands run: config, contracts, DuckDB file and lake are there. */
+  readonly project: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** A text of the docs with this world's address, key, folders and ids in place of the examples'. */
+  settle(text: string): string;
+  /** Runs `sluice <args>` in the project. */
+  run(args: readonly string[]): Promise<ProcessEnd>;
+  close(): Promise<void>;
+}
+
+/** Makes what the pages suppose: a first sync done, a contract in place, records in quarantine, a named run. */
+export async function makeDocsWorld(): Promise<DocsWorld> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'sluice-docs-'));
+  const server = await startSimulatorServer(
+    createSimulator({
+      keys: [DEMO_KEY],
+      rateLimit: UNLIMITED,
+      sizes: { historyDays: 10, prompts: 12, mentionsPerDay: 5, categories: 3, productsPerCategory: 10 },
+      reshape: { 'prompts/analytics': exceedScore },
+      endpoints: { 'my/endpoint': { paginated: true, records: () => [{ id: 1 }, { id: 2 }] } },
+    }),
+  );
+  const project = path.join(folder, 'project');
+  const home = path.join(folder, 'home');
+  const theirs = ['var/www', 'var/lib/node_exporter', 'srv/analytics', 'opt/sluice/node_modules'];
+  for (const place of [...ROOTS, ...theirs, 'project/contracts', 'project/models', 'home'])
+    mkdirSync(path.join(folder, place), { recursive: true });
+  symlinkSync(makePrograms(folder), path.join(folder, 'opt/sluice/node_modules/.bin'));
+
+  const [contract] = listBlocks('docs/contracts.md', 'json');
+  writeFileSync(path.join(project, 'contracts/prompts_analytics.schema.json'), contract?.text ?? '');
+  const config = JSON.stringify({
+    source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${ANALYTICS_API_KEY}' },
+    destination: { duckdb: './warehouse.duckdb', parquet: './lake' },
+    defaults: { freshness: '0s' },
+    streams: {
+      prompts_analytics: { history: true },
+      my_endpoint: { path: 'my/endpoint', paginated: true },
+    },
+  });
+  // JSON is YAML.
+  for (const place of ['project', 'etc', 'srv/analytics'])
+    writeFileSync(path.join(folder, place, 'sluice.yaml'), config);
+
+  const env = {
+    PATH: `${path.join(folder, 'bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
+    HOME: home,
+    TMPDIR: path.join(folder, 'tmp'),
+    ANALYTICS_API_KEY: DEMO_KEY,
+    DOCS_CLI: cliEntry,
+    DOCS_BASE_URL: server.baseUrl,
+    // Its quota is that of the simulated API, and so is the ledger.
+    XDG_STATE_HOME: path.join(folder, 'quota'),
+  };
+  const run = (args: readonly string[]) => waitForEnd(startNode(cliEntry, args, { cwd: project, env }));
+  const synced = await run(['sync', '--run-id', 'nightly-2026-01-31', '--no-progress']);
+  if (synced.exitCode !== 0)
+    throw new Error(`the world's first sync failed\n${synced.stdout}${synced.stderr}`);
+  const [held] = await listQuarantined(run);
+
+  return {
+    folder,
+    project,
+    env,
+    run,
+    settle: (text) => {
+      const local = text
+        .replaceAll(BASE_URL, server.baseUrl)
+        .replaceAll('ANALYTICS_API_KEY=…', `ANALYTICS_API_KEY=${DEMO_KEY}`)
+        .replaceAll('3fa94c17b2', held?.id ?? 'none')
+        // Any free port.
+        .replaceAll('--metrics-port 9464', '--metrics-port 0');
+      return ROOTS.reduce(
+        (settled, name) => settled.replaceAll(new RegExp(`(?<=[\\s"'=])${name}`, 'g'), `${folder}${name}`),
+        local,
+      );
+    },
+    close: async () => {
+      await server.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Three records of the newest day have a score that docs/contracts.md does not allow. */
+const exceedScore: Reshape = (records) =>
+  records.map((record, index) =>
+    index < records.length - 3 ? record : { ...(record as object), visibilityScore: 101 + index },
+  );
+
+async function listQuarantined(run: DocsWorld['run']): Promise<readonly { readonly id: string }[]> {
+  const { stdout } = await run(['quarantine', 'list', '--json']);
+  const { result } = JSON.parse(stdout) as {
+    readonly result: { readonly records: readonly { id: string }[] };
+  };
+  return result.records;
+}
+
+/** A folder of programs for the PATH: ours, and what stands for those of others. */
+function makePrograms(folder: string): string {
+  const bin = path.join(folder, 'bin');
+  mkdirSync(bin);
+  symlinkSync(process.execPath, path.join(bin, 'node'));
+  const write = (name: string, file: string, first = '') => {
+    const script = path.join(import.meta.dirname, file);
+    writeFileSync(
+      path.join(bin, name),
+      `#!/bin/sh\nexec "${process.execPath}" --no-warnings "${script}" ${first} "$@"\n`,
+    );
+    chmodSync(path.join(bin, name), 0o755);
+  };
+  write('sluice', 'documented-command.ts');
+  write('npx', 'documented-command.ts', 'npx');
+  for (const name of FOREIGN) write(name, 'foreign-program.ts', name);
+  return bin;
+}
