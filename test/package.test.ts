@@ -66,7 +66,9 @@ describe.skipIf(!isBuilt)('the package', () => {
         .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
         .map((entry) => relative(root, join(entry.parentPath, entry.name)).replace(/\.ts$/, '')),
     );
-    const shown = packed.files.filter((path) => /^(?:docs\/.+\.md$|docker\/)/.test(path));
+    const shown = packed.files.filter((path) =>
+      /^(?:docs\/.+\.md$|docker\/|examples\/|notebooks\/)/.test(path),
+    );
     expect(packed.files.toSorted()).toEqual(
       [
         ...shown,

@@ -33,8 +33,8 @@ symbol .plate{fill:inherit;stroke:none}
 .badge{display:inline-flex;gap:6px;align-items:center;padding:1px 9px 1px 5px;border-radius:20px;font-size:14px;font-weight:550;white-space:nowrap;color:var(--idle);background:var(--idle-wash)}
 .badge .icon{width:14px;height:14px}
 .badge.good{color:var(--good);background:var(--good-wash)}.badge.note{color:var(--note);background:var(--note-wash)}.badge.bad{color:var(--bad);background:var(--bad-wash)}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:1px;margin-top:24px;background:var(--line);border:1px solid var(--line);border-radius:10px;overflow:hidden}
-.facts div{background:var(--surface);padding:12px 16px}
+.facts{display:flex;flex-wrap:wrap;gap:1px;margin-top:24px;background:var(--line);border:1px solid var(--line);border-radius:10px;overflow:hidden}
+.facts div{flex:1 1 140px;background:var(--surface);padding:12px 16px}
 .facts dt{font-size:13px;color:var(--muted)}
 .facts dd{font-size:20px;line-height:1.3;font-weight:600;font-variant-numeric:tabular-nums}
 .facts .aside{display:block;font-weight:400}
@@ -114,11 +114,11 @@ td .top .aside,td li.aside{display:inline}
 footer{margin-top:24px;font-size:13px}
 footer h2{font-size:15px;margin-bottom:4px;color:var(--ink)}
 footer ul{list-style:disc;padding-left:18px;margin-bottom:10px}
+@media (max-width:1040px){.facts div{flex-basis:30%}}
 @media (max-width:720px){
 body{padding:20px 14px 32px}
 section{padding:18px 14px}
-.facts{grid-template-columns:1fr 1fr}
-.facts div{padding:10px 12px}
+.facts div{flex-basis:40%;padding:10px 12px}
 .facts dd{font-size:19px}
 .plot .minor{display:none}
 .words div{grid-template-columns:1fr}

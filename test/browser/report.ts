@@ -28,6 +28,7 @@ const views: readonly View[] = [
   { name: 'dark', width: 1200, height: 900, colorScheme: 'dark', media: 'screen' },
   { name: 'phone', width: 360, height: 760, colorScheme: 'light', media: 'screen' },
   { name: 'phone-dark', width: 360, height: 760, colorScheme: 'dark', media: 'screen' },
+  { name: 'narrow', width: 1000, height: 900, colorScheme: 'light', media: 'screen' },
   { name: 'tablet', width: 768, height: 1000, colorScheme: 'light', media: 'screen' },
   { name: 'print', width: 794, height: 1123, colorScheme: 'dark', media: 'print' },
 ];

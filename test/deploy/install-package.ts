@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './dockerfile.ts';
@@ -46,8 +46,11 @@ export function installPackage(say: (text: string) => void): Promise<string> {
 function pack(folder: string): string {
   const place = join(folder, 'built');
   mkdirSync(place);
-  const texts = ['package.json', 'sluice.schema.json', 'README.md', 'CHANGELOG.md', 'LICENSE'];
-  for (const name of texts) cpSync(join(root, name), join(place, name));
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    files: readonly string[];
+  };
+  const shipped = globSync(['package.json', ...files.filter((name) => name !== 'dist')], { cwd: root });
+  for (const name of shipped) cpSync(join(root, name), join(place, name), { recursive: true });
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', join(place, 'dist')], root);
   const packed = run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], place);
