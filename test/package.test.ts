@@ -9,6 +9,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectors } from '../connectors/registry.ts';
 import { isBuilt } from './support/cli-entry.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -77,7 +78,7 @@ describe.skipIf(!isBuilt)('the package', () => {
         'README.md',
         'SECURITY.md',
         'bench/README.md',
-        'connectors/analytics-read/README.md',
+        ...Object.keys(connectors).map((name) => `connectors/${name}/README.md`),
         'package.json',
         'sluice.schema.json',
         ...sources.flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]),

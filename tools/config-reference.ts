@@ -1,3 +1,8 @@
+import { connectors } from '../connectors/registry.ts';
+import { type Connector, listPagingParams } from '../src/model/connector.ts';
+
+const known: readonly Connector[] = Object.values(connectors);
+
 /** What `docs/configuration.md` and the schema for editors say of a config key. */
 export interface KeyReference {
   readonly type: string;
@@ -10,7 +15,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'source.connector': {
     type: 'text',
     fallback: 'required',
-    meaning: "The API's connector. There is one: `analytics-read`.",
+    meaning: `The API's connector: ${listConnectors()}.`,
   },
   'source.baseUrl': {
     type: 'URL',
@@ -21,8 +26,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'source.apiKey': {
     type: 'text',
     fallback: 'required, or `bearerToken`',
-    meaning:
-      'The key, sent as `X-API-Key`. Written out in the file it works with a warning: use a placeholder.',
+    meaning: `The key, sent as ${tell(({ auth }) => auth.keyHeader)}. Written out in the file it works with a warning: use a placeholder.`,
   },
   'source.bearerToken': {
     type: 'text',
@@ -42,12 +46,12 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'source.quota': { type: 'map', fallback: '', meaning: 'Limits of requests; see [quota.md](quota.md).' },
   'source.quota.requestsPerHour': {
     type: 'whole number',
-    fallback: '`600` until a response tells the limit',
-    meaning: "A ceiling of your own. Unset, the server's `X-RateLimit-Limit` counts.",
+    fallback: `${tell(({ limits }) => limits.requestsPerHour)} until a response tells the limit`,
+    meaning: `A ceiling of your own. Unset, the server's ${tell(({ rateLimitHeaders }) => rateLimitHeaders.limit)} counts.`,
   },
   'source.quota.burstPerSecond': {
     type: 'whole number',
-    fallback: '`10`',
+    fallback: tell(({ limits }) => limits.burstPerSecond),
     meaning: 'Most requests that arrive within any second.',
   },
   'source.quota.reserve': {
@@ -205,8 +209,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'streams.<name>.path': {
     type: 'path below `baseUrl`',
     fallback: "the connector's; required for your own",
-    meaning:
-      "Endpoint. The connector's defaults are in its [README](../connectors/analytics-read/README.md).",
+    meaning: `Endpoint. The defaults are in the README of ${listConnectors()}.`,
   },
   'streams.<name>.paginated': {
     type: 'true, false',
@@ -221,7 +224,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'streams.<name>.params': {
     type: 'map of text, number, true, false, or lists of them',
     fallback: 'none',
-    meaning: "Query parameters. `limit` and `offset` are Sluice's own.",
+    meaning: `Query parameters. ${tell(({ paging }) => listPagingParams(paging).join('`, `'))} are Sluice's own.`,
   },
   'streams.<name>.sliceBy': {
     type: 'list of names in `params`',
@@ -248,7 +251,9 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'streams.<name>.cursor.param': {
     type: 'text',
-    fallback: '`startDate`',
+    fallback: tell(
+      ({ streams }) => streams.find((one) => one.startParam !== undefined)?.startParam ?? 'none',
+    ),
     meaning: 'Query parameter that asks for rows from a date on. Given in a map, it is trusted, not proved.',
   },
   'streams.<name>.cursor.lookback': {
@@ -331,5 +336,20 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     meaning:
       'Folders of the stream in the [lake](lake.md#folders), e.g. `[country, month(date)]`; `[]` makes none.',
   },
-  'streams.<name>.pageSize': { type: '2 to 100', fallback: '`100`', meaning: 'Rows asked for in a page.' },
+  'streams.<name>.pageSize': {
+    type: 'whole number from 2',
+    fallback: tell(({ limits }) => limits.maxPageSize),
+    meaning: 'Rows asked for in a page. The default is also the most.',
+  },
 };
+
+/** What the connectors say, each with its name where they differ. */
+function tell(say: (connector: Connector) => string | number): string {
+  const [first = '', ...others] = known.map((connector) => String(say(connector)));
+  if (others.every((other) => other === first)) return `\`${first}\``;
+  return known.map((connector) => `\`${say(connector)}\` (${connector.name})`).join(', ');
+}
+
+function listConnectors(): string {
+  return known.map(({ name }) => `[\`${name}\`](../connectors/${name}/README.md)`).join(', ');
+}

@@ -5,11 +5,14 @@ import { configDefaults } from '../model/config.ts';
 export interface TemplateAnswers {
   readonly baseUrl: string;
   readonly duckdb: string;
+  /** Where an editor finds the config's schema, from the file's folder. */
+  readonly editorSchema?: string | undefined;
 }
 
 /** The commented `sluice.yaml` that `sluice init` writes; it loads as it is. */
-export function buildConfigTemplate({ baseUrl, duckdb }: TemplateAnswers): string {
-  return `# Sluice: syncs the analytics API into a DuckDB file. Settings behind a # show their defaults.
+export function buildConfigTemplate({ baseUrl, duckdb, editorSchema }: TemplateAnswers): string {
+  const firstLine = editorSchema === undefined ? '' : `# yaml-language-server: $schema=${editorSchema}\n`;
+  return `${firstLine}# Sluice: syncs the analytics API into a DuckDB file. Settings behind a # show their defaults.
 source:
   connector: analytics-read
   baseUrl: ${toYamlText(baseUrl)}

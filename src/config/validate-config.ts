@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { configSchema, type Config } from '../model/config.ts';
 import { isAtOrBelow, pathKey, valueAt, type ConfigPath } from './config-path.ts';
 import { describeIssues, phraseIssue } from './describe-issues.ts';
@@ -14,7 +15,7 @@ export function validateConfig(raw: unknown, placeholderPaths: readonly ConfigPa
   const replaceable = new Set(placeholderPaths.map(pathKey));
   const converted = result.error.issues.reduce<unknown>((current, issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol');
-    const expected = issue.code === 'invalid_type' ? issue.expected : undefined;
+    const expected = expectedBy(issue);
     const scalar = replaceable.has(pathKey(path)) ? readScalar(valueAt(current, path), expected) : undefined;
     return scalar === undefined ? current : replaceAt(current, path, scalar);
   }, value);
@@ -42,6 +43,12 @@ function fillEmptySections(value: unknown): unknown {
     if (key === 'source') return mapValues(child, (part, name) => (name === 'quota' ? (part ?? {}) : part));
     return child;
   });
+}
+
+// A choice may have true or false among its values, as `cursor` and `exclude` do.
+function expectedBy(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code === 'invalid_type') return issue.expected;
+  return issue.code === 'invalid_union' || issue.code === 'invalid_value' ? 'boolean' : undefined;
 }
 
 function readScalar(text: unknown, expected: string | undefined): number | boolean | undefined {

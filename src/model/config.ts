@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import { parseDuration } from './duration.ts';
-import { parsePartitionRule } from './lake.ts';
+import { DURATION_TEXT, parseDuration } from './duration.ts';
+import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import type { ForcedType } from './schema.ts';
 
-const durationMessage = 'must be a duration such as 30m, 1h or 3d';
-const duration = z.union([z.string(), z.literal(0)], durationMessage).transform((value, context) => {
-  const ms = parseDuration(String(value));
-  if (ms !== undefined) return ms;
-  context.addIssue({ code: 'custom', message: durationMessage });
-  return z.NEVER;
-});
+/** What a duration that is none is told. */
+export const durationMessage = 'must be a duration such as 30m, 1h or 3d';
+const duration = z
+  .union([z.string().regex(DURATION_TEXT, durationMessage), z.literal(0)], durationMessage)
+  .transform((value) => parseDuration(String(value)) ?? z.NEVER);
 
 // `lookback` below a day would miss rows restated on the watermark's own day.
 const lookback = duration.refine((ms) => ms >= 86_400_000, 'must be at least 1d');
@@ -32,6 +30,18 @@ const contract = z.union(
 const deletes = z.enum(['keep', 'soft', 'hard']);
 const ratio = z.number().min(0).max(1);
 
+/** Types of `columns` besides `DECIMAL(p,s)`. */
+export const plainColumnTypes = [
+  'VARCHAR',
+  'BOOLEAN',
+  'BIGINT',
+  'HUGEINT',
+  'DOUBLE',
+  'DATE',
+  'TIMESTAMP',
+  'TIMESTAMPTZ',
+  'JSON',
+] as const satisfies readonly ForcedType[];
 const columnTypeMessage =
   'must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON';
 const forcedType = z
@@ -54,17 +64,7 @@ function isForcedType(text: string): text is ForcedType {
   const [, precision, scale] = /^DECIMAL\((\d{1,2}),(\d{1,2})\)$/.exec(text) ?? [];
   if (precision !== undefined && scale !== undefined)
     return Number(precision) >= 1 && Number(precision) <= 38 && Number(scale) <= Number(precision);
-  return [
-    'VARCHAR',
-    'BOOLEAN',
-    'BIGINT',
-    'HUGEINT',
-    'DOUBLE',
-    'DATE',
-    'TIMESTAMP',
-    'TIMESTAMPTZ',
-    'JSON',
-  ].includes(text);
+  return plainColumnTypes.some((type) => type === text);
 }
 const date = z.iso.date('must be a date such as 2027-06-30');
 const filePath = z
@@ -84,13 +84,12 @@ const notifyTarget = z.union(
   'must be a webhook (https://…), a program, or a program with its arguments as a list',
 );
 
-const partitionMessage = 'must be a column, or one in year(…), month(…) or day(…), e.g. month(date)';
-const partitionRule = z.string().transform((text, context) => {
-  const rule = parsePartitionRule(text);
-  if (rule !== undefined) return rule;
-  context.addIssue({ code: 'custom', message: partitionMessage });
-  return z.NEVER;
-});
+/** What a partition rule that is none is told. */
+export const partitionMessage = 'must be a column, or one in year(…), month(…) or day(…), e.g. month(date)';
+const partitionRule = z
+  .string()
+  .regex(PARTITION_TEXT, partitionMessage)
+  .transform((text) => parsePartitionRule(text) ?? z.NEVER);
 
 const streamName = z
   .string()
@@ -154,7 +153,8 @@ export const streamConfigSchema = z.strictObject({
   history: z.boolean().optional(),
   skipUnchanged: z.boolean().optional(),
   partitionBy: z.array(partitionRule).optional(),
-  pageSize: z.int().min(2).max(100).optional(),
+  // The most is the connector's to say.
+  pageSize: z.int().min(2).optional(),
 });
 
 export const configSchema = z.strictObject({

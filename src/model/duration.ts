@@ -1,13 +1,13 @@
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-const DURATION = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/;
+/** What a duration is written as; the editors' schema has the same pattern. */
+export const DURATION_TEXT = /^\s*(?:0|(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w))\s*$/;
 
 /** Milliseconds of `30m`, `6h`, `3d` or plain `0`; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
-  const trimmed = text.trim();
-  if (trimmed === '0') return 0;
-  const match = DURATION.exec(trimmed);
+  const match = DURATION_TEXT.exec(text);
   if (match === null) return undefined;
-  return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
+  const [, amount, unit] = match;
+  return amount === undefined ? 0 : Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
 
 /** A duration for people: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`. */

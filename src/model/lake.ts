@@ -18,12 +18,17 @@ export interface PublishedLake {
   readonly bytes: number;
 }
 
+/** What a partition rule is written as; the editors' schema has the same pattern. */
+export const PARTITION_TEXT = /^\s*(?:(year|month|day)\((.*\S.*)\)|([^()]*[^\s()][^()]*))\s*$/;
+
 /** Reads `country`, `year(date)`, `month(date)` or `day(ts)`; undefined for anything else. */
 export function parsePartitionRule(text: string): PartitionRule | undefined {
-  const [, transform, inner] = /^(year|month|day)\((.+)\)$/.exec(text.trim()) ?? [];
-  const column = (inner ?? text).trim();
-  if (column === '' || (inner === undefined && /[()]/.test(column))) return undefined;
-  return { column, transform: (transform as PartitionTransform | undefined) ?? 'identity' };
+  const [match, transform, inner] = PARTITION_TEXT.exec(text) ?? [];
+  if (match === undefined) return undefined;
+  return {
+    column: (inner ?? match).trim(),
+    transform: (transform as PartitionTransform | undefined) ?? 'identity',
+  };
 }
 
 /** The file with the views over a lake, in its folder. */

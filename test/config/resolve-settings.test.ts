@@ -73,7 +73,7 @@ describe('connector', () => {
       'sluice.yaml:2:3 source.connector: unknown connector "analytics_reed"; did you mean "analytics-read"?',
     ]);
     expect(catchConfigError(() => resolve(configText().replace('analytics-read', 'constructor'))).hint).toBe(
-      'Connectors: analytics-read.',
+      `Connectors: ${Object.keys(connectors).join(', ')}.`,
     );
   });
 });

@@ -1,22 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { describeConnector } from '../contract/connector.ts';
-import { type AnswerPage, createApi, recordsOf } from '../contract/connector-api.ts';
+import { createProject } from '../contract/connector-project.ts';
+import { recordsOf } from '../contract/described-api.ts';
+import { eventsApi } from './example-events/api.ts';
 import { exampleEvents } from './example-events/connector.ts';
 
-const answerPage: AnswerPage = ({ query, records }) => {
-  const start = Number(query.get('after') ?? '0');
-  const end = start + Number(query.get('limit') ?? '50');
-  const next = end < records.length ? String(end) : null;
-  return { items: records.slice(start, end), paging: { next, total: records.length } };
-};
-
-describeConnector(exampleEvents, answerPage);
+describeConnector(exampleEvents, eventsApi);
 
 /** An API whose pages are changed on their way; `n` counts the requests, the first is 0. */
 function syncChanged(change: (page: Page, n: number) => Page) {
   let n = -1;
-  const api = createApi(exampleEvents, (asked) => change(answerPage(asked) as Page, (n += 1)));
-  return { api, report: api.sync({ streams: ['events'] }) };
+  const project = createProject(exampleEvents, {
+    ...eventsApi,
+    answer: (asked) => change(eventsApi.answer(asked) as Page, (n += 1)),
+  });
+  return { project, report: project.sync({ streams: ['events'] }) };
 }
 
 interface Page {
@@ -26,9 +24,9 @@ interface Page {
 
 describe('pages by cursor', () => {
   it('without a total are complete when no page follows, and unverified', async () => {
-    const { api, report } = syncChanged((page) => ({ ...page, paging: { next: page.paging.next } }));
+    const { project, report } = syncChanged((page) => ({ ...page, paging: { next: page.paging.next } }));
     expect(await report).toMatchObject({ exitCode: 0, streams: [{ verdict: 'unverified' }] });
-    expect(await api.ids('events')).toHaveLength(recordsOf('events').length);
+    expect(await project.ids('events')).toHaveLength(recordsOf(eventsApi, 'events').length);
   });
 
   it.each([
@@ -58,20 +56,31 @@ describe('pages by cursor', () => {
       /should name the next page/,
     ],
   ])('that %s end with 4, and soon', async (_, change, message) => {
-    const { api, report } = syncChanged(change);
+    const { project, report } = syncChanged(change);
     const { exitCode, streams } = await report;
     expect(exitCode).toBe(4);
     expect(streams[0]?.error?.message).toMatch(message);
-    expect(api.requests.length).toBeLessThan(120);
+    expect(project.server.requests.length).toBeLessThan(120);
   });
 
   it('are read again when the first one changed meanwhile', async () => {
-    const { api, report } = syncChanged((page, n) =>
+    const { project, report } = syncChanged((page, n) =>
       n === 0
         ? { ...page, items: [{ id: -1, date: '2026-01-01', stream: 'events' }, ...page.items.slice(1)] }
         : page,
     );
     expect(await report).toMatchObject({ exitCode: 0, streams: [{ verdict: 'verified', rescans: 1 }] });
-    expect(await api.ids('events')).toEqual(recordsOf('events').map(({ id }) => id));
+    expect(await project.ids('events')).toEqual(recordsOf(eventsApi, 'events').map(({ id }) => id));
+  });
+
+  it('are read with one request a run as well, the first one again at the end', async () => {
+    const project = createProject(exampleEvents, eventsApi);
+    const codes: number[] = [];
+    while (codes.length < 12 && codes.at(-1) !== 0) {
+      const { exitCode } = await project.sync({ streams: ['events'], maxRequests: 1 });
+      codes.push(exitCode);
+    }
+    expect(codes).toEqual([75, 75, 75, 75, 75, 0]);
+    expect(await project.ids('events')).toEqual(recordsOf(eventsApi, 'events').map(({ id }) => id));
   });
 });

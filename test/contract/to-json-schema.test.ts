@@ -19,7 +19,7 @@ describe('a contract made of learned fields', () => {
   it('nests what is nested, and asks for what every record has', () => {
     const schema = toJsonSchema('items', [
       field(['id'], { required: true, nullable: false }),
-      field(['meta', 'model'], { type: 'VARCHAR', required: true, nullable: false }),
+      field(['meta', 'model'], { type: 'VARCHAR', jsonTypes: ['string'], required: true, nullable: false }),
       field(['meta', 'score'], { type: 'DOUBLE' }),
       field(['note'], { type: 'NULL' }),
     ]);
@@ -46,7 +46,9 @@ describe('a contract made of learned fields', () => {
   });
 
   it('lists values, with null where that is one', () => {
-    const schema = toJsonSchema('items', [field(['a'], { type: 'VARCHAR', values: ['x', 'y'] })]);
+    const schema = toJsonSchema('items', [
+      field(['a'], { type: 'VARCHAR', jsonTypes: ['string'], values: ['x', 'y'] }),
+    ]);
     expect(schema['properties']).toEqual({ a: { type: ['string', 'null'], enum: ['x', 'y', null] } });
   });
 

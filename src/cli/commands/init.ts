@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
@@ -45,15 +45,13 @@ export const initCommand = defineCommand({
     const baseUrl = values.baseUrl ?? (await ask(prompt, 'Base URL of the API', EXAMPLE_URL));
     assertUrl(baseUrl);
     const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', './warehouse.duckdb'));
-    await writeNewFile(
-      resolve(context.cwd, path),
-      path,
-      await context.engine.buildConfigTemplate({ baseUrl, duckdb }),
-    );
+    const absolutePath = resolve(context.cwd, path);
+    const answers = { baseUrl, duckdb, folder: dirname(absolutePath) };
+    await writeNewFile(absolutePath, path, await context.engine.buildConfigTemplate(answers));
     return {
       exitCode: 0,
       summary: `wrote ${path}`,
-      result: { path: resolve(context.cwd, path), baseUrl, duckdb },
+      result: { path: absolutePath, baseUrl, duckdb },
       text: describeNextSteps(path, baseUrl),
     };
   },
