@@ -34,7 +34,18 @@ export async function packRecords(
   pages: readonly PackedPage[],
   signal?: AbortSignal,
 ): Promise<ArchivedContent> {
-  return packChunks(folder, readPages(recordsFile, pages), signal);
+  if (pages.length === 0) return packChunks(folder, noChunks(), signal);
+  return packRuns(folder, recordsFile, [joinNeighbours(orderPages(pages))], signal);
+}
+
+/** The same for pages that come in the order of their positions, as runs that `joinNeighbours` made. */
+export async function packRuns(
+  folder: string,
+  recordsFile: string,
+  runs: Iterable<PageRuns> | AsyncIterable<PageRuns>,
+  signal?: AbortSignal,
+): Promise<ArchivedContent> {
+  return packChunks(folder, readRuns(recordsFile, runs), signal);
 }
 
 /** The same for lines that come from elsewhere. */
@@ -72,22 +83,35 @@ export async function packChunks(
   }
 }
 
-async function* readPages(path: string, pages: readonly PackedPage[]): AsyncGenerator<Buffer> {
-  if (pages.length === 0) return;
+/** Pages in the order in which they are packed. */
+export function orderPages(pages: readonly PackedPage[]): readonly PackedPage[] {
+  return pages.toSorted((a, b) => a.firstPosition - b.firstPosition);
+}
+
+async function* noChunks(): AsyncGenerator<Buffer> {
+  // There is not even a file to read.
+}
+
+async function* readRuns(
+  path: string,
+  all: Iterable<PageRuns> | AsyncIterable<PageRuns>,
+): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
   try {
-    for (const run of joinNeighbours(pages.toSorted((a, b) => a.firstPosition - b.firstPosition)))
-      yield* readRun(file, run);
+    for await (const runs of all) for (const run of runs) yield* readRun(file, run);
   } finally {
     await file.close();
   }
 }
 
+/** Pages that are read together, several times. */
+export type PageRuns = readonly (readonly PackedPage[])[];
+
 /**
  * Pages that lie one behind the other in the file, as most do, up to a chunk of them: reading each by itself
  * takes longer than compressing it.
  */
-function joinNeighbours(pages: readonly PackedPage[]): readonly (readonly PackedPage[])[] {
+export function joinNeighbours(pages: readonly PackedPage[]): PageRuns {
   const runs: PackedPage[][] = [];
   for (const page of pages) {
     const run = runs.at(-1);

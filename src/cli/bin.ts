@@ -13,6 +13,8 @@ if (major < LEAST_MAJOR || (major === LEAST_MAJOR && minor < LEAST_MINOR)) {
   );
   process.exitCode = 2;
 } else {
+  const { keepCompiledCode } = await import('./compile-cache.ts');
+  keepCompiledCode();
   const { main } = await import('./main.ts');
   await main();
 }

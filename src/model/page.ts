@@ -8,7 +8,76 @@ export interface PageRecord {
   readonly exact: boolean;
   /** True when the engine's own reader is known to read the same values, and the same JSON, out of `text`. */
   readonly plain?: boolean;
+  /** `text` as bytes, where it was never made a string of. */
+  readonly bytes?: RecordBytes | undefined;
+  /** What `value` holds, where it was never parsed. */
+  readonly members?: SeenMembers | undefined;
 }
+
+/** A record's place in the bytes of its page. */
+export interface RecordBytes {
+  readonly source: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The members of a record as they were found in the bytes of its page, nested ones included. */
+export interface SeenMembers {
+  readonly page: SeenPage;
+  /** Where the record's own begin and end in `page.seen`. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What was found in the bytes of a page. */
+export interface SeenPage {
+  readonly source: Buffer;
+  /** Names of members by their number. */
+  readonly names: readonly SeenName[];
+  /**
+   * Three numbers for each member of each record: what it is, as `packSeen` writes it, and the bytes at which its
+   * value begins and ends.
+   */
+  readonly seen: Int32Array;
+}
+
+/** The name of a member; `parent` is that of the object it is in, and undefined for the record itself. */
+export interface SeenName {
+  readonly id: number;
+  readonly parent: SeenName | undefined;
+  readonly name: string;
+}
+
+/** Numbers that each member takes in `SeenPage.seen`. */
+export const SEEN_SIZE = 3;
+
+/** Most names of a page, and most members of an object, that `packSeen` has room for. */
+export const MOST_SEEN_NAMES = 4_096;
+
+/** Number of a member's name, its place in its object, and its `SeenKind`, as one number. */
+export function packSeen(id: number, position: number, kind: number): number {
+  return (id << 16) | (position << 4) | kind;
+}
+
+/** What a member's value is, as far as its bytes tell. */
+export const SeenKind = {
+  null: 0,
+  boolean: 1,
+  /** A whole number that a double holds. */
+  integer: 2,
+  /** A number that is surely not whole. */
+  fraction: 3,
+  /** A number that has to be read to know. */
+  number: 4,
+  /** A text of ASCII characters without an escape. */
+  string: 5,
+  /** A text with other characters. */
+  wide: 6,
+  /** A text with escapes. */
+  escaped: 7,
+  array: 8,
+  object: 9,
+} as const;
 
 /** One answer of the API, read and checked against the envelope's contract. */
 export interface Page {

@@ -81,7 +81,12 @@ function observeMembers(node: FieldNode, object: Readonly<Record<string, unknown
 }
 
 /** The node of a member, now expected at this position; undefined once the object has too many. */
-function findChild(node: FieldNode, name: string, position: number, depth: number): FieldNode | undefined {
+export function findChild(
+  node: FieldNode,
+  name: string,
+  position: number,
+  depth: number,
+): FieldNode | undefined {
   let child = node.children.get(name);
   if (child === undefined) {
     if (depth > 0 && node.children.size >= MAX_NESTED_FIELDS) {

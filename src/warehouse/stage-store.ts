@@ -4,8 +4,13 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { StorageError } from '../model/errors.ts';
+import { appendBuffers } from './line-writer.ts';
 
 const MOST_QUEUED_BYTES = 2 * 2 ** 20;
+/** Worth bringing to the disk at once, bytes. */
+const ENOUGH_BYTES = 2 ** 19;
+/** Turns of the event loop in which more pages may come. */
+const TURNS_TO_WAIT = 4;
 
 /** What a staged scan was asked for; pages of another question are of no use to it. */
 export const stagedScanSchema = z.object({
@@ -43,10 +48,20 @@ export const stagedPageSchema = z.object({
 /** One line of the index: a page that is whole in the records file. */
 export type StagedPageEntry = z.infer<typeof stagedPageSchema>;
 
+/** Where the records of a stage are. */
+export function recordsFileOf(folder: string): string {
+  return join(folder, 'records.ndjson');
+}
+
 export interface StagedLines {
   readonly entry: Omit<StagedPageEntry, 'endByte' | 'sum'>;
   /** Record lines, each ending in a line break. */
-  readonly lines: string;
+  readonly lines: string | Buffer;
+}
+
+interface StageOptions {
+  readonly isDurable?: boolean;
+  readonly onWritten?: (pages: readonly StagedPageEntry[]) => void;
 }
 
 interface QueuedPage {
@@ -65,6 +80,8 @@ export class StageStore {
   readonly #records: FileHandle;
   readonly #index: FileHandle;
   readonly #isDurable: boolean;
+  /** Told of pages once they are on the disk, in the order of the file. */
+  readonly #onWritten: ((pages: readonly StagedPageEntry[]) => void) | undefined;
   #endByte: number;
   #queue: QueuedPage[] = [];
   #writing: Promise<void> | undefined;
@@ -74,29 +91,26 @@ export class StageStore {
     folder: string,
     files: { readonly records: FileHandle; readonly index: FileHandle },
     endByte: number,
-    isDurable: boolean,
+    { isDurable, onWritten }: StageOptions,
   ) {
-    this.recordsFile = join(folder, 'records.ndjson');
+    this.recordsFile = recordsFileOf(folder);
     this.#records = files.records;
     this.#index = files.index;
     this.#endByte = endByte;
-    this.#isDurable = isDurable;
+    this.#isDurable = isDurable ?? true;
+    this.#onWritten = onWritten;
   }
 
   /**
    * Begins an empty stage, forgetting what the folder held. One that no later process goes on from need not
    * survive a crash: `isDurable: false` spares the waiting for the disk.
    */
-  static async begin(
-    folder: string,
-    scan: StagedScan,
-    { isDurable = true }: { readonly isDurable?: boolean } = {},
-  ): Promise<StageStore> {
+  static async begin(folder: string, scan: StagedScan, options: StageOptions = {}): Promise<StageStore> {
     return storageGuard(folder, async () => {
       await rm(folder, { recursive: true, force: true });
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await writeFile(join(folder, 'scan.json'), JSON.stringify(scan), { mode: 0o600 });
-      return StageStore.#openAt(folder, 0, isDurable);
+      return StageStore.#openAt(folder, 0, options);
     });
   }
 
@@ -108,28 +122,28 @@ export class StageStore {
   ): Promise<StageStore> {
     return storageGuard(folder, async () => {
       const endByte = pages.reduce((end, page) => Math.max(end, page.endByte), 0);
-      await truncate(join(folder, 'records.ndjson'), endByte);
+      await truncate(recordsFileOf(folder), endByte);
       // By rename: a crash in between must not cost the pages their entries.
       const lines = pages.map((page) => `${JSON.stringify(page)}\n`).join('');
       await replaceFile(join(folder, 'pages.ndjson'), lines);
       await replaceFile(join(folder, 'scan.json'), JSON.stringify(scan));
-      return StageStore.#openAt(folder, endByte, true);
+      return StageStore.#openAt(folder, endByte, {});
     });
   }
 
-  static async #openAt(folder: string, endByte: number, isDurable: boolean): Promise<StageStore> {
-    const records = await open(join(folder, 'records.ndjson'), 'a', 0o600);
+  static async #openAt(folder: string, endByte: number, options: StageOptions): Promise<StageStore> {
+    const records = await open(recordsFileOf(folder), 'a', 0o600);
     const index = await open(join(folder, 'pages.ndjson'), 'a', 0o600).catch(async (error: unknown) => {
       await records.close();
       throw error;
     });
-    return new StageStore(folder, { records, index }, endByte, isDurable);
+    return new StageStore(folder, { records, index }, endByte, options);
   }
 
   /** Resolves once the page is written, and survives a crash. Pages handed in meanwhile are written together. */
   append({ entry, lines }: StagedLines): Promise<void> {
     // As text they would keep their page's own text, and all its pieces, for as long as the disk takes.
-    const bytes = Buffer.from(lines);
+    const bytes = typeof lines === 'string' ? Buffer.from(lines) : lines;
     return new Promise((done, failed) => {
       this.#queue.push({ entry, bytes, done, failed });
       this.#writing ??= this.#drain();
@@ -159,6 +173,9 @@ export class StageStore {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
+      // Pages that come one right after the other go to the disk together: it takes as long for each as for all.
+      for (let turn = 0; turn < TURNS_TO_WAIT && this.#queuedBytes() < ENOUGH_BYTES; turn += 1)
+        await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#queue;
       this.#queue = [];
       try {
@@ -175,18 +192,22 @@ export class StageStore {
 
   async #write(pages: readonly QueuedPage[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure as Error;
-    const entries: string[] = [];
+    const written: StagedPageEntry[] = [];
     let end = this.#endByte;
     for (const { entry, bytes } of pages) {
       end += bytes.length;
       const named = { ...entry, endByte: end };
-      entries.push(`${JSON.stringify({ ...named, sum: crc32(bytes, sumEntry(named)) })}\n`);
+      written.push({ ...named, sum: crc32(bytes, sumEntry(named)) });
     }
-    await this.#records.appendFile(Buffer.concat(pages.map(({ bytes }) => bytes)));
+    await appendBuffers(
+      this.#records,
+      pages.map(({ bytes }) => bytes),
+    );
     if (this.#isDurable) await this.#records.datasync();
-    await this.#index.appendFile(entries.join(''));
+    await this.#index.appendFile(written.map((page) => `${JSON.stringify(page)}\n`).join(''));
     if (this.#isDurable) await this.#index.datasync();
     this.#endByte = end;
+    this.#onWritten?.(written);
   }
 }
 
@@ -200,7 +221,7 @@ export async function readStage(
 ): Promise<{ readonly scan: StagedScan; readonly pages: readonly StagedPageEntry[] } | undefined> {
   try {
     const scan = stagedScanSchema.parse(JSON.parse(await readFile(join(folder, 'scan.json'), 'utf8')));
-    const records = await open(join(folder, 'records.ndjson'), 'r');
+    const records = await open(recordsFileOf(folder), 'r');
     const { size } = await records.stat().finally(() => records.close());
     const pages: StagedPageEntry[] = [];
     for (const line of (await readFile(join(folder, 'pages.ndjson'), 'utf8')).split('\n')) {
@@ -209,7 +230,7 @@ export async function readStage(
       if (page === undefined || page.endByte > size) break;
       pages.push(page);
     }
-    const usable = isProved ? await provePages(join(folder, 'records.ndjson'), pages) : pages;
+    const usable = isProved ? await provePages(recordsFileOf(folder), pages) : pages;
     return usable.length === 0 ? undefined : { scan, pages: usable };
   } catch {
     return undefined;

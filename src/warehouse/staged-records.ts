@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { parseExact } from '../json/exact-number.ts';
 import { assertNotAborted } from '../model/abort.ts';
-import type { PageRecord } from '../model/page.ts';
+import type { PageRecord, RecordBytes } from '../model/page.ts';
 
 /** A staged record read back: its position in the scan and its value. */
 export interface StagedRecord {
@@ -16,6 +16,17 @@ const ENGINE = 'r';
 const PARSER = 'p';
 const EXACT = 'x';
 const OPENING = '{"i":';
+const OPENING_BYTES = Buffer.from(OPENING);
+const READER_BYTES = {
+  [ENGINE]: Buffer.from(`,"${ENGINE}":`),
+  [PARSER]: Buffer.from(`,"${PARSER}":`),
+  [EXACT]: Buffer.from(`,"${EXACT}":`),
+} as const;
+/** Bytes of a line around its record, with the longest of positions. */
+const MOST_AROUND = 40;
+const ZERO = 48;
+const CLOSE_BRACE = 125;
+const LINE_FEED = 10;
 
 // Small enough to be gone with the next young collection: what outlives one stays for long.
 const READ_CHUNK_BYTES = 1 << 16;
@@ -23,11 +34,56 @@ const READ_CHUNK_BYTES = 1 << 16;
 /** Lines that `readStagedRecords` reads back: JSON of a position, and of the record's own text beside it. */
 export function formatStagedLines(firstPosition: number, records: readonly PageRecord[]): string {
   let lines = '';
-  for (const [at, { exact, plain, text }] of records.entries()) {
-    const reader = exact ? EXACT : plain === true ? ENGINE : PARSER;
-    lines += `${OPENING}${firstPosition + at},"${reader}":${text}}\n`;
-  }
+  for (const [at, record] of records.entries())
+    lines += `${openLine(firstPosition + at, record)}${record.text}}\n`;
   return lines;
+}
+
+function openLine(position: number, record: PageRecord): string {
+  return `${OPENING}${position},"${readerOf(record)}":`;
+}
+
+function readerOf({ exact, plain }: PageRecord): keyof typeof READER_BYTES {
+  return exact ? EXACT : plain === true ? ENGINE : PARSER;
+}
+
+/** The same lines as bytes; records that still are bytes of their page are copied from there. */
+export function writeStagedLines(firstPosition: number, records: readonly PageRecord[]): Buffer {
+  const own = records.map((record) => record.bytes ?? takeBytes(record.text));
+  const size = own.reduce((sum, { start, end }) => sum + end - start + MOST_AROUND, 0);
+  const lines = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (let index = 0; index < records.length; index += 1) {
+    const { source, start, end } = own[index] as RecordBytes;
+    at = writeOpening(lines, at, firstPosition + index, records[index] as PageRecord);
+    at += source.copy(lines, at, start, end);
+    lines[at] = CLOSE_BRACE;
+    lines[at + 1] = LINE_FEED;
+    at += 2;
+  }
+  return lines.subarray(0, at);
+}
+
+/** Writes what `openLine` gives, and returns where it ends: byte by byte, since a call out of the engine takes longer. */
+function writeOpening(lines: Buffer, start: number, position: number, record: PageRecord): number {
+  lines.set(OPENING_BYTES, start);
+  let at = start + OPENING_BYTES.length;
+  let power = 1;
+  while (power * 10 <= position) power *= 10;
+  for (let rest = position; power >= 1; power /= 10) {
+    const digit = Math.floor(rest / power);
+    rest -= digit * power;
+    lines[at] = ZERO + digit;
+    at += 1;
+  }
+  const reader = READER_BYTES[readerOf(record)];
+  lines.set(reader, at);
+  return at + reader.length;
+}
+
+function takeBytes(text: string): RecordBytes {
+  const source = Buffer.from(text);
+  return { source, start: 0, end: source.length };
 }
 
 /** Whether the engine may read a staged line. */

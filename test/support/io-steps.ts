@@ -34,7 +34,7 @@ const ASYNC_CALLS = [
   'truncate',
   'chmod',
 ];
-const HANDLE_CALLS = ['appendFile', 'writeFile', 'write', 'datasync', 'sync', 'chmod', 'truncate'];
+const HANDLE_CALLS = ['appendFile', 'writeFile', 'write', 'writev', 'datasync', 'sync', 'chmod', 'truncate'];
 const SYNC_CALLS = ['openSync', 'renameSync', 'rmSync', 'mkdirSync', 'chmodSync', 'readFileSync'];
 const DESCRIPTOR_CALLS = ['writeFileSync', 'fsyncSync'];
 

@@ -1,6 +1,7 @@
 import { findExcess } from '../../json/find-excess.ts';
-import { buildRecords, MAX_DEPTH } from '../../json/page-records.ts';
+import { buildRecords, MAX_DEPTH, type RecordBatch } from '../../json/page-records.ts';
 import { splitPointer } from '../../json/pointer.ts';
+import { scanPage } from '../../json/scan-page.ts';
 import { slicePath } from '../../json/slice-records.ts';
 import type { PagingDescription } from '../../model/connector.ts';
 import type { ApiResponse } from '../../model/http.ts';
@@ -54,8 +55,8 @@ export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
 
 /** Reads one page of a paginated endpoint; throws ResponseError when the envelope is not as documented. */
 export function readPage(stream: Stream, response: ApiResponse, paging: PagingDescription): Page {
-  const { text, value } = parseBody(response, stream);
   const pointer = stream.recordsPointer ?? paging.records;
+  const { value, readRecords } = openBody(stream, response, pointer);
   const records = resolvePointer(value, pointer);
   assertNoError(response, value, Array.isArray(records) && records.length > 0);
   if (!Array.isArray(records)) {
@@ -70,7 +71,8 @@ export function readPage(stream: Stream, response: ApiResponse, paging: PagingDe
     const total = paging.total === undefined ? undefined : readCount(response, value, paging.total);
     const next = readNext(response, value, paging.next);
     return {
-      ...readRecords(response, text, pointer, records),
+      ...readRecords(records),
+      serverDateMs: response.serverDateMs,
       offset,
       total,
       hasMore: next !== undefined,
@@ -83,23 +85,38 @@ export function readPage(stream: Stream, response: ApiResponse, paging: PagingDe
   }
   const total = readCount(response, value, paging.total);
   const hasMore = readHasMore(response, value, paging.hasMore, total);
-  return { ...readRecords(response, text, pointer, records), offset, total, hasMore };
+  return { ...readRecords(records), serverDateMs: response.serverDateMs, offset, total, hasMore };
 }
 
-function readRecords(
+/** A body as a document, whose records may still be bytes. */
+interface OpenedBody {
+  readonly value: unknown;
+  /** Reads the records, given what `value` has in their place. */
+  readonly readRecords: (found: readonly unknown[]) => RecordBatch;
+}
+
+function openBody(stream: Stream, response: ApiResponse, pointer: string): OpenedBody {
+  const refuse = (at: number, depth: number) => tooDeep(response, at, depth, MAX_DEPTH);
+  // What is masked is edited as text.
+  const scanned = isMasked(stream) ? undefined : scanPage(response.body, splitPointer(pointer), refuse);
+  if (scanned !== undefined) return { value: scanned.value, readRecords: () => scanned };
+  const { text, value } = parseBody(response, stream);
+  return { value, readRecords: (found) => sliceRecords(response, text, pointer, found) };
+}
+
+function sliceRecords(
   response: ApiResponse,
   text: string,
   pointer: string,
   found: readonly unknown[],
-): Pick<Page, 'records' | 'duplicateMembers' | 'serverDateMs'> {
+): RecordBatch {
   const slices = slicePath(text, splitPointer(pointer)) ?? [];
   // A body within the limit of a record has none beyond it.
   if (response.body.length > MOST_RECORD_BYTES) {
     const large = slices.findIndex((slice) => Buffer.byteLength(slice.text) > MOST_RECORD_BYTES);
     if (large >= 0) throw tooLarge(response, large);
   }
-  const batch = buildRecords(slices, found, (at, depth) => tooDeep(response, at, depth, MAX_DEPTH));
-  return { ...batch, serverDateMs: response.serverDateMs };
+  return buildRecords(slices, found, (at, depth) => tooDeep(response, at, depth, MAX_DEPTH));
 }
 
 // An error envelope with status 200 must never pass for an answer without records.

@@ -1,21 +1,44 @@
 import type { Page, PageRecord } from '../../model/page.ts';
-import { createFieldTree, isRecordObject, observeRecord } from '../../schema/observe-fields.ts';
-import { formatStagedLines, readStagedRecords } from '../../warehouse/staged-records.ts';
-import { type StagedPageEntry, type StagedScan, StageStore } from '../../warehouse/stage-store.ts';
+import {
+  createFieldTree,
+  type FieldTree,
+  isRecordObject,
+  observeRecord,
+} from '../../schema/observe-fields.ts';
+import { SeenObserver } from '../../schema/observe-seen.ts';
+import { readStagedRecords, writeStagedLines } from '../../warehouse/staged-records.ts';
+import {
+  recordsFileOf,
+  type StagedPageEntry,
+  type StagedScan,
+  StageStore,
+} from '../../warehouse/stage-store.ts';
 import type { AcceptedPage, StagedPage } from './scanned-page.ts';
 
 /** Positions of records kept beside the pages of a scan begin here: beyond those of any scan. */
 export const BESIDES = 2 ** 40;
 
+/** Who works on pages as soon as they are on the disk. */
+export interface StageFollower {
+  /** A stage begins, empty: what was before it counts no longer. `tree` grows with its records. */
+  begin(recordsFile: string, tree: FieldTree): Promise<void>;
+  take(pages: readonly StagedPageEntry[]): void;
+}
+
 /** The stage of one scan: its pages on the disk, and the fields that were seen in them. */
 export class ScanStage {
   readonly tree = createFieldTree();
   readonly folder: string;
+  readonly #seen = new SeenObserver(this.tree);
   #store: StageStore | undefined;
   #rowsBesides = 0;
 
-  constructor(folder: string) {
+  readonly #follower: StageFollower | undefined;
+
+  /** @param follower is told of a stage that is begun, and nothing of one that is gone on with. */
+  constructor(folder: string, follower?: StageFollower) {
     this.folder = folder;
+    this.#follower = follower;
   }
 
   get recordsFile(): string {
@@ -23,7 +46,10 @@ export class ScanStage {
   }
 
   async begin(scan: StagedScan): Promise<void> {
-    this.#store = await StageStore.begin(this.folder, scan);
+    const onWritten = (pages: readonly StagedPageEntry[]) => this.#follower?.take(pages);
+    // Before what it may still be reading is gone.
+    await this.#follower?.begin(recordsFileOf(this.folder), this.tree);
+    this.#store = await StageStore.begin(this.folder, scan, { onWritten });
   }
 
   /** Goes on with what is staged; reads the records, for their fields. */
@@ -56,14 +82,18 @@ export class ScanStage {
     onStaged?: () => void,
   ): Promise<void> {
     this.#observe(records);
-    const lines = formatStagedLines(firstPosition, records);
+    const lines = writeStagedLines(firstPosition, records);
     const written = this.#store?.append({ entry: { ...entry, firstPosition }, lines });
     written?.then(onStaged).catch(() => undefined);
     await this.#store?.settle();
   }
 
-  #observe(records: readonly { readonly value: unknown }[]): void {
-    for (const { value } of records) if (isRecordObject(value)) observeRecord(this.tree, value);
+  #observe(records: readonly Pick<PageRecord, 'value' | 'members'>[]): void {
+    for (const record of records) {
+      const { members } = record;
+      if (members !== undefined) this.#seen.observe(members);
+      else if (isRecordObject(record.value)) observeRecord(this.tree, record.value);
+    }
   }
 
   /** Waits until every page is on the disk. */

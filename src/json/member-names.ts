@@ -1,0 +1,54 @@
+import { MOST_SEEN_NAMES, type SeenName } from '../model/page.ts';
+
+// Objects with more names than these are rare, and are read another way.
+const MOST_AT_ROOT = 1_000;
+const MOST_NESTED = 200;
+
+/** A member's name where it stands in records, with what helps to find it again in the next record. */
+export interface KnownMember extends SeenName {
+  readonly level: number;
+  /** The name with its quotes, as bytes. */
+  readonly spelling: Uint8Array;
+  readonly children: Map<string, KnownMember>;
+  /** Members in the order of the last object: the next one mostly has the same. */
+  readonly expected: KnownMember[];
+  /** Number of the record that had it last: a second time in one record is a repeat. */
+  lastRecord: number;
+}
+
+/** The names that the records of one page have, numbered in the order they were met. */
+export class MemberNames {
+  readonly root: KnownMember = createMember(-1, undefined, '', new Uint8Array(0), 0);
+  readonly all: KnownMember[] = [];
+
+  /** Notes a name as the member at a place of an object; undefined for one that has to be read another way. */
+  learn(parent: KnownMember, position: number, spelling: Uint8Array): KnownMember | undefined {
+    const name = Buffer.from(spelling.subarray(1, -1)).toString('utf8');
+    const known = parent.children.get(name) ?? this.#add(parent, name, spelling);
+    if (known !== undefined) parent.expected[position] = known;
+    return known;
+  }
+
+  #add(parent: KnownMember, name: string, spelling: Uint8Array): KnownMember | undefined {
+    const most = parent.level === 0 ? MOST_AT_ROOT : MOST_NESTED;
+    // Names that are indexes do not stay where they were written.
+    const mayMove = /^\d/.test(name);
+    if (mayMove || parent.children.size >= most || this.all.length >= MOST_SEEN_NAMES) return undefined;
+    const own = Uint8Array.from(spelling);
+    const above = parent === this.root ? undefined : parent;
+    const member = createMember(this.all.length, above, name, own, parent.level + 1);
+    parent.children.set(name, member);
+    this.all.push(member);
+    return member;
+  }
+}
+
+function createMember(
+  id: number,
+  parent: KnownMember | undefined,
+  name: string,
+  spelling: Uint8Array,
+  level: number,
+): KnownMember {
+  return { id, parent, name, spelling, level, children: new Map(), expected: [], lastRecord: -1 };
+}

@@ -1,0 +1,264 @@
+import { packSeen, SEEN_SIZE, SeenKind } from '../model/page.ts';
+import { isHexDigit, isSimpleEscape } from './json-grammar.ts';
+import { type KnownMember, MemberNames } from './member-names.ts';
+
+const QUOTE = 34;
+const COMMA = 44;
+const MINUS = 45;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
+const COLON = 58;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
+// A number of fifteen characters survives a double; a longer one has to be looked at.
+const SAFE_NUMBER_LENGTH = 15;
+// Deeper objects stay whole, as JSON.
+const MOST_LEVELS = 5;
+const MOST_ARRAYS = 20;
+
+/** What the scanner answers in place of an end: the record is in order perhaps, but not for this reader. */
+export const GIVE_UP = -1;
+
+/** Of bytes within a string: those that end it, or need a look. */
+const NEEDS_LOOK = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 32 || byte === QUOTE || byte === BACKSLASH || byte >= 128 ? 1 : 0,
+);
+
+// One page is read at a time, and without a pause: what is noted of it needs one place for all pages.
+let seen = new Int32Array(1 << 14);
+
+/**
+ * Reads JSON objects out of the bytes of a UTF-8 text: checks them, finds their ends, and notes each member's kind and
+ * place. It makes no values, which is where most of the time of `JSON.parse` goes. It knows what nearly every
+ * record is made of, and gives up on the rest: exponents, rounded numbers, half surrogate pairs, control
+ * characters, repeated members, objects in arrays, line breaks between tokens.
+ */
+export class RecordScanner {
+  readonly names = new MemberNames();
+  readonly #bytes: Buffer;
+  #record = 0;
+  #count = 0;
+  #kind = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** How many numbers were noted so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** What was noted of all records. */
+  takeSeen(): Int32Array {
+    return seen.slice(0, this.#count);
+  }
+
+  /** End of the object at `start`, or GIVE_UP, and then nothing is noted of it. */
+  scan(start: number): number {
+    const before = this.#count;
+    this.#record += 1;
+    const end = this.#scanObject(start, this.names.root);
+    if (end === GIVE_UP) this.#count = before;
+    return end;
+  }
+
+  #scanObject(start: number, parent: KnownMember): number {
+    const bytes = this.#bytes;
+    let at = skipBlanks(bytes, start + 1);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    for (let position = 0; ; position += 1) {
+      const member = this.#findMember(parent, position, at);
+      if (member === undefined || member.lastRecord === this.#record) return GIVE_UP;
+      member.lastRecord = this.#record;
+      at = skipBlanks(bytes, at + member.spelling.length);
+      if (bytes[at] !== COLON) return GIVE_UP;
+      at = this.#scanMember(skipBlanks(bytes, at + 1), member, position);
+      if (at === GIVE_UP) return GIVE_UP;
+      at = skipBlanks(bytes, at);
+      if (bytes[at] === CLOSE_BRACE) return at + 1;
+      if (bytes[at] !== COMMA) return GIVE_UP;
+      at = skipBlanks(bytes, at + 1);
+    }
+  }
+
+  #findMember(parent: KnownMember, position: number, at: number): KnownMember | undefined {
+    const expected = parent.expected[position];
+    if (expected !== undefined && startsWith(this.#bytes, at, expected.spelling)) return expected;
+    if (this.#bytes[at] !== QUOTE) return undefined;
+    const end = this.#scanString(at);
+    if (end === GIVE_UP || this.#kind === SeenKind.escaped) return undefined;
+    return this.names.learn(parent, position, this.#bytes.subarray(at, end));
+  }
+
+  #scanMember(start: number, member: KnownMember, position: number): number {
+    const noted = this.#note(start);
+    if (this.#bytes[start] === OPEN_BRACE) {
+      if (member.level >= MOST_LEVELS) return GIVE_UP;
+      const end = this.#scanObject(start, member);
+      this.#complete(noted, packSeen(member.id, position, SeenKind.object), end);
+      return end;
+    }
+    const end = this.#scanValue(start, 0);
+    this.#complete(noted, packSeen(member.id, position, this.#kind), end);
+    return end;
+  }
+
+  #note(start: number): number {
+    const at = this.#count;
+    if (at + SEEN_SIZE > seen.length) {
+      const larger = new Int32Array(seen.length * 2);
+      larger.set(seen);
+      seen = larger;
+    }
+    seen[at + 1] = start;
+    this.#count = at + SEEN_SIZE;
+    return at;
+  }
+
+  #complete(noted: number, what: number, end: number): void {
+    seen[noted] = what;
+    seen[noted + 2] = end;
+  }
+
+  /** Scans a value that is no object; `arrays` is how many arrays it is in. */
+  #scanValue(start: number, arrays: number): number {
+    const byte = this.#bytes[start] as number;
+    if (byte === QUOTE) return this.#scanString(start);
+    if (byte === MINUS || (byte >= ZERO && byte <= NINE)) return this.#scanNumber(start, arrays > 0);
+    if (byte === OPEN_BRACKET) return arrays < MOST_ARRAYS ? this.#scanArray(start, arrays) : GIVE_UP;
+    return this.#scanWord(start);
+  }
+
+  #scanArray(start: number, arrays: number): number {
+    const bytes = this.#bytes;
+    let at = skipBlanks(bytes, start + 1);
+    if (bytes[at] !== CLOSE_BRACKET) {
+      for (;;) {
+        at = this.#scanValue(at, arrays + 1);
+        if (at === GIVE_UP) return GIVE_UP;
+        at = skipBlanks(bytes, at);
+        if (bytes[at] === CLOSE_BRACKET) break;
+        if (bytes[at] !== COMMA) return GIVE_UP;
+        at = skipBlanks(bytes, at + 1);
+      }
+    }
+    this.#kind = SeenKind.array;
+    return at + 1;
+  }
+
+  #scanString(start: number): number {
+    const bytes = this.#bytes;
+    this.#kind = SeenKind.string;
+    for (let at = start + 1; ; at += 1) {
+      while (NEEDS_LOOK[bytes[at] as number] === 0) at += 1;
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      // The end of the bytes, or a control character.
+      if (byte === undefined || byte < 32) return GIVE_UP;
+      if (byte >= 128) {
+        if (this.#kind === SeenKind.string) this.#kind = SeenKind.wide;
+        continue;
+      }
+      this.#kind = SeenKind.escaped;
+      at = this.#skipEscape(at + 1);
+      if (at === GIVE_UP) return GIVE_UP;
+    }
+  }
+
+  /** Last byte of the escape whose letter is at `start`. */
+  #skipEscape(start: number): number {
+    const bytes = this.#bytes;
+    const letter = bytes[start] as number;
+    // Behind an escaped backslash, `u` looks like the escape it is not.
+    if (letter === BACKSLASH && bytes[start + 1] === LETTER_U) return GIVE_UP;
+    if (isSimpleEscape(letter)) return start;
+    if (letter !== LETTER_U) return GIVE_UP;
+    for (let at = start + 1; at <= start + 4; at += 1) if (!isHexDigit(bytes[at] as number)) return GIVE_UP;
+    const isControl = bytes[start + 1] === ZERO && bytes[start + 2] === ZERO && isBelowTwo(bytes[start + 3]);
+    const isSurrogate = ((bytes[start + 1] as number) | 32) === LETTER_D && !isBelowEight(bytes[start + 2]);
+    return isControl || isSurrogate ? GIVE_UP : start + 4;
+  }
+
+  #scanNumber(start: number, isInArray: boolean): number {
+    const bytes = this.#bytes;
+    const first = bytes[start] === MINUS ? start + 1 : start;
+    let at = skipDigits(bytes, first);
+    if (at === first || (bytes[first] === ZERO && at > first + 1)) return GIVE_UP;
+    let isFraction = false;
+    if (bytes[at] === POINT) {
+      isFraction = true;
+      const from = at + 1;
+      at = skipDigits(bytes, from);
+      if (at === from) return GIVE_UP;
+    }
+    if (((bytes[at] as number) | 32) === LETTER_E) return GIVE_UP;
+    if (at - start > SAFE_NUMBER_LENGTH) return this.#lookAtNumber(start, at);
+    const endsInZero = bytes[at - 1] === ZERO;
+    // The engine writes these another way, where it writes them again.
+    if (isFraction ? endsInZero && isInArray : first > start && bytes[first] === ZERO) return GIVE_UP;
+    this.#kind = !isFraction ? SeenKind.integer : endsInZero ? SeenKind.number : SeenKind.fraction;
+    return at;
+  }
+
+  // Most long numbers are doubles as a serializer writes them: they read back as the same text.
+  #lookAtNumber(start: number, end: number): number {
+    const token = this.#bytes.toString('latin1', start, end);
+    const value = Number(token);
+    const isSafe = Number.isSafeInteger(value);
+    if (String(value) !== token || (Number.isInteger(value) && !isSafe)) return GIVE_UP;
+    this.#kind = isSafe ? SeenKind.integer : SeenKind.fraction;
+    return end;
+  }
+
+  #scanWord(start: number): number {
+    for (const { word, kind } of WORDS) {
+      if (!startsWith(this.#bytes, start, word)) continue;
+      this.#kind = kind;
+      return start + word.length;
+    }
+    return GIVE_UP;
+  }
+}
+
+const LETTER_D = 100;
+const LETTER_E = 101;
+const LETTER_U = 117;
+
+const WORDS = [
+  { word: Buffer.from('true'), kind: SeenKind.boolean },
+  { word: Buffer.from('false'), kind: SeenKind.boolean },
+  { word: Buffer.from('null'), kind: SeenKind.null },
+];
+
+function isBelowTwo(byte: number | undefined): boolean {
+  return byte === ZERO || byte === ZERO + 1;
+}
+
+function isBelowEight(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte < ZERO + 8;
+}
+
+function startsWith(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
+  for (let offset = 0; offset < word.length; offset += 1)
+    if (bytes[at + offset] !== word[offset]) return false;
+  return true;
+}
+
+function skipDigits(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (let byte = bytes[at] as number; byte >= ZERO && byte <= NINE; byte = bytes[at] as number) at += 1;
+  return at;
+}
+
+// Not over line breaks: a staged record is one line.
+function skipBlanks(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (bytes[at] === 32 || bytes[at] === 9) at += 1;
+  return at;
+}

@@ -1,0 +1,211 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { PageRecord, RecordBytes, SeenMembers, SeenPage } from '../model/page.ts';
+import { type RecordBatch, readRecordRun } from './page-records.ts';
+import { GIVE_UP, RecordScanner } from './record-scanner.ts';
+
+/** An answer whose records were read without being parsed. */
+export interface ScannedAnswer extends RecordBatch {
+  /** The document's value, but for its records: an array of something else is in their place. */
+  readonly value: unknown;
+}
+
+// Larger answers are counted first: see `findExcess`.
+const MOST_BYTES = 2 ** 20;
+// An answer mostly of records that are parsed all the same is better parsed at once.
+const PARSED_AT_LEAST = 8;
+const PARSED_SHARE = 1 / 4;
+const PLACEHOLDER = 'the records of this page';
+
+const QUOTE = 34;
+const COMMA = 44;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+
+/**
+ * Reads an answer whose records are in the array that a path of member names leads to. Undefined where that takes
+ * a parser of everything: for anything unusual, and for whatever is not valid. `tooDeep` makes the error for
+ * the record at an index that is nested too deep.
+ */
+export function scanPage(
+  body: Buffer,
+  path: readonly string[],
+  tooDeep: (index: number, depth: number) => Error,
+): ScannedAnswer | undefined {
+  if (body.length > MOST_BYTES || !isUtf8(body)) return undefined;
+  const start = findArray(body, path.at(-1) ?? '');
+  if (start === -1) return undefined;
+  const found = scanArray(body, start, tooDeep);
+  if (found === undefined) return undefined;
+  const value = parseAround(body, start, found.end, path);
+  return value === undefined ? undefined : { value, ...found.batch };
+}
+
+/** Where the first array that is written under a name begins; whether it is the one asked for is seen later. */
+function findArray(body: Buffer, name: string): number {
+  const spelling = Buffer.from(JSON.stringify(name));
+  const named = body.indexOf(spelling);
+  if (named === -1) return -1;
+  const colon = skipSpace(body, named + spelling.length);
+  const start = skipSpace(body, colon + 1);
+  return body[colon] === 58 && body[start] === OPEN_BRACKET ? start : -1;
+}
+
+/**
+ * The document's value with a placeholder for the array between two positions; undefined where it is not valid, or
+ * the path leads elsewhere. What stands between them is known to be an array: the document is then valid as a whole.
+ */
+function parseAround(body: Buffer, start: number, end: number, path: readonly string[]): unknown {
+  const before = body.toString('utf8', 0, start);
+  const after = body.toString('utf8', end);
+  if (before.includes(PLACEHOLDER) || after.includes(PLACEHOLDER)) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(`${before}["${PLACEHOLDER}"]${after}`);
+  } catch {
+    return undefined;
+  }
+  let found = value;
+  for (const name of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return Array.isArray(found) && found[0] === PLACEHOLDER ? value : undefined;
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  /** Where what was seen of it begins and ends. */
+  readonly from: number;
+  readonly to: number;
+  readonly isParsed: boolean;
+}
+
+function scanArray(
+  body: Buffer,
+  start: number,
+  tooDeep: (index: number, depth: number) => Error,
+): { readonly end: number; readonly batch: RecordBatch } | undefined {
+  const scanner = new RecordScanner(body);
+  const spans: Span[] = [];
+  let parsed = 0;
+  let at = skipSpace(body, start + 1);
+  for (;;) {
+    // An empty array, or elements that are no objects, too.
+    if (body[at] !== OPEN_BRACE) return undefined;
+    const from = scanner.count;
+    let end = scanner.scan(at);
+    const isParsed = end === GIVE_UP;
+    if (isParsed) {
+      parsed += 1;
+      if (parsed > Math.max(PARSED_AT_LEAST, spans.length * PARSED_SHARE)) return undefined;
+      end = findEnd(body, at);
+    }
+    spans.push({ start: at, end, from, to: scanner.count, isParsed });
+    at = skipSpace(body, end);
+    if (body[at] === CLOSE_BRACKET) break;
+    if (body[at] !== COMMA) return undefined;
+    at = skipSpace(body, at + 1);
+  }
+  const batch = buildBatch(body, scanner, spans, tooDeep);
+  return batch && { end: at + 1, batch };
+}
+
+function buildBatch(
+  body: Buffer,
+  scanner: RecordScanner,
+  spans: readonly Span[],
+  tooDeep: (index: number, depth: number) => Error,
+): RecordBatch | undefined {
+  const page: SeenPage = { source: body, names: scanner.names.all, seen: scanner.takeSeen() };
+  const encoding = isAscii(body) ? 'latin1' : 'utf8';
+  let duplicateMembers = 0;
+  const records: PageRecord[] = [];
+  for (const [index, span] of spans.entries()) {
+    const { start, end, from, to, isParsed } = span;
+    if (!isParsed) {
+      records.push(new ScannedRecord({ source: body, start, end, page, from, to }, encoding));
+      continue;
+    }
+    const batch = parseRecord(body.toString('utf8', start, end), (_, depth) => tooDeep(index, depth));
+    if (batch === undefined) return undefined;
+    duplicateMembers += batch.duplicateMembers;
+    records.push(...batch.records);
+  }
+  return { records, duplicateMembers };
+}
+
+function parseRecord(
+  text: string,
+  tooDeep: (index: number, depth: number) => Error,
+): RecordBatch | undefined {
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return readRecordRun(text, tooDeep);
+}
+
+/** A record that is still bytes of its page; text and value are made for who asks. */
+class ScannedRecord implements PageRecord {
+  readonly exact = false;
+  readonly plain = true;
+  readonly #place: RecordBytes & SeenMembers;
+  readonly #encoding: 'latin1' | 'utf8';
+  #value: unknown;
+
+  constructor(place: RecordBytes & SeenMembers, encoding: 'latin1' | 'utf8') {
+    this.#place = place;
+    this.#encoding = encoding;
+  }
+
+  get text(): string {
+    const { source, start, end } = this.#place;
+    return source.toString(this.#encoding, start, end);
+  }
+
+  get value(): unknown {
+    return (this.#value ??= JSON.parse(this.text) as unknown);
+  }
+
+  get bytes(): RecordBytes {
+    return this.#place;
+  }
+
+  get members(): SeenMembers {
+    return this.#place;
+  }
+}
+
+/** End of an object of which nothing is known but where it begins; the end of the bytes where it has none. */
+function findEnd(body: Buffer, start: number): number {
+  let level = 0;
+  for (let at = start; at < body.length; at += 1) {
+    const byte = body[at] as number;
+    if (byte === QUOTE) at = findStringEnd(body, at);
+    // Brackets and braces differ in one bit each: 0x5b [ 0x7b { and 0x5d ] 0x7d }.
+    else if ((byte | 32) === 0x7b) level += 1;
+    else if ((byte | 32) === 0x7d) {
+      level -= 1;
+      if (level === 0) return at + 1;
+    }
+  }
+  return body.length;
+}
+
+function findStringEnd(body: Buffer, start: number): number {
+  for (let at = start + 1; at < body.length; at += 1) {
+    if (body[at] === BACKSLASH) at += 1;
+    else if (body[at] === QUOTE) return at;
+  }
+  return body.length;
+}
+
+function skipSpace(body: Buffer, start: number): number {
+  let at = start;
+  for (let byte = body[at]; byte === 32 || byte === 10 || byte === 13 || byte === 9; byte = body[at]) at += 1;
+  return at;
+}

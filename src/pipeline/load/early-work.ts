@@ -1,0 +1,118 @@
+import type { EarlyPack } from '../../archive/early-pack.ts';
+import type { FieldTree } from '../../schema/observe-fields.ts';
+import type { StagedPageEntry } from '../../warehouse/stage-store.ts';
+import type { EarlyIncoming } from '../../warehouse/early-incoming.ts';
+import type { StageFollower } from '../fetch/scan-stage.ts';
+import { beginEarlyPack, toPackedPages } from '../rebuild/archive-scan.ts';
+import type { RunContext } from '../run-context.ts';
+import { EarlyRows } from './early-rows.ts';
+import type { ContractQuestion } from './hold-to-contract.ts';
+
+/** A scan of less is soon loaded once it has ended, bytes. */
+const LONG_BYTES = 16 * 2 ** 20;
+/** What is read at a time: the engine makes ready for each part anew, which takes as long as reading a few MB. */
+const PART_BYTES = 64 * 2 ** 20;
+
+/** Fetches and prepares a scan with early work beside it, and throws away what was not taken of that. */
+export async function withEarlyWork<T>(
+  context: RunContext,
+  question: ContractQuestion,
+  work: (early: EarlyWork) => Promise<T>,
+): Promise<T> {
+  const early = new EarlyWork(context, question);
+  try {
+    return await work(early);
+  } finally {
+    await early.end();
+  }
+}
+
+/**
+ * What is done with a long scan's pages while more are fetched: their rows are read into a table, and their records
+ * are packed for the archive. Nothing of it counts before the scan has its verdict; then it is either what would be
+ * made of the whole scan anyhow, or it is thrown away.
+ */
+export class EarlyWork implements StageFollower {
+  readonly #context: RunContext;
+  readonly #question: ContractQuestion;
+  #recordsFile: string | undefined;
+  #tree: FieldTree | undefined;
+  #rows: EarlyRows | undefined;
+  #pack: EarlyPack | undefined;
+  /** Pages on the disk while it is not known whether they will be many. */
+  #held: StagedPageEntry[] = [];
+  #endByte = 0;
+  #readByte = 0;
+  #reading: Promise<void> | undefined;
+
+  constructor(context: RunContext, question: ContractQuestion) {
+    this.#context = context;
+    this.#question = question;
+  }
+
+  async begin(recordsFile: string, tree: FieldTree): Promise<void> {
+    await this.end();
+    this.#recordsFile = recordsFile;
+    this.#tree = tree;
+  }
+
+  take(pages: readonly StagedPageEntry[]): void {
+    if (this.#recordsFile === undefined || this.#tree === undefined) return;
+    const startByte = this.#endByte;
+    this.#endByte = pages.at(-1)?.endByte ?? startByte;
+    if (this.#pack !== undefined) this.#pack.take(toPackedPages(pages, startByte));
+    else if (this.#rows === undefined) this.#held.push(...pages);
+    if (!this.#isPartWhole()) return;
+    if (this.#rows === undefined) this.#start(this.#recordsFile, this.#tree);
+    this.#reading ??= this.#readOn();
+  }
+
+  #start(recordsFile: string, tree: FieldTree): void {
+    this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree });
+    const { stream, checkpoint } = this.#question;
+    this.#pack = beginEarlyPack(this.#context, stream, checkpoint, recordsFile);
+    this.#pack?.take(toPackedPages(this.#held));
+    this.#held = [];
+  }
+
+  #isPartWhole(): boolean {
+    return this.#endByte - this.#readByte >= (this.#readByte === 0 ? LONG_BYTES : PART_BYTES);
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#isPartWhole()) {
+      const endByte = this.#endByte;
+      await this.#rows?.readTo(endByte);
+      this.#readByte = endByte;
+    }
+    this.#reading = undefined;
+  }
+
+  /** The rows read so far, once no more are being read; who takes them has them to himself. */
+  async takeRows(): Promise<EarlyIncoming | undefined> {
+    await this.#reading;
+    const rows = this.#rows;
+    this.#rows = undefined;
+    return rows?.part;
+  }
+
+  /** What was begun for the archive; who takes it has to finish or abandon it. */
+  takePack(): EarlyPack | undefined {
+    const pack = this.#pack;
+    this.#pack = undefined;
+    return pack;
+  }
+
+  /** Throws away what nobody took. */
+  async end(): Promise<void> {
+    this.#recordsFile = undefined;
+    await this.#reading;
+    await this.#rows?.drop();
+    await this.#pack?.abandon();
+    this.#rows = undefined;
+    this.#pack = undefined;
+    this.#held = [];
+    this.#endByte = 0;
+    this.#readByte = 0;
+  }
+}

@@ -1,0 +1,34 @@
+import type { StreamReport } from '../model/run-report.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { countLiveRows } from '../warehouse/live-rows.ts';
+import { planStream } from './plan/plan-scan.ts';
+import { reportStream } from './report-stream.ts';
+import type { RunContext } from './run-context.ts';
+import type { SaveRun, StreamOutcome } from './sync-stream.ts';
+
+/** Gives a stream its turn in a run: one that is fresh is left alone, any other is synced. Never throws. */
+export async function takeTurn(
+  context: RunContext,
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  saveRun: SaveRun,
+): Promise<StreamOutcome> {
+  const started = { atMs: context.clock.now(), requests: context.client.usage.requests };
+  const plan = planStream(stream, checkpoint, context.options, started.atMs);
+  if (plan.action === 'scan') {
+    // Loaded only here: it is much of the code, and a run that finds all streams fresh needs none of it.
+    const { syncStream } = await import('./sync-stream.ts');
+    return syncStream(context, stream, plan.scan, checkpoint, started, saveRun);
+  }
+  const report = reportStream(context, stream, started, {
+    status: 'fresh',
+    verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
+    reasons: [plan.reason],
+    rowsInTable: await countLiveRows(context.database, stream.table, sliceIdOf(stream)).catch(
+      () => undefined,
+    ),
+    checkpoint,
+  });
+  context.emit({ type: 'stream-finished', report });
+  return { report, error: undefined, committed: false };
+}

@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { buildRecords } from '../../src/json/page-records.ts';
+import { scanPage } from '../../src/json/scan-page.ts';
+import { slicePath } from '../../src/json/slice-records.ts';
+import type { PageRecord } from '../../src/model/page.ts';
+import {
+  createFieldTree,
+  type FieldNode,
+  type FieldTree,
+  isRecordObject,
+  observeRecord,
+} from '../../src/schema/observe-fields.ts';
+import { SeenObserver } from '../../src/schema/observe-seen.ts';
+import { formatStagedLines, writeStagedLines } from '../../src/warehouse/staged-records.ts';
+import { hostileJson, oddNames, oddNumbers, spelling, writeHostileJson } from '../support/hostile-rows.ts';
+
+const path = ['data'];
+const tooDeep = (index: number) => new Error(`record ${index} is too deep`);
+
+function scan(body: string | Buffer) {
+  return scanPage(Buffer.from(body), path, tooDeep);
+}
+
+/** The records as they are read where everything is parsed. */
+function parse(body: string): { readonly records: readonly PageRecord[]; readonly duplicateMembers: number } {
+  const { data } = JSON.parse(body) as { data: readonly unknown[] };
+  return buildRecords(slicePath(body, path) ?? [], data, tooDeep);
+}
+
+function observeParsed(records: readonly PageRecord[]): FieldTree {
+  const tree = createFieldTree();
+  for (const { value } of records) if (isRecordObject(value)) observeRecord(tree, value);
+  return tree;
+}
+
+function observeScanned(pages: readonly (readonly PageRecord[])[]): FieldTree {
+  const tree = createFieldTree();
+  const seen = new SeenObserver(tree);
+  for (const { members, value } of pages.flat()) {
+    if (members !== undefined) seen.observe(members);
+    else if (isRecordObject(value)) observeRecord(tree, value);
+  }
+  return tree;
+}
+
+interface Fields extends Omit<FieldNode, 'children' | 'expected'> {
+  readonly children: readonly Fields[];
+}
+
+function describeFields({ children, expected: _, ...node }: FieldNode): Fields {
+  return { ...node, children: [...children.values()].map(describeFields) };
+}
+
+function write(records: readonly string[], around = '"pagination":{"total":7,"offset":0}'): string {
+  return `{"data":[${records.join(',')}],${around}}`;
+}
+
+function readAll(records: readonly PageRecord[]): readonly object[] {
+  return records.map(({ text, value, exact, plain }) => ({ text, value, exact, plain }));
+}
+
+// What APIs send, in every place where it may stand.
+const scalar = fc.oneof(
+  fc.constantFrom('null', 'true', 'false', '""', '"2026-11-20"', '"2026-11-20T08:15:30Z"', '"2026-02-30"'),
+  fc.constantFrom('0', '-1', '12.5', '12.50', '-0', '-0.0', '1.0', '0.8412345678901234', '1e3', '01', '1.'),
+  fc.constantFrom(...oddNumbers),
+  fc.constantFrom(
+    '"2026\\u002d11-20"',
+    '"caf\\u00e9"',
+    '"\\ud83d\\ude00"',
+    '"\\ud800"',
+    '"\\u0001"',
+    '"\\\\u0041"',
+  ),
+  fc.constantFrom('"a \\"word\\""', '"line\\nbreak"', '"日本"', '"👍"', '"\\x"', '"tab\t"'),
+  fc.string({ maxLength: 40 }).map((text) => JSON.stringify(text)),
+);
+const array = fc.array(scalar, { maxLength: 3 }).map((items) => `[${items.join(', ')}]`);
+const name = fc.constantFrom('id', 'date', 'topicId', 'meta', 'tags', 'é', '1st', 'n\\u0061me', '__proto__');
+const object = (value: fc.Arbitrary<string>) =>
+  fc
+    .tuple(fc.array(fc.tuple(name, value), { maxLength: 5 }), fc.constantFrom('', ' ', '\t', '\n'))
+    .map(
+      ([members, gap]) =>
+        `{${members.map(([key, text]) => `${gap}"${key}"${gap}:${gap}${text}`).join(',')}${gap}}`,
+    );
+const usual = object(
+  fc.oneof({ weight: 4, arbitrary: scalar }, array, object(fc.oneof(scalar, array, object(scalar)))),
+);
+const hostile = fc
+  .tuple(hostileJson(fc.constantFrom('a', 'data', ...oddNames), 3), spelling)
+  .map(([value, spelt]) => writeHostileJson(value, spelt));
+const records = fc.array(fc.oneof({ weight: 5, arbitrary: usual }, hostile), { maxLength: 6 });
+
+function isValid(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('scanPage', () => {
+  it('reads the same records, fields and staged lines as a parser does, and takes nothing that is not valid', () => {
+    let scanned = 0;
+    fc.assert(
+      fc.property(fc.array(records, { minLength: 1, maxLength: 3 }), (pages) => {
+        const bodies = pages.map((page) => write(page));
+        const found = bodies.map((body) => scan(body));
+        for (const [at, page] of found.entries())
+          if (page !== undefined) expect(isValid(bodies[at] ?? '')).toBe(true);
+        const usable = found.flatMap((page, at) =>
+          page === undefined ? [] : [{ page, parsed: parse(bodies[at] ?? '') }],
+        );
+        for (const { page, parsed } of usable) {
+          scanned += page.records.filter(({ members }) => members !== undefined).length;
+          expect(page.duplicateMembers).toBe(parsed.duplicateMembers);
+          // A text that only looks like an odd escape is plain to the one that reads it byte by byte.
+          expect(readAll(page.records)).toEqual(readAll(parsed.records));
+          expect(String(writeStagedLines(98, page.records))).toBe(formatStagedLines(98, parsed.records));
+        }
+        const tree = observeScanned(usable.map(({ page }) => page.records));
+        const expected = observeParsed(usable.flatMap(({ parsed }) => parsed.records));
+        expect(tree.records).toBe(expected.records);
+        expect(describeFields(tree.root)).toEqual(describeFields(expected.root));
+      }),
+      { numRuns: 2_500 },
+    );
+    expect(scanned).toBeGreaterThan(500);
+  });
+
+  it('never takes an answer that a single changed byte made invalid, nor reads another than a parser', () => {
+    const body = Buffer.from(
+      write([
+        '{"id":"a-1","n":-12.5,"ok":true,"none":null,"tags":["x",[1,2.5]],"meta":{"k":"v\\n\\u00e9","m":{}},"text":"日本"}',
+        '{"id":"a-2","n":0,"ok":false,"none":null,"tags":[],"meta":{"k":"","m":{"z":1}},"text":"plain"}',
+      ]),
+    );
+    fc.assert(
+      fc.property(
+        fc.nat(body.length - 1),
+        fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('"\\{}[],:0123eE.-+ntfu \n\t'))),
+        (at, byte) => {
+          const changed = Buffer.from(body);
+          changed[at] = byte;
+          const found = scan(changed);
+          if (found === undefined) return;
+          const text = new TextDecoder('utf-8', { fatal: true }).decode(changed);
+          expect(isValid(text)).toBe(true);
+          expect(readAll(found.records)).toEqual(readAll(parse(text).records));
+          const { data: _, ...around } = JSON.parse(text) as Record<string, unknown>;
+          expect(found.value).toMatchObject(around);
+        },
+      ),
+      { numRuns: 4_000 },
+    );
+  });
+
+  it('parses no record of an ordinary page', () => {
+    const found = scan(
+      write(Array.from({ length: 50 }, (_, n) => `{"id": "r-${n}", "n": ${n / 8}, "tags": ["a"]}`)),
+    );
+    expect(found?.records.every(({ members }) => members !== undefined)).toBe(true);
+    expect(found?.value).toMatchObject({ pagination: { total: 7, offset: 0 } });
+  });
+
+  it('parses the few records of a page that it cannot read', () => {
+    const found = scan(
+      write(['{"n":1}', '{"n":1e3}', '{"n":[{"a":1}]}', '{"n":2,"n":3}', '{"n":9007199254740993}']),
+    );
+    expect(found?.records.map(({ members }) => members !== undefined)).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(found?.duplicateMembers).toBe(1);
+    expect(found?.records.map(({ exact }) => exact)).toEqual([false, true, false, false, true]);
+  });
+
+  it.each([
+    ['no records', write([])],
+    ['records that are no objects', write(['1', '{}'])],
+    ['many records that have to be parsed', write(Array.from({ length: 20 }, () => '{"n":1e3}'))],
+    ['records elsewhere', '{"rows":[{"id":1}],"pagination":{}}'],
+    ['a member of that name before the one that counts', '{"data":[{"id":1}],"data":[{"id":2}]}'],
+    ['a member of that name below', '{"meta":{"data":[{"id":1}]},"rows":[]}'],
+    ['a text that holds what looks like them', '{"text":"\\"data\\":[{}]","rows":[]}'],
+    ['a byte order mark', `\ufeff${write(['{"id":1}'])}`],
+    ['an answer of more than a megabyte', write([`{"id":"${'x'.repeat(2 ** 20)}"}`])],
+    ['something behind the document', `${write(['{"id":1}'])}{}`],
+  ])('leaves %s to the parser', (_, body) => {
+    expect(scan(body)).toBeUndefined();
+  });
+
+  it('leaves what is no UTF-8 to the parser, which refuses it', () => {
+    expect(
+      scan(Buffer.concat([Buffer.from('{"data":[{"a":"'), Buffer.from([0xc3]), Buffer.from('"}]}')])),
+    ).toBeUndefined();
+  });
+});
