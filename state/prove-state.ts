@@ -22,12 +22,15 @@ export async function proveState(session: SqlSession, file: string): Promise<voi
  * Holds the tables of streams against their checkpoints: one that somebody dropped or cut would be taken for one
  * that has all its rows.
  *
+ * @param streams those of the config; others that the file holds have tables of their own names
+ * @param except names of streams whose tables may be lost
  * @throws StorageError `state_damaged`.
  */
 export async function proveTables(
   session: SqlSession,
   file: string,
   streams: readonly { readonly name: string; readonly table: string }[],
+  except: readonly string[] = [],
 ): Promise<void> {
   const columns = await session.all(
     `SELECT table_name, column_name FROM duckdb_columns()
@@ -38,13 +41,12 @@ export async function proveTables(
     `SELECT stream, '_run_id' AS column_name FROM _sluice.checkpoints
        UNION ALL SELECT stream, column_name FROM _sluice.contracts WHERE type <> 'NULL'`,
   );
-  for (const { name, table } of streams) {
-    const lost = learned.find(
-      ({ stream, column_name: column }) => stream === name && !found.has(`${table}.${String(column)}`),
-    );
-    if (lost === undefined) continue;
-    const column = String(lost['column_name']);
-    const what = column === '_run_id' ? 'is gone' : `has lost its column ${column}`;
+  const tables = new Map(streams.map(({ name, table }) => [name, table]));
+  for (const { stream, column_name: column } of learned) {
+    const name = String(stream);
+    const table = tables.get(name) ?? name;
+    if (except.includes(name) || found.has(`${table}.${String(column)}`)) continue;
+    const what = column === '_run_id' ? 'is gone' : `has lost its column ${String(column)}`;
     throw refuse(file, `the table ${table} ${what}`);
   }
 }

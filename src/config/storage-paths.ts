@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
@@ -6,6 +6,7 @@ import { LAKE_CATALOG } from '../model/lake.ts';
 import type { ConfigPath } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
+import { resolveLinks } from './real-paths.ts';
 
 /** The places a run writes to, absolute. */
 export interface StoragePaths {
@@ -24,7 +25,7 @@ export interface PathOverrides {
 
 type Refuse = (key: ConfigPath, message: string, hint: string) => never;
 
-/** Resolves the published file, the lake and the state folder, and keeps them out of each other's way. */
+/** Resolves the published file, the lake and the state folder, and refuses what cannot be one. */
 export function resolveStoragePaths(
   loaded: LoadedConfig,
   home: string | undefined,
@@ -46,7 +47,7 @@ export function resolveStoragePaths(
     refuse(['stateDir'], `must not lie at a path with a question mark: ${realState}`, 'Name another folder.');
   const { parquet } = destination;
   const lakePath = parquet === undefined ? undefined : resolvePath(parquet, loaded.baseDir, home);
-  if (parquet !== undefined && lakePath !== undefined) checkLake(parquet, lakePath, stateDir, refuse);
+  if (parquet !== undefined && lakePath !== undefined) checkLake(parquet, lakePath, refuse);
   const duckdb = overrides.duckdb ?? destination.duckdb;
   if (duckdb === undefined) {
     // The schema sees to it that there is one of both.
@@ -54,17 +55,11 @@ export function resolveStoragePaths(
     return { duckdbPath, publishesDuckdb: false, lakePath, stateDir };
   }
   const duckdbPath = resolvePath(duckdb, loaded.baseDir, home);
-  checkDuckdb(duckdb, duckdbPath, stateDir, refuse);
-  if (lakePath !== undefined && isInside(resolveLinks(duckdbPath), resolveLinks(lakePath)))
-    refuse(
-      ['destination', 'duckdb'],
-      'must be outside the folder of destination.parquet, which holds the lake alone',
-      'Name a file beside that folder, e.g. ./warehouse.duckdb.',
-    );
+  checkDuckdb(duckdb, duckdbPath, refuse);
   return { duckdbPath, publishesDuckdb: true, lakePath, stateDir };
 }
 
-function checkDuckdb(text: string, duckdbPath: string, stateDir: string, refuse: Refuse): void {
+function checkDuckdb(text: string, duckdbPath: string, refuse: Refuse): void {
   const key = ['destination', 'duckdb'];
   if (isElsewhere(text))
     refuse(key, 'must be a file on this machine', 'Write a path, e.g. ./warehouse.duckdb.');
@@ -75,44 +70,23 @@ function checkDuckdb(text: string, duckdbPath: string, stateDir: string, refuse:
       `Name a file in it, e.g. ${path.join(duckdbPath, 'warehouse.duckdb')}.`,
     );
   const realFile = resolveLinks(duckdbPath);
-  const realState = resolveLinks(stateDir);
   // The engine takes what follows for options of the file, and writes its log to another place.
   if (realFile.includes('?'))
     refuse(key, `must not lie at a path with a question mark: ${realFile}`, 'Name another file.');
-  // The state folder is private (0700) and its files are replaced at will: no place for a file others read.
-  if (isInside(realFile, realState))
-    refuse(
-      key,
-      'must be outside the state folder, which no other user can open',
-      `Name a file outside ${stateDir}, or set stateDir to a folder of its own, e.g. ./.sluice.`,
-    );
-  if (isInside(realState, realFile))
-    refuse(
-      ['stateDir'],
-      'must not be below the path of destination.duckdb, which is a file',
-      'Name another folder, e.g. ./.sluice.',
-    );
 }
 
-function checkLake(text: string, lakePath: string, stateDir: string, refuse: Refuse): void {
+function checkLake(text: string, lakePath: string, refuse: Refuse): void {
   const key = ['destination', 'parquet'];
   if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
   if (isFolder(lakePath) === false)
     refuse(key, `${lakePath} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
-  const [realLake, realState] = [resolveLinks(lakePath), resolveLinks(stateDir)];
   // Readers name its files with a pattern, and these would be part of it; a folder with `=` is a column to them.
-  const odd = [lakePath, realLake].find((place) => ODD_IN_LAKES.test(place));
+  const odd = [lakePath, resolveLinks(lakePath)].find((place) => ODD_IN_LAKES.test(place));
   if (odd !== undefined)
     refuse(
       key,
       `must not lie at a path with one of * ? [ ] { } = or a backslash: ${odd}`,
       'Name another folder.',
-    );
-  if (isInside(realLake, realState) || isInside(realState, realLake))
-    refuse(
-      key,
-      'must not lie in the state folder, nor that in it: one is for readers, the other is private',
-      'Name folders side by side, e.g. ./lake and ./.sluice.',
     );
 }
 
@@ -133,39 +107,10 @@ export function resolvePath(text: string, baseDir: string, home: string | undefi
   });
 }
 
-function isInside(inner: string, outer: string): boolean {
-  const relative = path.relative(outer, inner);
-  return relative === '' || (!/^\.\.(?:[/\\]|$)/.test(relative) && !path.isAbsolute(relative));
-}
-
 /** Undefined when there is nothing at the path, or nothing this user may see. */
 function isFolder(target: string): boolean | undefined {
   try {
     return statSync(target).isDirectory();
-  } catch {
-    return undefined;
-  }
-}
-
-/** The path with the links of its existing part followed, so that two names of one place compare equal. */
-function resolveLinks(target: string, followed = 0): string {
-  try {
-    return realpathSync(target);
-  } catch {
-    const pointed = readLink(target);
-    // A link may point to what is not there yet, and is followed when that is made.
-    if (pointed !== undefined && followed < MOST_LINKS)
-      return resolveLinks(path.resolve(path.dirname(target), pointed), followed + 1);
-    const parent = path.dirname(target);
-    return parent === target ? target : path.join(resolveLinks(parent, followed), path.basename(target));
-  }
-}
-
-const MOST_LINKS = 40;
-
-function readLink(target: string): string | undefined {
-  try {
-    return readlinkSync(target);
   } catch {
     return undefined;
   }

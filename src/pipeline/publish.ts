@@ -3,7 +3,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
 import { toAbortError } from '../model/abort.ts';
-import { StorageError, type SyncError, toSyncError } from '../model/errors.ts';
+import { PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { PublishedLake } from '../model/lake.ts';
 import { publishLake } from '../publish/lake/publish-lake.ts';
 import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
@@ -68,9 +68,24 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
     if (isFileDue) file = await publishFile(context, meta, generation);
     else if (lake !== undefined && meta.has(REWRITE)) await closeWorkFile(context, meta);
   } catch (thrown) {
-    failure = toFailure(thrown, signal);
+    failure = joinFailures(failure, toFailure(thrown, signal));
   }
   return { published: describePublished(settings, file, lake), failure };
+}
+
+// Whoever mends one of both should know of the other.
+function joinFailures(first: SyncError | undefined, second: SyncError): SyncError {
+  if (first === undefined) return second;
+  const both = [first, second];
+  return new PublishError(
+    `neither destination could be published: ${both.map(({ message }) => message).join('; ')}`,
+    {
+      code: 'publish_failed',
+      hint: [...new Set(both.map(({ hint }) => hint))].join(' '),
+      exitCode: both.every(({ exitCode }) => exitCode === 2) ? 2 : 6,
+      cause: new AggregateError(both),
+    },
+  );
 }
 
 // A full disk under the lake can make the engine give up all it has open; the work file itself is whole.

@@ -3,8 +3,8 @@ import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StorageError, toSyncError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
-import type { Settings } from '../model/settings.ts';
-import { isRestorableLake } from '../publish/lake/assert-lake.ts';
+import type { OfflineSettings, Settings } from '../model/settings.ts';
+import { hasLostItsState, isRestorableLake } from '../publish/lake/assert-lake.ts';
 import { restoreFromLake } from '../publish/lake/restore-lake.ts';
 import type { DamagedFileError } from '../warehouse/database-errors.ts';
 import { workFile } from './state-folder.ts';
@@ -21,8 +21,25 @@ export interface StateSource {
   readonly path: string;
 }
 
+type Destinations = Pick<OfflineSettings, 'publishesDuckdb' | 'duckdbPath' | 'lakePath'>;
+
+/** What the next sync restores the state from; undefined where it has one, or there is nothing published. */
+export function findRestoreSource(
+  settings: Destinations & Pick<OfflineSettings, 'stateDir'>,
+): StateSource | undefined {
+  return existsSync(workFile(settings.stateDir)) ? undefined : listStateSources(settings)[0];
+}
+
+/** What becomes of a work file that is not there. */
+export function describeMissing(settings: Destinations & Pick<OfflineSettings, 'stateDir'>): string {
+  const source = findRestoreSource(settings);
+  const makes = hasLostItsState(settings.lakePath) ? 'cannot do without it' : 'makes it';
+  const next = source === undefined ? makes : `restores the state from ${source.path}`;
+  return `there is no ${workFile(settings.stateDir)}; the next sync ${next}`;
+}
+
 /** What is published and holds a state, the surest first; empty before the first publish. */
-export function listStateSources(settings: Settings): readonly StateSource[] {
+export function listStateSources(settings: Destinations): readonly StateSource[] {
   const { publishesDuckdb, duckdbPath, lakePath } = settings;
   return [
     ...(publishesDuckdb && existsSync(duckdbPath) ? [{ kind: 'file', path: duckdbPath } as const] : []),

@@ -7,18 +7,33 @@ import { resolveOfflineSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
-function resolve(destination: ConfigInput['destination'], stateDir?: string) {
-  const folder = makeTempFolder();
+interface Place {
+  readonly ledgerDir?: string;
+  readonly folder?: string;
+  readonly platform?: NodeJS.Platform;
+}
+
+function resolve(
+  destination: ConfigInput['destination'],
+  stateDir?: string,
+  { ledgerDir, folder = makeTempFolder(), platform = process.platform }: Place = {},
+) {
   const config: ConfigInput = {
-    source: { connector: 'analytics-read', baseUrl: 'https://analytics.example.com/api/v1' },
+    source: {
+      connector: 'analytics-read',
+      baseUrl: 'https://analytics.example.com/api/v1',
+      ...(ledgerDir !== undefined && { quota: { ledgerDir } }),
+    },
     destination,
     ...(stateDir !== undefined && { stateDir }),
   };
   const settings = resolveOfflineSettings({
-    loaded: parseConfig(config, folder),
+    // As if it had been read from a file.
+    loaded: { ...parseConfig(config, folder), path: join(folder, 'sluice.yaml') },
     connectors,
     env: {},
     nowMs: 0,
+    platform,
   });
   return { settings, folder };
 }
@@ -65,12 +80,63 @@ describe('destination.parquet', () => {
     [{ parquet: './env=prod/lake' }, undefined, 'must not lie at a path with one of'],
     [{ parquet: './.sluice/lake' }, undefined, 'must not lie in the state folder'],
     [{ parquet: './data' }, './data/state', 'must not lie in the state folder'],
+    [{ parquet: './.sluice' }, undefined, 'must not lie in the state folder'],
     [
       { parquet: './lake', duckdb: './lake/w.duckdb' },
       undefined,
       'must be outside the folder of destination.parquet',
     ],
+    [{ parquet: './x', duckdb: './x' }, undefined, 'must be outside the folder of destination.parquet'],
+    [{ parquet: './w/lake', duckdb: './w' }, undefined, 'must not be below the path of destination.duckdb'],
+    [{ parquet: '.' }, '../state', 'must not lie in the folder of the contract files'],
+    [{ parquet: './contracts' }, undefined, 'must not lie in the folder of the contract files'],
+    [{ parquet: './contracts/lake' }, undefined, 'must not lie in the folder of the contract files'],
   ] as const)('of %j with stateDir %j is refused', (destination, stateDir, message) => {
     expect(() => resolve(destination, stateDir)).toThrow(message);
+  });
+});
+
+describe('destinations', () => {
+  it.each([
+    [{ duckdb: './sluice.yaml' }, {}, 'destination.duckdb: is the config file itself'],
+    [{ duckdb: './contracts/w.duckdb' }, {}, 'must be outside the folder of the contract files'],
+    [{ duckdb: './contracts' }, {}, 'must be outside the folder of the contract files'],
+    [{ duckdb: './q/w.duckdb' }, { ledgerDir: './q' }, 'must be outside the folder of the quota ledger'],
+    [{ duckdb: './q' }, { ledgerDir: './q' }, 'must be outside the folder of the quota ledger'],
+    [{ duckdb: './q' }, { ledgerDir: './q/ledger' }, 'must be outside the folder of the quota ledger'],
+    [{ parquet: './q' }, { ledgerDir: './q' }, 'must not lie in the folder of the quota ledger'],
+    [{ parquet: './q/lake' }, { ledgerDir: './q' }, 'must not lie in the folder of the quota ledger'],
+    [{ parquet: './lake' }, { ledgerDir: './lake/q' }, 'must not lie in the folder of the quota ledger'],
+  ] as const)('in the way of other files are refused: %j %j', (destination, place, message) => {
+    expect(() => resolve(destination, undefined, place)).toThrow(message);
+  });
+
+  it.each([
+    [{ parquet: './Lake', duckdb: './lake/w.duckdb' }, 'must be outside the folder of destination.parquet'],
+    [{ duckdb: './.SLUICE/w.duckdb' }, 'must be outside the state folder'],
+    [{ duckdb: './Contracts/w.duckdb' }, 'must be outside the folder of the contract files'],
+    [{ duckdb: './Caf\u00e9', parquet: './cafe\u0301/lake' }, 'must not be below the path of'],
+  ] as const)('are told apart as the disk does: %j', (destination, message) => {
+    for (const platform of ['darwin', 'win32'] as const)
+      expect(() => resolve(destination, undefined, { platform })).toThrow(message);
+    expect(resolve(destination, undefined, { platform: 'linux' }).settings.stateDir).toContain('.sluice');
+  });
+
+  it('are looked at behind links', () => {
+    const folder = makeTempFolder();
+    symlinkSync('q', join(folder, 'link'));
+    const place = { folder, ledgerDir: './q' };
+    expect(() => resolve({ parquet: './link/lake' }, undefined, place)).toThrow('quota ledger');
+    symlinkSync('contracts', join(folder, 'other'));
+    expect(() => resolve({ duckdb: './other/w.duckdb' }, undefined, place)).toThrow('contract files');
+    symlinkSync('sluice.yaml', join(folder, 'w.duckdb'));
+    expect(() => resolve({ duckdb: './w.duckdb' }, undefined, place)).toThrow('config file itself');
+  });
+
+  it('may lie beside all of them', () => {
+    const { settings } = resolve({ duckdb: './w.duckdb', parquet: './lake' }, './state', {
+      ledgerDir: './q',
+    });
+    expect(settings.publishesDuckdb).toBe(true);
   });
 });

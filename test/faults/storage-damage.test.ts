@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/model/errors.ts';
 import { keepFolder, killBefore } from '../crash/crash-states.ts';
 import { readOutcome } from '../crash/read-outcome.ts';
-import { queryCopy } from '../support/published.ts';
+import { damageBlocksOf } from '../support/damage-file.ts';
 import { countRuns, createRandom, seed } from '../support/seeds.ts';
 import {
   createItemsFlow,
@@ -49,21 +49,6 @@ function flipBit(file: string, part: number): void {
   const content = readFileSync(file);
   const at = Math.min(content.length - 1, Math.floor(part * content.length));
   content[at] = (content[at] ?? 0) ^ (1 << Math.floor(random() * 8));
-  writeFileSync(file, content);
-}
-
-/** Damages every block that holds values of a table; what the engine reads when it opens the file stays whole. */
-async function damageBlocksOf(file: string, table: string): Promise<void> {
-  const { rows } = await queryCopy(
-    file,
-    `SELECT DISTINCT block_id FROM pragma_storage_info('${table}') WHERE block_id >= 0`,
-  );
-  const content = readFileSync(file);
-  for (const { block_id: block } of rows) {
-    const start = 3 * 4_096 + Number(block) * 262_144;
-    content.fill(0, start + 16, start + 64);
-  }
-  expect(rows.length).toBeGreaterThan(0);
   writeFileSync(file, content);
 }
 

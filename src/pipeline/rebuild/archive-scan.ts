@@ -7,6 +7,7 @@ import {
   settleArchive,
 } from '../../archive/archive-folder.ts';
 import { type ArchivedContent, type ArchivedScan, isWhole } from '../../archive/archived-scan.ts';
+import { EarlyPack } from '../../archive/early-pack.ts';
 import { type PackedPage, packRecords } from '../../archive/pack-records.ts';
 import { emptyArchive, pruneArchive } from '../../archive/prune-archive.ts';
 import { assertNotAborted } from '../../model/abort.ts';
@@ -36,12 +37,25 @@ export interface Packing {
   abandon(): Promise<void>;
 }
 
-/** Begins to pack a scan whose pages are all staged. */
+/** Begins to pack a scan whose pages still come; undefined where no archive is kept. */
+export function beginEarlyPack(
+  { settings }: RunContext,
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  recordsFile: string,
+): EarlyPack | undefined {
+  if (settings.retention.archiveMs === 0) return undefined;
+  const folder = archiveFolder(settings.stateDir, stream);
+  return new EarlyPack(folder, recordsFile, () => prepareFolder(folder, checkpoint));
+}
+
+/** Begins to pack a scan whose pages are all staged, or ends what was begun early. */
 export function beginPacking(
   { settings, signal }: RunContext,
   stream: Stream,
   scan: FetchedScan,
   checkpoint: Checkpoint | undefined,
+  early?: EarlyPack,
 ): Packing {
   const folder = archiveFolder(settings.stateDir, stream);
   const ending = new AbortController();
@@ -49,11 +63,12 @@ export function beginPacking(
   const content =
     settings.retention.archiveMs === 0
       ? emptyArchive(folder).then(() => undefined)
-      : pack(folder, scan, checkpoint, either);
+      : pack(folder, scan, checkpoint, early, either);
   // It is looked at when the rows are ready, and a failure is told then.
   content.catch(() => undefined);
   const abandon = async () => {
     ending.abort();
+    await early?.abandon();
     await content.catch(() => undefined);
     // By name, since an earlier scan may have brought the very same records.
     await removeScans(folder, []).catch(() => undefined);
@@ -76,12 +91,19 @@ async function pack(
   folder: string,
   { recordsFile }: FetchedScan,
   checkpoint: Checkpoint | undefined,
+  early: EarlyPack | undefined,
   signal: AbortSignal,
 ): Promise<ArchivedContent> {
+  const begun = await early?.finish();
+  if (begun !== undefined) return begun;
+  const pages = toPackedPages((await readStage(dirname(recordsFile)))?.pages ?? []);
+  await prepareFolder(folder, checkpoint);
+  return packRecords(folder, recordsFile, pages, signal);
+}
+
+async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined): Promise<void> {
   await makeArchiveFolder(folder);
   await settleArchive(folder, checkpoint?.runId);
-  const pages = toPackedPages((await readStage(dirname(recordsFile)))?.pages ?? []);
-  return packRecords(folder, recordsFile, pages, signal);
 }
 
 /**
@@ -214,14 +236,15 @@ function describeScan(
   };
 }
 
-function toPackedPages(pages: readonly StagedPageEntry[]): readonly PackedPage[] {
+/** Where staged pages lie in the file of their records; the first of them begins at `startByte`. */
+export function toPackedPages(pages: readonly StagedPageEntry[], startByte = 0): readonly PackedPage[] {
   return pages.map(({ offset, firstPosition, rows, total, besides, endByte }, at) => ({
     offset,
     firstPosition,
     rows,
     total,
     besides,
-    startByte: pages[at - 1]?.endByte ?? 0,
+    startByte: pages[at - 1]?.endByte ?? startByte,
     endByte,
   }));
 }

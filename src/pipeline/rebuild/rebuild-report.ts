@@ -1,4 +1,5 @@
 import type { SyncError } from '../../model/errors.ts';
+import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { RebuiltStream } from '../../model/reports.ts';
 import { type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { Stream } from '../../model/stream.ts';
@@ -73,8 +74,12 @@ export function toStreamReport(
     mode: 'rebuild',
     verdict: undefined,
     reasons: [
-      ...(rebuilt === undefined ? [] : [`made of ${rebuilt.scans} archived scans`]),
-      ...(kept === 0 ? [] : [`${kept} rows that the archive does not hold were taken over`]),
+      ...(rebuilt === undefined ? [] : [`made of ${formatCountOf(rebuilt.scans, 'archived scan')}`]),
+      ...(kept === 0
+        ? []
+        : [
+            `${formatCountOf(kept, 'row')} that the archive does not hold ${verbOf(kept, 'was', 'were')} taken over`,
+          ]),
       ...(rebuilt?.notes ?? []),
     ],
     rowsDeclared: undefined,

@@ -7,6 +7,7 @@ import {
   restoreRunRecords,
 } from '../../../state/set-aside.ts';
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
+import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
 import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { createFieldTree } from '../../schema/observe-fields.ts';
@@ -105,12 +106,12 @@ export async function rebuildTable(
 
 /** Takes out of the older table and its history what the config by now excludes or hashes, as a sync would. */
 async function maskTable(
-  { database }: RunContext,
+  { database, settings }: RunContext,
   stream: Stream,
   contract: readonly LearnedColumn[],
 ): Promise<{ readonly contract: readonly LearnedColumn[]; readonly cleared: ReadonlySet<string> }> {
   const nothingNew = { tree: createFieldTree(), forced: [] };
-  const { changes } = await planColumns(database, stream, nothingNew, contract);
+  const { changes } = await planColumns(database, stream, nothingNew, contract, settings.hashKey);
   const { masked } = changes;
   await database.transaction(async () => {
     await applyColumnChanges(database, stream, [], changes);
@@ -216,7 +217,11 @@ function describeReplayed(replayed: readonly ReplayedScan[]): readonly string[] 
   // Each scan may have the same to say; the newest knows best.
   const warnings = replayed.at(-1)?.warnings ?? [];
   return [
-    ...(duplicates === 0 ? [] : [`${duplicates} records have the key of another one; the last one counts`]),
+    ...(duplicates === 0
+      ? []
+      : [
+          `${formatCountOf(duplicates, 'record')} ${verbOf(duplicates, 'has', 'have')} the key of another one; the last one counts`,
+        ]),
     ...warnings,
   ];
 }

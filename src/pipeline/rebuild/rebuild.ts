@@ -1,38 +1,30 @@
-import { lockStateFolder } from '../../../state/lock.ts';
-import { appendRunFile, closeKilledRunsInFile } from '../../../state/run-file.ts';
-import { writeRun, writeStreamRun } from '../../../state/runs.ts';
 import { selectStreams } from '../../config/select-streams.ts';
-import { toAbortError } from '../../model/abort.ts';
-import { type Clock, systemClock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
-import type { OnProgress } from '../../model/progress.ts';
-import { noQuota } from '../../model/quota.ts';
 import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
-import { type RunReport, type StreamReport, toReportedError } from '../../model/run-report.ts';
+import { type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Stream } from '../../model/stream.ts';
-import type { Database } from '../../warehouse/database.ts';
 import { findArchive, type SliceArchive } from './find-archive.ts';
 import { maskArchives } from './mask-archives.ts';
-import { assertTargetIsOurs, openWarehouse } from '../open-warehouse.ts';
-import { askForRewrite, markGeneration, publishRun } from '../publish.ts';
+import {
+  lookOffline,
+  type OfflineEffects,
+  type OfflineRun,
+  type OpenedState,
+  runOffline,
+} from '../offline-run.ts';
+import { askForRewrite } from '../publish.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
 import { measureArchives, type RebuiltTable, rebuildTable } from './rebuild-stream.ts';
-import { chooseRunId, reportRun } from '../record-run.ts';
-import { refusingClient, withoutKey } from '../refuse-requests.ts';
-import type { RunContext } from '../run-context.ts';
 import { replaceByCopy } from './work-copy.ts';
 
-export interface RebuildOptions {
+export interface RebuildOptions extends OfflineEffects {
   readonly streams?: readonly string[];
   /** Leave rows out that the archive does not hold. */
   readonly archivedOnly?: boolean;
   /** Only tell what would be loaded. */
   readonly dryRun?: boolean;
   readonly runId?: string;
-  readonly onProgress?: OnProgress | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -44,33 +36,17 @@ export async function rebuildStreams(
   settings: OfflineSettings,
   options: RebuildOptions = {},
 ): Promise<RebuildReport> {
-  const { clock = systemClock, signal } = options;
+  const { archivedOnly = false, dryRun, runId, signal } = options;
   const streams = selectStreams(settings, options.streams);
-  const startedAtMs = clock.now();
-  const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString(), 'rebuild');
-  try {
-    if (options.dryRun !== true) await assertTargetIsOurs(withoutKey(settings));
-    const warnings: string[] = [];
-    const onWarning = (message: string) => void warnings.push(message);
-    const database = await openWarehouse(withoutKey(settings), { clock, signal, onWarning });
-    try {
-      if (options.dryRun === true) return await planRebuild(settings, database, streams, warnings, signal);
-      const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
-      const run = new RebuildRun(settings, options, clock, startedAtMs, database, runId, warnings);
-      return await run.execute(streams);
-    } finally {
-      await database.release();
-    }
-  } finally {
-    lock.release();
-  }
+  const command = { name: 'rebuild', runId, replaces: streams.map(({ name }) => name) };
+  if (dryRun === true)
+    return lookOffline(settings, command, options, (opened) => planRebuild(opened, streams, signal));
+  return runOffline(settings, command, options, (run) => new Rebuild(run, archivedOnly).execute(streams));
 }
 
 async function planRebuild(
-  settings: OfflineSettings,
-  database: Database,
+  { settings, database, warnings }: OpenedState,
   streams: readonly Stream[],
-  warnings: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<RebuildReport> {
   const planned: RebuiltStream[] = [];
@@ -83,77 +59,52 @@ async function planRebuild(
     }
   }
   const failed = planned.flatMap(({ error }) => error ?? []);
-  const exitCode = failed[0]?.exitCode ?? 0;
-  const error = undefined;
   return {
     dryRun: true,
     runId: undefined,
-    exitCode,
+    exitCode: failed[0]?.exitCode ?? 0,
     streams: planned,
     warnings,
     published: undefined,
-    error,
+    error: undefined,
   };
 }
 
-/** One rebuild from its first stream to its report. */
-class RebuildRun {
-  readonly #context: RunContext;
-  readonly #startedAtMs: number;
+/** The streams of one rebuild. */
+class Rebuild {
+  readonly #run: OfflineRun;
   readonly #archivedOnly: boolean;
-  readonly #warnings: string[];
-  readonly #reports: StreamReport[] = [];
   readonly #rebuilt: RebuiltStream[] = [];
 
-  constructor(
-    settings: OfflineSettings,
-    options: RebuildOptions,
-    clock: Clock,
-    startedAtMs: number,
-    database: Database,
-    runId: string,
-    warnings: readonly string[],
-  ) {
-    this.#startedAtMs = startedAtMs;
-    this.#archivedOnly = options.archivedOnly === true;
-    this.#warnings = [...warnings];
-    this.#context = {
-      runId,
-      settings: withoutKey(settings),
-      options: {},
-      clock,
-      client: refusingClient,
-      database,
-      signal: options.signal,
-      emit: (event) => {
-        if (event.type === 'warning') this.#warnings.push(event.message);
-        try {
-          options.onProgress?.(event);
-        } catch {
-          // A display that fails must not change what becomes of the data.
-        }
-      },
-      concurrency: 1,
-    };
+  constructor(run: OfflineRun, archivedOnly: boolean) {
+    this.#run = run;
+    this.#archivedOnly = archivedOnly;
   }
 
   async execute(streams: readonly Stream[]): Promise<RebuildReport> {
-    const { runId, emit, settings, signal } = this.#context;
+    const { emit, runId } = this.#run.context;
     emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
-    for (const message of [...settings.warnings]) emit({ type: 'warning', message });
-    closeKilledRunsInFile(settings.stateDir);
     let stop: SyncError | undefined;
     for (const stream of streams) {
-      if (signal?.aborted === true) stop ??= toAbortError(signal);
+      stop ??= this.#run.findStop();
       if (stop !== undefined) this.#rebuilt.push({ ...emptyStream(stream), status: 'not-run' });
       else stop = await this.#rebuild(stream);
     }
-    return this.#finish(stop);
+    const { report, error } = await this.#run.finish(stop);
+    return {
+      dryRun: false,
+      runId,
+      exitCode: report.exitCode,
+      streams: this.#rebuilt,
+      warnings: this.#run.warnings,
+      published: report.published,
+      error: error && toReportedError(error),
+    };
   }
 
   /** Rebuilds one stream; returns what keeps the others from being rebuilt. */
   async #rebuild(stream: Stream): Promise<SyncError | undefined> {
-    const { settings, database, emit, clock, signal } = this.#context;
+    const { settings, database, emit, clock, signal } = this.#run.context;
     const startedAtMs = clock.now();
     let archives: readonly SliceArchive[] = [];
     try {
@@ -164,17 +115,14 @@ class RebuildRun {
       }
       emit({ type: 'stream-started', stream: stream.name, mode: 'full' });
       const { table, report } = await this.#replaceTable(stream, archives, startedAtMs);
-      this.#reports.push(report);
-      emit({ type: 'stream-finished', report });
-      await maskArchives(this.#context, archives);
+      this.#run.add(report);
+      await maskArchives(this.#run.context, archives);
       this.#rebuilt.push(rebuiltStream(stream, archives, table));
       return undefined;
     } catch (thrown) {
-      const error = toSyncError(thrown);
+      const error = this.#run.judge(thrown);
       this.#rebuilt.push(failedStream(stream, error, archives));
-      const report = this.#describe(stream, startedAtMs, undefined, error);
-      this.#reports.push(report);
-      emit({ type: 'stream-finished', report });
+      this.#run.add(this.#describe(stream, startedAtMs, undefined, error));
       // One stream's archive says nothing about another's.
       return error.code.startsWith('archive_') || error.recovery !== 'stop-run' ? undefined : error;
     }
@@ -185,10 +133,10 @@ class RebuildRun {
     archives: readonly SliceArchive[],
     startedAtMs: number,
   ): Promise<{ readonly table: RebuiltTable; readonly report: StreamReport }> {
-    const { settings, database, emit, runId, signal } = this.#context;
+    const { settings, database, emit, signal } = this.#run.context;
     const planned = measureArchives(archives);
     return replaceByCopy(settings.stateDir, database, signal, async (copy, stage) => {
-      const context = { ...this.#context, database: copy };
+      const context = { ...this.#run.context, database: copy };
       const table = await rebuildTable(context, stream, archives, stage, {
         archivedOnly: this.#archivedOnly,
         onReplayed: ({ pages, records }) => {
@@ -204,63 +152,12 @@ class RebuildRun {
       });
       const report = this.#describe(stream, startedAtMs, table, undefined);
       await copy.transaction(async () => {
-        await markGeneration(copy, runId);
         // The bytes of the table as it was, and maybe of fields that are masked by now, are in the file still.
         await askForRewrite(copy);
-        await writeStreamRun(copy, runId, report);
-        await writeRun(copy, { ...this.#report(undefined, undefined, [report]), status: 'running' });
+        await this.#run.save([report], copy);
       });
       return { table, report };
     });
-  }
-
-  async #finish(stop: SyncError | undefined): Promise<RebuildReport> {
-    const { settings, database, emit, runId, signal } = this.#context;
-    let error = stop;
-    let published: RunReport['published'];
-    try {
-      if (this.#rebuilt.some(({ status }) => status === 'rebuilt')) {
-        await database.transaction(async () => {
-          await markGeneration(database, runId);
-          await writeRun(database, this.#report(error, undefined));
-        });
-      }
-      const outcome = signal?.aborted === true ? undefined : await publishRun(this.#context);
-      published = outcome?.published;
-      if (outcome?.failure !== undefined) throw outcome.failure;
-    } catch (thrown) {
-      error ??= toSyncError(thrown);
-    }
-    const report = this.#report(error, published);
-    // With nothing to load nothing happened that anybody would look for.
-    if (this.#reports.length > 0) appendRunFile(settings.stateDir, report);
-    emit({ type: 'run-finished', report });
-    return {
-      dryRun: false,
-      runId,
-      exitCode: report.exitCode,
-      streams: this.#rebuilt,
-      warnings: this.#warnings,
-      published,
-      error: error && toReportedError(error),
-    };
-  }
-
-  #report(
-    error: SyncError | undefined,
-    published: RunReport['published'],
-    more: readonly StreamReport[] = [],
-  ): RunReport {
-    const streams = [...this.#reports, ...more];
-    const facts = {
-      startedAtMs: this.#startedAtMs,
-      streams,
-      warnings: this.#warnings,
-      error,
-      published,
-      quota: noQuota,
-    };
-    return reportRun(this.#context, facts);
   }
 
   #describe(
@@ -269,7 +166,7 @@ class RebuildRun {
     rebuilt: RebuiltTable | undefined,
     error: SyncError | undefined,
   ): StreamReport {
-    const times = { startedAtMs, finishedAtMs: this.#context.clock.now() };
+    const times = { startedAtMs, finishedAtMs: this.#run.context.clock.now() };
     return toStreamReport(stream, times, rebuilt, error);
   }
 }

@@ -1,31 +1,25 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCheckpoints, writeCheckpoint } from '../../../state/checkpoints.ts';
-import { lockStateFolder } from '../../../state/lock.ts';
 import { deleteCheckpoint, deleteContract, deleteQuarantine } from '../../../state/set-aside.ts';
 import { canonicalText } from '../../json/fingerprint.ts';
-import { type Clock, systemClock } from '../../model/clock.ts';
 import { ConfigError } from '../../model/errors.ts';
-import type { OnProgress } from '../../model/progress.ts';
+import { formatCountOf } from '../../model/format-count.ts';
+import type { RowCounts, StreamReport } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { ConfirmChange, StateChange, StateChangeReport } from '../../model/state-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { dropTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, readColumns, tableExists, tableName } from '../../warehouse/evolve-table.ts';
-import { assertTargetIsOurs, openWarehouse } from '../open-warehouse.ts';
+import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run.ts';
 import { parseState } from './parse-state.ts';
-import { askForRewrite, markGeneration, publishRun } from '../publish.ts';
-import { chooseRunId } from '../record-run.ts';
-import { refusingClient, withoutKey } from '../refuse-requests.ts';
+import { askForRewrite } from '../publish.ts';
 import type { RunContext } from '../run-context.ts';
 import { chooseKnown } from './select-known.ts';
 import { countRepeated } from '../verify/verify-tables.ts';
 
-export interface ChangeStateOptions {
+export interface ChangeStateOptions extends OfflineEffects {
   readonly confirm: ConfirmChange;
-  readonly onProgress?: OnProgress | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly clock?: Clock | undefined;
 }
 
 export interface ResetOptions extends ChangeStateOptions {
@@ -44,7 +38,7 @@ export async function importState(
   options: ChangeStateOptions,
 ): Promise<StateChangeReport> {
   const state = parseState(settings, text);
-  return changeState(settings, options, 'state import', async (context, held) => {
+  return changeState(settings, options, { name: 'state import' }, async (context, held) => {
     chooseKnown(
       settings,
       held,
@@ -87,10 +81,12 @@ export async function resetState(
   settings: OfflineSettings,
   options: ResetOptions,
 ): Promise<StateChangeReport> {
-  return changeState(settings, options, 'state reset', async (context, held) => {
+  const { streams, dropTables = false } = options;
+  const replaces = dropTables ? (streams ?? settings.streams.map(({ name }) => name)) : [];
+  return changeState(settings, options, { name: 'state reset', replaces }, async (context, held) => {
     const { database } = context;
-    const names = chooseKnown(settings, held, options.streams);
-    const dropped = options.dropTables === true ? await listTables(context, names) : [];
+    const names = chooseKnown(settings, held, streams);
+    const dropped = dropTables ? await listTables(context, names) : [];
     const rows = new Map<string, number>();
     for (const name of dropped)
       rows.set(name, await database.count(`SELECT count(*) FROM ${tableName(name)}`));
@@ -130,51 +126,86 @@ interface PlannedChange {
 
 async function changeState(
   settings: OfflineSettings,
-  { confirm, onProgress, signal, clock = systemClock }: ChangeStateOptions,
-  command: string,
+  options: ChangeStateOptions,
+  command: { readonly name: string; readonly replaces?: readonly string[] },
   plan: (context: RunContext, held: readonly Checkpoint[]) => Promise<PlannedChange>,
 ): Promise<StateChangeReport> {
-  const startedAtMs = clock.now();
-  const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString(), command);
-  try {
-    const full = withoutKey(settings);
-    await assertTargetIsOurs(full);
-    const warnings: string[] = [];
-    const onWarning = (message: string) => void warnings.push(message);
-    const database = await openWarehouse(full, { clock, signal, onWarning });
-    try {
-      const runId = await chooseRunId(database, settings.stateDir, undefined, startedAtMs);
-      const context: RunContext = {
-        runId: `${command.replace(' ', '-')}-${runId}`,
-        settings: full,
-        options: {},
-        clock,
-        client: refusingClient,
-        database,
-        signal,
-        emit: (event) => onProgress?.(event),
-        concurrency: 1,
-      };
-      const planned = await plan(context, await readCheckpoints(database));
-      const { changes } = planned;
-      warnings.push(...(planned.warnings ?? []));
-      const nothing = { changes, warnings, published: undefined };
-      if (changes.length === 0) return { ...nothing, cancelled: false };
-      if (!(await confirm(changes, warnings))) return { ...nothing, cancelled: true };
-      await database.transaction(async () => {
-        await planned.apply();
-        await markGeneration(database, context.runId);
-      });
-      await planned.after?.();
-      const { published, failure } = await publishRun(context);
-      if (failure !== undefined) throw failure;
-      return { changes, cancelled: false, warnings, published };
-    } finally {
-      await database.release();
-    }
-  } finally {
-    lock.release();
-  }
+  let agreed: string | undefined;
+  // Asked again only where a state that had to be restored on the way makes it another change.
+  const confirm: ConfirmChange = async (changes, warnings) => {
+    const asked = canonicalText(changes);
+    if (agreed !== asked && !(await options.confirm(changes, warnings))) return false;
+    agreed = asked;
+    return true;
+  };
+  const named = { ...command, idPrefix: `${command.name.replace(' ', '-')}-` };
+  return runOffline(settings, named, options, async (run) => {
+    const { context, warnings } = run;
+    const planned = await plan(context, await readCheckpoints(context.database));
+    const { changes } = planned;
+    warnings.push(...(planned.warnings ?? []));
+    const nothing = { changes, warnings, published: undefined };
+    if (changes.length === 0) return { ...nothing, cancelled: false };
+    if (!(await confirm(changes, warnings))) return { ...nothing, cancelled: true };
+    await applyChange(run, settings, planned);
+    const { report, error } = await run.finish();
+    if (error !== undefined) throw error;
+    return { changes, cancelled: false, warnings, published: report.published };
+  });
+}
+
+async function applyChange(
+  run: OfflineRun,
+  settings: OfflineSettings,
+  planned: PlannedChange,
+): Promise<void> {
+  const { database, clock } = run.context;
+  const at = new Date(clock.now()).toISOString();
+  const reports = planned.changes.map((change) => describeChange(settings, change, at));
+  await database.transaction(async () => {
+    await planned.apply();
+    await run.save(reports);
+  });
+  for (const report of reports) run.add(report);
+  await planned.after?.();
+}
+
+const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
+
+/** The row of a changed checkpoint in the record of runs. */
+function describeChange(
+  { streams }: OfflineSettings,
+  { stream, slice, what, watermarkAfter, rowsDropped }: StateChange,
+  at: string,
+): StreamReport {
+  const change =
+    what === 'forgotten' ? 'the checkpoint was forgotten' : 'the checkpoint was replaced by an exported one';
+  return {
+    stream,
+    slice,
+    table: streams.find(({ name }) => name === stream)?.table ?? stream,
+    status: 'complete',
+    mode: 'state',
+    verdict: undefined,
+    reasons: [
+      change,
+      ...(rowsDropped === undefined
+        ? []
+        : [`its table was dropped, with ${formatCountOf(rowsDropped, 'row')}`]),
+    ],
+    rowsDeclared: undefined,
+    rows: NO_ROWS,
+    rowsInTable: undefined,
+    pages: 0,
+    requests: 0,
+    rescans: 0,
+    startedAt: at,
+    finishedAt: at,
+    watermark: watermarkAfter,
+    key: undefined,
+    schemaChanges: [],
+    error: undefined,
+  };
 }
 
 function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean {

@@ -1,6 +1,7 @@
 import { readCheckpoint, readContract } from '../../../state/checkpoints.ts';
 import { chooseOffsets } from '../../discover/choose-offsets.ts';
 import { ConfigError } from '../../model/errors.ts';
+import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Page } from '../../model/page.ts';
 import type { ComparedStream } from '../../model/reports.ts';
 import { nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
@@ -59,7 +60,7 @@ export async function compareStream(
   const records = await fetchRecords(context, stream, budget);
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await holdToContract(question, records, signal);
-  const { columns } = await planColumns(database, stream, held, learned);
+  const { columns } = await planColumns(database, stream, held, learned, settings.hashKey);
   const { rejected } = await projectStage(database, records.recordsFile, columns, {
     hold: held.hold,
     signal,
@@ -104,7 +105,9 @@ function describe(
   rejected: number,
 ): readonly string[] {
   return [
-    rejected === 0 ? '' : `${rejected} records would go to quarantine and were not compared`,
+    rejected === 0
+      ? ''
+      : `${formatCountOf(rejected, 'record')} would go to quarantine and ${verbOf(rejected, 'was', 'were')} not compared`,
     unknownColumns.length === 0 ? '' : `the table has no column for ${unknownColumns.join(', ')} yet`,
     mayKeep(stream) && (extra ?? 0) > 0
       ? 'rows that left the source are kept (deletes: keep): extra ones are no error'

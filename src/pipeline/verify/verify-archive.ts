@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { findChain } from '../../archive/find-chain.ts';
 import { toDate } from '../../model/dates.ts';
 import { formatDuration } from '../../model/duration.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import type { CheckItem } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
@@ -62,7 +63,7 @@ export async function verifyStages(settings: OfflineSettings, nowMs: number): Pr
     const stage = await readStage(join(folder, name));
     if (stage === undefined) continue;
     const age = formatDuration(Math.max(0, nowMs - stage.scan.startedAtMs));
-    const detail = `${name}: ${stage.pages.length} pages of a scan begun ${age} ago that did not end; the next sync goes on from them, or begins anew`;
+    const detail = `${name}: ${formatCountOf(stage.pages.length, 'page')} of a scan begun ${age} ago that did not end; the next sync goes on from there, or begins anew`;
     items.push({ name: 'staged pages', status: 'warning', detail, fix: undefined });
   }
   return items.length > 0

@@ -1,4 +1,5 @@
 import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
+import { formatCount, verbOf } from '../../model/format-count.ts';
 import type { CheckItem } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, type LearnedColumn, nameScan } from '../../model/stream.ts';
@@ -46,16 +47,23 @@ async function verifyTable(
   const failed = (detail: string, fix: string): CheckItem => ({ name, status: 'failed', detail, fix });
   const again = `sluice rebuild ${name}, or sluice sync --full-refresh --streams ${name}.`;
   if (!exists)
-    return [failed('it has a checkpoint and no table', `sluice state reset ${name}, then sluice sync.`)];
+    return [
+      failed(
+        'it has a checkpoint and no table',
+        `sluice rebuild ${name}. Or move work.duckdb aside and run sluice sync, which restores it from what is published.`,
+      ),
+    ];
   const problems: CheckItem[] = [];
   const difference = await compareColumns(database, table, await readContract(database, name));
   if (difference !== undefined) problems.push(failed(difference, again));
   for (const checkpoint of checkpoints) {
-    const scan = nameScan('rows', checkpoint.slice);
     const duplicates = difference === undefined ? await countRepeated(database, table, checkpoint) : 0;
     if (duplicates > 0)
       problems.push(
-        failed(`${duplicates} ${scan} repeat the key (${checkpoint.keyFields?.join(', ') ?? ''})`, again),
+        failed(
+          `${describeRows(duplicates, checkpoint.slice)} ${verbOf(duplicates, 'repeats', 'repeat')} the key (${checkpoint.keyFields?.join(', ') ?? ''})`,
+          again,
+        ),
       );
     const miscount = await compareCounts(database, table, checkpoint);
     if (miscount !== undefined) problems.push(failed(miscount, again));
@@ -144,7 +152,11 @@ async function compareCounts(
     [runId],
   );
   if (held === Number(written)) return undefined;
-  return `run ${runId} wrote ${Number(written)} ${nameScan('rows', slice)} by its record, and the table has ${held} of it`;
+  return `run ${runId} wrote ${describeRows(Number(written), slice)} by its record, and the table has ${formatCount(held)} of it`;
+}
+
+function describeRows(count: number, slice: string): string {
+  return `${formatCount(count)} ${nameScan(verbOf(count, 'row', 'rows'), slice)}`;
 }
 
 async function listTables(database: Database): Promise<readonly string[]> {

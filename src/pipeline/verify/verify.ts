@@ -8,6 +8,7 @@ import { selectStreams } from '../../config/select-streams.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type ExitCode, LockedError, type SyncError, toSyncError } from '../../model/errors.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
@@ -20,6 +21,7 @@ import { fingerprintTables, type TableFingerprint } from '../../warehouse/finger
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertIdentity } from '../open-warehouse.ts';
 import { withoutKey } from '../refuse-requests.ts';
+import { describeMissing } from '../restore-work-file.ts';
 import { workFile } from '../state-folder.ts';
 import { verifyArchives, verifyStages } from './verify-archive.ts';
 import { verifyTables } from './verify-tables.ts';
@@ -124,7 +126,7 @@ class Verification {
   async #verifyWork(): Promise<FileFacts | undefined> {
     const file = workFile(this.#settings.stateDir);
     if (!existsSync(file)) {
-      this.#add('work file', 'warning', `there is no ${file} yet; the next sync makes or restores it`);
+      this.#add('work file', 'warning', describeMissing(this.#settings));
       return undefined;
     }
     return this.#readFile('work file', file, () => this.#open(file));
@@ -207,7 +209,8 @@ class Verification {
         checkpoints: await readCheckpoints(database),
         tables: await fingerprintTables(database),
       };
-      this.#add(name, 'ok', `${file}: every block of ${facts.tables.size} tables could be read`);
+      const tables = formatCountOf(facts.tables.size, 'table');
+      this.#add(name, 'ok', `${file}: every block of ${tables} could be read`);
       if (meta.get('schema_version') !== String(schemaVersion))
         this.#add(name, 'warning', 'it is of another version; the next sync brings it up to date');
       else if (tellsTables) this.#items.push(...(await verifyTables(this.#settings, database)));
@@ -266,11 +269,8 @@ class Verification {
       const rows = [...names].reduce((sum, name) => sum + (work.tables.get(name)?.rows ?? 0), 0);
       const as = what === 'lake' ? ` as the ${other}` : '';
       const but = what === 'lake' ? ' (_sluice.meta says in a lake where its rows are, too)' : '';
-      this.#add(
-        name,
-        'ok',
-        `the same commit${as}, ${names.size} tables and ${rows.toLocaleString('en-US')} rows, equal by value${but}`,
-      );
+      const held = `${formatCountOf(names.size, 'table')} and ${formatCountOf(rows, 'row')}`;
+      this.#add(name, 'ok', `the same commit${as}, ${held}, equal by value${but}`);
       return;
     }
     const { stateDir, duckdbPath } = this.#settings;

@@ -85,12 +85,13 @@ export type LakeColumn = z.infer<typeof columnSchema>;
 export type LakePartition = z.infer<typeof partitionSchema>;
 export type LakeFile = z.infer<typeof fileSchema>;
 
-/** Undefined where there is none; throws PublishError (2) for one that cannot be read. */
+/** Undefined where there is none; throws PublishError: 2 for one that means nothing, 6 for a disk that gives none. */
 export function readManifest(lake: string): LakeManifest | undefined {
   const path = join(lake, LAKE_MANIFEST);
   if (!existsSync(path)) return undefined;
+  const text = readText(path);
   try {
-    return manifestSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return manifestSchema.parse(JSON.parse(text));
   } catch (error) {
     throw new PublishError(`${path} is not a manifest that this version can read`, {
       code: 'publish_refused',
@@ -98,6 +99,19 @@ export function readManifest(lake: string): LakeManifest | undefined {
       context: { path },
       cause: error,
       exitCode: 2,
+    });
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new PublishError(`cannot read ${path}: ${(error as Error).message}`, {
+      code: 'publish_failed',
+      hint: 'Everything synced is committed in the state folder, and the lake was not touched. Mend the cause (permissions, disk) and run again.',
+      context: { path },
+      cause: error,
     });
   }
 }

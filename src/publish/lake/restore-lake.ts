@@ -3,6 +3,7 @@ import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { StorageError } from '../../model/errors.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
@@ -112,9 +113,10 @@ async function describeRows(
   for (const file of files) {
     const path = join(folder, file.path);
     const held = await database.count(`SELECT num_rows FROM parquet_file_metadata(${quoteLiteral(path)})`);
-    if (held !== file.rows) return `${path}: ${held} rows instead of ${file.rows}`;
+    if (held !== file.rows)
+      return `${path}: ${formatCountOf(held, 'row')} instead of ${formatCount(file.rows)}`;
   }
-  return `${folder}: ${rows} rows instead of those of its ${files.length} files`;
+  return `${folder}: ${formatCountOf(rows, 'row')} instead of those of its ${formatCountOf(files.length, 'file')}`;
 }
 
 function refuseIncomplete(lake: string, problems: readonly string[], cause?: unknown): IncompleteLakeError {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PublishError } from '../../model/errors.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { SqlRow } from '../../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { buildFolder, forEach, syncFile } from './folders.ts';
@@ -108,7 +109,7 @@ async function writePart(
   const rowsWritten = Number(written['count']);
   if (rowsWritten !== part.rows) {
     throw new PublishError(
-      `${plan.table.table} has ${part.rows} rows for ${part.folder === '' ? 'its file' : part.folder}, of which ${rowsWritten} were written`,
+      `${plan.table.table} has ${formatCountOf(part.rows, 'row')} for ${part.folder === '' ? 'its file' : part.folder}, of which ${formatCount(rowsWritten)} ${verbOf(rowsWritten, 'was', 'were')} written`,
       {
         code: 'publish_failed',
         hint: 'This is a defect of Sluice; please report it with the text above. The lake is as it was, and everything synced is committed in the state folder. Another partitionBy may get around it.',

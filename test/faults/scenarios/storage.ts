@@ -101,6 +101,6 @@ export const storageScenarios: Readonly<Record<string, Scenario>> = {
       writeFileSync(inState(stage, name), 'garbage');
   }),
   'the state folder cannot be made': syncRefused('mkdirSync state', 'EACCES'),
-  'the disk is full while pages are staged': syncRefused('appendFile records.ndjson', 'ENOSPC'),
+  'the disk is full while pages are staged': syncRefused('writev records.ndjson', 'ENOSPC'),
   'the disk is full while it publishes': syncRefused('copyFile work.duckdb', 'ENOSPC', true),
 };

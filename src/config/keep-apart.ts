@@ -1,0 +1,117 @@
+import path from 'node:path';
+import type { ConfigPath } from './config-path.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { buildConfigError, type Problem } from './problem.ts';
+import { isInside, resolveLinks } from './real-paths.ts';
+import type { StoragePaths } from './storage-paths.ts';
+
+const DUCKDB: ConfigPath = ['destination', 'duckdb'];
+const PARQUET: ConfigPath = ['destination', 'parquet'];
+const STATE: ConfigPath = ['stateDir'];
+
+/** Places that are kept out of each other's way, with their links followed. */
+interface Places {
+  readonly duckdb: string | undefined;
+  readonly lake: string | undefined;
+  readonly state: string;
+  readonly ledger: string;
+  readonly contracts: string;
+  /** Undefined for a config that is no file. */
+  readonly config: string | undefined;
+}
+
+/**
+ * Refuses destinations that would be in the way of each other, of the state, of the quota ledger, or of the files
+ * that people write; throws a ConfigError for the first.
+ */
+export function keepApart(
+  loaded: LoadedConfig,
+  paths: StoragePaths & { readonly ledgerDir: string },
+  platform: NodeJS.Platform,
+): void {
+  const places: Places = {
+    duckdb: paths.publishesDuckdb ? resolveLinks(paths.duckdbPath) : undefined,
+    lake: paths.lakePath === undefined ? undefined : resolveLinks(paths.lakePath),
+    state: resolveLinks(paths.stateDir),
+    ledger: resolveLinks(paths.ledgerDir),
+    contracts: resolveLinks(path.join(loaded.baseDir, 'contracts')),
+    config: loaded.path === undefined ? undefined : resolveLinks(loaded.path),
+  };
+  const isIn: IsIn = (inner, outer) =>
+    inner !== undefined && outer !== undefined && isInside(inner, outer, platform);
+  const problem = findLakeProblem(places, isIn) ?? findFileProblem(places, isIn, paths.stateDir);
+  if (problem !== undefined) throw buildConfigError([problem], loaded);
+}
+
+type IsIn = (inner: string | undefined, outer: string | undefined) => boolean;
+
+function findLakeProblem(
+  { lake, state, ledger, contracts, config }: Places,
+  isIn: IsIn,
+): Problem | undefined {
+  const overlaps = (other: string) => isIn(lake, other) || isIn(other, lake);
+  const refuse = (message: string, hint: string): Problem => ({ path: PARQUET, message, hint });
+  if (overlaps(state))
+    return refuse(
+      'must not lie in the state folder, nor that in it: one is for readers, the other is private',
+      'Name folders side by side, e.g. ./lake and ./.sluice.',
+    );
+  if (overlaps(ledger))
+    return refuse(
+      `must not lie in the folder of the quota ledger (${ledger}), nor that in it: a lake holds nothing else`,
+      'Name folders side by side, e.g. ./lake, and ./quota as source.quota.ledgerDir.',
+    );
+  if (overlaps(contracts))
+    return refuse(
+      `must not lie in the folder of the contract files (${contracts}), nor that in it`,
+      'Name a folder of its own, e.g. ./lake.',
+    );
+  if (isIn(config, lake))
+    return refuse(
+      `must not be a folder that holds the config file (${config ?? ''}): a lake holds nothing else`,
+      'Name a folder of its own, e.g. ./lake.',
+    );
+  return undefined;
+}
+
+function findFileProblem(
+  { duckdb, lake, state, ledger, contracts, config }: Places,
+  isIn: IsIn,
+  stateDir: string,
+): Problem | undefined {
+  const refuse = (message: string, hint: string, at = DUCKDB): Problem => ({ path: at, message, hint });
+  // The state folder is private (0700) and its files are replaced at will: no place for a file others read.
+  if (isIn(duckdb, state))
+    return refuse(
+      'must be outside the state folder, which no other user can open',
+      `Name a file outside ${stateDir}, or set stateDir to a folder of its own, e.g. ./.sluice.`,
+    );
+  if (isIn(state, duckdb))
+    return refuse(
+      'must not be below the path of destination.duckdb, which is a file',
+      'Name another folder, e.g. ./.sluice.',
+      STATE,
+    );
+  if (isIn(duckdb, lake))
+    return refuse(
+      'must be outside the folder of destination.parquet, which holds the lake alone',
+      'Name a file beside that folder, e.g. ./warehouse.duckdb.',
+    );
+  if (isIn(lake, duckdb))
+    return refuse(
+      'must not be below the path of destination.duckdb, which is a file',
+      'Name a folder beside that file, e.g. ./lake.',
+      PARQUET,
+    );
+  if (isIn(duckdb, config))
+    return refuse('is the config file itself', 'Name another file, e.g. ./warehouse.duckdb.');
+  const taken = [
+    [ledger, 'the quota ledger'],
+    [contracts, 'the contract files'],
+  ].find(([folder]) => isIn(duckdb, folder) || isIn(folder, duckdb));
+  if (taken === undefined) return undefined;
+  return refuse(
+    `must be outside the folder of ${taken[1] ?? ''} (${taken[0] ?? ''}), and not that folder itself`,
+    'Name a file elsewhere, e.g. ./warehouse.duckdb.',
+  );
+}

@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { queryCopy } from './published.ts';
+
+/** Damages every block that holds values of a table; what the engine reads when it opens the file stays whole. */
+export async function damageBlocksOf(file: string, table: string): Promise<void> {
+  const { rows } = await queryCopy(
+    file,
+    `SELECT DISTINCT block_id FROM pragma_storage_info('${table}') WHERE block_id >= 0`,
+  );
+  if (rows.length === 0) throw new Error(`${table} has no block of its own`);
+  const content = readFileSync(file);
+  for (const { block_id: block } of rows) {
+    const start = 3 * 4_096 + Number(block) * 262_144;
+    content.fill(0, start + 16, start + 64);
+  }
+  writeFileSync(file, content);
+}
+
+/** Changes a closed file as a program beside Sluice would. */
+export async function changeFile(file: string, sql: string): Promise<void> {
+  const instance = await DuckDBInstance.create(file, { threads: '1' });
+  try {
+    const connection = await instance.connect();
+    await connection.run(sql);
+    await connection.run('CHECKPOINT');
+    connection.closeSync();
+  } finally {
+    instance.closeSync();
+  }
+}
