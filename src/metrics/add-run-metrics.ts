@@ -1,24 +1,44 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ExitCode } from '../model/errors.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
 import type { RunStatus } from '../model/run-report.ts';
 import type { LastRun, MetricFacts } from './metric-facts.ts';
+import type { RunInProgress } from './run-in-progress.ts';
 
 // All of them from the start, so that the first failure is an increase and no new series.
 const exitCodes: readonly ExitCode[] = [0, 1, 2, 3, 4, 5, 6, 75, 130, 143];
 const runStatuses: readonly RunStatus[] = ['complete', 'partial', 'failed', 'stopped', 'interrupted'];
 
 /** Metrics of runs, requests, quota and key. */
-export function addRunMetrics(registry: Registry, facts: MetricFacts): void {
+export function addRunMetrics(registry: Registry, facts: MetricFacts, run?: RunInProgress): void {
   const { lastRun, totals, status, keyExpiresAt } = facts;
   if (lastRun !== undefined) addLastRun(registry, lastRun);
   if (totals !== undefined) addTotals(registry, totals);
-  if (status?.quota !== undefined) addQuota(registry, status.quota);
+  const quota = run?.quota ?? status?.quota;
+  if (quota !== undefined) addQuota(registry, quota);
   if (keyExpiresAt !== undefined)
     addGauge(
       registry,
       'sluice_key_expiry_timestamp_seconds',
       'When the key expires, as source.keyExpiresAt says.',
       Date.parse(keyExpiresAt) / 1_000,
+    );
+}
+
+/** Metrics of a run that goes on; they are gone when it has ended. */
+export function addRunInProgress(registry: Registry, { startedAtMs, waitingUntilMs }: RunInProgress): void {
+  addGauge(
+    registry,
+    'sluice_run_start_timestamp_seconds',
+    'When the run that goes on began.',
+    startedAtMs / 1_000,
+  );
+  if (waitingUntilMs !== undefined)
+    addGauge(
+      registry,
+      'sluice_waiting_until_timestamp_seconds',
+      'When the run that goes on stops waiting, for the quota or before another try.',
+      waitingUntilMs / 1_000,
     );
 }
 
@@ -80,7 +100,7 @@ function addTotals(registry: Registry, totals: NonNullable<MetricFacts['totals']
 
 function addQuota(
   registry: Registry,
-  { limit, remaining, resetAtMs }: NonNullable<NonNullable<MetricFacts['status']>['quota']>,
+  { limit, remaining, resetAtMs }: Pick<QuotaSnapshot, 'limit' | 'remaining' | 'resetAtMs'>,
 ): void {
   if (limit !== undefined)
     addGauge(registry, 'sluice_quota_limit_requests', 'Requests the key has in an hour.', limit);
@@ -88,14 +108,14 @@ function addQuota(
     addGauge(
       registry,
       'sluice_quota_remaining_requests',
-      'Requests that were left when the last run with requests ended.',
+      'Requests that were left when the last answer came.',
       remaining,
     );
   if (resetAtMs !== undefined)
     addGauge(
       registry,
       'sluice_quota_reset_timestamp_seconds',
-      'When the hour of that run ends; after it the quota is whole again.',
+      'When the hour of that answer ends; after it the quota is whole again.',
       Math.ceil(resetAtMs / 1_000),
     );
 }

@@ -33,6 +33,16 @@ function addState(registry: Registry, streams: readonly StreamStatusRow[]): void
     'The date up to which the stream was read, as midnight UTC.',
     ({ watermark }) => (watermark === undefined ? undefined : Date.parse(watermark) / 1_000),
   );
+  add(
+    'sluice_stream_newest_data_timestamp_seconds',
+    'When the first row of the newest date came: since then syncs found nothing newer.',
+    ({ newest }) => (newest === undefined ? undefined : Date.parse(newest.since) / 1_000),
+  );
+  add(
+    'sluice_stream_data_stale',
+    '1 where syncs found nothing newer for longer than usual, else 0.',
+    ({ newest }) => (newest === undefined ? undefined : Number(newest.stale)),
+  );
   add('sluice_stream_rows', 'Rows in the published table, or of the slice in it.', ({ rows }) => rows);
   const gauge = new Gauge({
     name: 'sluice_stream_verdict',

@@ -1,5 +1,6 @@
 import { addRun, readRunTotals, writeRunTotals } from '../../state/run-totals.ts';
 import type { ExitCode } from '../model/errors.ts';
+import type { StatusReport } from '../model/reports.ts';
 import type { RunReport } from '../model/run-report.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
@@ -45,11 +46,23 @@ export async function collectMetrics(
     warn('the metrics lack the state of the streams', thrown);
     return undefined;
   });
-  const lastRun = run === undefined ? describeRun(status?.lastRun) : describeCounted(run);
+  const lastRun = run === undefined ? describeKnown(status) : describeCounted(run);
   return { facts: { status, totals, lastRun, keyExpiresAt }, warnings };
 }
 
-function describeRun(run: RunReport | undefined): LastRun | undefined {
+/** The last run that an earlier process made, one that was refused included. */
+function describeKnown(known: StatusReport | undefined): LastRun | undefined {
+  if (known?.refused !== undefined) {
+    const { error, startedAt } = known.refused;
+    const atMs = Date.parse(startedAt);
+    return describeCounted({
+      exitCode: error.exitCode,
+      startedAtMs: atMs,
+      endedAtMs: atMs,
+      report: undefined,
+    });
+  }
+  const run = known?.lastRun;
   if (run === undefined || isUnfinished(run.status)) return undefined;
   const { exitCode, status, startedAt, finishedAt } = run;
   return { exitCode, status, startedAtMs: Date.parse(startedAt), endedAtMs: Date.parse(finishedAt) };

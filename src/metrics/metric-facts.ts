@@ -2,6 +2,7 @@ import type { RunTotals } from '../../state/run-totals.ts';
 import type { ExitCode } from '../model/errors.ts';
 import type { StatusReport } from '../model/reports.ts';
 import type { RunStatus } from '../model/run-report.ts';
+import type { RunInProgress } from './run-in-progress.ts';
 
 /** The type that metrics are served as. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -32,7 +33,8 @@ export const noFacts: MetricFacts = {
 
 /** What a schedule adds; undefined for a single run. */
 export interface ScheduleFacts {
-  readonly running: boolean;
+  /** undefined between runs. */
+  readonly run: RunInProgress | undefined;
   readonly nextRunAtMs: number | undefined;
   /** Times of the schedule that passed without a run of their own, since it was started. */
   readonly skippedTicks: number;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../model/version.ts';
-import { addRunMetrics } from './add-run-metrics.ts';
+import { addRunInProgress, addRunMetrics } from './add-run-metrics.ts';
 import { addStreamMetrics } from './add-stream-metrics.ts';
 import type { MetricFacts, ScheduleFacts } from './metric-facts.ts';
 
@@ -15,16 +15,17 @@ export function renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Pro
     registers,
   }).set({ version, node_version: process.versions.node }, 1);
   if (schedule !== undefined) addScheduleMetrics(registry, schedule);
-  addRunMetrics(registry, facts);
+  addRunMetrics(registry, facts, schedule?.run);
   addStreamMetrics(registry, facts);
   return registry.metrics();
 }
 
-function addScheduleMetrics(registry: Registry, { running, nextRunAtMs, skippedTicks }: ScheduleFacts): void {
+function addScheduleMetrics(registry: Registry, { run, nextRunAtMs, skippedTicks }: ScheduleFacts): void {
   const registers = [registry];
   new Gauge({ name: 'sluice_up', help: 'Always 1 while a schedule is alive.', registers }).set(1);
   const inProgress = { name: 'sluice_run_in_progress', help: '1 while a run goes on, else 0.', registers };
-  new Gauge(inProgress).set(running ? 1 : 0);
+  new Gauge(inProgress).set(run === undefined ? 0 : 1);
+  if (run !== undefined) addRunInProgress(registry, run);
   new Counter({
     name: 'sluice_skipped_ticks_total',
     help: 'Times of the schedule that passed while a run went on, since this process was started.',

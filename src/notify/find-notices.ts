@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../model/errors.ts';
+import { formatCountOf } from '../model/format-count.ts';
 import { withName } from '../model/name-once.ts';
 import type { ReportedError, RunReport, StreamReport } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
@@ -83,7 +84,7 @@ function findKeyExpiry({ keyExpiry, keyExpiresAt }: NoticeFacts): readonly Notic
 }
 
 function describeSuccess({ rows, streams }: RunReport): Notice {
-  const count = `${streams.length} ${streams.length === 1 ? 'stream' : 'streams'}`;
+  const count = formatCountOf(streams.length, 'stream');
   const summary = `sync complete: ${count}, ${rows.inserted} new, ${rows.updated} changed, ${rows.deleted} deleted rows`;
   return { event: 'success', summary, sameness: undefined };
 }

@@ -21,10 +21,8 @@ export interface NotifyEffects {
   readonly post?: PostJson | undefined;
 }
 
-export type NotifySettings = Pick<
-  Settings,
-  'notify' | 'credentials' | 'hashKey' | 'baseUrl' | 'stateDir' | 'keyExpiresAt'
-> & { readonly keyExpiryWarning: string | undefined };
+export type NotifySettings = Pick<Settings, 'notify' | 'hashKey' | 'baseUrl' | 'stateDir' | 'keyExpiresAt'> &
+  Partial<Pick<Settings, 'credentials'>> & { readonly keyExpiryWarning: string | undefined };
 
 /**
  * Tells those whom the config names what a run came to. Returns what could not be told, as warnings: a notice
@@ -88,7 +86,11 @@ async function send(
 }
 
 function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly string[] {
-  return [credentials.secret, ...(hashKey === undefined ? [] : [hashKey]), ...listWebhookSecrets(notify)];
+  return [
+    ...(credentials === undefined ? [] : [credentials.secret]),
+    ...(hashKey === undefined ? [] : [hashKey]),
+    ...listWebhookSecrets(notify),
+  ];
 }
 
 /** The environment of a command: ours without what holds a secret of ours, and the facts under their own names. */

@@ -2,17 +2,21 @@ import { existsSync, statSync } from 'node:fs';
 import { readCheckpoints } from '../../state/checkpoints.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readRunFile } from '../../state/run-file.ts';
+import type { NewestData } from '../model/data-age.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { RunSummary, StatusReport, StreamStatusRow, UnsettledAttempt } from '../model/reports.ts';
-import { isSync, type RunReport, type Verdict } from '../model/run-report.ts';
+import { isSync, kindOf, type RunReport, type Verdict } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { SqlRow } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { openOwnPublished } from '../warehouse/query-published.ts';
+import { readNewest } from './read-newest.ts';
+import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
 import { isFresh } from './plan/plan-scan.ts';
+import { findRestoreSource } from './restore-work-file.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
 
 /**
@@ -29,7 +33,7 @@ export async function readStatus(
   const unsettled = listUnsettled(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
-  const held = published === undefined ? nothingHeld : await readHeld(duckdbPath, opened);
+  const held = published === undefined ? nothingHeld : await readHeld(duckdbPath, opened, runs);
   return {
     duckdbPath,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
@@ -39,7 +43,9 @@ export async function readStatus(
     // A rebuild, say, sees nothing of the quota.
     quota: runs.find(({ quota }) => quota !== undefined)?.quota,
     lastRun: runs.find(isSync),
+    refused: findRefusal(settings.stateDir, runs),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
+    restoresFrom: findRestoreSource(settings)?.path,
   };
 }
 
@@ -53,6 +59,7 @@ export function readRecentRuns(stateDir: string): readonly RunReport[] {
 interface Facts {
   readonly checkpoint: Checkpoint;
   readonly rows: number | undefined;
+  readonly newest: NewestData | undefined;
 }
 
 /** What the published file tells, by `nameScan`. */
@@ -64,13 +71,24 @@ interface Held {
 
 const nothingHeld: Held = { facts: new Map(), quarantined: new Map() };
 
-async function readHeld(path: string, opened: Database | undefined): Promise<Held> {
+async function readHeld(
+  path: string,
+  opened: Database | undefined,
+  runs: readonly RunReport[],
+): Promise<Held> {
   const database = opened ?? (await openOwnPublished(path));
   try {
     const facts = new Map<string, Facts>();
-    for (const checkpoint of await readCheckpoints(database)) {
+    const checkpoints = await readCheckpoints(database);
+    const newest = await readNewest(database, checkpoints, runs);
+    for (const checkpoint of checkpoints) {
       const { stream, slice } = checkpoint;
-      facts.set(nameScan(stream, slice), { checkpoint, rows: await countRows(database, stream, slice) });
+      const name = nameScan(stream, slice);
+      facts.set(name, {
+        checkpoint,
+        rows: await countRows(database, stream, slice),
+        newest: newest.get(name),
+      });
     }
     return { facts, quarantined: await countQuarantined(database) };
   } finally {
@@ -106,7 +124,7 @@ function describeStream(
   nowMs: number,
 ): StreamStatusRow {
   const name = nameOf(stream);
-  const { checkpoint, rows } = facts.get(name) ?? {};
+  const { checkpoint, rows, newest } = facts.get(name) ?? {};
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),
@@ -115,6 +133,7 @@ function describeStream(
     rows,
     quarantined: quarantined.get(name) ?? 0,
     watermark: checkpoint?.watermark,
+    newest,
     verifiedAt: checkpoint?.lastVerifiedAt,
     fresh: isFresh(stream, withoutFreshness(checkpoint, unsettled), {}, nowMs),
     keyColumns: checkpoint?.keyFields,
@@ -164,15 +183,33 @@ async function readPublishedRuns(path: string, limit: number): Promise<readonly 
     const rows = await database.all(
       `SELECT * FROM _sluice.runs ORDER BY started_at DESC LIMIT ${Math.trunc(limit)}`,
     );
-    return rows.map(toSummary);
+    const streams = await readModes(database, Math.trunc(limit));
+    return rows.map((row) => toSummary(row, streams.get(String(row['run_id'])) ?? []));
   } finally {
     await database.release();
   }
 }
 
-function summarizeRun({ rows, ...run }: RunReport): RunSummary {
+/** What the runs of the published history did to their streams, by run. */
+async function readModes(database: Database, limit: number) {
+  // `mode` is younger than the table.
+  const rows = await database.all(
+    `SELECT DISTINCT run_id, status, COLUMNS('^mode$|^stream$') FROM _sluice.stream_runs WHERE run_id IN
+       (SELECT run_id FROM _sluice.runs ORDER BY started_at DESC LIMIT ${limit})`,
+  );
+  const streams = rows.map((row) => ({
+    runId: String(row['run_id']),
+    status: String(row['status']),
+    mode: 'mode' in row ? ((row['mode'] ?? undefined) as string | undefined) : 'full',
+  }));
+  return Map.groupBy(streams, ({ runId }) => runId);
+}
+
+function summarizeRun(run: RunReport): RunSummary {
+  const { rows } = run;
   return {
     runId: run.runId,
+    kind: kindOf(run),
     startedAt: run.startedAt,
     finishedAt: run.finishedAt,
     status: run.status,
@@ -186,10 +223,11 @@ function summarizeRun({ rows, ...run }: RunReport): RunSummary {
   };
 }
 
-function toSummary(row: SqlRow): RunSummary {
+function toSummary(row: SqlRow, streams: Parameters<typeof kindOf>[0]['streams']): RunSummary {
   const time = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
   return {
     runId: String(row['run_id']),
+    kind: kindOf({ status: String(row['status']), streams }),
     startedAt: time(row['started_at']),
     finishedAt: time(row['finished_at'] ?? row['started_at']),
     status: String(row['status']),

@@ -1,15 +1,5 @@
 import { formatDuration } from '../model/duration.ts';
 
-/** `1234567` as `1,234,567`; independent of the machine's locale. */
-export function formatCount(count: number): string {
-  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
-}
-
-/** A count with its noun: `1 row`, `2,000 rows`. */
-export function formatCountOf(count: number, noun: string, plural = `${noun}s`): string {
-  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
-}
-
 /** A count for an axis: `950`, `1.5k`, `20M`. */
 export function formatShort(count: number): string {
   for (const [size, letter] of [

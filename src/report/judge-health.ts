@@ -1,3 +1,4 @@
+import { isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData } from '../model/report-data.ts';
 import { listFindings } from './list-findings.ts';
 import {
@@ -42,13 +43,17 @@ const endings: Readonly<Record<string, string>> = {
   killed: 'was killed',
 };
 
-function describeHealth(streams: readonly JudgedStream[], { published, runs }: ReportData): string {
-  if (published === undefined && runs.length === 0) return 'Nothing was synced yet';
-  const standing = describeStanding(streams);
-  const ending = endings[findLastEnded(runs)?.status ?? ''];
-  // What a stream needs comes first, and tells of the run as well.
-  if (ending === undefined || streams.some(({ tone }) => tone === 'bad')) return standing;
-  return `The last run ${ending}; ${standing.slice(0, 1).toLowerCase()}${standing.slice(1)}`;
+function describeHealth(streams: readonly JudgedStream[], data: ReportData): string {
+  const { published, runs, refused } = data;
+  const isNew = published === undefined && runs.length === 0;
+  const isRefused = refused !== undefined && !isTurnedAway(refused);
+  const standing = isNew ? 'Nothing was synced yet' : describeStanding(streams);
+  const ending = isNew ? undefined : endings[findLastEnded(runs)?.status ?? ''];
+  // What a stream needs comes first, and tells of the run as well; of one without a record nothing else tells.
+  const isTold = ending === undefined || streams.some(({ tone }) => tone === 'bad');
+  if (isTold && !isRefused) return standing;
+  const last = isRefused ? 'sync was refused before it began' : `run ${ending}`;
+  return `The last ${last}; ${standing.slice(0, 1).toLowerCase()}${standing.slice(1)}`;
 }
 
 function describeStanding(streams: readonly JudgedStream[]): string {

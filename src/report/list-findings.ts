@@ -1,7 +1,9 @@
 import { describeEnd, withoutName } from '../model/name-once.ts';
+import { isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { isOfSharedKeys } from '../model/run-report.ts';
-import { formatCountOf, formatMoment } from './format-values.ts';
+import { formatCountOf } from '../model/format-count.ts';
+import { formatMoment } from './format-values.ts';
 import {
   describeState,
   findLastEnded,
@@ -18,6 +20,7 @@ const todos: Readonly<Partial<Record<StreamState, string>>> = {
   never: 'Run `sluice sync`.',
   partial: 'Run `sluice sync` again, and `sluice runs` to see why it ended.',
   drifted: 'Run `sluice sync` at a time when the source is quiet.',
+  stale: 'Ask whoever runs the source whether its refresh came; no sync can bring what is not there.',
   late: 'See whether the scheduled sync still runs: `sluice runs` lists the last ones.',
 };
 
@@ -28,6 +31,7 @@ export function listFindings(
   lateAfterMs: number,
 ): readonly Finding[] {
   const found = [
+    ...findRefused(data),
     ...findUnpublished(data),
     ...findLastRun(data, streams),
     ...findStreams(streams, lateAfterMs),
@@ -38,6 +42,24 @@ export function listFindings(
   ];
   const order = ['bad', 'note', 'good', 'idle'];
   return found.toSorted((a, b) => order.indexOf(a.tone) - order.indexOf(b.tone));
+}
+
+/** A run that left no trace in the history of runs. */
+function findRefused({ refused }: ReportData): readonly Finding[] {
+  if (refused === undefined) return [];
+  const { error, startedAt, since, times } = refused;
+  const many = `${formatCountOf(times, 'sync')} in a row, from ${formatMoment(since)} to ${formatMoment(startedAt)}`;
+  if (isTurnedAway(refused)) {
+    const who = times === 1 ? `A sync (${formatMoment(startedAt)}) was` : `${many}, were`;
+    const what = `${who} turned away: another run held the state folder.`;
+    return [{ tone: 'note', what, todo: 'Run `sluice sync` once that run has ended.' }];
+  }
+  const who =
+    times === 1
+      ? `The last sync (${formatMoment(startedAt)}) was refused before it began`
+      : `${many}, were refused before they began`;
+  const what = endSentence(`${who}, with exit code ${error.exitCode}: ${error.message}`);
+  return [{ tone: 'bad', what, todo: error.hint }];
 }
 
 function findUnpublished({ published, runs }: ReportData): readonly Finding[] {

@@ -8,7 +8,8 @@ import {
 import { buildQuotaSection, buildRunSection } from './activity-section.ts';
 import { badgeShapes, drawIcon } from './badge.ts';
 import { buildFindingSection, buildQuarantineSection, buildSchemaSection } from './finding-section.ts';
-import { formatAge, formatBytes, formatCount, formatMoment } from './format-values.ts';
+import { formatCount } from '../model/format-count.ts';
+import { formatAge, formatBytes, formatMoment } from './format-values.ts';
 import { type Health, judgeHealth } from './judge-health.ts';
 import { html, Markup, nameText } from './markup.ts';
 import { drawSection, type Section } from './section.ts';

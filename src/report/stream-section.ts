@@ -1,6 +1,7 @@
 import type { ReportData } from '../model/report-data.ts';
 import { drawBadge } from './badge.ts';
-import { formatAge, formatCount, formatShortMoment } from './format-values.ts';
+import { formatCount } from '../model/format-count.ts';
+import { formatAge, formatShortMoment } from './format-values.ts';
 import type { Health } from './judge-health.ts';
 import { cutText, html, type Markup, nameText } from './markup.ts';
 import { drawRunStrip, drawStripLegend, STRIP_RUNS } from './run-strip.ts';
@@ -51,8 +52,11 @@ function listColumns({ runs, madeAt }: ReportData): readonly Column<JudgedStream
     },
     {
       head: 'Data up to',
-      cell: ({ facts: { watermark } }) =>
-        watermark === undefined ? '–' : html`<time>${cutText(watermark, 24)}</time>`,
+      cell: ({ facts: { watermark, newest } }) =>
+        watermark === undefined
+          ? '–'
+          : html`<time>${cutText(watermark, 24)}</time>
+              ${newest !== undefined && html`<span class="aside">since ${formatShortMoment(newest.since)}</span>`}`,
     },
     {
       head: 'Last verified',

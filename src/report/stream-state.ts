@@ -5,7 +5,16 @@ import { nameScan } from '../model/stream.ts';
 
 /** How a stream stands, the first that is true of it. */
 export type StreamState =
-  'failed' | 'stopped' | 'never' | 'unavailable' | 'partial' | 'drifted' | 'late' | 'unverified' | 'verified';
+  | 'failed'
+  | 'stopped'
+  | 'never'
+  | 'unavailable'
+  | 'partial'
+  | 'drifted'
+  | 'late'
+  | 'stale'
+  | 'unverified'
+  | 'verified';
 
 /** What that means to a reader: all well, worth knowing, to be acted on, nothing to say. */
 export type Tone = 'good' | 'note' | 'bad' | 'idle';
@@ -32,6 +41,7 @@ const tones: Readonly<Record<StreamState, Tone>> = {
   partial: 'bad',
   drifted: 'note',
   late: 'bad',
+  stale: 'note',
   unverified: 'note',
   verified: 'good',
 };
@@ -61,7 +71,7 @@ export function judgeStream(facts: StreamFacts, nowMs: number, lateAfterMs: numb
 }
 
 function findState(
-  { lastAttempt, verdict, verifiedAt }: StreamFacts,
+  { lastAttempt, verdict, verifiedAt, newest }: StreamFacts,
   nowMs: number,
   lateAfterMs: number,
 ): StreamState {
@@ -71,6 +81,7 @@ function findState(
   if (verdict === 'partial' || verdict === 'drifted') return verdict;
   const lastGood = verifiedAt ?? lastAttempt?.startedAt;
   if (lastGood !== undefined && nowMs - Date.parse(lastGood) > lateAfterMs) return 'late';
+  if (newest?.stale === true) return 'stale';
   return verdict === 'unverified' ? 'unverified' : 'verified';
 }
 
@@ -91,6 +102,8 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
       return 'The last attempt was stopped; the pages read are kept for the next run.';
     case 'late':
       return `No verified scan for more than ${formatDuration(lateAfterMs)}.`;
+    case 'stale':
+      return 'Synced, and nothing newer came for longer than usual: the source may not have been refreshed.';
     case 'never':
       return 'Never synced.';
     case 'unavailable':

@@ -1,11 +1,11 @@
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readRunFile } from '../../state/run-file.ts';
-import { isUnfinished, type RunReport } from '../model/run-report.ts';
+import { isSync, isUnfinished } from '../model/run-report.ts';
 import type { CronSchedule } from './cron-schedule.ts';
 
 /**
  * Whether a run is owed at the start: a time passed since the last sync began, or that sync was ended before its
- * end, as a restart does. A folder without a sync owes none.
+ * end, as a restart does. A folder without a sync owes none, and a rebuild, a retry or a change of the state is none.
  */
 export function owesRun(schedule: CronSchedule, stateDir: string, nowMs: number): boolean {
   const last = readRunFile(stateDir).find(isSync);
@@ -14,9 +14,4 @@ export function owesRun(schedule: CronSchedule, stateDir: string, nowMs: number)
   const startedAtMs = Date.parse(last.startedAt);
   const missedMs = Number.isNaN(startedAtMs) ? undefined : schedule.next(startedAtMs);
   return missedMs !== undefined && missedMs <= nowMs;
-}
-
-// A rebuild brings nothing new.
-function isSync({ streams }: RunReport): boolean {
-  return !streams.some(({ mode }) => mode === 'rebuild');
 }

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type MetricFacts, noFacts, type ScheduleFacts } from '../../src/metrics/metric-facts.ts';
 import { renderMetrics } from '../../src/metrics/render-metrics.ts';
+import { beginRun, followRun } from '../../src/metrics/run-in-progress.ts';
+import type { ProgressEvent } from '../../src/model/progress.ts';
 import { addRun, noTotals } from '../../state/run-totals.ts';
 import { makeRunReport, makeStreamReport, NOW_MS } from '../cli/support/reports.ts';
 import { type Family, lintFamily, parseMetrics } from './parse-metrics.ts';
@@ -30,6 +32,7 @@ const facts: MetricFacts = {
         quarantined: 0,
         rows: 1_800,
         watermark: '2026-11-13',
+        newest: { date: '2026-11-13', since: '2026-11-14T06:00:00.000Z', usualMs: 129_600_000, stale: true },
         verifiedAt: '2026-11-20T10:00:00.000Z',
         fresh: true,
         keyColumns: undefined,
@@ -43,6 +46,7 @@ const facts: MetricFacts = {
         quarantined: 0,
         rows: undefined,
         watermark: undefined,
+        newest: undefined,
         verifiedAt: undefined,
         fresh: false,
         keyColumns: undefined,
@@ -51,13 +55,14 @@ const facts: MetricFacts = {
     ],
     quota: { limit: 600, remaining: 558, resetAtMs: NOW_MS + 720_400.5, notBeforeMs: undefined },
     lastRun: undefined,
+    refused: undefined,
     quarantined: 0,
   },
   totals: addRun(addRun(noTotals, 0, report), 75, undefined),
   lastRun: { exitCode: 5, status: 'partial', startedAtMs: NOW_MS - 65_000, endedAtMs: NOW_MS },
   keyExpiresAt: '2027-06-30',
 };
-const schedule: ScheduleFacts = { running: false, nextRunAtMs: NOW_MS + 60_000, skippedTicks: 2 };
+const schedule: ScheduleFacts = { run: undefined, nextRunAtMs: NOW_MS + 60_000, skippedTicks: 2 };
 
 async function readFamilies(...given: Parameters<typeof renderMetrics>): Promise<readonly Family[]> {
   return parseMetrics(await renderMetrics(...given));
@@ -107,6 +112,13 @@ describe('metrics', () => {
       Date.UTC(2026, 10, 20, 10) / 1_000,
     ],
     ['stream_watermark_timestamp_seconds', { stream: 'prompts_analytics' }, Date.UTC(2026, 10, 13) / 1_000],
+    [
+      'stream_newest_data_timestamp_seconds',
+      { stream: 'prompts_analytics' },
+      Date.UTC(2026, 10, 14, 6) / 1_000,
+    ],
+    ['stream_data_stale', { stream: 'prompts_analytics' }, 1],
+    ['stream_data_stale', { stream: 'visibility_mentions' }, undefined],
     ['stream_rows', { stream: 'prompts_analytics' }, 1_800],
     ['stream_verdict', { stream: 'prompts_analytics', verdict: 'drifted' }, 1],
     ['stream_verdict', { stream: 'prompts_analytics', verdict: 'verified' }, 0],
@@ -123,6 +135,24 @@ describe('metrics', () => {
     expect(valueOf(await readFamilies(facts, schedule), name, labels)).toBe(value);
   });
 
+  it('follow a run that goes on', async () => {
+    const events: readonly ProgressEvent[] = [
+      { type: 'quota', remaining: 7, limit: 600, resetAtMs: NOW_MS + 60_000 },
+      { type: 'note', message: 'nothing of interest' },
+      { type: 'quota', remaining: 0, limit: 600, resetAtMs: NOW_MS + 60_000 },
+      { type: 'waiting', reason: 'hourly-quota', untilMs: NOW_MS + 61_000 },
+    ];
+    const run = events.reduce(followRun, beginRun(NOW_MS));
+    const waiting = await readFamilies(facts, { ...schedule, run });
+    expect(valueOf(waiting, 'run_in_progress')).toBe(1);
+    expect(valueOf(waiting, 'run_start_timestamp_seconds')).toBe(NOW_MS / 1_000);
+    expect(valueOf(waiting, 'waiting_until_timestamp_seconds')).toBe(NOW_MS / 1_000 + 61);
+    expect(valueOf(waiting, 'quota_remaining_requests')).toBe(0);
+    expect(valueOf(waiting, 'quota_reset_timestamp_seconds')).toBe(NOW_MS / 1_000 + 60);
+    const working = await readFamilies(facts, { ...schedule, run: followRun(run, { type: 'resumed' }) });
+    expect(valueOf(working, 'waiting_until_timestamp_seconds')).toBeUndefined();
+  });
+
   it('leave out what belongs to a schedule, and what is not known', async () => {
     expect((await readFamilies(noFacts)).map(({ name }) => name)).toEqual(['sluice_build_info']);
   });
@@ -130,7 +160,8 @@ describe('metrics', () => {
   it('are all in docs/schedule.md, and no others are', async () => {
     const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/schedule.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `(sluice_\w+)`/gm)].map((match) => match[1]);
-    const families = await readFamilies(facts, schedule);
+    const waiting = { ...beginRun(NOW_MS), waitingUntilMs: NOW_MS };
+    const families = await readFamilies(facts, { ...schedule, run: waiting });
     expect(rows.toSorted()).toEqual(families.map(({ name }) => name).toSorted());
     // Alerts that name a metric nobody has never fire.
     const used = new Set([...text.matchAll(/\bsluice_\w+/g)].map(([name]) => name));

@@ -16,10 +16,14 @@ function judge(streams: readonly StreamFacts[], more: Partial<ReportData> = {}) 
 
 describe('the state of a stream', () => {
   const old = new Date(MADE_MS - 37 * HOUR_MS).toISOString();
+  const standing = (stale: boolean) => ({ date: '2026-11-17', since: old, usualMs: 36 * HOUR_MS, stale });
   it.each<[string, StreamFacts, string]>([
     ['verified', good, 'good'],
     ['unverified', { ...good, verdict: 'unverified' }, 'good'],
     ['late', { ...good, verifiedAt: old }, 'bad'],
+    ['stale', { ...good, newest: standing(true) }, 'note'],
+    ['verified', { ...good, newest: standing(false) }, 'good'],
+    ['late', { ...good, verifiedAt: old, newest: standing(true) }, 'bad'],
     ['drifted', { ...good, verdict: 'drifted' }, 'note'],
     ['partial', { ...good, verdict: 'partial' }, 'bad'],
     ['failed', endWith(good, { status: 'failed', verdict: undefined }), 'bad'],
@@ -44,6 +48,38 @@ describe('the state of a stream', () => {
       startedAt: new Date(MADE_MS - (3 - at) * 168 * HOUR_MS).toISOString(),
     }));
     expect(findLateness(weekly)).toBe(252 * HOUR_MS);
+  });
+});
+
+describe('a sync that was refused', () => {
+  const startedAt = new Date(MADE_MS - HOUR_MS).toISOString();
+  const refuse = (code: 'key_missing' | 'state_locked', exitCode: 2 | 75) => ({
+    refused: { startedAt, since: startedAt, times: 1, error: { code, message: 'no', hint: 'Do.', exitCode } },
+  });
+
+  it('is bad, and told before what the streams say of themselves', () => {
+    const told = 'The last sync was refused before it began; ';
+    const health = judge([good], refuse('key_missing', 2));
+    expect(health).toMatchObject({ tone: 'bad', headline: `${told}the stream is verified and up to date` });
+    expect(health.findings).toEqual([
+      {
+        tone: 'bad',
+        what: 'The last sync (20 Nov 2026, 16:07 UTC) was refused before it began, with exit code 2: no.',
+        todo: 'Do.',
+      },
+    ]);
+    const partial = { ...good, verdict: 'partial' as const };
+    expect(judge([partial], refuse('key_missing', 2)).headline).toBe(`${told}1 of 1 stream needs attention`);
+    const none = { runs: [], published: undefined, ...refuse('key_missing', 2) };
+    expect(judge([], none).headline).toBe(`${told}nothing was synced yet`);
+  });
+
+  it('is worth a note where a neighbour turned it away', () => {
+    const health = judge([good], refuse('state_locked', 75));
+    expect(health).toMatchObject({ tone: 'note', headline: 'The stream is verified and up to date' });
+    expect(health.findings.map(({ what }) => what)).toEqual([
+      'A sync (20 Nov 2026, 16:07 UTC) was turned away: another run held the state folder.',
+    ]);
   });
 });
 
@@ -154,7 +190,7 @@ describe('findings', () => {
       tone: 'note',
       findings: [
         {
-          what: 'good: 1860 distinct keys came of 5460 records: 3600 share the key of another.',
+          what: 'good: 1,860 distinct keys came of 5,460 records: 3,600 share the key of another.',
           todo: expect.stringContaining('`key`') as string,
         },
       ],

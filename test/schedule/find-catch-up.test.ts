@@ -49,8 +49,13 @@ describe('a schedule that begins', () => {
     expect(owesRun(daily, busy, NOW_MS)).toBe(false);
   });
 
-  it('does not take a rebuild for a sync', () => {
-    const streams = [makeStreamReport({ mode: 'rebuild' })];
+  it.each([
+    ['a rebuild', 'rebuild'],
+    ['a retry', 'retry'],
+    ['a retry of an earlier version', undefined],
+    ['a state reset', 'state'],
+  ] as const)('does not take %s for a sync', (_, mode) => {
+    const streams = [makeStreamReport({ mode })];
     const state = makeState(
       { startedAt: '2026-11-19T06:00:10Z' },
       { startedAt: '2026-11-20T11:00:00Z', streams },

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { migrate, readMeta, schemaVersion, writeMeta } from '../../state/migrations.ts';
+import { readContract, writeContract } from '../../state/checkpoints.ts';
+import { listStateColumns, migrate, readMeta, schemaVersion, writeMeta } from '../../state/migrations.ts';
 import { StorageError } from '../../src/model/errors.ts';
+import type { LearnedColumn } from '../../src/model/stream.ts';
+import { companionPath } from '../../src/schema/field-paths.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { openMigratedDatabase, openTempDatabase } from '../support/temp-database.ts';
 
@@ -18,14 +21,60 @@ describe('migrate', () => {
     const { database } = await openMigratedDatabase();
     expect(await listTables(database)).toEqual([
       'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id head rules',
-      'contracts: stream path column_name type ordinal run_id absent_since',
+      'contracts: stream path column_name type ordinal run_id absent_since companion json_types',
       'meta: key value',
-      'quarantine: run_id stream slice page_offset row_index reason path record quarantined_at',
+      'quarantine: run_id stream slice page_offset row_index reason path record quarantined_at absent_since',
       'runs: run_id started_at finished_at status exit_code requests retries waited_ms rows_read rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined version',
       'schema_changes: run_id stream column_name change from_type to_type changed_at',
       'stream_runs: run_id stream slice status verdict rows_declared rows_read pages requests rescans started_at finished_at mode reasons rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined',
     ]);
     expect([...(await readMeta(database))]).toEqual([['schema_version', String(schemaVersion)]]);
+  });
+
+  it('tells companions by a column of their own where a path said it, and takes no other name for one', async () => {
+    const { database, file } = await openMigratedDatabase();
+    const columns = [
+      'a',
+      'a\\',
+      'a\\\\',
+      'a\\u0000_text',
+      '\\u0000_text',
+      'a_text',
+      'a\u0000.b',
+      '"]',
+      'u0000_text',
+    ].flatMap((name) => [['x', name], companionPath(['x', name]), companionPath([name, 'y']), [name]]);
+    const held = columns.map((path, at): LearnedColumn => ({ path, name: `c${at}`, type: 'VARCHAR' }));
+    // As version 4 wrote them.
+    for (const [table, now] of listStateColumns()) {
+      const then = listStateColumns(4).get(table) ?? [];
+      for (const column of now.filter((name) => !then.includes(name)))
+        await database.run(`ALTER TABLE _sluice.${table} DROP COLUMN ${column}`);
+    }
+    for (const [at, path] of columns.entries())
+      await database.run(
+        `INSERT INTO _sluice.contracts VALUES ('items', $1::JSON, $2, 'VARCHAR', $3::INTEGER, 'run-1', NULL)`,
+        [JSON.stringify(path), `c${at}`, at],
+      );
+    await writeMeta(database, 'schema_version', '4');
+    expect(await readContract(database, 'items')).toEqual(held);
+    await database.transaction(() => migrate(database, file));
+    expect(await readContract(database, 'items')).toEqual(held);
+    const stored = await database.all(
+      'SELECT path::VARCHAR AS path, companion FROM _sluice.contracts ORDER BY ordinal',
+    );
+    expect(stored.filter(({ companion }) => companion === true)).toHaveLength(columns.length / 2);
+    expect(stored.slice(0, 3)).toEqual([
+      { path: '["x","a"]', companion: false },
+      { path: '["x","a"]', companion: true },
+      { path: '["a","y"]', companion: true },
+    ]);
+    // What is written since is the same.
+    await database.transaction(() => writeContract(database, 'items', held, 'run-1'));
+    const again = await database.all(
+      'SELECT path::VARCHAR AS path, companion FROM _sluice.contracts ORDER BY ordinal',
+    );
+    expect(again).toEqual(stored);
   });
 
   it('changes nothing the second time', async () => {

@@ -103,7 +103,7 @@ describe('purgeHistory', () => {
       await writeRun(database, makeRun({ runId: day, startedAt }));
       await writeStreamRun(database, day, makeReport({ startedAt }));
       await database.run(
-        `INSERT INTO _sluice.quarantine VALUES ($1, 'items', '', 0, 0, 'x', '', '1', $2::TIMESTAMPTZ)`,
+        `INSERT INTO _sluice.quarantine VALUES ($1, 'items', '', 0, 0, 'x', '', '1', $2::TIMESTAMPTZ, NULL)`,
         [day, startedAt],
       );
     }

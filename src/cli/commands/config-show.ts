@@ -1,6 +1,6 @@
 import type { ConfigEntry } from '../../config/config-entry.ts';
 import { defineCommand } from '../command.ts';
-import { formatCountOf } from '../render/format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { requestConfig } from './load-settings.ts';
 
 /** What is in effect, and why. */

@@ -87,7 +87,7 @@ async function tellStory(context: CliContext, globals: GlobalValues, scene: Scen
 }
 
 async function writeConfig({ engine, clock }: CliContext, { simulator, dir }: Scene): Promise<Settings> {
-  const template = { baseUrl: simulator.baseUrl, duckdb: './warehouse.duckdb' };
+  const template = { baseUrl: simulator.baseUrl, duckdb: './warehouse.duckdb', folder: dir };
   const path = join(dir, 'sluice.yaml');
   await writeFile(path, await engine.buildConfigTemplate(template));
   // No HOME in this environment: the demo's ledger then lies in its own folder, not among the user's.

@@ -8,7 +8,7 @@ import type { DiscoverRequest } from '../engine.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
-import { formatCount, formatCountOf } from '../render/format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
 import { loadSettings } from './load-settings.ts';

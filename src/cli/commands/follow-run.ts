@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { SyncError, toSyncError } from '../../model/errors.ts';
 import { toReportedError } from '../../model/run-report.ts';
-import type { Settings } from '../../model/settings.ts';
-import type { CliContext } from '../context.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { RefusalPlace } from '../../pipeline/refused-run.ts';
+import type { CliContext, GlobalValues } from '../context.ts';
+import type { ToldSettings } from '../engine.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import { patternOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import { loadOfflineSettings, requestConfig } from './load-settings.ts';
 import type { EndedSync } from './sync-once.ts';
 
 /** Where metrics go after a run. */
@@ -31,10 +34,42 @@ export function resolveMetricsFile({ cwd }: CliContext, file: string | undefined
   );
 }
 
+/** What is left to tell of a run by whose config could not be read as a whole. */
+export interface KnownPlace {
+  /** Without the key, where that is all that was missing. */
+  readonly settings: OfflineSettings | undefined;
+  /** Where the run is noted. */
+  readonly place: RefusalPlace | undefined;
+}
+
+/** Finds out where a run is noted whose config, or whose key, was refused. */
+export async function findPlace(context: CliContext, globals: GlobalValues): Promise<KnownPlace> {
+  const settings = await loadOfflineSettings(context, globals).catch(() => undefined);
+  if (settings !== undefined) return { settings, place: { stateDir: settings.stateDir, guessed: false } };
+  const stateDir = await context.engine.guessStateDir(requestConfig(context, globals)).catch(() => undefined);
+  return { settings, place: stateDir === undefined ? undefined : { stateDir, guessed: true } };
+}
+
+/** Notes a run that left no record of its own for those who look later; one that did makes up for it. */
+export async function noteRun(
+  { engine, output, signal }: CliContext,
+  place: RefusalPlace | undefined,
+  { startedAtMs, report, error }: EndedSync,
+): Promise<void> {
+  // Who stopped it, or mistyped it, is there and has read so.
+  if (place === undefined || signal.aborted) return;
+  if (error?.code === 'usage_invalid' && output.stderr.isTerminal) return;
+  if (report !== undefined) return engine.settleRefusal(place.stateDir).catch(() => undefined);
+  const { message, hint, ...told } = toReportedError(error);
+  const masked = { ...told, message: output.mask(message), hint: output.mask(hint) };
+  const startedAt = new Date(startedAtMs).toISOString();
+  await engine.keepRefusal(place, { startedAt, error: masked }).catch(() => undefined);
+}
+
 /** Tells people of a run, as the config says; returns what could not be told, as warnings. */
 export async function tellPeople(
   { engine, clock, env, signal }: CliContext,
-  settings: Settings,
+  settings: ToldSettings,
   ended: EndedSync,
 ): Promise<readonly string[]> {
   // Who stopped the run is waiting for its end.
@@ -52,7 +87,7 @@ export async function tellPeople(
 /** The metrics after a run, counted; without settings only what the run itself tells. */
 export async function countRun(
   { engine, clock }: CliContext,
-  settings: Settings | undefined,
+  settings: OfflineSettings | undefined,
   ended: EndedSync,
 ): Promise<{ readonly facts: MetricFacts; readonly warnings: readonly string[] }> {
   const endedAtMs = clock.now();

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { choiceOption } from '../options/option-kinds.ts';
-import { formatCountOf } from '../render/format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { queryFormats } from '../render/query-format-names.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 

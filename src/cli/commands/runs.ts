@@ -1,9 +1,10 @@
 import type { RunSummary } from '../../model/reports.ts';
-import type { RunReport } from '../../model/run-report.ts';
+import { kindOf, type RunReport } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { formatCountOf } from '../render/format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
+import { wrapText } from '../render/wrap-text.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
 const MOST_RUNS = 20;
@@ -24,8 +25,17 @@ export const runsCommand = defineCommand({
       return toRunOutcome(await context.engine.readRun(settings, argument), context);
     const runs = await context.engine.readRuns(settings, { limit: MOST_RUNS });
     const { renderRuns } = await import('../render/render-runs.ts');
-    const text = renderRuns(runs, context.output.stdout.columns());
-    return { exitCode: 0, summary: formatCountOf(runs.length, 'run'), result: runs, text };
+    const { describeRefusal, summarizeRefusal } = await import('../render/describe-refusal.ts');
+    const refused = await context.engine.findRefusal(settings);
+    const columns = context.output.stdout.columns();
+    const blocks = [renderRuns(runs, columns), wrapText(describeRefusal(refused), columns)];
+    const counts = [formatCountOf(runs.length, 'run'), summarizeRefusal(refused)];
+    return {
+      exitCode: 0,
+      summary: counts.filter((part) => part !== '').join(', '),
+      result: runs,
+      text: blocks.filter((block) => block !== '').join('\n\n'),
+    };
   },
 });
 
@@ -36,5 +46,5 @@ async function toRunOutcome(run: RunReport | RunSummary, context: CliContext): P
   const { renderRunReport } = await import('../render/render-sync.ts');
   const options = { nowMs: context.clock.now(), columns: context.output.stdout.columns() };
   const text = `${renderRunSummary(toRunSummary(run))}\n\n${renderRunReport(run, options)}`;
-  return { exitCode: 0, summary, result: run, text };
+  return { exitCode: 0, summary, result: { ...run, kind: kindOf(run) }, text };
 }

@@ -1,4 +1,4 @@
-import { AbortedError } from '../../model/errors.ts';
+import { AbortedError, toSyncError } from '../../model/errors.ts';
 import { METRICS_TYPE, noFacts } from '../../metrics/metric-facts.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { CommandOutcome } from '../command.ts';
@@ -10,8 +10,8 @@ import type { LogLine } from '../progress/describe-event.ts';
 import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
-import { ScheduledSyncs } from '../schedule/scheduled-syncs.ts';
-import { metricsFileOption, resolveMetricsFile } from './follow-run.ts';
+import { provedByStart, ScheduledSyncs } from '../schedule/scheduled-syncs.ts';
+import { findPlace, metricsFileOption, noteRun, resolveMetricsFile } from './follow-run.ts';
 import { loadSettings } from './load-settings.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';
 
@@ -83,7 +83,11 @@ export const scheduleCommand = defineCommand({
     const metricsFile = resolveMetricsFile(context, values.metricsFile);
     if (values.metricsHost !== undefined && values.metricsPort === undefined)
       throw usageError('--metrics-host needs --metrics-port', 'For example: --metrics-port 9464');
-    const settings = await loadSettings(context, globals);
+    const settings = await loadSettings(context, globals).catch(async (thrown: unknown) => {
+      const ended = { startedAtMs: clock.now(), error: toSyncError(thrown) };
+      await noteRun(context, (await findPlace(context, globals)).place, ended);
+      throw thrown;
+    });
     const { streams, force, maxRequests, maxWait, deadline, strict } = values;
     const selection = toSelection({
       streams,
@@ -101,6 +105,10 @@ export const scheduleCommand = defineCommand({
       ...selection,
       ...toRunOptions({ ...limits, dryRun: undefined, allowEmpty: undefined, runId: undefined }),
     };
+    const isOwed = await engine.owesRun(schedule, settings, clock.now());
+    const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;
+    // A run at the start will tell more; without one the start has shown that these causes are mended.
+    if (atStart === undefined) await engine.settleRefusal(settings.stateDir, provedByStart);
     const wantsMetrics = values.metricsPort !== undefined || metricsFile !== undefined;
     const { facts } = wantsMetrics
       ? await engine.collectMetrics(settings, undefined, clock.now())
@@ -125,8 +133,6 @@ export const scheduleCommand = defineCommand({
             paths: listHealthPaths(context, syncs, METRICS_TYPE),
           });
     try {
-      const isOwed = await engine.owesRun(schedule, settings, clock.now());
-      const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;
       const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
       const origin = server?.origin;
       const isRunDue = atStart !== undefined;

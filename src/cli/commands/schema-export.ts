@@ -5,7 +5,8 @@ import { exportFormats, type SchemaExport } from '../../model/schema-report.ts';
 import { defineCommand } from '../command.ts';
 import { choiceOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { formatCountOf } from '../render/format-values.ts';
+import { escapeJson } from '../render/write-json.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
@@ -62,7 +63,13 @@ export const schemaExportCommand = defineCommand({
 });
 
 /** One text for stdout: several contracts become one object, by their streams. */
-function printExport({ files }: SchemaExport): string {
+function printExport({ files, format }: SchemaExport): string {
+  const [only] = files;
+  if (format !== 'json-schema' && only !== undefined) return only.text.trimEnd();
+  return escapeJson(joinContracts(files));
+}
+
+function joinContracts(files: SchemaExport['files']): string {
   const [only] = files;
   if (files.length === 1 && only !== undefined) return only.text.trimEnd();
   const members = files.map(({ stream, text }) => `${JSON.stringify(stream)}: ${text.trimEnd()}`);

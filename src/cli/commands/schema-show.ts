@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { formatCountOf } from '../render/format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 

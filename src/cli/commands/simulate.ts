@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import { countOption, dateOption, flagOption, patternOption, textOption } from '../options/option-kinds.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
-import { formatCount } from '../render/format-values.ts';
+import { formatCount } from '../../model/format-count.ts';
 import { describeScenario, renderScenarios, toScenarioResult } from '../render/render-scenarios.ts';
 
 const group = 'Simulator:';

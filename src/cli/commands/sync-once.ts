@@ -1,4 +1,5 @@
 import { type SyncError, toSyncError } from '../../model/errors.ts';
+import type { ProgressEvent } from '../../model/progress.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
@@ -16,12 +17,16 @@ export async function syncOnce(
   globals: GlobalValues,
   settings: Settings,
   options: SyncOptions,
+  alsoTell?: (event: ProgressEvent) => void,
 ): Promise<EndedSync> {
   const { clock, engine, signal } = context;
   const startedAtMs = clock.now();
   const display = await openProgressDisplay(context, globals);
   try {
-    const { onProgress } = display;
+    const onProgress = (event: ProgressEvent) => {
+      alsoTell?.(event);
+      display.onProgress(event);
+    };
     return { startedAtMs, report: await engine.runSync(settings, { ...options, signal, onProgress }) };
   } catch (thrown) {
     return { startedAtMs, error: toSyncError(thrown) };

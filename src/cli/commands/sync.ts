@@ -1,10 +1,19 @@
 import { toSyncError } from '../../model/errors.ts';
 import type { RunReport } from '../../model/run-report.ts';
-import type { Settings } from '../../model/settings.ts';
 import type { CommandOutcome } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
-import { countRun, metricsFileOption, resolveMetricsFile, saveMetrics, tellPeople } from './follow-run.ts';
+import type { ToldSettings } from '../engine.ts';
+import {
+  countRun,
+  findPlace,
+  type KnownPlace,
+  metricsFileOption,
+  noteRun,
+  resolveMetricsFile,
+  saveMetrics,
+  tellPeople,
+} from './follow-run.ts';
 import { loadSettings } from './load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';
@@ -24,23 +33,32 @@ export const syncCommand = defineCommand({
   async run(context, { values, globals }) {
     const selection = toSelection(values);
     // A plan is no run.
-    const wanted = values.dryRun === true ? undefined : values.metricsFile;
-    const metricsFile = resolveMetricsFile(context, wanted);
-    const settings = await loadSettings(context, globals).catch(async (thrown: unknown) => {
-      const ended = { startedAtMs: context.clock.now(), error: toSyncError(thrown) };
-      await finish(context, globals, { settings: undefined, metricsFile, ended });
-      throw thrown;
-    });
-    if (values.dryRun === true) return planNextSync(context, settings, selection);
+    if (values.dryRun === true) return planNextSync(context, await loadSettings(context, globals), selection);
+    const { settings, metricsFile } = await prepare(context, globals, values.metricsFile);
     const ended = await syncOnce(context, globals, settings, { ...selection, ...toRunOptions(values) });
-    await finish(context, globals, { settings, metricsFile, ended });
+    const place = { stateDir: settings.stateDir, guessed: false };
+    await finish(context, globals, { settings, place, metricsFile, ended });
     if (ended.report === undefined) throw ended.error;
     return toSyncOutcome(ended.report, context);
   },
 });
 
-interface FinishedSync {
-  readonly settings: Settings | undefined;
+/** Everything a run needs; what keeps it from its beginning is told and noted as the end of one. */
+async function prepare(context: CliContext, globals: GlobalValues, wantedFile: string | undefined) {
+  const startedAtMs = context.clock.now();
+  let metricsFile: string | undefined;
+  try {
+    metricsFile = resolveMetricsFile(context, wantedFile);
+    return { settings: await loadSettings(context, globals), metricsFile };
+  } catch (thrown) {
+    const ended = { startedAtMs, error: toSyncError(thrown) };
+    await finish(context, globals, { ...(await findPlace(context, globals)), metricsFile, ended });
+    throw thrown;
+  }
+}
+
+interface FinishedSync extends KnownPlace {
+  readonly settings: ToldSettings | undefined;
   readonly metricsFile: string | undefined;
   readonly ended: EndedSync;
 }
@@ -49,8 +67,9 @@ interface FinishedSync {
 async function finish(
   context: CliContext,
   globals: GlobalValues,
-  { settings, metricsFile, ended }: FinishedSync,
+  { settings, place, metricsFile, ended }: FinishedSync,
 ): Promise<void> {
+  await noteRun(context, place, ended);
   const warnings = settings === undefined ? [] : [...(await tellPeople(context, settings, ended))];
   if (metricsFile !== undefined) {
     const { facts, warnings: missing } = await countRun(context, settings, ended);

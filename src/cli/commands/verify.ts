@@ -7,7 +7,7 @@ import type { CliContext } from '../context.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
-import { formatCountOf } from '../render/format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { wrapText } from '../render/wrap-text.ts';
 import { loadOfflineSettings, loadSettings } from './load-settings.ts';
 

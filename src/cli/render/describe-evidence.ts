@@ -6,7 +6,7 @@ import type {
   ParamFinding,
 } from '../../model/discover-report.ts';
 import type { Style, Terminal } from '../output.ts';
-import { formatCount } from './format-values.ts';
+import { formatCount } from '../../model/format-count.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -1,5 +1,5 @@
 import type { ReportedError, RunReport, StreamReport } from '../../model/run-report.ts';
-import { formatCountOf } from './format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';

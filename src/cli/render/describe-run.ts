@@ -4,13 +4,8 @@ import type { PublishedLake } from '../../model/lake.ts';
 import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished } from '../../model/run-report.ts';
-import {
-  formatBytes,
-  formatCount,
-  formatCountOf,
-  formatReturnTime,
-  formatUpcoming,
-} from './format-values.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
+import { formatBytes, formatReturnTime, formatUpcoming } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 
 /** What a run cost, where its data lies and when to come back. */
@@ -58,7 +53,8 @@ export function describeQuota(quota: QuotaSnapshot | undefined, nowMs: number): 
   // A window that has ended says nothing about the next one.
   if (quota.resetAtMs !== undefined && quota.resetAtMs <= nowMs) return '';
   const until = quota.resetAtMs === undefined ? '' : ` until ${formatUpcoming(quota.resetAtMs, nowMs)}`;
-  return `${formatCount(quota.remaining)}${limit} requests left${until}`;
+  const noun = verbOf(quota.limit ?? quota.remaining, 'request', 'requests');
+  return `${formatCount(quota.remaining)}${limit} ${noun} left${until}`;
 }
 
 function describeCost(report: RunReport, nowMs: number): string {

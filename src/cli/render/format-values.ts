@@ -1,13 +1,3 @@
-/** `1234567` as `1,234,567`; a dash for a count nobody knows. Independent of the machine's locale. */
-export function formatCount(count: number | undefined): string {
-  return count === undefined ? '-' : String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
-}
-
-/** A count with its noun: `1 request`, `2,000 requests`. */
-export function formatCountOf(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** A size in bytes for people: `4.2 MB`. */
 export function formatBytes(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];

@@ -1,7 +1,7 @@
 import type { CheckItem, CheckReport } from '../../model/reports.ts';
 import type { Terminal } from '../output.ts';
 import { describeQuota } from './describe-run.ts';
-import { formatCountOf } from './format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
 import { withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';

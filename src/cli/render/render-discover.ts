@@ -9,7 +9,7 @@ import type { Terminal } from '../output.ts';
 import { describeEvidence } from './describe-evidence.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFields } from './draw-fields.ts';
-import { formatCount, formatCountOf } from './format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';

@@ -2,7 +2,8 @@ import { formatDuration } from '../../model/duration.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
-import { formatBytes, formatCount, formatCountOf, formatForecast } from './format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatBytes, formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { describeEnd, withoutName } from '../../model/name-once.ts';
@@ -118,7 +119,7 @@ function describeTotals(plan: PlanReport, nowMs: number): string {
   const summary = summarizePlan(plan);
   return [
     `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.${finish}`,
-    `Quota: ${formatCount(quota.requestsPerHour)} requests an hour${left === '' ? '' : `; ${left}`}.`,
+    `Quota: ${formatCountOf(quota.requestsPerHour, 'request')} an hour${left === '' ? '' : `; ${left}`}.`,
     ...describeDisk(plan.disk ?? []),
     plan.requestsSpent === 0
       ? 'No request was spent on this plan.'

@@ -8,7 +8,8 @@ import type {
 import { nameScan } from '../../model/stream.ts';
 import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatBytes, formatCount, formatCountOf, formatMoment } from './format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatBytes, formatMoment } from './format-values.ts';
 import { indentJson } from './indent-json.ts';
 import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';
@@ -70,6 +71,9 @@ export function renderQuarantined(found: QuarantinedRecordDetail): string {
     `run          ${toSafeLine(found.runId)}`,
     `quarantined  ${formatMoment(found.quarantinedAt)}${copies}`,
     `came as      row ${formatCount(found.rowIndex)} of the page at offset ${formatCount(found.pageOffset)}`,
+    ...(found.absentSince === undefined
+      ? []
+      : [`gone since   run ${toSafeLine(found.absentSince)}: the source no longer has it`]),
     `field        ${toSafeLine(nameField(found.path))}`,
     `reason       ${toSafeLine(found.reason)}`,
     '',
@@ -120,7 +124,9 @@ function describeLeft(row: RetriedStream): readonly string[] {
   return [
     ...(row.left > 0 ? [`${name}: ${formatCountOf(row.left, 'record')} left: ${named.join('; ')}`] : []),
     ...(row.outdated > 0
-      ? [`${name}: ${formatCountOf(row.outdated, 'record')} dropped, the table has newer rows of their keys`]
+      ? [
+          `${name}: ${formatCountOf(row.outdated, 'record')} dropped: the table has newer rows of their keys, or the source no longer has them`,
+        ]
       : []),
     ...(row.schemaChanges.length > 0 ? [`${name}: ${row.schemaChanges.map(describeChange).join('; ')}`] : []),
   ];

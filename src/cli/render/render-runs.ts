@@ -1,9 +1,10 @@
 import { formatDuration } from '../../model/duration.ts';
 import type { RunSummary } from '../../model/reports.ts';
 import type { RunReport } from '../../model/run-report.ts';
-import { isUnfinished } from '../../model/run-report.ts';
+import { isUnfinished, kindOf } from '../../model/run-report.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatMoment } from './format-values.ts';
+import { formatCount } from '../../model/format-count.ts';
+import { formatMoment } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 
 /** The newest runs for people; `columns` is the width of the terminal, undefined where there is none. */
@@ -14,6 +15,7 @@ export function renderRuns(runs: readonly RunSummary[], columns: number | undefi
       { title: 'RUN' },
       { title: 'STARTED', dropAt: 7 },
       { title: 'TOOK', align: 'right', dropAt: 3 },
+      { title: 'KIND', dropAt: 8 },
       { title: 'STATUS' },
       { title: 'EXIT', align: 'right', dropAt: 6 },
       { title: 'REQUESTS', align: 'right', dropAt: 4 },
@@ -25,6 +27,7 @@ export function renderRuns(runs: readonly RunSummary[], columns: number | undefi
       toSafeLine(run.runId),
       formatMoment(run.startedAt),
       formatTook(run),
+      run.kind,
       run.status,
       isUnfinished(run.status) ? '-' : String(run.exitCode),
       formatCount(run.requests),
@@ -41,6 +44,7 @@ export function renderRunSummary(run: RunSummary): string {
   const isOpen = isUnfinished(run.status);
   return [
     `run        ${toSafeLine(run.runId)}`,
+    `kind       ${describeKind(run.kind)}`,
     `status     ${run.status}${isOpen ? '' : ` (exit code ${run.exitCode})`}`,
     `started    ${formatMoment(run.startedAt)}`,
     `finished   ${isOpen ? '-' : formatMoment(run.finishedAt)}`,
@@ -48,6 +52,19 @@ export function renderRunSummary(run: RunSummary): string {
     `rows       ${formatCount(run.rowsRead)} read: ${formatCount(run.rowsInserted)} new, ` +
       `${formatCount(run.rowsUpdated)} changed, ${formatCount(run.rowsUnchanged)} unchanged`,
   ].join('\n');
+}
+
+function describeKind(kind: RunSummary['kind']): string {
+  switch (kind) {
+    case 'sync':
+      return 'sync';
+    case 'rebuild':
+      return 'rebuild of tables from the archive';
+    case 'retry':
+      return 'retry of records in quarantine';
+    case 'state':
+      return 'change of the state';
+  }
 }
 
 function formatTook({ startedAt, finishedAt, status }: RunSummary): string {
@@ -61,6 +78,7 @@ export function toRunSummary(report: RunReport): RunSummary {
   const { runId, startedAt, finishedAt, status, exitCode, requests, waitedMs, rows } = report;
   return {
     runId,
+    kind: kindOf(report),
     startedAt,
     finishedAt,
     status,

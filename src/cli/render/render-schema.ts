@@ -1,6 +1,7 @@
 import type { SchemaDiff, ShownColumn, StreamDiff, StreamSchema } from '../../model/schema-report.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCountOf, formatMoment } from './format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
+import { formatMoment } from './format-values.ts';
 import { toSafeCell, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

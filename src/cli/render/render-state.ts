@@ -1,7 +1,8 @@
 import type { StateChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatBytes, formatCountOf, formatMoment } from './format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
+import { formatBytes, formatMoment } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -3,8 +3,10 @@ import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
+import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
-import { formatBytes, formatCount, formatCountOf, formatMoment } from './format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatBytes, formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
 import { drawFittingTable } from './fitting-table.ts';
@@ -25,7 +27,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
       toSafeLine(nameScan(row.stream, row.slice)),
       row.unsettled?.status ?? row.verdict ?? 'never',
       formatCount(row.rows),
-      row.watermark ?? '-',
+      describeWatermark(row),
       describeAge(row, nowMs),
       describeKey(row),
     ]),
@@ -33,21 +35,29 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
   );
   const lines = [
     describePublished(report),
+    describeRestore(report),
     describeLastRun(report),
     describeLeft(report, nowMs),
     describeQuarantine(report),
   ];
-  const prose = [describeUnsettled(report), lines.filter((line) => line !== '').join('\n')];
+  const prose = [
+    describeRefusal(report.refused),
+    describeUnsettled(report),
+    describeStale(report),
+    lines.filter((line) => line !== '').join('\n'),
+  ];
   return [table, ...prose.map((text) => wrapText(text, columns))]
     .filter((block) => block !== '')
     .join('\n\n');
 }
 
-function describeLastRun({ lastRun, published }: StatusReport): string {
+function describeLastRun({ lastRun, refused, published }: StatusReport): string {
   if (lastRun === undefined) {
     // The file may have been made elsewhere, or the state folder may be new; the file has a history.
     return published === undefined
-      ? 'No run yet.'
+      ? refused === undefined
+        ? 'No run yet.'
+        : 'No sync is on record yet.'
       : 'Last: not recorded in the state folder; see: sluice runs';
   }
   const { status } = lastRun;
@@ -68,17 +78,22 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
 }
 
 /** One sentence about the status. */
-export function summarizeStatus({ streams, published, lastRun }: StatusReport): string {
-  if (published === undefined) return 'nothing is published yet';
+export function summarizeStatus({ streams, published, lastRun, refused }: StatusReport): string {
+  const ending = summarizeRefusal(refused);
+  const more = ending === '' ? [] : [ending];
+  if (published === undefined) return ['nothing is published yet', ...more].join(', ');
   const verified = streams.filter((row) => row.unsettled === undefined && row.verdict === 'verified').length;
   const fresh = streams.filter((row) => row.fresh).length;
+  const stale = streams.filter((row) => row.newest?.stale === true).length;
   const count = (status: string) => streams.filter((row) => row.unsettled?.status === status).length;
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
     `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
+    ...(stale > 0 ? [`${stale} stale`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(stopped > 0 ? [`${stopped} stopped`] : []),
     ...(failed + stopped === 0 && lastRun?.error !== undefined ? ['the last run failed'] : []),
+    ...more,
   ].join(', ');
 }
 
@@ -99,6 +114,34 @@ function describePublished({ published, duckdbPath, lastRun }: StatusReport): st
     return `Nothing is published at ${path} yet${lastRun?.status === 'running' ? '.' : '; run: sluice sync'}`;
   }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
+}
+
+// As in a new container: nothing is lost that was published.
+function describeRestore({ restoresFrom }: StatusReport): string {
+  if (restoresFrom === undefined) return '';
+  return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)}, and reads again what was committed after that was published.`;
+}
+
+function describeWatermark({ watermark, newest }: StreamStatusRow): string {
+  if (watermark === undefined) return '-';
+  return newest?.stale === true ? `${watermark}, stale` : watermark;
+}
+
+/** Streams that syncs find nothing newer of: their syncs are well, and their data is not. */
+function describeStale({ streams }: StatusReport): string {
+  const stale = streams.filter(({ newest }) => newest?.stale === true);
+  const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {
+    const name = toSafeLine(nameScan(stream, slice));
+    const since = newest === undefined ? '' : formatMoment(newest.since);
+    return `${name} is stale: nothing newer than ${newest?.date ?? ''} came since ${since}, though it was synced`;
+  });
+  if (lines.length === 0) return '';
+  const more = stale.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${more === 1 ? 'is' : 'are'} stale.`] : []),
+    '  next: ask whoever runs the source whether its refresh came; no sync can bring what is not there',
+  ].join('\n');
 }
 
 function describeAge({ verifiedAt, fresh }: StreamStatusRow, nowMs: number): string {

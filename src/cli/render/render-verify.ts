@@ -3,7 +3,7 @@ import { nameScan } from '../../model/stream.ts';
 import type { Terminal } from '../output.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from './format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { describeEnd, withoutName } from '../../model/name-once.ts';
 import { renderItems } from './render-check.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
@@ -75,7 +75,7 @@ function describeRow(stream: ComparedStream): readonly string[] {
   if (extent === 'none') return [name, '-', '-', '-', '-'];
   const compared =
     extent === 'exact'
-      ? `all ${formatCount(rowsCompared)} rows`
+      ? `all ${formatCountOf(rowsCompared, 'row')}`
       : `${formatCount(rowsCompared)} of ${formatCount(rowsDeclared)} rows${describeShare(stream)}`;
   return [name, compared, formatCount(missing), formatCount(extra), formatCount(differing)];
 }

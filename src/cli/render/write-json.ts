@@ -1,6 +1,11 @@
 /** JSON on one line; control characters that a terminal would act on are escaped as JSON allows. */
 export function writeJson(value: unknown): string {
-  return JSON.stringify(value, replaceForJson).replaceAll(
+  return escapeJson(JSON.stringify(value, replaceForJson));
+}
+
+/** The same for a text that is JSON. */
+export function escapeJson(text: string): string {
+  return text.replaceAll(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

@@ -3,7 +3,8 @@ import { BugError, type SyncError } from '../../model/errors.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
 import type { LogLine } from '../progress/describe-event.ts';
-import { formatCountOf, formatMoment, formatUpcoming } from '../render/format-values.ts';
+import { formatCountOf } from '../../model/format-count.ts';
+import { formatMoment, formatUpcoming } from '../render/format-values.ts';
 import { summarizeRun } from '../render/describe-run.ts';
 import type { EndedSync } from '../commands/sync-once.ts';
 
@@ -70,7 +71,7 @@ export function describeEnd(
   if (failure === undefined || exitCode === 130 || exitCode === 143) return [summary];
   const { hint } = failure;
   const told: readonly LogLine[] =
-    report.error === undefined
+    report.error === undefined || streams.some(({ error: own }) => own?.message === report.error?.message)
       ? []
       : [{ level, message: report.error.message, fields: { type: 'cause', code: report.error.code } }];
   return [summary, ...told, { level, message: hint, fields: { type: 'hint' } }];

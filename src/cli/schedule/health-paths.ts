@@ -17,7 +17,8 @@ export function listHealthPaths(
 ): MetricsServerOptions['paths'] {
   return {
     '/healthz': () => {
-      const { running, nextRunAtMs } = syncs.schedule;
+      const { run, nextRunAtMs } = syncs.schedule;
+      const running = run !== undefined;
       const isStuck = !running && nextRunAtMs !== undefined && clock.now() - nextRunAtMs > LONGEST_DELAY_MS;
       const nextRunAt = nextRunAtMs === undefined ? null : new Date(nextRunAtMs).toISOString();
       return toJson(isStuck ? 503 : 200, { status: isStuck ? 'stuck' : 'ok', running, nextRunAt });

@@ -1,13 +1,22 @@
-import { type ExitCode, toSyncError } from '../../model/errors.ts';
+import { type ErrorCode, type ExitCode, toSyncError } from '../../model/errors.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
+import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
 import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
-import { countRun, saveMetrics, tellPeople } from '../commands/follow-run.ts';
+import { countRun, noteRun, saveMetrics, tellPeople } from '../commands/follow-run.ts';
 import { loadSettings } from '../commands/load-settings.ts';
 import { type EndedSync, syncOnce } from '../commands/sync-once.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { countSkipped, describeEnd, describeScheduleEvent } from './describe-schedule.ts';
+
+/** What a run may have been refused for that is mended where a schedule begins: it reads config and key first. */
+export const provedByStart: readonly ErrorCode[] = [
+  'config_not_found',
+  'config_invalid',
+  'usage_invalid',
+  'key_missing',
+];
 
 /** What the syncs of a schedule are made with. */
 export interface ScheduledSyncsOptions {
@@ -30,7 +39,7 @@ export class ScheduledSyncs {
   /** The last that could be read: people are told by them when the config is broken. */
   #settings: Settings;
   #facts: MetricFacts;
-  #schedule: ScheduleFacts = { running: false, nextRunAtMs: undefined, skippedTicks: 0 };
+  #schedule: ScheduleFacts = { run: undefined, nextRunAtMs: undefined, skippedTicks: 0 };
   #lastExitCode: ExitCode | undefined;
   #lastErrorCode: string | undefined;
   #runs = 0;
@@ -39,6 +48,10 @@ export class ScheduledSyncs {
     this.#options = options;
     this.#settings = options.settings;
     this.#facts = options.facts;
+    const error = options.facts.status?.refused?.error;
+    if (error === undefined || provedByStart.includes(error.code)) return;
+    this.#lastExitCode = error.exitCode;
+    this.#lastErrorCode = error.code;
   }
 
   get runs(): number {
@@ -49,7 +62,7 @@ export class ScheduledSyncs {
     return this.#schedule;
   }
 
-  /** How the last run of this process ended; undefined before the first. */
+  /** How the last run of this process ended; before the first, how one was refused that an earlier process made. */
   get lastEnd(): { readonly exitCode: ExitCode; readonly code: string | undefined } | undefined {
     return this.#lastExitCode === undefined
       ? undefined
@@ -68,7 +81,7 @@ export class ScheduledSyncs {
   /** One run, from the config to the notices. What fails in it is told, and the schedule goes on. */
   async run(): Promise<void> {
     const { context, log, wantsMetrics } = this.#options;
-    this.#schedule = { ...this.#schedule, running: true, nextRunAtMs: undefined };
+    this.#schedule = { ...this.#schedule, run: beginRun(context.clock.now()), nextRunAtMs: undefined };
     context.chooseStop('keep-pages');
     const ended = await this.#sync();
     this.#runs += 1;
@@ -76,13 +89,14 @@ export class ScheduledSyncs {
     const { report, error } = ended;
     this.#lastExitCode = report === undefined ? error.exitCode : report.exitCode;
     this.#lastErrorCode = report === undefined ? error.code : report.error?.code;
+    await noteRun(context, { stateDir: this.#settings.stateDir, guessed: false }, ended);
     if (wantsMetrics) {
       const { facts, warnings } = await countRun(context, this.#settings, ended);
       this.#facts = facts;
       this.#warn(warnings);
     }
     this.#warn(await tellPeople(context, this.#settings, ended));
-    this.#schedule = { ...this.#schedule, running: false };
+    this.#schedule = { ...this.#schedule, run: undefined };
     context.chooseStop('close');
   }
 
@@ -93,7 +107,10 @@ export class ScheduledSyncs {
     } catch (thrown) {
       return { startedAtMs: context.clock.now(), error: toSyncError(thrown) };
     }
-    return syncOnce(context, globals, this.#settings, sync);
+    return syncOnce(context, globals, this.#settings, sync, (event) => {
+      const { run } = this.#schedule;
+      if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
+    });
   }
 
   /** Takes note of what the schedule tells, and says it. */

@@ -41,7 +41,7 @@ async function gather(
   const status = await readStatus(settings, nowMs, database);
   const history = await readHistory(database, recent);
   const held = await readPublished(settings, database, { showValues, clock });
-  const { quota, published } = status;
+  const { quota, published, refused } = status;
   return {
     madeAt: new Date(nowMs).toISOString(),
     version,
@@ -51,6 +51,7 @@ async function gather(
     warnings: settings.warnings,
     ...describeStreams(status, history, held.leftOut),
     runs: history.runs,
+    refused,
     requests: await countRequests(database, recent, { nowMs, limit: quota?.limit }),
     quota,
     tables: held.tables,

@@ -1,0 +1,46 @@
+import path from 'node:path';
+import { configDefaults } from '../model/config.ts';
+import { interpolate } from './interpolate.ts';
+import { findHome } from './ledger-dir.ts';
+import type { LoadOptions } from './load-config.ts';
+import { parseYaml } from './parse-yaml.ts';
+import { readConfigFile } from './read-config-file.ts';
+import { resolvePath } from './storage-paths.ts';
+
+/**
+ * The state folder that a config means which is not valid as a whole: what its `stateDir` says as far as it can be
+ * read, else the default place. Undefined where it names one that nobody can tell. Only a guess.
+ */
+export function guessStateDir({
+  path: file,
+  env,
+  platform = process.platform,
+}: Pick<LoadOptions, 'path' | 'env'> & { readonly platform?: NodeJS.Platform }): string | undefined {
+  const baseDir = path.dirname(path.resolve(file));
+  try {
+    const written = readStateDir(file, baseDir, env);
+    return written && resolvePath(written, baseDir, findHome(env, platform));
+  } catch {
+    return undefined;
+  }
+}
+
+function readStateDir(file: string, baseDir: string, env: LoadOptions['env']): string | undefined {
+  const text = readText(file);
+  const { value } = parseYaml(text);
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  // Where the text is no YAML, a line that names the folder still is one.
+  const line = /^stateDir:[ \t]*["']?([^"'#\n]+?)["']?[ \t]*(?:#.*)?$/m.exec(text)?.[1];
+  const stateDir: unknown = isMap ? Reflect.get(value, 'stateDir') : line;
+  if (stateDir === undefined) return configDefaults.stateDir;
+  const { value: found, problems } = interpolate(stateDir, { env, baseDir, optional: [] });
+  return typeof found === 'string' && problems.length === 0 ? found : undefined;
+}
+
+function readText(file: string): string {
+  try {
+    return readConfigFile(path.resolve(file), file);
+  } catch {
+    return '';
+  }
+}

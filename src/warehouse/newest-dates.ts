@@ -1,0 +1,48 @@
+import { toDay } from './count-days.ts';
+import type { Database } from './database.ts';
+import { readColumns, tableName } from './evolve-table.ts';
+import { quoteLiteral } from './identifiers.ts';
+import { readScope } from './live-rows.ts';
+
+/** The last dates of a column, newest first, and when the first row of the newest of them came (ISO time). */
+export interface NewestDates {
+  readonly dates: readonly string[];
+  readonly since: string;
+}
+
+/** Where to look for them. */
+export interface NewestDatesOptions {
+  readonly column: string;
+  /** ISO date: rows dated ahead of it are left out. */
+  readonly upTo: string;
+  /** Of each slice. */
+  readonly most: number;
+}
+
+/** The last dates of a table by slice (`''` for a table without); live rows only. */
+export async function readNewestDates(
+  database: Database,
+  table: string,
+  { column, upTo, most }: NewestDatesOptions,
+): Promise<ReadonlyMap<string, NewestDates>> {
+  const columns = await readColumns(database, table);
+  const type = columns.get(column);
+  if (type === undefined) return new Map();
+  const { live, isSliced } = await readScope(database, table, '');
+  const rows = await database.all(
+    `SELECT slice, list(CAST(day AS VARCHAR) ORDER BY day DESC)::JSON::VARCHAR AS dates, arg_max(since, day) AS since
+       FROM (SELECT ${isSliced ? "coalesce(t._slice, '')" : "''"} AS slice, ${toDay(column, type)} AS day, min(t._synced_at) AS since
+               FROM ${tableName(table)} t WHERE ${live} AND day <= ${quoteLiteral(upTo)}::DATE
+              GROUP BY 1, 2 QUALIFY row_number() OVER (PARTITION BY slice ORDER BY day DESC) <= ${Math.trunc(most)})
+      GROUP BY slice`,
+  );
+  return new Map(
+    rows.map((row) => [
+      String(row['slice']),
+      {
+        dates: JSON.parse(String(row['dates'])) as readonly string[],
+        since: row['since'] instanceof Date ? row['since'].toISOString() : String(row['since']),
+      },
+    ]),
+  );
+}
