@@ -1,7 +1,8 @@
 import { insertRows } from './insert-rows.ts';
 import type { SqlRow, SqlSession } from '../src/model/sql.ts';
 import type { Checkpoint, LearnedColumn, ScanHead } from '../src/model/stream.ts';
-import type { ColumnType } from '../src/model/schema.ts';
+import type { ColumnType, JsonType } from '../src/model/schema.ts';
+import { companionPath, companionSource } from '../src/schema/field-paths.ts';
 
 /** Every stream's checkpoint, by stream and slice. */
 export async function readCheckpoints(session: SqlSession): Promise<readonly Checkpoint[]> {
@@ -59,10 +60,11 @@ export async function readContract(session: SqlSession, stream: string): Promise
     [stream],
   );
   return rows.map((row) => ({
-    path: (JSON.parse(String(row['path'])) as string[]).map(decodeField),
+    path: toPath((JSON.parse(String(row['path'])) as string[]).map(decodeField), row['companion'] === true),
     name: String(row['column_name']),
     type: String(row['type']) as ColumnType,
     ...(typeof row['absent_since'] === 'string' && { absentSince: row['absent_since'] }),
+    ...(typeof row['json_types'] === 'string' && { jsonTypes: JSON.parse(row['json_types']) as JsonType[] }),
   }));
 }
 
@@ -77,17 +79,27 @@ export async function writeContract(
   await insertRows(
     session,
     '_sluice.contracts',
-    ['VARCHAR', 'JSON', 'VARCHAR', 'VARCHAR', 'INTEGER', 'VARCHAR', 'VARCHAR'],
-    columns.map(({ path, name, type, absentSince }, ordinal) => [
-      stream,
-      JSON.stringify(path.map(encodeField)),
-      name,
-      type,
-      ordinal,
-      runId,
-      absentSince ?? null,
-    ]),
+    ['VARCHAR', 'JSON', 'VARCHAR', 'VARCHAR', 'INTEGER', 'VARCHAR', 'VARCHAR', 'BOOLEAN', 'JSON'],
+    columns.map(({ path, name, type, absentSince, jsonTypes }, ordinal) => {
+      const source = companionSource(path);
+      return [
+        stream,
+        JSON.stringify((source ?? path).map(encodeField)),
+        name,
+        type,
+        ordinal,
+        runId,
+        absentSince ?? null,
+        source !== undefined,
+        jsonTypes === undefined ? null : JSON.stringify(jsonTypes),
+      ];
+    }),
   );
+}
+
+// A file of an older version has no such column, and says it in the path itself.
+function toPath(path: readonly string[], isCompanion: boolean): readonly string[] {
+  return isCompanion ? companionPath(path) : path;
 }
 
 // The engine refuses lone surrogates, which JSON allows in a field's name: the noncharacter U+FDD0 and

@@ -38,6 +38,15 @@ const migrations: readonly (readonly string[])[] = [
   ],
   ['ALTER TABLE _sluice.contracts ADD COLUMN absent_since VARCHAR'],
   ['ALTER TABLE _sluice.checkpoints ADD COLUMN rules VARCHAR'],
+  [
+    'ALTER TABLE _sluice.contracts ADD COLUMN companion BOOLEAN',
+    // Before the rows are changed: an ALTER after that would make the commit fail.
+    'ALTER TABLE _sluice.contracts ADD COLUMN json_types JSON',
+    'ALTER TABLE _sluice.quarantine ADD COLUMN absent_since VARCHAR',
+    // The path said it by a NUL and a word behind the last name; a name that holds the same letters has other backslashes.
+    String.raw`UPDATE _sluice.contracts SET companion = regexp_matches(path::VARCHAR, '[^\\](?:\\\\)*\\u0000_text"\]$')`,
+    String.raw`UPDATE _sluice.contracts SET path = regexp_replace(path::VARCHAR, '\\u0000_text"\]$', '"]')::JSON WHERE companion`,
+  ],
 ];
 
 /** Version a file has once every step is applied. */

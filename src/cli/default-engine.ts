@@ -19,9 +19,23 @@ export const defaultEngine: Engine = {
     const options = await loadResolveOptions(request, 'optional');
     return explainConfig(options.loaded, resolveOfflineSettings(options));
   },
-  async buildConfigTemplate(answers) {
+  async buildConfigTemplate({ folder, ...answers }) {
     const { buildConfigTemplate } = await import('../config/config-template.ts');
-    return buildConfigTemplate(answers);
+    const { findEditorSchema } = await import('../config/find-editor-schema.ts');
+    const editorSchema = folder === undefined ? undefined : findEditorSchema(folder);
+    return buildConfigTemplate({ ...answers, editorSchema });
+  },
+  async guessStateDir({ path, env }) {
+    const { guessStateDir } = await import('../config/guess-state-dir.ts');
+    return guessStateDir({ path, env });
+  },
+  async keepRefusal(place, refused) {
+    const { keepRefusal } = await import('../pipeline/refused-run.ts');
+    keepRefusal(place, refused);
+  },
+  async settleRefusal(stateDir, mended) {
+    const { settleRefusal } = await import('../pipeline/refused-run.ts');
+    settleRefusal(stateDir, mended);
   },
   async runSync(settings, options) {
     const { runSync } = await import('../pipeline/run.ts');
@@ -98,6 +112,10 @@ export const defaultEngine: Engine = {
   async readRuns(settings, options) {
     const { readRuns } = await import('../pipeline/status.ts');
     return readRuns(settings, options);
+  },
+  async findRefusal({ stateDir }) {
+    const { findRefusal } = await import('../pipeline/refused-run.ts');
+    return findRefusal(stateDir);
   },
   async readRun(settings, runId) {
     const { readRun } = await import('../pipeline/status.ts');

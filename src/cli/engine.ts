@@ -1,4 +1,5 @@
 import type { DiscoverReport } from '../model/discover-report.ts';
+import type { ErrorCode } from '../model/errors.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../model/quarantine-report.ts';
 import type {
@@ -12,6 +13,7 @@ import type {
   VerifyReport,
 } from '../model/reports.ts';
 import type { RenderedReport, ReportRequest } from '../model/report-data.ts';
+import type { RefusedRun } from '../model/refused-run.ts';
 import type { RunReport } from '../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../model/state-report.ts';
@@ -22,9 +24,18 @@ import type { MetricFacts, ScheduleFacts } from '../metrics/metric-facts.ts';
 import type { MetricsServer, MetricsServerOptions } from '../metrics/metrics-server.ts';
 import type { EndedRun } from '../notify/notice.ts';
 import type { NotifyEffects } from '../notify/notify-run.ts';
+import type { RefusalPlace } from '../pipeline/refused-run.ts';
 import type { CronSchedule } from '../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../schedule/run-schedule.ts';
 import type { Scenario, ScenarioGroup } from '../simulator/scenario.ts';
+
+/** What a new config file is made of. */
+export interface ConfigAnswers {
+  readonly baseUrl: string;
+  readonly duckdb: string;
+  /** Where the file will lie, for the way to the schema that editors know; left out, none is named. */
+  readonly folder?: string;
+}
 
 /** The functions of Sluice that commands call; tests pass a fake. */
 export interface Engine {
@@ -32,8 +43,14 @@ export interface Engine {
   /** The same without a key, for commands that send no request. */
   loadOfflineSettings(request: ConfigRequest): Promise<OfflineSettings>;
   explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;
-  buildConfigTemplate(values: { readonly baseUrl: string; readonly duckdb: string }): Promise<string>;
+  buildConfigTemplate(values: ConfigAnswers): Promise<string>;
+  /** The state folder that a config means which is not valid; undefined where nobody can tell. */
+  guessStateDir(request: ConfigRequest): Promise<string | undefined>;
   runSync(settings: Settings, options: SyncOptions & Progressing): Promise<RunReport>;
+  /** Keeps what a sync was refused for that has no record of its own. */
+  keepRefusal(place: RefusalPlace, refused: Pick<RefusedRun, 'startedAt' | 'error'>): Promise<void>;
+  /** Forgets it once a sync is on record, or its cause is among those that are mended. */
+  settleRefusal(stateDir: string, mended?: readonly ErrorCode[]): Promise<void>;
   planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
   /** The same without a request, from what earlier runs saw; needs no key. */
   planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;
@@ -56,6 +73,8 @@ export interface Engine {
   rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
   readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;
+  /** The sync that was refused last and left no record, unless a later one did. */
+  findRefusal(settings: OfflineSettings): Promise<RefusedRun | undefined>;
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
   /** The report as one HTML file, from the published file and the run file. */
   makeReport(settings: OfflineSettings, request: ReportRequest): Promise<RenderedReport>;
@@ -74,7 +93,7 @@ export interface Engine {
   owesRun(schedule: CronSchedule, settings: OfflineSettings, nowMs: number): Promise<boolean>;
   runSchedule(options: ScheduleOptions): Promise<void>;
   /** Tells people of a run; returns what could not be told, as warnings. */
-  notifyRun(settings: Settings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
+  notifyRun(settings: ToldSettings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
   /** Reads what metrics tell and counts `run`; without settings only the run is known. */
   collectMetrics(
     settings: OfflineSettings | undefined,
@@ -85,6 +104,9 @@ export interface Engine {
   writeMetricsFile(file: string, text: string): Promise<void>;
   startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
 }
+
+/** Settings that people are told of a run by; a run without a key has no credentials. */
+export type ToldSettings = OfflineSettings & Partial<Pick<Settings, 'credentials'>>;
 
 /** Where the config is read from. */
 export interface ConfigRequest {

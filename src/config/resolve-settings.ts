@@ -8,6 +8,7 @@ import { findBaseUrlWarnings, readBaseUrl } from './base-url.ts';
 import { findHashKeyWarnings } from './column-rules.ts';
 import { escapeText } from './config-path.ts';
 import { findCredentialWarnings, readCredentials } from './credentials.ts';
+import { keepApart } from './keep-apart.ts';
 import { findExpiryWarnings } from './key-expiry.ts';
 import { findHome, findLedgerDir } from './ledger-dir.ts';
 import type { LoadedConfig } from './load-config.ts';
@@ -56,7 +57,11 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
     ...(overrides.duckdb === undefined ? {} : { duckdb: path.resolve(overrides.duckdb) }),
     ...(overrides.stateDir === undefined ? {} : { stateDir: path.resolve(overrides.stateDir) }),
   });
-  const ledgerDir = source.quota?.ledgerDir;
+  const ledgerDir =
+    source.quota?.ledgerDir === undefined
+      ? findLedgerDir({ env, platform, stateDir: paths.stateDir })
+      : resolvePath(source.quota.ledgerDir, loaded.baseDir, home);
+  keepApart(loaded, { ...paths, ledgerDir }, platform);
   const streams = resolveStreams(loaded, connector, options.contracts);
   return {
     configPath: loaded.path,
@@ -64,10 +69,7 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
     baseUrl,
     arrayParams: source.arrayParams ?? 'comma',
     quotaLimits,
-    ledgerDir:
-      ledgerDir === undefined
-        ? findLedgerDir({ env, platform, stateDir: paths.stateDir })
-        : resolvePath(ledgerDir, loaded.baseDir, home),
+    ledgerDir,
     keyExpiresAt: source.keyExpiresAt,
     ...paths,
     hashKey: defaults?.hashKey,

@@ -3,6 +3,7 @@ import { canonicalText } from '../json/fingerprint.ts';
 import { isObject, type JsonObject } from './find-schema-problems.ts';
 import { type CheckPayload, forwardIssues, reportIssue } from './report-issue.ts';
 import { describeKind, kindOfValue } from './value-kinds.ts';
+import { formatCountOf } from '../model/format-count.ts';
 
 /** Compiles one schema of the file. */
 export type CompileSchema = (json: unknown) => z.ZodType;
@@ -23,9 +24,9 @@ export function compileArray(
     forwardIssues(type, payload);
     if (!Array.isArray(value)) return;
     if (typeof minItems === 'number' && value.length < minItems)
-      reportIssue(payload, 'rule', `has ${value.length} items, fewer than ${minItems}`);
+      reportIssue(payload, 'rule', `has ${formatCountOf(value.length, 'item')}, fewer than ${minItems}`);
     if (typeof maxItems === 'number' && value.length > maxItems)
-      reportIssue(payload, 'rule', `has ${value.length} items, more than ${maxItems}`);
+      reportIssue(payload, 'rule', `has ${formatCountOf(value.length, 'item')}, more than ${maxItems}`);
     if (uniqueItems === true && new Set(value.map(canonicalText)).size < value.length)
       reportIssue(payload, 'rule', 'has an item twice');
   });
@@ -112,13 +113,13 @@ function listObjectRules(
     rules.push((object, payload) => {
       const count = Object.keys(object).length;
       if (count < minProperties)
-        reportIssue(payload, 'rule', `has ${count} members, fewer than ${minProperties}`);
+        reportIssue(payload, 'rule', `has ${formatCountOf(count, 'member')}, fewer than ${minProperties}`);
     });
   if (typeof maxProperties === 'number')
     rules.push((object, payload) => {
       const count = Object.keys(object).length;
       if (count > maxProperties)
-        reportIssue(payload, 'rule', `has ${count} members, more than ${maxProperties}`);
+        reportIssue(payload, 'rule', `has ${formatCountOf(count, 'member')}, more than ${maxProperties}`);
     });
   return rules;
 }

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../model/schema.ts';
+import type { ColumnType, JsonType } from '../model/schema.ts';
 import type { LearnedColumn } from '../model/stream.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
 import { isObject, type JsonObject, resolvePointer } from './find-schema-problems.ts';
@@ -27,7 +27,7 @@ export function diffContract(
   const paths = columns.map(({ path }) => path.map(toFieldName));
   const shape = readFieldShape(file);
   return [
-    ...columns.flatMap(({ type }, at): readonly ContractDifference[] => {
+    ...columns.flatMap(({ type, jsonTypes }, at): readonly ContractDifference[] => {
       const path = paths[at] ?? [];
       const field = path.join('.');
       const said = fields.get(field);
@@ -36,7 +36,7 @@ export function diffContract(
         return isDescribed ? [] : [{ field, kind: 'not-in-file', fileType: undefined, learnedType: type }];
       }
       // A companion means that the column does not hold all there is.
-      const isHeld = holds(said, type) && !(companions.has(field) && said.size > 0);
+      const isHeld = holds(said, type, jsonTypes) && !(companions.has(field) && said.size > 0);
       return isHeld ? [] : [{ field, kind: 'type', fileType: [...said].join(' or '), learnedType: type }];
     }),
     ...[...fields].flatMap(([field, said]): readonly ContractDifference[] => {
@@ -104,7 +104,7 @@ function readTypes(json: JsonObject, root: JsonObject): Types {
 }
 
 /** Whether a file's types can be all that a column's values were. */
-function holds(types: Types, learned: ColumnType): boolean {
+function holds(types: Types, learned: ColumnType, seen: readonly JsonType[] | undefined): boolean {
   if (types.size === 0 || learned === 'NULL' || learned === 'JSON') return true;
   const has = (...wanted: readonly string[]) => wanted.some((type) => types.has(type));
   const anyText = [...types].some((type) => type.startsWith('string'));
@@ -120,8 +120,12 @@ function holds(types: Types, learned: ColumnType): boolean {
       return has('string', 'string (date-time)');
     case 'TIMESTAMP':
       return has('string', 'string (date-time-local)');
-    case 'VARCHAR':
-      return anyText && !has('string (date)', 'string (date-time)', 'string (date-time-local)');
+    case 'VARCHAR': {
+      const isText = anyText && !has('string (date)', 'string (date-time)', 'string (date-time-local)');
+      const isSaid = (one: JsonType) =>
+        one === 'string' ? isText : has(one, ...(one === 'integer' ? ['number'] : []));
+      return seen === undefined ? isText : seen.every(isSaid);
+    }
     default:
       return has('number');
   }

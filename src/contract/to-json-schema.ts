@@ -1,4 +1,4 @@
-import type { ColumnType } from '../model/schema.ts';
+import type { ColumnType, JsonType } from '../model/schema.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
 
 /** A field as its records showed it: what its values are, and whether every record has one. */
@@ -6,6 +6,8 @@ export interface ContractField {
   /** Members' names from the record's root, as in `LearnedColumn`. */
   readonly path: readonly string[];
   readonly type: ColumnType;
+  /** JSON types its values had; undefined where nobody remembers. */
+  readonly jsonTypes?: readonly JsonType[] | undefined;
   /** Every record has the field, and not as null. */
   readonly required: boolean;
   /** Some record has null for it. */
@@ -65,7 +67,7 @@ function isRequired({ field, members }: Node): boolean {
 
 function describeNode(node: Node): Readonly<Record<string, unknown>> {
   const { field, members } = node;
-  const own = field === undefined ? undefined : describeType(field.type);
+  const own = field === undefined ? undefined : describeType(field);
   if (members.size === 0)
     return { ...withNull(own ?? {}, field?.nullable ?? true), ...describeExtras(field) };
   // What every record has a member of is never null.
@@ -91,11 +93,11 @@ function withNull(
   nullable: boolean,
 ): Readonly<Record<string, unknown>> {
   const { type } = schema;
-  return nullable && type !== undefined ? { ...schema, type: [type, 'null'] } : schema;
+  return nullable && type !== undefined ? { ...schema, type: [type, 'null'].flat() } : schema;
 }
 
 /** What JSON Schema says of a column's type; nothing for one that holds anything. */
-function describeType(type: ColumnType): Readonly<Record<string, unknown>> {
+function describeType({ type, jsonTypes }: ContractField): Readonly<Record<string, unknown>> {
   switch (type) {
     case 'NULL':
     case 'JSON':
@@ -112,8 +114,18 @@ function describeType(type: ColumnType): Readonly<Record<string, unknown>> {
     case 'TIMESTAMP':
       return { type: 'string', format: 'date-time-local' };
     case 'VARCHAR':
-      return { type: 'string' };
+      // Numbers and booleans may be in it as well.
+      return { type: single(jsonTypes?.filter(isScalar) ?? ['string', 'number', 'boolean']) };
     default:
       return { type: 'number' };
   }
+}
+
+function isScalar(type: JsonType): boolean {
+  return type !== 'array' && type !== 'object';
+}
+
+function single(types: readonly JsonType[]): JsonType | readonly JsonType[] {
+  const [only = 'string'] = types;
+  return types.length > 1 ? types : only;
 }

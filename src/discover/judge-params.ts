@@ -2,6 +2,7 @@ import type { ParamFinding } from '../model/discover-report.ts';
 import { toMoment } from './find-cursors.ts';
 import type { FilterPlan, StartDatePlan } from './plan-probes.ts';
 import { readField, type SampledColumn } from './sample.ts';
+import { formatCount, formatCountOf } from '../model/format-count.ts';
 
 /** What the endpoint said to one question. */
 export type ProbeAnswer =
@@ -141,11 +142,11 @@ function tell(base: RowsAnswer, answer: ProbeAnswer): string {
   if (isUnchanged(base, answer))
     return answer.rows === undefined
       ? 'the same rows as without it'
-      : `the same ${formatCount(answer.rows)} rows as without it`;
+      : `the same ${formatCountOf(answer.rows, 'row')} as without it`;
   if (answer.rows === undefined) return 'many rows';
   return base.rows === undefined
-    ? `${formatCount(answer.rows)} rows`
-    : `${formatCount(answer.rows)} of ${formatCount(base.rows)} rows`;
+    ? formatCountOf(answer.rows, 'row')
+    : `${formatCount(answer.rows)} of ${formatCountOf(base.rows, 'row')}`;
 }
 
 function tellLater(field: SampledColumn | undefined): string {
@@ -158,8 +159,4 @@ function tellMatch(column: SampledColumn, value: string, answer: ProbeAnswer): s
   const { length } = answer.records;
   if (others === 0) return `, all ${formatCount(length)} received have that ${column.field}`;
   return `, ${formatCount(others)} of ${formatCount(length)} received have another ${column.field}`;
-}
-
-function formatCount(count: number): string {
-  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 }

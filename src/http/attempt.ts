@@ -96,7 +96,8 @@ export async function attemptRequest(
 
 /** What may otherwise take as long as it comes ends with the run. */
 function boundByDeadline(body: BodyLimits, leftMs: number | undefined): BodyLimits {
-  return body.deadline === 'idle' && leftMs !== undefined ? { ...body, mostMs: leftMs } : body;
+  if (body.deadline !== 'idle' || leftMs === undefined) return body;
+  return { ...body, mostMs: Math.min(leftMs, body.mostMs ?? Infinity) };
 }
 
 /** A head that tells all there is to know: a refused key is refused, however its body ends. */

@@ -105,7 +105,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     if (result.kind === 'fault') return buildFaultError(request, result.fault, tries, secrets);
     const { response } = result;
     if (response.status === 429) counts.rateLimited += 1;
-    const resumeAtMs = quota.snapshot().notBeforeMs;
+    const askedForMs = result.hintMs === undefined ? undefined : clock.now() + result.hintMs;
+    const resumeAtMs = response.status === 429 ? quota.snapshot().notBeforeMs : askedForMs;
     return buildStatusError({ request, response, tries, connector, secrets, resumeAtMs });
   }
 

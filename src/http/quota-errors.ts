@@ -1,5 +1,6 @@
 import { formatDuration } from '../model/duration.ts';
 import { ConfigError, QuotaError } from '../model/errors.ts';
+import { formatCountOf } from '../model/format-count.ts';
 import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
 
 /** The quota needs a longer wait than `--max-wait` leaves, or the command never waits; times are epoch ms. */
@@ -11,7 +12,7 @@ export function buildQuotaExhaustedError(
   const cause =
     wait.reason === 'rate-limited'
       ? 'the API asked for a pause (429)'
-      : `the hourly quota is used up${quota.limit === undefined ? '' : ` (${quota.limit} requests an hour)`}`;
+      : `the hourly quota is used up${quota.limit === undefined ? '' : ` (${formatCountOf(quota.limit, 'request')} an hour)`}`;
   const length = formatDuration(Math.max(0, wait.untilMs - wait.nowMs));
   const until = formatUtc(wait.untilMs);
   const limit = neverWaits ? 'and this command never waits' : 'which is longer than this run may wait';
@@ -45,7 +46,7 @@ export function buildDeadlineError(
 
 /** The run used the requests that `--max-requests` gave it. */
 export function buildRequestLimitError(maxRequests: number, nowMs: number): QuotaError {
-  return new QuotaError(`the run used the ${maxRequests} requests it may send`, {
+  return new QuotaError(`the run used the ${formatCountOf(maxRequests, 'request')} it may send`, {
     code: 'request_limit_reached',
     hint: 'Progress is saved. Run the same command again to continue, or raise --max-requests.',
     resumeAtMs: nowMs,

@@ -25,7 +25,7 @@ export interface FailedAnswer {
   readonly tries: number;
   readonly connector: Connector;
   readonly secrets: readonly string[];
-  /** When the key may be used again after a 429, epoch ms. */
+  /** When the key may be used again after a 429, or the server wants to be asked again, epoch ms. */
   readonly resumeAtMs: number | undefined;
 }
 
@@ -41,10 +41,15 @@ export function buildStatusError(answer: FailedAnswer): SyncError {
   // 304 answers a condition that no request sets; it leads nowhere.
   if (status >= 300 && status <= 399 && status !== 304) return buildRedirectError(answer, context);
   if (isRetryableStatus(status)) {
+    const { resumeAtMs } = answer;
     return new NetworkError(message, {
       code: 'server_failed',
-      hint: `${COMMITTED} The server may recover: run again later.`,
+      hint:
+        resumeAtMs === undefined
+          ? `${COMMITTED} The server may recover: run again later.`
+          : `${COMMITTED} The server asked for a pause (Retry-After): run again after ${formatUtc(resumeAtMs)}.`,
       context,
+      resumeAtMs,
     });
   }
   switch (status) {

@@ -134,9 +134,12 @@ export function buildNothingFoundError(baseUrl: URL): NotFoundError {
 export class NetworkError extends SyncError {
   readonly exitCode = 75;
   override readonly recovery: Recovery;
+  /** Epoch milliseconds before which the server asked not to be asked again. */
+  readonly resumeAtMs: number | undefined;
 
-  constructor(message: string, options: ErrorOptions) {
+  constructor(message: string, options: ErrorOptions & { readonly resumeAtMs?: number | undefined }) {
     super(message, options);
+    this.resumeAtMs = options.resumeAtMs;
     // A host that cannot be reached is gone for every stream; one that fails may fail for this one only.
     this.recovery = options.code === 'network_unreachable' ? 'stop-run' : 'stop-stream';
   }

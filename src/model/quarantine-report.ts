@@ -32,6 +32,8 @@ export interface QuarantinedRecord {
   /** Names joined by dots; empty for the record as a whole. */
   readonly path: string;
   readonly quarantinedAt: string;
+  /** Run whose scan showed that the source no longer has the record; undefined while it comes. */
+  readonly absentSince?: string | undefined;
 }
 
 /** One record in full. */
@@ -62,7 +64,7 @@ export interface RetriedStream {
   readonly inserted: number;
   readonly updated: number;
   readonly unchanged: number;
-  /** Records that were dropped because the table has a newer row of their key. */
+  /** Records that were dropped because the table has a newer row of their key, or the source no longer has them. */
   readonly outdated: number;
   /** Records that stay, and why. */
   readonly left: number;

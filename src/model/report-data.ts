@@ -1,4 +1,5 @@
 import type { QuotaSnapshot } from './quota.ts';
+import type { RefusedRun } from './refused-run.ts';
 import type { StreamStatusRow } from './reports.ts';
 import type { ReportedError, RowCounts } from './run-report.ts';
 
@@ -17,6 +18,8 @@ export interface ReportData {
   readonly streams: readonly StreamFacts[];
   /** The last runs, oldest first. */
   readonly runs: readonly RunFacts[];
+  /** A sync after them that was refused before it began. */
+  readonly refused: RefusedRun | undefined;
   readonly requests: RequestFacts;
   readonly quota: QuotaSnapshot | undefined;
   readonly tables: readonly TableFacts[];

@@ -1,6 +1,8 @@
+import type { NewestData } from './data-age.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { ExitCode } from './errors.ts';
-import type { ReportedError, RunReport, SchemaChange, Verdict } from './run-report.ts';
+import type { RefusedRun } from './refused-run.ts';
+import type { ReportedError, RunKind, RunReport, SchemaChange, Verdict } from './run-report.ts';
 
 /** What the next sync would do, as `plan` and `sync --dry-run` tell it. */
 export interface PlanReport {
@@ -71,8 +73,12 @@ export interface StatusReport {
   readonly quota: QuotaSnapshot | undefined;
   /** The last sync: rebuilds and retries of quarantined records say nothing of how things stand. */
   readonly lastRun: RunReport | undefined;
+  /** A sync after it that left no record of its own: what kept it from its beginning. */
+  readonly refused: RefusedRun | undefined;
   /** Records in quarantine, those of streams that left the config as well. */
   readonly quarantined: number;
+  /** What the next sync restores the state from, where there is none in the state folder. */
+  readonly restoresFrom?: string | undefined;
 }
 
 export interface StreamStatusRow {
@@ -87,6 +93,8 @@ export interface StreamStatusRow {
   /** Its records in quarantine. */
   readonly quarantined: number;
   readonly watermark: string | undefined;
+  /** The newest data of a stream with a cursor: how fresh the source is, not the sync. */
+  readonly newest: NewestData | undefined;
   /** ISO time of the start of the last verified scan. */
   readonly verifiedAt: string | undefined;
   readonly fresh: boolean;
@@ -105,6 +113,7 @@ export interface UnsettledAttempt {
 /** One row of `runs`. */
 export interface RunSummary {
   readonly runId: string;
+  readonly kind: RunKind;
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly status: string;

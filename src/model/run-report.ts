@@ -1,6 +1,7 @@
-import type { ErrorCode, ExitCode, SyncError } from './errors.ts';
+import { type ErrorCode, type ExitCode, NetworkError, QuotaError, type SyncError } from './errors.ts';
 import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
+import { formatCount, formatCountOf, verbOf } from './format-count.ts';
 
 /** How complete one scan's copy is; see docs/delivery.md for what each proves. */
 export type Verdict = 'verified' | 'unverified' | 'drifted' | 'partial';
@@ -13,11 +14,15 @@ export interface ReportedError {
   readonly message: string;
   readonly hint: string;
   readonly exitCode: ExitCode;
+  /** ISO time at which running again makes progress, where server or quota told it. */
+  readonly resumeAt?: string;
 }
 
 /** An error as reports carry it: values only, no stack. */
-export function toReportedError({ code, message, hint, exitCode }: SyncError): ReportedError {
-  return { code, message, hint, exitCode };
+export function toReportedError(error: SyncError): ReportedError {
+  const { code, message, hint, exitCode } = error;
+  const ms = error instanceof QuotaError || error instanceof NetworkError ? error.resumeAtMs : undefined;
+  return { code, message, hint, exitCode, ...(ms !== undefined && { resumeAt: new Date(ms).toISOString() }) };
 }
 
 export interface RowCounts {
@@ -34,8 +39,11 @@ export interface StreamReport {
   readonly slice: string;
   readonly table: string;
   readonly status: StreamStatus;
-  /** `rebuild`: the table was made anew of archived pages. */
-  readonly mode: 'full' | 'incremental' | 'rebuild' | undefined;
+  /**
+   * `rebuild`: the table was made anew of archived pages; `retry`: records of the quarantine were tried again; `state`: the
+   * checkpoint was imported or reset. undefined where no scan was begun.
+   */
+  readonly mode: 'full' | 'incremental' | 'rebuild' | 'retry' | 'state' | undefined;
   readonly verdict: Verdict | undefined;
   /** Why the verdict is not `verified`, or what was noticed. */
   readonly reasons: readonly string[];
@@ -108,6 +116,18 @@ export function isOfSync({
   return mode === 'full' || mode === 'incremental' || status === 'fresh' || status === 'not-run';
 }
 
+/** What kind of run it was; all but a sync ask the API nothing. */
+export type RunKind = 'sync' | 'rebuild' | 'retry' | 'state';
+
+/** The kind of a run by what it did to its streams. */
+export function kindOf(run: Parameters<typeof isSync>[0]): RunKind {
+  if (isSync(run)) return 'sync';
+  const modes = run.streams.map(({ mode }) => mode);
+  if (modes.includes('rebuild')) return 'rebuild';
+  // A retry left no mode before there was one for it.
+  return modes.includes('state') ? 'state' : 'retry';
+}
+
 /** Whether a run is a sync. One that was ended before its first stream is, as nothing else tells of its beginning. */
 export function isSync({
   status,
@@ -121,7 +141,8 @@ export function isSync({
 
 /** Why a scan is not `verified` whose rows share keys; `records` are those that came. */
 export function describeSharedKeys(records: number, shared: number): string {
-  return `${records - shared} distinct keys came of ${records} records: ${shared} ${SHARED_KEYS}`;
+  const came = `${formatCountOf(records - shared, 'distinct key')} came of ${formatCountOf(records, 'record')}`;
+  return `${came}: ${formatCount(shared)} ${verbOf(shared, 'shares', 'share')} ${SHARED_KEYS}`;
 }
 
 /** Whether a reason of a verdict is that one. */
@@ -129,4 +150,4 @@ export function isOfSharedKeys(reason: string): boolean {
   return reason.endsWith(SHARED_KEYS);
 }
 
-const SHARED_KEYS = 'share the key of another';
+const SHARED_KEYS = 'the key of another';

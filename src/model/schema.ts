@@ -15,6 +15,9 @@ export type ColumnType =
   | 'VARCHAR'
   | 'JSON';
 
+/** A type as JSON Schema names it; `number` is for integers as well. */
+export type JsonType = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+
 /** Types a config may force on a column. */
 export type ForcedType = Exclude<ColumnType, 'NULL'>;
 

@@ -1,5 +1,5 @@
 import type { PartitionRule } from './lake.ts';
-import type { ColumnRule, ColumnType, Contract } from './schema.ts';
+import type { ColumnRule, ColumnType, Contract, JsonType } from './schema.ts';
 
 export type ParamValue = string | number | boolean;
 
@@ -143,4 +143,6 @@ export interface LearnedColumn {
   readonly type: ColumnType;
   /** Run whose full scan was the first in which no record had the field; undefined while it comes. */
   readonly absentSince?: string | undefined;
+  /** JSON types its field's values have had; undefined where they were not remembered yet. */
+  readonly jsonTypes?: readonly JsonType[] | undefined;
 }

@@ -15,10 +15,10 @@ import { sliceStream, type Stream } from '../model/stream.ts';
 import { Database } from '../warehouse/database.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { describeNetworkDisks } from './network-disk.ts';
-import { openApi, type OpenedApi } from './open-api.ts';
+import { openApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
 import { requestPage } from './fetch/request-page.ts';
-import { sampleDocument } from './fetch/sample-document.ts';
+import { type Asking, sampleDocument } from './fetch/sample-document.ts';
 import { workFile } from './state-folder.ts';
 import { findUnseenNames } from './unseen-names.ts';
 
@@ -59,7 +59,8 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
   try {
     if (api.warning !== undefined)
       outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
-    const endpoints = await checkEndpoints(settings, api, options.signal);
+    const asking = { settings, client: api.client, signal: options.signal, clock };
+    const endpoints = await checkEndpoints(asking);
     const quota = api.quota.snapshot();
     const warnings = told.flatMap((event) =>
       event.type === 'warning' ? [warningItem('quota', event.message)] : [],
@@ -120,11 +121,8 @@ async function checkDestination(settings: Settings): Promise<CheckItem> {
   return okItem('destination', [...(publishesDuckdb ? [duckdbPath] : []), ...lake].join(', '));
 }
 
-async function checkEndpoints(
-  settings: Settings,
-  api: OpenedApi,
-  signal: AbortSignal | undefined,
-): Promise<readonly Outcome[]> {
+async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
+  const { settings } = asking;
   const outcomes: Outcome[] = [];
   let stopped: SyncError | undefined;
   // The first slice of a stream answers for the others: one request a stream.
@@ -141,10 +139,10 @@ async function checkEndpoints(
       });
       continue;
     }
-    let unseen: readonly string[] = [];
+    let warnings: readonly string[] = [];
     const outcome = await attempt(stream.name, async () => {
-      const checked = await checkEndpoint(settings, api, stream, signal);
-      unseen = checked.unseen;
+      const checked = await checkEndpoint(asking, stream);
+      warnings = checked.warnings;
       return checked.item;
     });
     if (outcome.error?.code === 'stream_not_found' && !stream.named) {
@@ -163,7 +161,9 @@ async function checkEndpoints(
         ? { ...outcome, item: { ...outcome.item, name: 'key' } }
         : outcome,
     );
-    outcomes.push(...unseen.map((detail) => ({ item: warningItem(stream.name, detail), error: undefined })));
+    outcomes.push(
+      ...warnings.map((detail) => ({ item: warningItem(stream.name, detail), error: undefined })),
+    );
     if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
   }
   if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
@@ -190,20 +190,22 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
 }
 
 async function checkEndpoint(
-  settings: Settings,
-  api: OpenedApi,
+  asking: Asking,
   stream: Stream,
-  signal: AbortSignal | undefined,
-): Promise<{ readonly item: CheckItem; readonly unseen: readonly string[] }> {
-  const { total, records, masked } = stream.paginated
-    ? await requestPage(settings, api.client, stream, undefined, 0, signal)
-    : await sampleDocument(settings, api.client, stream, undefined, SAMPLE_RECORDS, signal);
+): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
+  const { total, records, masked, slowness } = await askEndpoint(asking, stream);
   const unknown = stream.paginated ? 'no total declared' : 'a large answer, counted when it is synced';
   const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
   return {
-    item: okItem(stream.name, `${stream.path}: ${rows}`),
-    unseen: findUnseenNames(stream, records, masked),
+    item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
+    warnings: [...(slowness === undefined ? [] : [slowness]), ...findUnseenNames(stream, records, masked)],
   };
+}
+
+async function askEndpoint(asking: Asking, stream: Stream) {
+  if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
+  const { settings, client, signal } = asking;
+  return { ...(await requestPage(settings, client, stream, undefined, 0, signal)), slowness: undefined };
 }
 
 async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {

@@ -27,7 +27,7 @@ export function reportRun({ runId, client, clock, settings }: RunContext, facts:
   const exitCode = decideExitCode(streams, error?.exitCode);
   const { requests, retries, rateLimited, waitedMs } = client.usage;
   // Only a time that is still ahead is worth waiting for.
-  const resumeAtMs = error instanceof QuotaError ? error.resumeAtMs : undefined;
+  const resumeAtMs = findResumeMs(error, streams);
   const resumesLater = resumeAtMs !== undefined && resumeAtMs > nowMs + 1_000;
   return {
     runId,
@@ -49,6 +49,13 @@ export function reportRun({ runId, client, clock, settings }: RunContext, facts:
     error: error && hideSecrets(settings, toReportedError(error)),
     version,
   };
+}
+
+/** When the run's error, or the last of its streams' errors, says that running again makes progress. */
+function findResumeMs(error: SyncError | undefined, streams: readonly StreamReport[]): number | undefined {
+  if (error !== undefined) return error instanceof QuotaError ? error.resumeAtMs : undefined;
+  const times = streams.flatMap(({ error: own }) => own?.resumeAt ?? []);
+  return times.length === 0 ? undefined : Math.max(...times.map(Date.parse));
 }
 
 /** Runs that never reached the warehouse, because nothing of them was committed, join its history with the next that is. */

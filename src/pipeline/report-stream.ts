@@ -22,7 +22,7 @@ export type StagedSoFar = Pick<FetchedScan, 'pages' | 'total'>;
 /** What is known of a stream's sync; what did not happen is left out. */
 export interface ReportParts {
   readonly status: StreamStatus;
-  readonly mode?: 'full' | 'incremental';
+  readonly mode?: 'full' | 'incremental' | 'retry';
   readonly verdict?: StreamReport['verdict'];
   readonly rowsInTable?: number | undefined;
   readonly reasons?: readonly string[];

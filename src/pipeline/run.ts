@@ -19,14 +19,14 @@ import { dropRawStages } from './fetch/drop-raw-stages.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
-import { assertOwnLineage } from './assert-lineage.ts';
+import { settleLineage } from './assert-lineage.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import { addMissingRuns, chooseRunId, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
-import { syncStream } from './sync-stream.ts';
+import { takeTurn } from './take-turn.ts';
 import { tendArchives } from './rebuild/tend-archives.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
@@ -59,7 +59,7 @@ export async function runSync(
     const database = await openWarehouse(settings, effects);
     try {
       await proveTables(database, database.file, settings.streams);
-      await assertOwnLineage(settings, database);
+      await settleLineage(settings, database, effects);
       const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
       const run = new SyncRun(settings, options, clock, startedAtMs, database, runId);
       return await run.execute(streams, told);
@@ -166,7 +166,7 @@ class SyncRun {
       const held = withoutFreshness(found, unsettled);
       const checkpoint =
         held && held.fingerprint !== stream.fingerprint ? { ...held, cursorState: undefined } : held;
-      const outcome = await syncStream(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
+      const outcome = await takeTurn(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
       this.#reports.push(outcome.report);
       if (outcome.committed) {
         this.#committed.add(nameOf(stream));

@@ -1,5 +1,6 @@
 import type { Page } from '../model/page.ts';
 import type { RowCounts, SchemaChange, Verdict } from '../model/run-report.ts';
+import type { JsonType } from '../model/schema.ts';
 import type { Checkpoint, ScanHead } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
@@ -37,6 +38,8 @@ export interface FetchedScan {
   readonly reasons: readonly string[];
   /** Of a `drifted` scan only. */
   readonly cause?: DriftCause;
+  /** Fields in which alone records differed that came more than once. */
+  readonly differing?: readonly string[];
   readonly total: number | undefined;
   readonly rows: number;
   readonly pages: number;
@@ -65,6 +68,8 @@ export interface PreparedLoad {
   readonly releases: boolean;
   /** Learned columns whose field no record has, by name, with the run that noticed. */
   readonly absentSince: ReadonlyMap<string, string>;
+  /** JSON types of the values of columns' fields, by name, as far as they are known. */
+  readonly jsonTypes?: ReadonlyMap<string, readonly JsonType[]>;
   readonly key: PreparedKey | undefined;
   /** Positions of rows that came twice without a key that says so: pages that moved bring such rows. */
   readonly suspects?: readonly number[];
@@ -72,6 +77,8 @@ export interface PreparedLoad {
   /** Newest cursor date among the incoming rows, ISO. */
   readonly newestCursor: string | undefined;
   readonly oldestCursor: string | undefined;
+  /** Incoming rows without a date in the cursor's column; undefined where there is no such column. */
+  readonly dateless: number | undefined;
   readonly notes: readonly string[];
   readonly warnings: readonly string[];
 }

@@ -1,19 +1,22 @@
 import { readContract } from '../../state/checkpoints.ts';
 import { ContractError, ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
+import { formatCountOf, verbOf } from '../model/format-count.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
-import { pathKey } from '../schema/name-columns.ts';
-import { countLiveRows } from '../warehouse/live-rows.ts';
+import { countLackedRows } from '../warehouse/lacked-rows.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
 import { beginPacking, commitAndArchive, type Packing } from './rebuild/archive-scan.ts';
 import { commitScan } from './load/commit-scan.ts';
 import { judgeDuplicates } from './fetch/confirm-duplicates.ts';
 import { describeStaleness } from './fetch/describe-staleness.ts';
 import { fetchScan, MAX_RESCANS } from './fetch/fetch-scan.ts';
+import { preferStagedFullScan } from './fetch/staged-full-scan.ts';
 import { stageFolder } from './state-folder.ts';
-import { planStream } from './plan/plan-scan.ts';
-import { KeyBroken, prepareLoad } from './load/prepare-load.ts';
+import { refuseRowsOfNoDay, windowOf } from './load/asked-days.ts';
+import { type EarlyWork, withEarlyWork } from './load/early-work.ts';
+import { prepareLoad } from './load/prepare-load.ts';
+import { refuteByCounts, refuteByPage, refuteByRows, toReadInFull } from './read-in-full.ts';
 import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './load/refuse-scan.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
@@ -30,28 +33,15 @@ export interface StreamOutcome {
 /** Saves the run's own row; called in the transaction that commits a scan. */
 export type SaveRun = (report: StreamReport) => Promise<void>;
 
-/** Syncs one stream: plan, fetch, load, one commit. Never throws: what failed is in the outcome. */
+/** Syncs one stream: fetch, load, one commit. Never throws: what failed is in the outcome. */
 export async function syncStream(
   context: RunContext,
   stream: Stream,
+  plan: ScanPlan,
   checkpoint: Checkpoint | undefined,
+  started: Started,
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
-  const started = { atMs: context.clock.now(), requests: context.client.usage.requests };
-  const plan = planStream(stream, checkpoint, context.options, started.atMs);
-  if (plan.action === 'skip') {
-    const report = reportStream(context, stream, started, {
-      status: 'fresh',
-      verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
-      reasons: [plan.reason],
-      rowsInTable: await countLiveRows(context.database, stream.table, sliceIdOf(stream)).catch(
-        () => undefined,
-      ),
-      checkpoint,
-    });
-    context.emit({ type: 'stream-finished', report });
-    return { report, error: undefined, committed: false };
-  }
   // What a stream that stops half-way has staged, its last page event tells. Of a document nothing is kept.
   let staged: StagedSoFar | undefined;
   const watched: RunContext = {
@@ -66,19 +56,20 @@ export async function syncStream(
     },
   };
   try {
-    const report = await scanAndCommit(watched, stream, plan.scan, checkpoint, started, saveRun);
+    const scanPlan = await preferStagedFullScan(context, stream, plan, checkpoint);
+    const report = await scanAndCommit(watched, stream, scanPlan, checkpoint, started, saveRun);
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed: true };
   } catch (thrown) {
     if (thrown instanceof SourceUnmoved) {
-      const report = await reportUnmoved(context, stream, plan.scan, checkpoint, started, thrown);
+      const report = await reportUnmoved(context, stream, plan, checkpoint, started, thrown);
       context.emit({ type: 'stream-finished', report });
       return { report, error: undefined, committed: false };
     }
     const error = toSyncError(thrown);
     const report = reportStream(context, stream, started, {
       status: statusOf(stream, checkpoint, error),
-      mode: plan.scan.mode,
+      mode: plan.mode,
       verdict: 'partial',
       ...(staged === undefined ? {} : { staged }),
       checkpoint,
@@ -88,9 +79,6 @@ export async function syncStream(
     return { report, error, committed: false };
   }
 }
-
-/** Thrown on a scan's first page when the API turns out not to honour the cursor's parameter. */
-class CursorRefuted extends Error {}
 
 async function scanAndCommit(
   context: RunContext,
@@ -111,46 +99,13 @@ async function scanAndCommit(
   try {
     return await scanOnce(context, stream, plan, checkpoint, started, saveRun);
   } catch (thrown) {
-    const again = planFullScan(stream, plan, checkpoint, thrown);
-    if (again === undefined) throw thrown;
-    emit({ type: 'note', stream: stream.name, message: again.reason });
-    const full: ScanPlan = {
-      mode: 'full',
-      from: undefined,
-      trial: false,
-      reason: again.reason,
-      warnings: [],
-    };
-    return scanAndCommit(context, stream, full, again.checkpoint, started, saveRun);
+    const why = toReadInFull(stream, plan, context.options, thrown);
+    if (why === undefined) throw thrown;
+    emit({ type: 'note', stream: stream.name, message: why.message });
+    const full: ScanPlan = { mode: 'full', from: undefined, trial: false, reason: why.message, warnings: [] };
+    const known = checkpoint && { ...checkpoint, ...why.unlearned };
+    return scanAndCommit(context, stream, full, known, started, saveRun);
   }
-}
-
-/** What an incremental scan taught that only a full one can mend, or undefined for any other failure. */
-function planFullScan(
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
-  thrown: unknown,
-): { readonly reason: string; readonly checkpoint: Checkpoint | undefined } | undefined {
-  if (plan.mode === 'full') return undefined;
-  if (thrown instanceof KeyBroken) {
-    return {
-      reason: `the learned key (${thrown.message}) repeats now; reading the stream in full to learn another`,
-      checkpoint: checkpoint && {
-        ...checkpoint,
-        keyFields: undefined,
-        keyOrigin: undefined,
-        keyProvedOn: [],
-      },
-    };
-  }
-  const rejected = thrown instanceof ResponseError && thrown.code === 'request_rejected';
-  if (!plan.trial || !(thrown instanceof CursorRefuted || rejected)) return undefined;
-  const param = stream.cursor.kind === 'off' ? '' : stream.cursor.param;
-  return {
-    reason: `the API does not honour ${param} here; reading the stream in full`,
-    checkpoint: checkpoint && { ...checkpoint, cursorState: 'refuted' },
-  };
 }
 
 async function scanOnce(
@@ -165,16 +120,13 @@ async function scanOnce(
   const contract = await readContract(database, stream.name);
   const cursorPath = contract.find(({ name }) => name === checkpoint?.cursorField)?.path;
   const lookAtHead = await watchHead(context, stream, plan, checkpoint);
-  const { scan, load, packing } = await fetchAndPrepare(
-    context,
-    stream,
-    plan,
-    checkpoint,
-    contract,
-    (page) => {
-      lookAtHead?.(page);
-      if (plan.trial && cursorPath !== undefined) refuteCursor(page, cursorPath, plan, checkpoint);
-    },
+  const onFirstPage = (page: Page) => {
+    lookAtHead?.(page);
+    if (plan.trial && cursorPath !== undefined) refuteByPage(stream, page, cursorPath, plan, checkpoint);
+  };
+  const question = { stream, hashKey: settings.hashKey, checkpoint, learned: contract };
+  const { scan, load, packing } = await withEarlyWork(context, question, (early) =>
+    fetchAndPrepare(context, stream, plan, checkpoint, contract, onFirstPage, early),
   );
   const folder = stageFolder(settings.stateDir, stream, context.options);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
@@ -213,22 +165,28 @@ async function fetchAndPrepare(
   checkpoint: Checkpoint | undefined,
   contract: Parameters<typeof prepareLoad>[4],
   onFirstPage: (page: Page) => void,
+  early: EarlyWork,
 ): Promise<{ readonly scan: FetchedScan; readonly load: PreparedLoad; readonly packing: Packing }> {
   const folder = stageFolder(context.settings.stateDir, stream, context.options);
   const beganAtMs = context.clock.now();
   const prepare = (scan: FetchedScan, packing: Packing) =>
     discardIfRefused(
       folder,
-      () => packing.orAbandon(() => prepareLoad(context, stream, scan, checkpoint, contract)),
+      () => packing.orAbandon(() => prepareLoad(context, stream, scan, checkpoint, contract, early)),
       scan.startedAtMs < beganAtMs,
     );
   for (let rescans = 0; ;) {
-    const fetched = await fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans);
+    const fetched = await fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans, early);
     refuseUnfinished(context, stream, fetched);
+    refuteByCounts(stream, fetched);
     context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
-    const packing = beginPacking(context, stream, fetched, checkpoint);
+    const packing = beginPacking(context, stream, fetched, checkpoint, early.takePack());
     const load = await prepare(fetched, packing);
-    const scan = await packing.orAbandon(() => judgeDuplicates(stream, fetched, load));
+    const scan = await packing.orAbandon(async () => {
+      refuseRowsOfNoDay(fetched, load);
+      await tryCursor(context, stream, fetched, load);
+      return judgeDuplicates(stream, fetched, load);
+    });
     if (scan.verdict !== 'drifted' || fetched.verdict === 'drifted') {
       const stale = describeStaleness(scan, load, checkpoint);
       return { scan, packing, load: stale === undefined ? load : { ...load, notes: [...load.notes, stale] } };
@@ -239,6 +197,21 @@ async function fetchAndPrepare(
     context.emit({ type: 'stream-restarted', stream: stream.name, reason: scan.reasons[0] ?? '' });
     rescans = scan.rescans + 1;
   }
+}
+
+/** Holds a trial's rows against the table's; throws ReadInFull. */
+async function tryCursor(
+  { database }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+): Promise<void> {
+  const window = windowOf(scan, load);
+  // A part of the rows, as --limit reads, proves nothing.
+  const isWhole = scan.verdict !== 'partial' && scan.rows > 0;
+  if (!scan.plan.trial || !load.tableExisted || !isWhole || window === undefined) return;
+  const lacked = await countLackedRows(database, stream.table, sliceIdOf(stream), window);
+  refuteByRows(stream, lacked, load.key === undefined || stream.deletes !== 'keep');
 }
 
 /**
@@ -255,32 +228,18 @@ async function discardIfRefused<T>(folder: string, load: () => Promise<T>, isSec
   }
 }
 
-// Only dates a whole day too early count: a timestamp's offset may move it over midnight.
-function refuteCursor(
-  page: Page,
-  path: readonly string[],
-  { from = '' }: ScanPlan,
-  checkpoint: Checkpoint | undefined,
-): void {
-  const earliest = new Date(Date.parse(from) - 86_400_000).toISOString().slice(0, 10);
-  const earlier = page.records.some(({ value }) => {
-    const date = path.reduce<unknown>(
-      (part, name) => (part as Record<string, unknown> | null | undefined)?.[name],
-      value,
-    );
-    return typeof date === 'string' && date.slice(0, 10) < earliest;
-  });
-  const emptied =
-    page.total === 0 && (checkpoint?.rowsDeclared ?? 0) > 0 && from <= (checkpoint?.watermark ?? '');
-  if (earlier || emptied) throw new CursorRefuted(pathKey(path));
-}
-
 function noteOddities({ emit }: RunContext, stream: Stream, scan: FetchedScan, load: PreparedLoad): void {
   const warn = (message: string) => emit({ type: 'warning', stream: stream.name, message });
-  if (scan.duplicateMembers > 0)
-    warn(`${scan.duplicateMembers} records name a field twice; the last value counts`);
-  if ((load.key?.duplicates ?? 0) > 0)
-    warn(`${load.key?.duplicates ?? 0} rows have the key of another row; the last one counts`);
+  const doubled = scan.duplicateMembers;
+  const repeated = load.key?.duplicates ?? 0;
+  if (doubled > 0)
+    warn(
+      `${formatCountOf(doubled, 'record')} ${verbOf(doubled, 'names', 'name')} a field twice; the last value counts`,
+    );
+  if (repeated > 0)
+    warn(
+      `${formatCountOf(repeated, 'row')} ${verbOf(repeated, 'has', 'have')} the key of another row; the last one counts`,
+    );
   for (const message of load.warnings) warn(message);
 }
 

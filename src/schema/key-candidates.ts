@@ -14,7 +14,11 @@ const MOST_CANDIDATES = 12;
 const MOST_KEY_COLUMNS = 5;
 
 const ID_NAME = /(^|_)(id|ids|uuid|guid|key|code|slug|sku|asin|gtin|ean|isbn|hash|handle)$/;
+const PLAIN_DATE = /^(date|day)$/;
 const DATE_NAME = /(^|_)(date|day|week|month|hour|period|timestamp|ts|time)$/;
+// A day to come, or long gone, says nothing about the day of a row.
+const ELSEWHEN_NAME =
+  /(^|_)(due|end|ends|until|to|till|valid|deadline|expiry|expires|ship|shipping|delivery|renewal|release|start|starts|launch|birth)(_|$)/;
 const EVENT_NAME = /(^|_)(created|occurred|happened|recorded|observed|published|started|event)(_|$)/;
 // When a row was last touched says nothing about which row it is.
 const TOUCHED_NAME =
@@ -46,9 +50,11 @@ export function rankCursorCandidates(columns: readonly CandidateColumn[]): reado
 function rankCursor({ name, type }: CandidateColumn): number {
   const last = name.split('__').at(-1) ?? name;
   const nested = name.includes('__') ? 10 : 0;
-  if (type === 'DATE') return nested + (DATE_NAME.test(last) ? 0 : 2);
-  if (DATE_NAME.test(last)) return nested + 1;
-  return EVENT_NAME.test(last) ? nested + 3 : Infinity;
+  if (PLAIN_DATE.test(last)) return nested + (type === 'DATE' ? 0 : 1);
+  if (ELSEWHEN_NAME.test(last)) return nested + 6;
+  if (type === 'DATE') return nested + (DATE_NAME.test(last) ? 2 : 4);
+  if (DATE_NAME.test(last)) return nested + 3;
+  return EVENT_NAME.test(last) ? nested + 5 : Infinity;
 }
 
 /**

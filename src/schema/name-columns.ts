@@ -14,13 +14,9 @@ export const reservedColumns: readonly string[] = [
   // Those of a history table.
   '_valid_from',
   '_valid_to',
-  // Working columns while rows are merged.
-  '_sluice_position',
-  '_sluice_row',
-  '_sluice_occurrence',
-  '_sluice_group',
-  '_sluice_count',
 ];
+/** Working columns while rows are merged and published begin so; a field's own name never does. */
+const WORKING_PREFIX = '_sluice_';
 
 /** snake_case of one field name: `topicId` becomes `topic_id`, `HTTPStatus` becomes `http_status`. */
 export function toSnakeCase(field: string): string {
@@ -67,7 +63,8 @@ export function nameColumns(
   for (const path of fresh.toSorted(comparePreference)) {
     const plain = plainColumnName(path);
     let name = plain;
-    for (let attempt = 0; taken.has(foldCase(name)); attempt += 1) {
+    const isOurs = foldCase(plain).startsWith(WORKING_PREFIX);
+    for (let attempt = 0; (isOurs && attempt === 0) || taken.has(foldCase(name)); attempt += 1) {
       name = `${plain}_${shortHash(path, attempt)}`;
     }
     taken.add(foldCase(name));
@@ -76,7 +73,7 @@ export function nameColumns(
   return names;
 }
 
-/** One string for a path, usable as a map key and stored in `_sluice.contracts`. */
+/** One string for a path, usable as a map key. */
 export function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
 }

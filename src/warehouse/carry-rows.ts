@@ -34,8 +34,9 @@ export async function findMissingRows(
   });
   const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
   const match = [...cells, ...slice].join(' AND ') || 'true';
-  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS FROM ${tableName(older)} o
-    WHERE (${where}) AND NOT EXISTS (SELECT 1 FROM ${tableName(newer)} n WHERE ${match})`);
+  // Never a subquery: in one, a column that is called like the outer table's alias hides it.
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS SELECT o.* FROM ${tableName(older)} o
+    ANTI JOIN ${tableName(newer)} n ON ${match} WHERE ${where}`);
   return database.count(`SELECT count(*) FROM ${MISSING}`);
 }
 

@@ -103,8 +103,9 @@ async function compareByKey(
     values
       .map((name) => `s.${quoteIdentifier(name)} IS DISTINCT FROM t.${quoteIdentifier(name)}`)
       .join(' OR ') || 'false';
-  const lacking = `FROM ${THEIRS} s WHERE NOT EXISTS (SELECT 1 FROM ${OURS} t WHERE ${match})`;
-  const beyond = `FROM ${OURS} t WHERE NOT EXISTS (SELECT 1 FROM ${THEIRS} s WHERE ${match})`;
+  // Never a subquery: in one, a column that is called like the outer table's alias hides it.
+  const lacking = `FROM ${THEIRS} s ANTI JOIN ${OURS} t ON ${match}`;
+  const beyond = `FROM ${OURS} t ANTI JOIN ${THEIRS} s ON ${match}`;
   const other = `FROM ${THEIRS} s JOIN ${OURS} t ON ${match} WHERE ${differs}`;
   const pairs = values.flatMap((name) => [
     toJson(`s.${quoteIdentifier(name)}`),

@@ -63,7 +63,8 @@ function chooseColumn(columns: ReadonlyMap<string, string>, cursor: string | und
   return dates.find(([, type]) => type === 'DATE')?.[0] ?? SYNCED_AT;
 }
 
-function toDay(column: string, type: string): string {
+/** The day of a column of `t`; NULL where it holds none. */
+export function toDay(column: string, type: string): string {
   const name = `t.${quoteIdentifier(column)}`;
   if (type === 'DATE') return name;
   if (type.startsWith('TIMESTAMP')) return `CAST(${name} AS DATE)`;

@@ -4,6 +4,9 @@ import { AbortedError, BugError, LockedError, StorageError, SyncError } from '..
 /** A file of the engine's whose content cannot be what the engine once wrote. */
 export class DamagedFileError extends StorageError {}
 
+/** A whole file that is not the one it ought to be: an older copy took its place. */
+export class OutdatedFileError extends DamagedFileError {}
+
 // These quote the statement, in which a user may have written anything.
 const STATEMENT_ERROR =
   /^(?:Parser|Binder|Catalog|Conversion|Constraint|Invalid Input|Out of Range|Permission|Not implemented) Error/;

@@ -51,11 +51,20 @@ export function countDuplicates(database: Database, table: string, key: readonly
   );
 }
 
-/** Rows of a table that lack a value for a part of the key. */
-export function countMissingKeys(database: Database, table: string, key: readonly string[]): Promise<number> {
-  return database.count(
-    `SELECT count(*) FROM ${table} WHERE ${key.map((name) => `${quoteIdentifier(name)} IS NULL`).join(' OR ')}`,
-  );
+/** Rows of a table that lack a value for a field of the key, each of which is given by the columns it may be in. */
+export function countMissingKeys(
+  database: Database,
+  table: string,
+  fields: readonly (readonly string[])[],
+): Promise<number> {
+  return database.count(`SELECT count(*) FROM ${table} WHERE ${lacksKey(fields)}`);
+}
+
+/** Condition for rows that lack a value for a field of the key. */
+export function lacksKey(fields: readonly (readonly string[])[]): string {
+  const lacks = (columns: readonly string[]) =>
+    `(${columns.map((name) => `${quoteIdentifier(name)} IS NULL`).join(' AND ')})`;
+  return fields.map(lacks).join(' OR ');
 }
 
 function rowOf(columns: readonly string[]): string {

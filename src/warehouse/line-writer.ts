@@ -59,3 +59,12 @@ export class LineWriter {
     await file?.close();
   }
 }
+
+/** Appends buffers to a file as they are, without a copy of all of them. */
+export async function appendBuffers(file: FileHandle, buffers: readonly Buffer[]): Promise<void> {
+  const wanted = buffers.reduce((sum, { length }) => sum + length, 0);
+  if (wanted === 0) return;
+  const { bytesWritten } = await file.writev([...buffers]);
+  // A disk that is nearly full may take a part of it: writing the rest tells what is wrong.
+  if (bytesWritten < wanted) await file.appendFile(Buffer.concat(buffers).subarray(bytesWritten));
+}

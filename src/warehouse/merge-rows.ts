@@ -1,3 +1,4 @@
+import { appendRows } from './append-rows.ts';
 import type { Database } from './database.ts';
 import { type Deletion, deleteRows } from './delete-rows.ts';
 import { historyOf, tableName } from './evolve-table.ts';
@@ -38,6 +39,8 @@ export interface MergeCounts {
   readonly updated: number;
   readonly unchanged: number;
   readonly deleted: number;
+  /** Rows that were marked as deleted before and are removed now. */
+  readonly markedGone: number;
 }
 
 export interface TableChange extends MergeCounts {
@@ -127,12 +130,17 @@ async function listGone(
 async function countChanges(database: Database, insertOnly: boolean): Promise<MergeCounts> {
   const written = await countBy(database, `SELECT change AS name, count(*) AS n FROM ${WRITTEN} GROUP BY 1`);
   const matched = await database.count(`SELECT count(*) FROM ${MATCHES}`);
+  const gone = await countBy(
+    database,
+    `SELECT if(live, 'live', 'marked') AS name, count(*) AS n FROM ${GONE} GROUP BY 1`,
+  );
   const updated = (written.get('back') ?? 0) + (insertOnly ? 0 : (written.get('changed') ?? 0));
   return {
     inserted: written.get('new') ?? 0,
     updated,
     unchanged: matched - updated,
-    deleted: await database.count(`SELECT count(*) FROM ${GONE} WHERE live`),
+    deleted: gone.get('live') ?? 0,
+    markedGone: gone.get('marked') ?? 0,
   };
 }
 
@@ -158,9 +166,8 @@ async function applyChanges(
   await database.run(
     `DELETE FROM ${table} WHERE rowid IN (SELECT _sluice_row FROM ${WRITTEN} WHERE change <> 'new')`,
   );
-  await insertWritten(database, request, scope, table, '_synced_at');
-  if (history)
-    await insertWritten(database, request, scope, tableName(historyOf(request.table)), '_valid_from');
+  await insertWritten(database, request, scope, request.table, '_synced_at');
+  if (history) await insertWritten(database, request, scope, historyOf(request.table), '_valid_from');
 }
 
 async function insertWritten(
@@ -181,8 +188,10 @@ async function insertWritten(
   // Where every row is written, as in a first sync, looking each one up would cost more than writing it.
   const isAll = written === (await database.count(`SELECT count(*) FROM ${INCOMING}`));
   const picked = isAll ? 'true' : `_sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`;
-  await database.run(
-    `INSERT INTO ${target} BY NAME SELECT ${values.join(', ')} FROM ${INCOMING} WHERE ${picked}`,
+  await appendRows(
+    database,
+    { table: target, columns: values.length },
+    `SELECT ${values.join(', ')} FROM ${INCOMING} WHERE ${picked}`,
     [request.runId, request.syncedAt],
   );
 }

@@ -35,6 +35,8 @@ export interface ProjectionRules {
   readonly tree?: FieldTree | undefined;
   /** All that `hold` does: it gives every object these fields, which no record has. */
   readonly constants?: Readonly<Record<string, unknown>> | undefined;
+  /** What was read of the stage while it came. */
+  readonly early?: EarlyPart | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,6 +44,12 @@ export interface ProjectionRules {
 export interface RecordPlace {
   readonly pageOffset: number;
   readonly rowIndex: number;
+}
+
+/** The part of a stage that is in the table `incoming` already. */
+export interface EarlyPart {
+  /** Reads the rest of a file of this size, bytes; false where the part was read as other columns than these. */
+  complete(size: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean>;
 }
 
 /** What became of a scan's records. */
@@ -59,8 +67,6 @@ export async function projectStage(
   columns: readonly ColumnPlan[],
   rules: ProjectionRules = {},
 ): Promise<ProjectedStage> {
-  // Replacing it would hold the rows of two streams in memory at once.
-  await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
   const left = await readDirectly(database, recordsFile, columns, rules);
   if (left === 'none')
     return { rejected: await new RejectedWriter(`${recordsFile}.rejected`).finish(), releases: false };
@@ -95,25 +101,56 @@ async function readDirectly(
   database: Database,
   recordsFile: string,
   columns: readonly ColumnPlan[],
-  { hold, quarantined, tree, constants, signal }: ProjectionRules,
+  rules: ProjectionRules,
 ): Promise<LeftRecords> {
-  const isPlain = quarantined === undefined && (hold === undefined || constants !== undefined);
-  if (tree === undefined || !isPlain) return 'all';
-  const select = selectStage({ file: recordsFile, lineLimit: LEAST_LINE_LIMIT }, tree, columns, constants);
-  if (select === undefined || !(await beginsForEngine(recordsFile))) return 'all';
-  assertNotAborted(signal);
-  await database.beginReading();
-  try {
-    await database.run(`CREATE TEMP TABLE "~incoming" AS ${select}`);
-  } catch (error) {
-    if (error instanceof BugError) return 'all';
-    throw error;
+  const { size } = await stat(recordsFile);
+  if (!(await completeEarly(size, columns, rules))) {
+    // Replacing it would hold the rows of two streams in memory at once.
+    await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
+    if (!(await readWhole(database, recordsFile, columns, rules))) return 'all';
   }
-  await database.beginLoad((await stat(recordsFile)).size);
+  await database.beginLoad(size);
   const isOdd = '_sluice_position IS NULL';
   if ((await database.count(`SELECT count(*) FROM ${INCOMING} WHERE ${isOdd}`)) === 0) return 'none';
   await database.run(`DELETE FROM ${INCOMING} WHERE ${isOdd}`);
   return 'odd';
+}
+
+/** Whether all of a stage is in the table, since a part of it was there. */
+async function completeEarly(
+  size: number,
+  columns: readonly ColumnPlan[],
+  { hold, quarantined, tree, early }: ProjectionRules,
+): Promise<boolean> {
+  if (early === undefined || tree === undefined || hold !== undefined || quarantined !== undefined)
+    return false;
+  try {
+    return await early.complete(size, tree, columns);
+  } catch (error) {
+    if (error instanceof BugError) return false;
+    throw error;
+  }
+}
+
+async function readWhole(
+  database: Database,
+  recordsFile: string,
+  columns: readonly ColumnPlan[],
+  { hold, quarantined, tree, constants, signal }: ProjectionRules,
+): Promise<boolean> {
+  const isPlain = quarantined === undefined && (hold === undefined || constants !== undefined);
+  if (tree === undefined || !isPlain) return false;
+  const select = selectStage({ file: recordsFile, lineLimit: LEAST_LINE_LIMIT }, tree, columns, constants);
+  if (select === undefined || !(await beginsForEngine(recordsFile))) return false;
+  assertNotAborted(signal);
+  await database.beginReading();
+  try {
+    await database.run(`CREATE TEMP TABLE "~incoming" AS ${select}`);
+    return true;
+  } catch (error) {
+    if (error instanceof BugError) return false;
+    throw error;
+  }
 }
 
 const FIRST_BYTES = 1 << 16;

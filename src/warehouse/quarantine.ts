@@ -65,8 +65,8 @@ export async function quarantineRejected(
     [stream, slice],
   );
   await database.run(
-    `INSERT INTO _sluice.quarantine SELECT $1, $2, $3, page_offset, row_index, reason, path, record, $4::TIMESTAMPTZ
-       FROM ${REJECTED}`,
+    `INSERT INTO _sluice.quarantine BY NAME SELECT $1 AS run_id, $2 AS stream, $3 AS slice, page_offset, row_index,
+         reason, path, record, $4::TIMESTAMPTZ AS quarantined_at FROM ${REJECTED}`,
     [run.runId, stream, slice, run.nowIso],
   );
   await database.run(`DROP TABLE ${REJECTED}`);
@@ -110,7 +110,8 @@ export async function listRetried(database: Database, { stream, slice }: Quarant
   await database.run(`DROP TABLE IF EXISTS ${RETRIED}`);
   await database.run(
     `CREATE TEMP TABLE "~retried" AS
-       SELECT row_number() OVER (ORDER BY quarantined_at, page_offset, row_index, record) - 1 AS position, record, quarantined_at
+       SELECT row_number() OVER (ORDER BY quarantined_at, page_offset, row_index, record) - 1 AS position, record,
+              quarantined_at, absent_since IS NOT NULL AS absent
          FROM _sluice.quarantine WHERE stream = $1 AND slice = $2`,
     [stream, slice],
   );

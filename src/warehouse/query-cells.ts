@@ -2,14 +2,17 @@ import type { DuckDBValueConverter, Json } from '@duckdb/node-api';
 import type { QueryCell } from '../model/reports.ts';
 
 // The library writes times with a zone in the machine's own; a result must not depend on the machine.
-/** Reads values in the engine's JSON form, times in UTC. */
+/** Reads values in the engine's JSON form, times in UTC and intervals as the engine writes them. */
 export async function createUtcConverter(): Promise<DuckDBValueConverter<Json>> {
-  const { DuckDBTimestampTZValue, DuckDBTimestampValue, JsonDuckDBValueConverter } =
+  const { DuckDBIntervalValue, DuckDBTimestampTZValue, DuckDBTimestampValue, JsonDuckDBValueConverter } =
     await import('@duckdb/node-api');
-  const convert: DuckDBValueConverter<Json> = (value, type) =>
-    value instanceof DuckDBTimestampTZValue
-      ? `${new DuckDBTimestampValue(value.micros).toString()}+00`
-      : JsonDuckDBValueConverter(value, type, convert);
+  const convert: DuckDBValueConverter<Json> = (value, type) => {
+    if (value instanceof DuckDBTimestampTZValue)
+      return `${new DuckDBTimestampValue(value.micros).toString()}+00`;
+    // The library has an object of months, days and microseconds there.
+    if (value instanceof DuckDBIntervalValue) return value.toString();
+    return JsonDuckDBValueConverter(value, type, convert);
+  };
   return convert;
 }
 

@@ -27,6 +27,13 @@ export async function queryPublished(
   signal?.addEventListener('abort', interrupt, { once: true });
   try {
     assertNotAborted(signal);
+    // The engine has no words for it.
+    if (isBlank(sql)) {
+      throw new ConfigError('query takes one SQL statement, this text has none', {
+        code: 'query_failed',
+        hint: 'For example: sluice query "FROM _sluice.runs".',
+      });
+    }
     const { count, onlyReads } = await database.inspect(sql);
     if (count !== 1) {
       throw new ConfigError(`query takes one SQL statement, this text has ${count}`, {
@@ -162,4 +169,9 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
     hint: `Tables: ${tables.map((row) => String(row['table_name'])).join(', ') || 'none yet'}; run details are in schema _sluice (runs, stream_runs, …).`,
     cause: error,
   });
+}
+
+/** Whether a text holds nothing but comments, white space and semicolons. */
+function isBlank(sql: string): boolean {
+  return /^(?:[\s;]|--[^\n]*|\/\*[\s\S]*?\*\/)*$/.test(sql);
 }

@@ -4,20 +4,22 @@ import type { Database } from './database.ts';
 import { listTablesWith, readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
-/** A column whose type config changes. */
+/** A column whose type changes together with what its companion holds. */
 export interface Retyping {
   readonly column: string;
   readonly from: ColumnType;
   readonly to: ForcedType;
-  /** Column that takes the values which the new type does not hold; undefined where it holds them all. */
+  /** Column of the values that the column's type does not hold; undefined where there is none. */
   readonly companion: string | undefined;
+  /** `replaced`: config gave the type. */
+  readonly change: 'replaced' | 'widened';
 }
 
 /** Whether every value of a column, those of earlier versions included, can be converted to a type as it stands. */
 export async function convertsExactly(
   database: Database,
   table: string,
-  { column, from, to }: Omit<Retyping, 'companion'>,
+  { column, from, to }: Pick<Retyping, 'column' | 'from' | 'to'>,
 ): Promise<boolean> {
   const { survives } = convert(quoteIdentifier(column), from, to);
   for (const held of await listTablesWith(database, table, column)) {
@@ -30,38 +32,43 @@ export async function convertsExactly(
 }
 
 /**
- * Gives a column, of the table and of its history, another type; what the type does not hold goes to the
- * companion as text. Nothing but ALTERs, so that it may precede other changes of the transaction.
+ * Gives a column, of the table and of its history, another type: what the type does not hold goes to the companion
+ * as text, and what it holds by now comes back from there. Nothing but ALTERs, so that it may precede other changes
+ * of the transaction.
  */
 export async function retypeColumn(
   database: Database,
   table: string,
-  retyping: Retyping,
+  { column, from, to, companion, change }: Retyping,
 ): Promise<readonly SchemaChange[]> {
-  const { column, from, to, companion } = retyping;
   const name = quoteIdentifier(column);
   const { value, survives, text } = convert(name, from, to);
   let isNew = false;
   for (const held of await listTablesWith(database, table, column)) {
     const alter = `ALTER TABLE ${tableName(held)}`;
-    if (companion !== undefined) {
-      const beside = quoteIdentifier(companion);
-      const columns = await readColumns(database, held);
-      if (!columns.has(companion)) {
-        await database.run(`${alter} ADD COLUMN ${beside} VARCHAR`);
-        isNew ||= held === table;
-      }
-      await database.run(
-        `${alter} ALTER COLUMN ${beside} SET DATA TYPE VARCHAR USING
-           coalesce(${beside}, CASE WHEN ${name} IS NOT NULL AND (${survives}) IS NOT TRUE THEN ${text} END)`,
-      );
+    if (companion === undefined) {
+      await database.run(`${alter} ALTER COLUMN ${name} SET DATA TYPE ${to} USING ${value}`);
+      continue;
+    }
+    const beside = quoteIdentifier(companion);
+    const setBeside = `${alter} ALTER COLUMN ${beside} SET DATA TYPE VARCHAR USING`;
+    if (!(await readColumns(database, held)).has(companion)) {
+      await database.run(`${alter} ADD COLUMN ${beside} VARCHAR`);
+      isNew ||= held === table;
     }
     await database.run(
-      `${alter} ALTER COLUMN ${name} SET DATA TYPE ${to} USING CASE WHEN ${survives} THEN ${value} END`,
+      `${setBeside} coalesce(${beside}, CASE WHEN ${name} IS NOT NULL AND (${survives}) IS NOT TRUE THEN ${text} END)`,
     );
+    // Whether a text there was one or a number, or a list, nobody knows any more: as JSON they differ.
+    const back = to === 'JSON' ? 'NULL' : castText(beside, to);
+    await database.run(
+      `${alter} ALTER COLUMN ${name} SET DATA TYPE ${to} USING
+         CASE WHEN ${name} IS NULL THEN ${back} WHEN ${survives} THEN ${value} END`,
+    );
+    await database.run(`${setBeside} CASE WHEN ${name} IS NULL THEN ${beside} END`);
   }
   return [
-    { column, change: 'replaced', fromType: from, toType: to },
+    { column, change, fromType: from, toType: to },
     ...(isNew && companion !== undefined
       ? [{ column: companion, change: 'added', fromType: undefined, toType: 'VARCHAR' } as const]
       : []),
@@ -75,20 +82,60 @@ interface Conversion {
   readonly text: string;
 }
 
+/**
+ * What comes of a column's values is what would come of the API's own, as `convertValue` says it: both go by the text
+ * of a value. What only the engine would take for a value of the type (1 for true, a date for a moment) is none.
+ */
 function convert(column: string, from: ColumnType, to: ForcedType): Conversion {
-  // A text in a JSON column is written with its quotes; everything else there is its own text.
-  const text =
-    from === 'JSON'
-      ? `CASE WHEN json_type(${column}) = 'VARCHAR' THEN ${column} ->> '$' ELSE CAST(${column} AS VARCHAR) END`
-      : `CAST(${column} AS VARCHAR)`;
+  const text = spell(column, from);
   if (to === 'VARCHAR') return { value: text, survives: 'true', text };
   if (to === 'JSON') return { value: toJson(column, from, text), survives: 'true', text };
-  if (from === 'VARCHAR' || from === 'JSON') {
-    const value = `TRY_CAST(${text} AS ${to})`;
-    return { value, survives: `${isSpelt(text, to)} AND ${value} IS NOT NULL`, text };
+  const value = castText(from === 'DOUBLE' ? spellDigits(column) : text, to);
+  return { value, survives: `${value} IS NOT NULL`, text };
+}
+
+/** SQL for the text of a column's values as an API would have written them; of moments the spelling is not known. */
+function spell(column: string, type: ColumnType): string {
+  const plain = `CAST(${column} AS VARCHAR)`;
+  switch (type) {
+    case 'JSON':
+      // A text in a JSON column is written with its quotes; everything else there is its own text.
+      return `CASE WHEN json_type(${column}) = 'VARCHAR' THEN ${column} ->> '$' ELSE ${plain} END`;
+    case 'DOUBLE':
+      return spellDouble(column);
+    case 'TIMESTAMP':
+      return spellTime(column);
+    case 'TIMESTAMPTZ':
+      return `${spellTime(`timezone('UTC', ${column})`)} || 'Z'`;
+    default:
+      return type.startsWith('DECIMAL') ? withoutZeros(plain) : plain;
   }
-  const value = `TRY_CAST(${column} AS ${to})`;
-  return { value, survives: `TRY_CAST(${value} AS ${from}) IS NOT DISTINCT FROM ${column}`, text };
+}
+
+/** As JavaScript writes a number: digits from 1e-6 to below 1e21, else an exponent without zeros in front. */
+function spellDouble(column: string): string {
+  const text = `CAST(${column} AS VARCHAR)`;
+  return `CASE WHEN NOT contains(${text}, 'e') THEN regexp_replace(${text}, '[.]0$', '')
+    WHEN abs(${column}) >= 1e21 OR abs(${column}) < 1e-6 THEN regexp_replace(${text}, 'e([+-])0', 'e\\1')
+    WHEN abs(${column}) >= 1 THEN CAST(CAST(${text} AS DECIMAL(38,0)) AS VARCHAR)
+    ELSE ${withoutZeros(`CAST(CAST(${text} AS DECIMAL(38,25)) AS VARCHAR)`)} END`;
+}
+
+/** The digits of a number, without an exponent; NULL of more than the engine's decimals have room for. */
+function spellDigits(column: string): string {
+  const text = `CAST(${column} AS VARCHAR)`;
+  const digits = `CASE WHEN abs(${column}) >= 1 THEN CAST(TRY_CAST(${text} AS DECIMAL(38,0)) AS VARCHAR)
+    ELSE ${withoutZeros(`CAST(TRY_CAST(${text} AS DECIMAL(38,37)) AS VARCHAR)`)} END`;
+  return `CASE WHEN NOT contains(${text}, 'e') THEN ${spellDouble(column)} WHEN TRY_CAST(${digits} AS DOUBLE) = ${column} THEN ${digits} END`;
+}
+
+function spellTime(column: string): string {
+  return withoutZeros(`strftime(${column}, '%Y-%m-%dT%H:%M:%S.%f')`);
+}
+
+/** SQL for a text without zeros at the end of its decimals, nor a point that none follow. */
+function withoutZeros(text: string): string {
+  return `CASE WHEN contains(${text}, '.') THEN regexp_replace(${text}, '[.]?0*$', '') ELSE ${text} END`;
 }
 
 function toJson(column: string, from: ColumnType, text: string): string {
@@ -99,35 +146,76 @@ function toJson(column: string, from: ColumnType, text: string): string {
     from === 'DOUBLE' ||
     from.startsWith('DECIMAL');
   // The engine would make a double of a long number.
-  return isPlain ? `TRY_CAST(${text} AS JSON)` : `to_json(CAST(${column} AS VARCHAR))`;
+  if (isPlain) return `TRY_CAST(${text} AS JSON)`;
+  return from === 'JSON' ? column : `to_json(${text})`;
 }
 
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
-const TIME = '[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?';
-const ZONE = '([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)';
+const TIME = '[T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{1,6})?)?';
+const ZONE = '([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)';
 const WHOLE = '-?(0|[1-9][0-9]*)';
 
-/** SQL for whether a text is spelt as a value of the type: the engine's casts also take what only comes near. */
-function isSpelt(text: string, to: ForcedType): string {
-  const matches = (pattern: string) => `regexp_full_match(${text}, ${quoteLiteral(pattern)})`;
+/**
+ * SQL for a text as a value of a type, or NULL where it is spelt as none: the engine's own casts also take what only
+ * comes near. Types are those that `convertValue` judges.
+ */
+export function castText(text: string, to: ForcedType): string {
+  const when = (pattern: string, value: string, more = '') =>
+    `CASE WHEN regexp_full_match(${text}, ${quoteLiteral(pattern)})${more} THEN ${value} END`;
+  const plain = `TRY_CAST(${text} AS ${to})`;
+  // The engine knows a year 0.
+  const dated = ` AND left(${text}, 4) <> '0000'`;
   switch (to) {
+    case 'VARCHAR':
+      return text;
+    case 'JSON':
+      return `to_json(${text})`;
     case 'BOOLEAN':
-      return matches('true|false');
+      return when('true|false', plain);
     case 'BIGINT':
     case 'HUGEINT':
-      return matches(WHOLE);
-    case 'DOUBLE':
-      // Fifteen digits always survive.
-      return `${matches(`${WHOLE}([.][0-9]+)?`)} AND length(${text}) <= 15`;
+      return castDigits(text, `${WHOLE}([.]0+)?`, to);
+    case 'DOUBLE': {
+      // One that is written again as it was is held exactly, and so are fifteen digits.
+      const isHeld = `${spellDouble(plain)} = ${withoutZeros(text)}`;
+      return `CASE WHEN ${isNumber(text)} AND ${isHeld} OR ${isShort(text)} THEN ${plain} END`;
+    }
     case 'DATE':
-      return matches(DAY);
+      return when(DAY, plain, dated);
     case 'TIMESTAMP':
-      return matches(DAY + TIME);
+      return when(DAY + TIME, `TRY_CAST(${normalizeTime(text)} AS ${to})`, dated);
     case 'TIMESTAMPTZ':
-      return matches(DAY + TIME + ZONE);
+      return when(DAY + TIME + ZONE, `TRY_CAST(${normalizeTime(text)} AS ${to})`, dated);
     default: {
       const scale = Number(/,(\d+)\)$/.exec(to)?.[1] ?? 0);
-      return matches(scale === 0 ? `${WHOLE}([.]0+)?` : `${WHOLE}([.][0-9]{1,${scale}}0*)?`);
+      const digits = scale === 0 ? `${WHOLE}([.]0+)?` : `${WHOLE}([.][0-9]{1,${scale}}0*)?`;
+      return castDigits(text, digits, to);
     }
   }
+}
+
+/** A number with an exponent counts as the digits it stands for. */
+function castDigits(text: string, pattern: string, to: ForcedType): string {
+  const digits = `CASE WHEN ${isShort(text)} THEN ${spellDigits(`TRY_CAST(${text} AS DOUBLE)`)} ELSE ${text} END`;
+  return `CASE WHEN regexp_full_match(${digits}, ${quoteLiteral(pattern)}) THEN TRY_CAST(${digits} AS ${to}) END`;
+}
+
+function isNumber(text: string): string {
+  return `regexp_full_match(${text}, '${WHOLE}([.][0-9]+)?')`;
+}
+
+/** Whether a text is a number with an exponent that a double holds exactly. */
+function isShort(text: string): string {
+  return `(regexp_full_match(${text}, '${WHOLE}([.][0-9]+)?[eE][+-]?[0-9]{1,2}')
+    AND length(regexp_replace(${text}, '[eE].*|[-.]', '', 'g')) <= 15)`;
+}
+
+/** SQL for the one spelling of a moment that the engine reads, as a projection writes it. */
+function normalizeTime(text: string): string {
+  const point = `replace(${text}, ',', '.')`;
+  const seconds = `regexp_replace(${point}, '^(.{11}[0-9]{2}:[0-9]{2})([Zz+-]|$)', '\\1:00\\2')`;
+  const utc = `regexp_replace(${seconds}, '[Zz]$', '+00:00')`;
+  const zone = `regexp_replace(${utc}, '([+-][0-9]{2}):?([0-9]{2})$', '\\1:\\2')`;
+  // Behind the day, whose own dashes are none of an offset.
+  return `left(${text}, 10) || ' ' || regexp_replace(substr(${zone}, 12), '([+-][0-9]{2})$', '\\1:00')`;
 }

@@ -1,7 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
-import { load, resolve, validEnv } from './support.ts';
+import { findEditorSchema } from '../../src/config/find-editor-schema.ts';
+import { load, makeFolder, resolve, validEnv } from './support.ts';
 
 const answers = { baseUrl: 'https://analytics.example.com/api/v1', duckdb: './warehouse.duckdb' };
 
@@ -26,6 +29,17 @@ describe('buildConfigTemplate', () => {
     expect(config.source.quota).toEqual({ requestsPerHour: 600, burstPerSecond: 10, reserve: 0 });
     expect(Object.keys(config.streams ?? {})).toHaveLength(5);
     expect(resolve(text, { now: '2026-01-01' }).streams).toHaveLength(4);
+  });
+
+  it('names the schema for editors in its first line, where there is one', () => {
+    const text = buildConfigTemplate({
+      ...answers,
+      editorSchema: './node_modules/sluice/sluice.schema.json',
+    });
+    const [first, ...rest] = text.split('\n');
+    expect(first).toBe('# yaml-language-server: $schema=./node_modules/sluice/sluice.schema.json');
+    expect(rest.join('\n')).toBe(buildConfigTemplate(answers));
+    expect(resolve(text).warnings).toEqual([]);
   });
 
   it('leaves a placeholder in an answer to be replaced', () => {
@@ -63,5 +77,32 @@ describe('buildConfigTemplate', () => {
       ),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('findEditorSchema', () => {
+  const installed = 'node_modules/sluice';
+
+  it.each([
+    ['installed beside the config', installed, '.', './node_modules/sluice/sluice.schema.json'],
+    ['installed above', installed, 'jobs/daily', '../../node_modules/sluice/sluice.schema.json'],
+    ['in a clone', '.', '.', './sluice.schema.json'],
+    ['in a clone, from a folder of it', '.', 'sluice-demo', '../sluice.schema.json'],
+    [
+      'installed beside the config, in a clone',
+      `sub/${installed}`,
+      'sub',
+      './node_modules/sluice/sluice.schema.json',
+    ],
+  ])('finds it %s', (_, place, config, way) => {
+    const folder = makeFolder();
+    mkdirSync(path.join(folder, place), { recursive: true });
+    mkdirSync(path.join(folder, config), { recursive: true });
+    writeFileSync(path.join(folder, place, 'sluice.schema.json'), '{}');
+    expect(findEditorSchema(path.join(folder, config))).toBe(way);
+  });
+
+  it('finds none where Sluice is neither installed nor cloned', () => {
+    expect(findEditorSchema(makeFolder())).toBeUndefined();
   });
 });

@@ -71,13 +71,15 @@ describe('placeholders', () => {
   it('gives numbers, true and false where the setting wants them', () => {
     const { config } = load(
       configText(
-        'defaults: { maxInvalidRatio: "${R}" }\nstreams:\n  a: { path: a, enabled: "${E}", pageSize: "${P:-50}" }\n',
+        'defaults: { maxInvalidRatio: "${R}" }\nstreams:\n  a: { path: a, enabled: "${E}", pageSize: "${P:-50}" }\n' +
+          '  b: { path: b, cursor: "${E}", columns: { note: { exclude: "${X:-true}" } } }\n',
         '  quota:\n    requestsPerHour: ${N}\n',
       ),
       { ...validEnv, N: '1200', E: 'false', R: '0.1' },
     );
     expect(config.source.quota?.requestsPerHour).toBe(1200);
     expect(config.streams?.a).toMatchObject({ enabled: false, pageSize: 50 });
+    expect(config.streams?.b).toMatchObject({ cursor: false, columns: { note: { exclude: true } } });
     expect(config.defaults?.maxInvalidRatio).toBe(0.1);
   });
 

@@ -5,6 +5,7 @@ import { connectors } from '../../connectors/registry.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import { selectStreams } from '../../src/config/select-streams.ts';
+import type { Connector } from '../../src/model/connector.ts';
 import { catchConfigError, configText, problemsOf, resolve, validEnv, writeConfig } from './support.ts';
 
 const builtIn = [
@@ -119,6 +120,20 @@ describe('streams', () => {
 
   it('far from any built-in name get the list of those', () => {
     expect(problemsOf(() => resolve(configText('streams: { zzz: {} }\n')))[0]).toContain(builtIn.join(', '));
+  });
+
+  it('ask for pages no larger than the connector allows', () => {
+    const text = (size: number) => configText(`streams: { prompts_analytics: { pageSize: ${size} } }\n`);
+    const large: Connector = {
+      ...connectors['analytics-read'],
+      limits: { ...connectors['analytics-read'].limits, maxPageSize: 500 },
+    };
+    expect(problemsOf(() => resolve(text(101)))).toEqual([
+      'sluice.yaml:7:33 streams.prompts_analytics.pageSize: must be at most 100',
+    ]);
+    const loaded = loadConfig({ path: writeConfig(text(500)), env: validEnv });
+    const options = { loaded, connectors: { 'analytics-read': large }, env: validEnv, nowMs: 0 };
+    expect(resolveSettings(options).streams[1]?.pageSize).toBe(500);
   });
 
   it('may not set the paging parameters', () => {

@@ -17,6 +17,8 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## G. Disks and files': count(130, 141),
   '## H. Config, command line and secrets': count(142, 153),
   '## I. Security': count(154, 164),
+  '## J. The lake': count(165, 184),
+  '## K. Commands that ask the API nothing': count(185, 187),
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };
 

@@ -366,7 +366,7 @@ describe('oddities that change no value', () => {
     );
     const report = await flow.sync();
     expect(report.exitCode).toBe(0);
-    expect(report.warnings).toEqual([expect.stringMatching(/1 records name a field twice/)]);
+    expect(report.warnings).toEqual([expect.stringMatching(/1 record names a field twice/)]);
     expect(await flow.rows('items')).toEqual([
       { id: 1, name: 'a' },
       { id: 2, name: 'b' },

@@ -60,6 +60,21 @@ describe('verify --against-api', () => {
     expect(readdirSync(flow.stateDir).filter((name) => name.startsWith('verify'))).toEqual([]);
   });
 
+  it('finds nothing more where fields are called as they like', async () => {
+    const lists = Object.fromEntries(['o', 'n', 's', 't', 'r'].map((name) => [name, [1, { id: 2 }]]));
+    const flow = createItemsFlow(
+      makeItems(120).map((item) => ({ ...item, ...lists })),
+      { stream: { key: ['id'] } },
+    );
+    await flow.sync();
+    expect((await compare(flow)).items).toMatchObject({
+      missing: 0,
+      extra: 0,
+      differing: 0,
+      error: undefined,
+    });
+  });
+
   it('names what differs', async () => {
     const flow = await createSynced();
     change(flow);

@@ -205,7 +205,7 @@ describe('a partition whose rows are not those that were counted', () => {
     await expect(publish({ session })).rejects.toMatchObject({
       exitCode: 6,
       code: 'publish_failed',
-      message: 'items has 1 rows for date=2026-01-02, of which 0 were written',
+      message: 'items has 1 row for date=2026-01-02, of which 0 were written',
     });
     expect(await queryFiles(`SELECT sum(amount)::INTEGER AS sum FROM ${globOf(lake)}`)).toEqual([
       { sum: 85 },

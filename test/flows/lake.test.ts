@@ -12,6 +12,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeRunFooter } from '../../src/cli/render/describe-run.ts';
+import { renderStatus } from '../../src/cli/render/render-status.ts';
+import { readStatus } from '../../src/pipeline/status.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { verifyState } from '../../src/pipeline/verify/verify.ts';
@@ -290,6 +292,19 @@ describe('types in a lake', () => {
   });
 });
 
+/** Status and verify say, each once, what the next sync begins with. */
+async function expectToTellOfRestore(flow: Flow, source: string): Promise<void> {
+  const status = await readStatus(flow.settings(), flow.clock.now());
+  expect(status.restoresFrom).toBe(source);
+  const told = renderStatus(status, { nowMs: flow.clock.now(), columns: undefined });
+  expect(told.split(`the next sync restores it from ${source}`)).toHaveLength(2);
+  const { items } = await verifyState(flow.settings(), { clock: flow.clock });
+  const details = items.map(({ detail }) => detail).filter((detail) => detail.includes('restores the state'));
+  expect(details).toEqual([
+    expect.stringMatching(/^there is no .+work\.duckdb; the next sync restores the state from /),
+  ]);
+}
+
 describe('a project with a lake alone', () => {
   it('is asked and verified as one with a file', async () => {
     const { flow, lake } = createLakeFlow({ config: lakeOnly });
@@ -333,7 +348,9 @@ describe('a project with a lake alone', () => {
     const before = await dump();
     expect(before.history).toHaveLength(51);
     rmSync(flow.stateDir, { recursive: true });
+    await expectToTellOfRestore(flow, lake);
     const restored = await flow.sync({ strict: true });
+    expect((await readStatus(flow.settings(), flow.clock.now())).restoresFrom).toBeUndefined();
     expect(restored).toMatchObject({ exitCode: 0, requests: 0, published: undefined, warnings: [] });
     expect(eventsOf(flow, 'note').map(({ message }) => message)).toEqual([
       expect.stringContaining(`there was no state in ${flow.stateDir}; the state is restored from ${lake}`),
@@ -356,6 +373,7 @@ describe('a project with a lake alone', () => {
     expect(verified.items.find(({ name, status }) => name === 'lake' && status === 'failed')?.fix).toMatch(
       /from a backup/,
     );
+    expect(verified.items.find(({ name }) => name === 'work file')?.detail).toMatch(/cannot do without it$/);
     const asked = flow.simulator.log.length;
     const refused = {
       exitCode: 6,
@@ -489,5 +507,33 @@ describe('a lake that something happened to', () => {
     });
     expect(report).toMatchObject({ exitCode: 6, published: { path: lake, lake: { files: 5 } } });
     expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '50' }]);
+  });
+
+  it('and the file beside it that both fail are both told, and both made good by the next run', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    flow.simulator.editRecords('items', (records) => [...records, makeItem(900)]);
+    const report = await flow.sync({
+      force: true,
+      fullRefresh: true,
+      onProgress: (event) => {
+        if (event.type !== 'publishing') return;
+        if (event.path === lake) {
+          rmSync(join(lake, '_generations', 'items'), { recursive: true });
+          writeFileSync(join(lake, '_generations', 'items'), '');
+        } else {
+          rmSync(flow.duckdbPath);
+          mkdirSync(flow.duckdbPath);
+        }
+      },
+    });
+    expect(report).toMatchObject({ exitCode: 6, published: undefined, error: { code: 'publish_failed' } });
+    for (const path of [lake, flow.duckdbPath])
+      expect(report.error?.message).toContain(`cannot publish ${path === lake ? 'the lake ' : ''}${path}: `);
+    rmSync(join(lake, '_generations', 'items'));
+    rmSync(flow.duckdbPath, { recursive: true });
+    await syncWell(flow);
+    expect(await flow.rows('items')).toHaveLength(51);
+    expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '51' }]);
   });
 });

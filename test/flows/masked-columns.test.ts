@@ -9,8 +9,10 @@ import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { planSync } from '../../src/pipeline/plan/plan.ts';
 import { rebuildStreams } from '../../src/pipeline/rebuild/rebuild.ts';
+import { resetState } from '../../src/pipeline/state/change-state.ts';
 import { errorStatus, unauthorized } from '../../src/simulator/fault-effects.ts';
 import { when } from '../../src/simulator/faults.ts';
+import { changeFile } from '../support/damage-file.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   buildConfig,
@@ -154,6 +156,93 @@ describe('excluded and hashed fields', () => {
       key: { columns: ['id'], origin: 'config' },
     });
     expect(await flow.query('SELECT count(DISTINCT id) AS n FROM main.items')).toEqual([{ n: 400 }]);
+  });
+});
+
+describe('another hash key', () => {
+  const other = { defaults: { hashKey: 'another key of the tests' } };
+  const byEmail = makeItems(60).map((item) => ({ ...item, email: `${EMAIL}${item.id}@example.com` }));
+  const columns = { email: { hash: true } } as const;
+  const cause =
+    /^items: defaults\.hashKey is another one than at its last sync, and its key \(email\) is hashed/;
+
+  it.each(['soft', 'hard'] as const)(
+    'for the field of a key is named as what it is, not as rows that went (deletes: %s)',
+    async (deletes) => {
+      const flow = createPeopleFlow({ stream: { columns, key: ['email'], deletes, cursor: false } }, byEmail);
+      expect((await flow.sync()).exitCode).toBe(0);
+      const before = await flow.rows('items');
+      for (let times = 0; times < 2; times += 1) {
+        const { error } = streamOf(await flow.sync({ config: other, force: true }));
+        expect(error).toMatchObject({
+          exitCode: 2,
+          code: 'config_invalid',
+          message: expect.stringMatching(cause) as unknown,
+        });
+        expect(error?.hint).toContain('sluice state reset items --drop-tables');
+        expect(await flow.rows('items')).toEqual(before);
+      }
+      // Either way out works.
+      expect(streamOf(await flow.sync({ force: true }))).toMatchObject({
+        status: 'complete',
+        rows: { unchanged: 60 },
+      });
+      const settings = flow.settings(other);
+      await resetState(settings, {
+        dropTables: true,
+        confirm: () => Promise.resolve(true),
+        clock: flow.clock,
+      });
+      expect(streamOf(await flow.sync({ config: other }))).toMatchObject({
+        status: 'complete',
+        rows: { inserted: 60 },
+      });
+      const [row] = await flow.query(`SELECT email FROM main.items WHERE id = 0`);
+      expect(row).toEqual({ email: hashOf(`${EMAIL}0@example.com`, other.defaults.hashKey) });
+    },
+  );
+
+  it('for the field of a key is a warning where rows are kept, once', async () => {
+    const flow = createPeopleFlow({ stream: { columns, key: ['email'], cursor: false } }, byEmail);
+    await flow.sync();
+    const report = await flow.sync({ config: other });
+    expect(report).toMatchObject({ exitCode: 0, warnings: [expect.stringMatching(cause)] });
+    expect(streamOf(report)).toMatchObject({ rows: { inserted: 60 }, rowsInTable: 120 });
+    expect(await flow.sync({ config: other, force: true })).toMatchObject({ exitCode: 0, warnings: [] });
+  });
+
+  it('for other fields changes their values and nothing else, and is remembered without being told', async () => {
+    const flow = createPeopleFlow(
+      { stream: { columns, key: ['id'], deletes: 'hard', cursor: false } },
+      byEmail,
+    );
+    await flow.sync();
+    const remembered = () => flow.query(`SELECT value FROM _sluice.meta WHERE key = 'masks.items'`);
+    const [before] = await remembered();
+    expect(before?.['value']).toMatch(/^\{"email":"hash:[0-9a-f]{12}"\}$/);
+    const report = await flow.sync({ config: other });
+    expect(report).toMatchObject({ exitCode: 0, warnings: [], rows: { updated: 60, deleted: 0 } });
+    const [after] = await remembered();
+    expect(after).not.toEqual(before);
+    // Whoever has the state learns no more of the key than from one hashed value.
+    expect(findLeaks(flow.folder, [HASH_KEY, other.defaults.hashKey])).toEqual([]);
+  });
+
+  it('of a state that does not know by which key it hashed is taken as it is', async () => {
+    const flow = createPeopleFlow(
+      { stream: { columns, key: ['email'], deletes: 'hard', cursor: false } },
+      byEmail,
+    );
+    await flow.sync();
+    await changeFile(
+      join(flow.stateDir, 'work.duckdb'),
+      `UPDATE _sluice.meta SET value = '{"email":"hash"}' WHERE key = 'masks.items'`,
+    );
+    expect(await flow.sync({ force: true })).toMatchObject({
+      exitCode: 0,
+      warnings: [],
+      rows: { unchanged: 60 },
+    });
   });
 });
 

@@ -35,6 +35,28 @@ async function expectEqualToClean(flow: Flow): Promise<void> {
   expect(await flow.rows('items')).toEqual(await clean.rows('items'));
 }
 
+describe('a server in maintenance', () => {
+  it('is named with the time to come back, for people and programs', async () => {
+    const flow = createItemsFlow(makeItems(20));
+    flow.simulator.setFaults([
+      when({}, respondWith({ status: 503, headers: { 'retry-after': '7200' }, body: '{}' })),
+    ]);
+    const report = await flow.sync();
+    const resumeAt = new Date(flow.clock.now() + 2 * HOUR_MS).toISOString();
+    expect(report).toMatchObject({ exitCode: 75, requests: 1, resumeAt });
+    const { error } = streamOf(report);
+    expect(error).toMatchObject({ code: 'server_failed', resumeAt });
+    const utc = `${resumeAt.slice(0, 10)} ${resumeAt.slice(11, 19)} UTC`;
+    expect(error?.hint).toContain(`run again after ${utc}`);
+    const { describeRunFooter } = await import('../../src/cli/render/describe-run.ts');
+    expect(describeRunFooter(report, flow.clock.now())).toMatch(
+      new RegExp(`Run the same command again from ${resumeAt.slice(11, 19)} UTC.* on: it goes on from here`),
+    );
+    flow.simulator.setFaults([]);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, resumeAt: undefined });
+  });
+});
+
 describe('a run that may not wait', () => {
   it('ends with 75 and the time to come back, and later runs go on without asking for held pages again', async () => {
     const flow = createSlowFlow();

@@ -202,8 +202,11 @@ describe('rebuild by other rules', () => {
 
 describe('rows that the archive does not hold any more', () => {
   /** A table with ten rows that left the source before the archive begins. */
-  async function createFlowWithKept(stream: StreamInput = {}) {
-    const flow = createItemsFlow(makeItems(110), { stream });
+  async function createFlowWithKept(stream: StreamInput = {}, more: object = {}) {
+    const flow = createItemsFlow(
+      makeItems(110).map((item) => ({ ...item, ...more })),
+      { stream },
+    );
     await flow.sync();
     await nextDay(flow, (records) => records.slice(10));
     await flow.sync({ fullRefresh: true });
@@ -221,6 +224,14 @@ describe('rows that the archive does not hold any more', () => {
       streams: [{ scans: 1, rowsBefore: 110, rowsAfter: 110, rowsKept: 10 }],
     });
     expect(await flow.query(values)).toEqual(before);
+  });
+
+  it('are told from the others whatever their fields are called', async () => {
+    const lists = Object.fromEntries(['o', 'n', 's', 't', 'm'].map((name) => [name, [1, { id: 2 }]]));
+    const flow = await createFlowWithKept({ key: ['id'] }, lists);
+    expect(await flow.rebuild()).toMatchObject({
+      streams: [{ rowsBefore: 110, rowsAfter: 110, rowsKept: 10 }],
+    });
   });
 
   it('are left out when asked to', async () => {

@@ -111,9 +111,28 @@ describe('types that a later run shows', () => {
   it('add a column beside one that cannot be widened without a loss', async () => {
     const dated = before.map((item) => ({ ...item, seen: '2026-01-31T10:00:00Z' }));
     const flow = await syncItems(dated);
-    await resync(flow, [...dated, { ...dated[0], id: 500, seen: 'yesterday' }]);
+    const other = [...dated, { ...dated[0], id: 500, seen: 'yesterday' }];
+    const report = await resync(flow, other);
+    expect(report.warnings).toEqual([
+      expect.stringMatching(
+        /^seen has values that its column, a TIMESTAMPTZ, cannot hold: they are in seen__text\. .+ rebuild items$/,
+      ),
+    ]);
+    expect((await resync(flow, other)).warnings).toEqual([]);
     expect(await typeOf(flow, 'seen')).toBe('TIMESTAMP WITH TIME ZONE');
     expect(await valueOf(flow, 'seen__text', 500)).toBe('yesterday');
+    expect(await valueOf(flow, 'seen', 5)).toBe('2026-01-31T10:00:00Z');
+    // As the warning says, without a request.
+    const text = {
+      streams: { items: { path: 'items', paginated: true, columns: { seen: { type: 'VARCHAR' as const } } } },
+    };
+    expect(await flow.rebuild({ config: text })).toMatchObject({
+      exitCode: 0,
+      streams: [{ status: 'rebuilt' }],
+    });
+    expect(await typeOf(flow, 'seen')).toBe('VARCHAR');
+    expect(await typeOf(flow, 'seen__text')).toBeUndefined();
+    expect(await valueOf(flow, 'seen', 500)).toBe('yesterday');
     expect(await valueOf(flow, 'seen', 5)).toBe('2026-01-31T10:00:00Z');
   });
 

@@ -1,6 +1,7 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { SyncError } from '../../src/model/errors.ts';
 import { createFlow, DAY_MS, makeFolder, makeItems, noBuiltIns, streamOf } from '../support/sync-harness.ts';
 
 /** Two projects that publish to one place, each with a stream and a state folder of its own. */
@@ -40,6 +41,26 @@ describe('two state folders with one destination', () => {
       expect((await one.sync()).exitCode).toBe(0);
     },
   );
+});
+
+describe('a lake of another state folder that has lost its lake.duckdb', () => {
+  it('says what the state can be restored from, which is not the lake alone', async () => {
+    const { folder, one, other } = createPair({ parquet: 'lake' });
+    expect((await one.sync()).exitCode).toBe(0);
+    expect((await other.sync()).exitCode).toBe(0);
+    await one.clock.sleep(DAY_MS);
+    const catalog = join(folder, 'lake', 'lake.duckdb');
+    renameSync(catalog, join(folder, 'backup'));
+    const error = await one.sync().catch((thrown: unknown) => thrown as SyncError);
+    expect(error).toMatchObject({ exitCode: 2, code: 'publish_refused' });
+    expect((error as SyncError).hint).toMatch(
+      /put lake\.duckdb of .+ back from a backup and move .*state-1 away/,
+    );
+    // As it says.
+    renameSync(join(folder, 'backup'), catalog);
+    rmSync(one.stateDir, { recursive: true });
+    expect((await one.sync()).exitCode).toBe(0);
+  });
 });
 
 describe('a published file of the same state', () => {

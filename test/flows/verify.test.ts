@@ -131,7 +131,7 @@ describe('verify', () => {
       (flow) => tamper(workOf(flow), 'DROP TABLE items'),
       'items',
       'a checkpoint and no table',
-      'sluice state reset items',
+      'sluice rebuild items',
     ],
     'a column nobody learned': [
       (flow) => tamper(workOf(flow), 'ALTER TABLE items ADD COLUMN mine VARCHAR'),
@@ -154,13 +154,13 @@ describe('verify', () => {
     'a row that is there twice': [
       (flow) => tamper(workOf(flow), 'INSERT INTO items SELECT * FROM items WHERE id = 5'),
       'items',
-      '1 rows repeat the key (id)',
+      '1 row repeats the key (id)',
       'sluice rebuild items',
     ],
     'a row of the last run that is gone': [
       (flow) => tamper(workOf(flow), 'DELETE FROM items WHERE id = 900'),
       'items',
-      'wrote 1 rows by its record, and the table has 0 of it',
+      'wrote 1 row by its record, and the table has 0 of it',
       'sluice rebuild items',
     ],
     'records that are gone from the archive': [
@@ -199,7 +199,7 @@ describe('verify', () => {
     await flow.sync({ fullRefresh: true, maxRequests: 1 });
     const report = await verify(flow);
     expect(report.exitCode).toBe(0);
-    expect(itemOf(report, 'staged pages')?.detail).toMatch(/^items: 1 pages of a scan begun .* ago/);
+    expect(itemOf(report, 'staged pages')?.detail).toMatch(/^items: 1 page of a scan begun .* ago/);
   });
 
   it('knows what is not there yet', async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { analyticsRead } from '../../connectors/analytics-read/connector.ts';
 import { type ApiClientOptions, createApiClient } from '../../src/http/client.ts';
 import { Quota } from '../../src/http/quota.ts';
+import { formatUtc } from '../../src/http/quota-errors.ts';
 import { createUndiciTransport } from '../../src/http/undici-transport.ts';
 import { ResponseError, type SyncError } from '../../src/model/errors.ts';
 import { type ApiClient, type ApiRequest, type Transport, TransportFault } from '../../src/model/http.ts';
@@ -293,8 +294,18 @@ describe('a fault that may pass', () => {
     await client.get(request);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(90_000);
     const long = script(() => ({ status: 503, headers: { 'retry-after': '3600' } }));
-    expect(await fail(long.client.get(request))).toMatchObject({ code: 'server_failed' });
+    const resumeAtMs = long.clock.now() + 10 + 3_600_000;
+    expect(await fail(long.client.get(request))).toMatchObject({
+      code: 'server_failed',
+      resumeAtMs,
+      hint: `What was committed is safe. The server asked for a pause (Retry-After): run again after ${formatUtc(resumeAtMs)}.`,
+    });
     expect(long.transport.sent).toHaveLength(1);
+    const silent = script(() => ({ status: 503 }));
+    expect(await fail(silent.client.get(request))).toMatchObject({
+      resumeAtMs: undefined,
+      hint: 'What was committed is safe. The server may recover: run again later.',
+    });
   });
 
   it('of a connection that closed before the answer is tried again at once, and only once', async () => {

@@ -51,6 +51,23 @@ function play(post: PostJson, run: EndedRun = makeFailure()) {
   return notifyRun(makeSettings({ failure: HOOK }), run, { clock, env: {}, post });
 }
 
+describe('a run without a key', () => {
+  it('is told of all the same', async () => {
+    const { credentials: _, ...settings } = makeSettings({ failure: HOOK });
+    const error = { code: 'key_missing', message: 'no key', hint: 'Set it.', exitCode: 2 } as const;
+    const bodies: string[] = [];
+    const post: PostJson = (_url, body) => {
+      bodies.push(body);
+      return Promise.resolve(204);
+    };
+    const effects = { clock: createVirtualClock(), env: {}, post };
+    expect(await notifyRun(settings, { error }, effects)).toEqual([]);
+    expect(bodies.map((body) => JSON.parse(body) as unknown)).toMatchObject([
+      { event: 'failure', exitCode: 2, error: { code: 'key_missing', hint: 'Set it.' } },
+    ]);
+  });
+});
+
 describe('a webhook', () => {
   it('gets one JSON text without the key, and nothing that a chat would act on', async () => {
     const bodies: string[] = [];

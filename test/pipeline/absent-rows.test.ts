@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SyncOptions } from '../../src/model/settings.ts';
 import type { Checkpoint, Stream } from '../../src/model/stream.ts';
-import { decideAbsent, describeKept, refuseLoss, windowOf } from '../../src/pipeline/load/absent-rows.ts';
+import { decideAbsent, describeKept, refuseLoss } from '../../src/pipeline/load/absent-rows.ts';
+import { windowOf } from '../../src/pipeline/load/asked-days.ts';
 import type { FetchedScan, PreparedLoad } from '../../src/pipeline/scan.ts';
 import type { ColumnPlan } from '../../src/schema/resolve-columns.ts';
 import { makeCheckpoint, makeLoad, makeScan, makeStream } from './fixtures.ts';
@@ -37,7 +38,7 @@ function decide({ stream, scan, load, next, options = {}, keyInDoubt = false }: 
   const decision = decideAbsent({
     stream: makeStream(stream),
     scan: makeScan(scan),
-    load: makeLoad({ columns: [date], ...load }),
+    load: makeLoad({ columns: [date], oldestCursor: '2026-01-28', ...load }),
     next: makeCheckpoint(next),
     options,
     keyInDoubt,
@@ -53,7 +54,7 @@ describe('rows that did not come', () => {
     ['are kept by default', {}, 'keep'],
     ['go hard', { stream: { deletes: 'hard' } }, 'delete hard'],
     ['go softly', { stream: { deletes: 'soft' } }, 'delete soft'],
-    ['go from the window', { stream: { deletes: 'hard' }, scan: since }, 'delete hard from 2026-01-28'],
+    ['go from the window', { stream: { deletes: 'hard' }, scan: since }, 'delete hard from 2026-01-29'],
     ['stay in the window by default', { scan: since }, 'keep'],
     [
       'go from the window of a first table by no means',
@@ -84,15 +85,20 @@ describe('rows that did not come', () => {
       'keep: the cursor is not proved yet',
     ],
     [
+      'stay where rows from before the start date came',
+      { stream: { deletes: 'hard' }, scan: since, load: { oldestCursor: '2026-01-27' } },
+      'keep: rows from before its start date came too',
+    ],
+    [
       'go where the trial proved it',
       { stream: { deletes: 'hard' }, scan: tried, next: { cursorState: 'proved' } },
-      'delete hard from 2026-01-28',
+      'delete hard from 2026-01-29',
     ],
     ['without a key are replaced', { load: keyless }, 'replace hard'],
     [
       'without a key are replaced in the window',
       { load: keyless, scan: since },
-      'replace hard from 2026-01-28',
+      'replace hard from 2026-01-29',
     ],
     ['without a key are replaced softly', { load: keyless, stream: { deletes: 'soft' } }, 'replace soft'],
     [
@@ -115,8 +121,8 @@ describe('rows that did not come', () => {
 
   it('are in a window from the first day that surely came whole', () => {
     const load = (type: ColumnPlan['type']) => makeLoad({ columns: [{ ...date, type }] });
-    expect(windowOf(makeScan(since), load('DATE'))?.date).toBe('2026-01-28');
-    expect(windowOf(makeScan(since), load('VARCHAR'))?.date).toBe('2026-01-28');
+    expect(windowOf(makeScan(since), load('DATE'))?.date).toBe('2026-01-29');
+    expect(windowOf(makeScan(since), load('VARCHAR'))?.date).toBe('2026-01-29');
     expect(windowOf(makeScan(since), load('TIMESTAMPTZ'))?.date).toBe('2026-01-29');
     expect(windowOf(makeScan(since), makeLoad({ columns: [] }))).toBeUndefined();
     expect(windowOf(makeScan(), load('DATE'))).toBeUndefined();
@@ -129,7 +135,15 @@ describe('the guard', () => {
     replaces: false,
     keptBecause: undefined,
   } as const;
-  const change = { held: 100, inserted: 0, updated: 0, unchanged: 0, deleted: 0, superseded: 0 };
+  const change = {
+    held: 100,
+    inserted: 0,
+    updated: 0,
+    unchanged: 0,
+    deleted: 0,
+    markedGone: 0,
+    superseded: 0,
+  };
 
   it.each<[string, Partial<typeof change>, boolean, boolean]>([
     ['nothing went from nothing', { held: 0 }, false, true],
@@ -141,14 +155,14 @@ describe('the guard', () => {
     ['older versions of rows that came', { deleted: 60, superseded: 40 }, false, true],
   ])('judges %s', (_, parts, replaces, isAllowed) => {
     const judge = () =>
-      refuseLoss(makeStream(), makeScan(), { ...policy, replaces }, {}, { ...change, ...parts });
+      refuseLoss(makeStream(), makeScan(), makeLoad(), { ...policy, replaces }, {}, { ...change, ...parts });
     if (isAllowed) expect(judge).not.toThrow();
     else expect(judge).toThrow(/more than the share of 20 % that may/);
   });
 
   it('is the share of the stream', () => {
     const judge = (maxDeleteRatio: number, deleted: number) => () =>
-      refuseLoss(makeStream({ maxDeleteRatio }), makeScan(), policy, {}, { ...change, deleted });
+      refuseLoss(makeStream({ maxDeleteRatio }), makeScan(), makeLoad(), policy, {}, { ...change, deleted });
     expect(judge(0, 1)).toThrow(/streams\.items|share of 0 %/);
     expect(judge(1, 100)).not.toThrow();
   });

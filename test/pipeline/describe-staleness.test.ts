@@ -8,10 +8,18 @@ const checkpoint = makeCheckpoint({
   lastVerifiedAt: new Date(NOW_MS - DAY_MS).toISOString(),
 });
 
+const dated = (newestCursor: string | undefined) => ({ newestCursor, cursorColumn: 'date', dateless: 0 });
+
 describe('describeStaleness', () => {
   it('speaks when a day went by and the newest row is what it was', () => {
-    expect(describeStaleness(scan, { newestCursor: '2026-01-30' }, checkpoint)).toBe(
+    expect(describeStaleness(scan, dated('2026-01-30'), checkpoint)).toBe(
       'no rows newer than 2026-01-30 came since 2026-01-30: the source may not have been refreshed',
+    );
+  });
+
+  it('does not doubt the source where rows without a date came', () => {
+    expect(describeStaleness(scan, { ...dated('2026-01-30'), dateless: 3 }, checkpoint)).toBe(
+      'no rows newer than 2026-01-30 came since 2026-01-30, and 3 without a date in date',
     );
   });
 
@@ -27,6 +35,6 @@ describe('describeStaleness', () => {
     ],
     ['the rows reach to today', '2026-01-31', { ...checkpoint, watermark: '2026-01-31' }],
   ])('is silent when %s', (_, newestCursor, before) => {
-    expect(describeStaleness(scan, { newestCursor }, before)).toBeUndefined();
+    expect(describeStaleness(scan, dated(newestCursor), before)).toBeUndefined();
   });
 });

@@ -91,7 +91,7 @@ export function makeLoad(parts: Partial<PreparedLoad> = {}): PreparedLoad {
   return {
     columns: [],
     tableExisted: true,
-    columnChanges: { masked: undefined, masks: undefined, retyped: [] },
+    columnChanges: { masked: undefined, masks: undefined, rehashed: [], retyped: [] },
     rejected: { count: 0, first: undefined, lines: { file: '', count: 0, lineLimit: 0 } },
     releases: false,
     absentSince: new Map(),
@@ -99,6 +99,7 @@ export function makeLoad(parts: Partial<PreparedLoad> = {}): PreparedLoad {
     cursorColumn: 'date',
     newestCursor: '2026-01-31',
     oldestCursor: '2026-01-01',
+    dateless: 0,
     notes: [],
     warnings: [],
     ...parts,

@@ -132,9 +132,12 @@ describe('nameColumns', () => {
     expect(nameAll([['a', 'b'], ['a__b']])).toEqual(['a__b', expect.stringMatching(/^a__b_[0-9a-f]{6}$/)]);
   });
 
-  it.each([...reservedColumns, '_RUN_ID', 'ROWID'])('never calls a column %s', (name) => {
-    expect(nameAll([[name]])[0]).toBe(`${toSnakeCase(name)}_${sha256(JSON.stringify([name])).slice(0, 6)}`);
-  });
+  it.each([...reservedColumns, '_RUN_ID', 'ROWID', '_sluice_position', '_SLUICE_KEY0'])(
+    'never calls a column %s',
+    (name) => {
+      expect(nameAll([[name]])[0]).toBe(`${toSnakeCase(name)}_${sha256(JSON.stringify([name])).slice(0, 6)}`);
+    },
+  );
 
   it('ends when fields are named like the hashes of others', () => {
     const hashes = [6, 12, 18, 24, 30, 36, 42, 48, 54, 60, 64].map((length) => [

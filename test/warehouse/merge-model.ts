@@ -53,7 +53,7 @@ export function mergeModel(
   const spares = new Set<ModelRow>();
   const ended = new Set<ModelRow>();
   const written: Row[] = [];
-  const counts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0 };
+  const counts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0, markedGone: 0 };
   for (const row of takeIncoming(incoming, request)) {
     const candidates = table
       .filter((held) => isReached(held) && identify(held.row) === identify(row) && !matched.has(held))
@@ -92,6 +92,7 @@ export function mergeModel(
     }),
   );
   counts.deleted = [...gone].filter(({ deletedAt }) => deletedAt === null).length;
+  counts.markedGone = gone.size - counts.deleted;
   const isSoft = absent !== 'keep' && absent.how === 'soft';
   const kept = table
     .filter((held) => !ended.has(held) && (isSoft || !gone.has(held)))

@@ -174,7 +174,13 @@ describe('any merges', () => {
             const again = await merge(database, rows, { ...request, run: 'again' }, history);
             const { counts } = mergeModel(model, rows, { ...request, run: 'again' });
             expect(again).toEqual(counts);
-            expect({ ...again, unchanged: 0 }).toEqual({ inserted: 0, updated: 0, unchanged: 0, deleted: 0 });
+            expect({ ...again, unchanged: 0 }).toEqual({
+              inserted: 0,
+              updated: 0,
+              unchanged: 0,
+              deleted: 0,
+              markedGone: 0,
+            });
             expect(showRows(await readTable(database))).toEqual(showRows(model.table));
             expect(showVersions(await readHistory(database))).toEqual(showVersions(versions));
           }

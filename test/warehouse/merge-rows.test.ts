@@ -73,7 +73,7 @@ describe('a keyed merge', () => {
         [2, '2026-01-01', null, null],
         [3, null, 3, 'c'],
       ]),
-    ).toEqual({ inserted: 3, updated: 0, unchanged: 0, deleted: 0 });
+    ).toEqual({ inserted: 3, updated: 0, unchanged: 0, deleted: 0, markedGone: 0 });
     const counts = await merge(
       database,
       [
@@ -83,7 +83,7 @@ describe('a keyed merge', () => {
       ],
       { runId: 'run-2', syncedAt: '2026-02-01T12:00:00.000Z' },
     );
-    expect(counts).toEqual({ inserted: 1, updated: 1, unchanged: 1, deleted: 0 });
+    expect(counts).toEqual({ inserted: 1, updated: 1, unchanged: 1, deleted: 0, markedGone: 0 });
     expect(await readTable(database)).toEqual([
       "[1, 2026-01-01, 1.0, a, run-1, '2026-01-31 12:00:00+00']",
       "[2, 2026-01-01, NULL, b, run-2, '2026-02-01 12:00:00+00']",
@@ -103,7 +103,7 @@ describe('a keyed merge', () => {
       [1, null, null, null],
       [2, null, 0, 'x'],
     ]);
-    expect(counts).toEqual({ inserted: 0, updated: 2, unchanged: 0, deleted: 0 });
+    expect(counts).toEqual({ inserted: 0, updated: 2, unchanged: 0, deleted: 0, markedGone: 0 });
   });
 
   it('matches keys of several columns, nulls among them', async () => {
@@ -126,7 +126,7 @@ describe('a keyed merge', () => {
       ],
       { key },
     );
-    expect(counts).toEqual({ inserted: 1, updated: 1, unchanged: 0, deleted: 0 });
+    expect(counts).toEqual({ inserted: 1, updated: 1, unchanged: 0, deleted: 0, markedGone: 0 });
   });
 
   it('never changes a row with insertOnly', async () => {
@@ -140,6 +140,7 @@ describe('a keyed merge', () => {
       updated: 0,
       unchanged: 1,
       deleted: 0,
+      markedGone: 0,
     });
     expect(await readTable(database)).toEqual(before);
     expect(
@@ -164,7 +165,7 @@ describe('a keyed merge', () => {
       merge: key,
     });
     const { counts } = await loadTexts(['{"id":1,"v":1}'], { ...opened, before, merge: key });
-    expect(counts).toEqual({ inserted: 0, updated: 1, unchanged: 0, deleted: 0 });
+    expect(counts).toEqual({ inserted: 0, updated: 1, unchanged: 0, deleted: 0, markedGone: 0 });
     expect(await opened.database.all('SELECT id, gone FROM main.rows ORDER BY id')).toEqual([
       { id: 1n, gone: null },
       { id: 2n, gone: 'y' },
@@ -180,7 +181,7 @@ describe('a keyed merge', () => {
       before,
       merge: key,
     });
-    expect(counts).toEqual({ inserted: 0, updated: 0, unchanged: 1, deleted: 0 });
+    expect(counts).toEqual({ inserted: 0, updated: 0, unchanged: 1, deleted: 0, markedGone: 0 });
   });
 });
 
@@ -200,8 +201,10 @@ describe('fields named like what a merge works with', () => {
           before,
           merge: { ...merge, runId: 'run-2' },
         });
-        const changed = { inserted: 0, updated: 1, unchanged: 2, deleted: 0 };
-        expect(counts).toEqual(key ? changed : { inserted: 1, updated: 0, unchanged: 2, deleted: 1 });
+        const changed = { inserted: 0, updated: 1, unchanged: 2, deleted: 0, markedGone: 0 };
+        expect(counts).toEqual(
+          key ? changed : { inserted: 1, updated: 0, unchanged: 2, deleted: 1, markedGone: 0 },
+        );
         expect(await opened.database.all('SELECT id, v, "_run_id" FROM main.rows ORDER BY id')).toEqual([
           { id: 1n, v: 5n, _run_id: 'run-2' },
           { id: 2n, v: 0n, _run_id: 'run-1' },
@@ -231,7 +234,7 @@ describe('rows that did not come', () => {
       await createTable(database);
       await merge(database, rows);
       const counts = await merge(database, [[3, '2026-01-03', 3, null]], { key, absent });
-      expect(counts).toEqual({ inserted: 0, updated: 0, unchanged: 1, deleted });
+      expect(counts).toEqual({ inserted: 0, updated: 0, unchanged: 1, deleted, markedGone: 0 });
       const ids = await database.all('SELECT id FROM main.rows ORDER BY id');
       expect(ids.map(({ id }) => Number(id))).toEqual(left);
     }
@@ -301,6 +304,7 @@ describe('a merge without a key', () => {
       updated: 0,
       unchanged: 1,
       deleted: 1,
+      markedGone: 0,
     });
   });
 
@@ -308,7 +312,7 @@ describe('a merge without a key', () => {
     const opened = await openTempDatabase();
     const before = await loadTexts(['{}', '{}'], opened);
     const { counts } = await loadTexts(['{}', '{}', '{}'], { ...opened, before });
-    expect(counts).toEqual({ inserted: 1, updated: 0, unchanged: 2, deleted: 0 });
+    expect(counts).toEqual({ inserted: 1, updated: 0, unchanged: 2, deleted: 0, markedGone: 0 });
   });
 });
 
@@ -379,8 +383,8 @@ describe('a table with slices and marked rows', () => {
         judge: (change) => changes.push(change),
       });
       const expected = insertOnly
-        ? { inserted: 0, updated: 0, unchanged: 1, deleted: 0 }
-        : { inserted: 0, updated: 1, unchanged: 0, deleted: 1 };
+        ? { inserted: 0, updated: 0, unchanged: 1, deleted: 0, markedGone: 0 }
+        : { inserted: 0, updated: 1, unchanged: 0, deleted: 1, markedGone: 0 };
       expect(counts).toEqual(expected);
       expect(changes).toEqual([{ ...expected, held: 3, superseded: expected.deleted }]);
       expect(await marks(database)).toEqual(

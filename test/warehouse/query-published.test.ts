@@ -25,6 +25,18 @@ describe('queryPublished', () => {
     });
   });
 
+  it.each(['', ' ; ', '-- nothing', '/* a */ ;\n-- b'])('finds no statement in %j', async (sql) => {
+    await expect(queryPublished(await publish(), sql)).rejects.toThrow('this text has none');
+  });
+
+  it('writes intervals as the engine does', async () => {
+    const { rows } = await queryPublished(
+      await publish(),
+      `SELECT INTERVAL '1 month 2 days 03:04:05.5', INTERVAL '-1 hour'`,
+    );
+    expect(rows).toEqual([['1 month 2 days 03:04:05.5', '-01:00:00']]);
+  });
+
   it('gives at most the rows asked for', async () => {
     const { rows } = await queryPublished(await publish(), 'SELECT id FROM prompts ORDER BY id', {
       maxRows: 3,

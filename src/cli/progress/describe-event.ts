@@ -2,7 +2,8 @@ import { formatDuration } from '../../model/duration.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
-import { formatBytes, formatCount, formatCountOf } from '../render/format-values.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
+import { formatBytes } from '../render/format-values.ts';
 import { withName } from '../../model/name-once.ts';
 import { describeWait } from './describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
@@ -90,7 +91,8 @@ function describePages(event: ProgressEvent & { type: 'page-staged' }): string {
   const ofPages = event.pagesPlanned === undefined ? '' : ` of ${formatCount(event.pagesPlanned)}`;
   const noun = (event.pagesPlanned ?? event.pagesDone) === 1 ? 'page' : 'pages';
   const ofRows = event.rowsDeclared === undefined ? '' : ` of ${formatCount(event.rowsDeclared)}`;
-  return `${pages}${ofPages} ${noun}, ${rows}${ofRows} rows`;
+  const rowNoun = verbOf(event.rowsDeclared ?? event.rowsDone, 'row', 'rows');
+  return `${pages}${ofPages} ${noun}, ${rows}${ofRows} ${rowNoun}`;
 }
 
 function describeFinished(report: StreamReport): LogLine {
@@ -111,7 +113,7 @@ function describeFinished(report: StreamReport): LogLine {
   if (report.mode === 'rebuild')
     return {
       level: 'info',
-      message: `${stream}: made anew, ${formatCount(report.rowsInTable)} rows`,
+      message: `${stream}: made anew, ${formatCountOf(report.rowsInTable ?? 0, 'row')}`,
       fields,
     };
   const message =

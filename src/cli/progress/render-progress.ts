@@ -1,6 +1,7 @@
 import { formatDuration } from '../../model/duration.ts';
 import { toSafeLine } from '../render/safe-text.ts';
-import { formatCount, formatUpcoming } from '../render/format-values.ts';
+import { formatCount } from '../../model/format-count.ts';
+import { formatUpcoming } from '../render/format-values.ts';
 import { cutToWidth } from '../render/measure-width.ts';
 import { describeWait, SHORT_WAIT_MS } from './describe-wait.ts';
 import { estimateFinish } from './estimate-finish.ts';

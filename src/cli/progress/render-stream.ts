@@ -1,5 +1,5 @@
 import type { Style } from '../output.ts';
-import { formatCount } from '../render/format-values.ts';
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { cutToWidth } from '../render/measure-width.ts';
 import type { ProgressState, StreamProgress } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';
@@ -75,7 +75,7 @@ function describeParts(
     case 'queued':
       return [['queued'], []];
     case 'loading':
-      return [[`loading ${formatCount(stream.rowsDone)} rows`], ['loading']];
+      return [[`loading ${formatCountOf(stream.rowsDone, 'row')}`], ['loading']];
     case 'finished':
       return describeFinished(stream);
     case 'reading':
@@ -86,7 +86,7 @@ function describeParts(
 function describeFinished({ report }: StreamProgress): readonly (readonly string[])[] {
   if (report === undefined) return [['done']];
   if (report.status !== 'complete') return [[report.status]];
-  if (report.mode === 'rebuild') return [['made anew', `${formatCount(report.rowsInTable)} rows`]];
+  if (report.mode === 'rebuild') return [['made anew', formatCountOf(report.rowsInTable ?? 0, 'row')]];
   const verdict = report.verdict ?? 'done';
   const { inserted, updated, unchanged } = report.rows;
   const news = `${formatCount(inserted)} new, ${formatCount(updated)} changed`;
@@ -98,17 +98,17 @@ function describeReading(
   state: ProgressState,
   marks: Marks,
 ): readonly (readonly string[])[] {
-  const rows = `${formatCount(stream.rowsDone)} rows`;
+  const rows = formatCountOf(stream.rowsDone, 'row');
   const rate = describeRate(stream, state);
   if (stream.pagesPlanned === undefined) {
-    const pages = stream.pagesDone === 0 ? 'reading' : `${formatCount(stream.pagesDone)} pages`;
+    const pages = stream.pagesDone === 0 ? 'reading' : formatCountOf(stream.pagesDone, 'page');
     return [[pages, rows, rate], [pages, rows], [pages]];
   }
   const share = Math.min(1, stream.pagesDone / Math.max(1, stream.pagesPlanned));
   const percent = `${Math.floor(share * 100)} %`.padStart(5);
   const filled = Math.floor(share * BAR_WIDTH);
   const bar = marks.full.repeat(filled) + marks.empty.repeat(BAR_WIDTH - filled);
-  const pages = `${formatCount(stream.pagesDone)}/${formatCount(stream.pagesPlanned)} pages`;
+  const pages = `${formatCount(stream.pagesDone)}/${formatCountOf(stream.pagesPlanned, 'page')}`;
   return [
     [`${bar} ${percent}`, pages, rows, rate],
     [`${bar} ${percent}`, pages, rows],

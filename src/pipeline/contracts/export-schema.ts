@@ -104,12 +104,12 @@ async function exportContract(
   );
   const fields: ContractField[] = [];
   for (const column of withoutForced(stream, columns)) {
-    const { path, name, type, absentSince } = column;
+    const { path, name, type, absentSince, jsonTypes } = column;
     const required = rows > 0 && filled.get(name) === rows && absentSince === undefined;
     const isMixed = beside.has(pathKey(path));
-    const values =
-      enums && type === 'VARCHAR' && !isMixed ? await listFewValues(database, stream.table, name) : undefined;
-    fields.push({ path, type: isMixed ? 'JSON' : type, required, nullable: !required, values });
+    const isText = type === 'VARCHAR' && !isMixed && jsonTypes?.join() === 'string';
+    const values = enums && isText ? await listFewValues(database, stream.table, name) : undefined;
+    fields.push({ path, type: isMixed ? 'JSON' : type, jsonTypes, required, nullable: !required, values });
   }
   const text = `${JSON.stringify(toJsonSchema(stream.name, fields), undefined, 2)}\n`;
   return { stream: stream.name, text };

@@ -111,5 +111,6 @@ function toRecord(row: SqlRow): QuarantinedRecord {
     reason: String(row['reason']),
     path: String(row['path']),
     quarantinedAt: time instanceof Date ? time.toISOString() : String(time),
+    absentSince: typeof row['absent_since'] === 'string' ? row['absent_since'] : undefined,
   };
 }

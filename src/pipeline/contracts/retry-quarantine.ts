@@ -1,36 +1,16 @@
-import { lockStateFolder } from '../../../state/lock.ts';
-import { appendRunFile, closeKilledRunsInFile } from '../../../state/run-file.ts';
-import { writeRun, writeStreamRun } from '../../../state/runs.ts';
 import { selectStreams } from '../../config/select-streams.ts';
-import { toAbortError } from '../../model/abort.ts';
-import { type Clock, systemClock } from '../../model/clock.ts';
-import { type SyncError, toSyncError } from '../../model/errors.ts';
-import type { OnProgress } from '../../model/progress.ts';
-import { noQuota } from '../../model/quota.ts';
+import type { SyncError } from '../../model/errors.ts';
 import type { RetriedStream, RetryReport } from '../../model/quarantine-report.ts';
-import {
-  type RowCounts,
-  type RunReport,
-  type StreamReport,
-  toReportedError,
-} from '../../model/run-report.ts';
+import { type RowCounts, type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
-import type { Database } from '../../warehouse/database.ts';
-import { assertTargetIsOurs, openWarehouse } from '../open-warehouse.ts';
-import { markGeneration, publishRun } from '../publish.ts';
-import { chooseRunId, reportRun } from '../record-run.ts';
-import { refusingClient, withoutKey } from '../refuse-requests.ts';
+import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run.ts';
 import { reportStream } from '../report-stream.ts';
 import { type RetriedSlice, retrySlice } from './retry-slice.ts';
-import type { RunContext } from '../run-context.ts';
 
-export interface RetryOptions {
+export interface RetryOptions extends OfflineEffects {
   readonly streams?: readonly string[];
   readonly runId?: string;
-  readonly onProgress?: OnProgress | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -42,92 +22,42 @@ export async function retryQuarantine(
   settings: OfflineSettings,
   options: RetryOptions = {},
 ): Promise<RetryReport> {
-  const { clock = systemClock, signal } = options;
   const streams = selectStreams(settings, options.streams);
-  const startedAtMs = clock.now();
-  const startedAt = new Date(startedAtMs).toISOString();
-  const lock = await lockStateFolder(settings.stateDir, startedAt, 'quarantine retry');
-  try {
-    await assertTargetIsOurs(withoutKey(settings));
-    const warnings: string[] = [];
-    const onWarning = (message: string) => void warnings.push(message);
-    const database = await openWarehouse(withoutKey(settings), { clock, signal, onWarning });
-    try {
-      const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
-      const run = new RetryRun(settings, options, clock, startedAtMs, database, runId, warnings);
-      return await run.execute(streams);
-    } finally {
-      await database.release();
-    }
-  } finally {
-    lock.release();
-  }
+  const command = { name: 'quarantine retry', runId: options.runId };
+  return runOffline(settings, command, options, (run) => new Retry(run).execute(streams));
 }
 
-/** One retry from its first stream to its report. */
-class RetryRun {
-  readonly #context: RunContext;
-  readonly #startedAtMs: number;
-  readonly #warnings: string[];
+/** The retries of one run. */
+class Retry {
+  readonly #run: OfflineRun;
   readonly #retried: RetriedStream[] = [];
-  readonly #reports: StreamReport[] = [];
-  #hasLoaded = false;
 
-  constructor(
-    settings: OfflineSettings,
-    options: RetryOptions,
-    clock: Clock,
-    startedAtMs: number,
-    database: Database,
-    runId: string,
-    warnings: readonly string[],
-  ) {
-    this.#startedAtMs = startedAtMs;
-    this.#warnings = [...settings.warnings, ...warnings];
-    this.#context = {
-      runId,
-      settings: withoutKey(settings),
-      options: {},
-      clock,
-      client: refusingClient,
-      database,
-      signal: options.signal,
-      emit: (event) => {
-        if (event.type === 'warning') this.#warnings.push(event.message);
-        try {
-          options.onProgress?.(event);
-        } catch {
-          // A display that fails must not change what becomes of the data.
-        }
-      },
-      concurrency: 1,
-    };
+  constructor(run: OfflineRun) {
+    this.#run = run;
   }
 
   async execute(streams: readonly Stream[]): Promise<RetryReport> {
-    const { database, emit, runId, settings, signal } = this.#context;
-    // An abort must also end a statement that is running: closing under it would hang.
-    const interrupt = () => {
-      database.interrupt();
+    const { emit, runId } = this.#run.context;
+    emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
+    const { report, error } = await this.#run.finish(await this.#retryAll(streams));
+    return {
+      runId,
+      exitCode: report.exitCode,
+      streams: this.#retried,
+      warnings: this.#run.warnings,
+      published: report.published,
+      error: error && toReportedError(error),
     };
-    signal?.addEventListener('abort', interrupt, { once: true });
-    try {
-      closeKilledRunsInFile(settings.stateDir);
-      emit({ type: 'run-started', runId, streams: streams.map(({ name }) => name) });
-      return await this.#finish(await this.#retryAll(streams));
-    } finally {
-      signal?.removeEventListener('abort', interrupt);
-    }
   }
 
   /** Retries stream after stream; returns what kept the rest from being tried. */
   async #retryAll(streams: readonly Stream[]): Promise<SyncError | undefined> {
-    const { signal } = this.#context;
     for (const stream of streams) {
       for (const slice of await this.#listSlices(stream)) {
-        if (signal?.aborted === true) return toAbortError(signal);
+        const stop = this.#run.findStop();
+        if (stop !== undefined) return stop;
         const error = await this.#retry(slice);
-        if (error?.recovery === 'stop-run') return explainStop(signal, error);
+        if (error?.recovery === 'stop-run') return this.#run.findStop() ?? error;
       }
     }
     return undefined;
@@ -135,7 +65,7 @@ class RetryRun {
 
   /** The slices of a stream that have records in quarantine; those that left the config are only told of. */
   async #listSlices(stream: Stream): Promise<readonly Stream[]> {
-    const { database, emit } = this.#context;
+    const { database, emit } = this.#run.context;
     const rows = await database.all(
       'SELECT slice, count(*) AS n FROM _sluice.quarantine WHERE stream = $1 GROUP BY 1 ORDER BY 1',
       [stream.name],
@@ -157,78 +87,25 @@ class RetryRun {
   }
 
   async #retry(stream: Stream): Promise<SyncError | undefined> {
-    const { database, clock, runId, emit } = this.#context;
+    const run = this.#run;
+    const { database, clock, emit } = run.context;
     const startedAtMs = clock.now();
     emit({ type: 'stream-started', stream: nameOf(stream), mode: 'incremental' });
     try {
-      const retried = await retrySlice(this.#context, stream, async (slice) => {
-        this.#hasLoaded = true;
-        const report = this.#describe(stream, startedAtMs, slice, undefined);
-        await markGeneration(database, runId);
-        await writeStreamRun(database, runId, report);
-        await writeRun(database, { ...this.#report(undefined, undefined, [report]), status: 'running' });
-      });
+      const retried = await retrySlice(run.context, stream, (slice) =>
+        run.save([this.#describe(stream, startedAtMs, slice, undefined)]),
+      );
       // A log that holds DDL is the one replay has trouble with; the commit stands whatever becomes of this.
       await database.checkpoint().catch(() => undefined);
-      this.#add(retried.report, this.#describe(stream, startedAtMs, retried, undefined));
+      this.#retried.push(retried.report);
+      run.add(this.#describe(stream, startedAtMs, retried, undefined));
       return undefined;
     } catch (thrown) {
-      const error = toSyncError(thrown);
-      this.#add(failedRetry(stream, error), this.#describe(stream, startedAtMs, undefined, error));
+      const error = run.judge(thrown);
+      this.#retried.push(failedRetry(stream, error));
+      run.add(this.#describe(stream, startedAtMs, undefined, error));
       return error;
     }
-  }
-
-  #add(retried: RetriedStream, report: StreamReport): void {
-    this.#retried.push(retried);
-    this.#reports.push(report);
-    this.#context.emit({ type: 'stream-finished', report });
-  }
-
-  async #finish(stop: SyncError | undefined): Promise<RetryReport> {
-    const { settings, database, emit, runId, signal } = this.#context;
-    let error = stop;
-    let published: RunReport['published'];
-    try {
-      if (this.#hasLoaded) {
-        await database.transaction(async () => {
-          await markGeneration(database, runId);
-          await writeRun(database, this.#report(error, undefined));
-        });
-      }
-      const outcome = signal?.aborted === true ? undefined : await publishRun(this.#context);
-      published = outcome?.published;
-      if (outcome?.failure !== undefined) throw outcome.failure;
-    } catch (thrown) {
-      error ??= toSyncError(thrown);
-    }
-    const report = this.#report(error, published);
-    appendRunFile(settings.stateDir, report);
-    emit({ type: 'run-finished', report });
-    return {
-      runId,
-      exitCode: report.exitCode,
-      streams: this.#retried,
-      warnings: this.#warnings,
-      published,
-      error: error && toReportedError(error),
-    };
-  }
-
-  #report(
-    error: SyncError | undefined,
-    published: RunReport['published'],
-    more: readonly StreamReport[] = [],
-  ): RunReport {
-    const streams = [...this.#reports, ...more];
-    return reportRun(this.#context, {
-      startedAtMs: this.#startedAtMs,
-      streams,
-      warnings: this.#warnings,
-      error,
-      published,
-      quota: noQuota,
-    });
   }
 
   #describe(
@@ -238,19 +115,15 @@ class RetryRun {
     error: SyncError | undefined,
   ): StreamReport {
     const started = { atMs: startedAtMs, requests: 0 };
-    const report = reportStream(this.#context, stream, started, {
+    const report = reportStream(this.#run.context, stream, started, {
       status: error === undefined ? 'complete' : 'failed',
+      mode: 'retry',
       reasons: ['records from quarantine'],
       error,
     });
     if (retried === undefined) return report;
     return { ...report, rows: retried.rows, schemaChanges: retried.report.schemaChanges };
   }
-}
-
-// A stop asked for explains better than whatever it made fail.
-function explainStop(signal: AbortSignal | undefined, error: SyncError): SyncError {
-  return signal?.aborted === true ? toAbortError(signal) : error;
 }
 
 const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };

@@ -32,7 +32,10 @@ import {
 import { formatStagedLines } from '../../warehouse/staged-records.ts';
 import { holdToContract } from '../load/hold-to-contract.ts';
 import { applyColumnChanges, type ColumnChanges, planColumns } from '../load/plan-columns.ts';
-import { findConfiguredKey } from '../load/prepare-load.ts';
+import { groupByField, withCompanions } from '../load/key-columns.ts';
+import { isRespelt } from '../load/key-doubt.ts';
+import { listSeenTypes } from '../load/seen-types.ts';
+import { findConfiguredKey } from '../load/settle-key.ts';
 import type { RunContext } from '../run-context.ts';
 
 /** What trying a slice's quarantined records again led to. */
@@ -84,7 +87,7 @@ async function retryIn(
   const learned = tableExisted ? await readContract(database, stream.name) : [];
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await holdToContract(question, staged, signal);
-  const { columns, changes } = await planColumns(database, stream, held, learned);
+  const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
   refuseUnmasked(stream, changes);
   const { rejected, releases } = await projectStage(database, staged.recordsFile, columns, {
     hold: held.hold,
@@ -92,12 +95,11 @@ async function retryIn(
     signal,
   });
   const key = releases ? chooseKey(stream, checkpoint, columns) : undefined;
-  const unkeyed = key === undefined ? 0 : await dropWithoutKey(database, key);
-  const isOlder = key !== undefined && tableExisted;
-  const outdated = isOlder ? await dropOutdated(database, stream.table, scope.slice, key) : 0;
+  refuseRespelt(stream, key, changes);
+  const unkeyed = key === undefined ? 0 : await dropWithoutKey(database, groupByField(key, columns));
   const facts: Facts = {
     tried,
-    outdated,
+    outdated: 0,
     left: rejected.count + unkeyed,
     leftBecause: [
       ...listReasons(held.findings.rejected, rejected.count),
@@ -108,15 +110,16 @@ async function retryIn(
   };
   if (facts.left === tried) return describe(stream, facts, NO_ROWS, []);
   return database.transaction(async () => {
-    const { rows, schemaChanges } = await merge(context, stream, {
+    const { rows, outdated, schemaChanges } = await merge(context, stream, {
       columns,
       changes,
       key,
       tableExisted,
       learned,
+      jsonTypes: listSeenTypes(columns, held.tree, learned, false),
     });
     await releaseAccepted(database, scope);
-    const retried = describe(stream, facts, rows, schemaChanges);
+    const retried = describe(stream, { ...facts, outdated }, rows, schemaChanges);
     await save(retried);
     return retried;
   });
@@ -147,13 +150,27 @@ async function stageRetried(
 }
 
 /** What is masked by now is raw in texts from before; the next scan brings them masked. */
-function refuseUnmasked(stream: Stream, { masked }: ColumnChanges): void {
-  if (masked === undefined) return;
+function refuseUnmasked(stream: Stream, { masked, rehashed }: ColumnChanges): void {
+  if (masked === undefined && rehashed.length === 0) return;
+  const why =
+    masked === undefined
+      ? 'fields are hashed with another key since its last sync, and its records in quarantine hold the former hashes'
+      : 'fields are excluded or hashed since its last sync, and its records in quarantine hold them raw';
+  throw new StreamConfigError(`${nameOf(stream)}: ${why}`, {
+    code: 'config_invalid',
+    hint: `Run \`sluice sync --streams ${stream.name}\`: it forgets them, and quarantines them masked if they still come.`,
+    context: { stream: stream.name },
+  });
+}
+
+/** By a key whose spelling the table does not know, a record would stand beside its own row. */
+function refuseRespelt(stream: Stream, key: readonly string[] | undefined, changes: ColumnChanges): void {
+  if (!isRespelt(key, changes)) return;
   throw new StreamConfigError(
-    `${nameOf(stream)}: fields are excluded or hashed since its last sync, and its records in quarantine hold them raw`,
+    `${nameOf(stream)}: config gives a column of its key (${key?.join(', ') ?? ''}) another type than at its last sync`,
     {
       code: 'config_invalid',
-      hint: `Run \`sluice sync --streams ${stream.name}\`: it forgets them, and quarantines them masked if they still come.`,
+      hint: `Nothing was changed. Run \`sluice sync --streams ${stream.name}\` first: it finds its rows again.`,
       context: { stream: stream.name },
     },
   );
@@ -167,7 +184,8 @@ function chooseKey(
   if (stream.key.kind !== 'fields') {
     const stored = new Set(columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name));
     const { keyFields } = checkpoint ?? {};
-    return keyFields?.every((name) => stored.has(name)) === true ? keyFields : undefined;
+    const isStored = keyFields?.every((name) => stored.has(name)) === true;
+    return isStored ? withCompanions(keyFields, columns) : undefined;
   }
   const key = findConfiguredKey(stream.key.fields, columns);
   if (key !== undefined) return key.columns;
@@ -181,24 +199,41 @@ function chooseKey(
   );
 }
 
+/** Whether rows stay in the table once the source no longer has them: then so may records. */
+function keepsAbsent({ write, deletes }: Stream, key: readonly string[] | undefined): boolean {
+  return write === 'append' || (write === 'merge' && deletes === 'keep' && key !== undefined);
+}
+
 interface Prepared {
   readonly columns: readonly ColumnPlan[];
   readonly changes: ColumnChanges;
   readonly key: readonly string[] | undefined;
   readonly tableExisted: boolean;
   readonly learned: readonly LearnedColumn[];
+  readonly jsonTypes: ReturnType<typeof listSeenTypes>;
 }
 
 async function merge(
   { database, runId, clock }: RunContext,
   stream: Stream,
-  { columns, changes, key, tableExisted, learned }: Prepared,
-): Promise<{ readonly rows: Loaded; readonly schemaChanges: readonly SchemaChange[] }> {
+  { columns, changes, key, tableExisted, learned, jsonTypes }: Prepared,
+): Promise<{
+  readonly rows: Loaded;
+  readonly outdated: number;
+  readonly schemaChanges: readonly SchemaChange[];
+}> {
   const settled = await applyColumnChanges(database, stream, columns, changes);
   const evolved = await evolveTable(database, stream.table, settled.columns, tableExisted, {
     sliced: stream.slice !== undefined,
     softDeletes: stream.deletes === 'soft',
     history: stream.history,
+  });
+  // Not before: a wider type of the key's columns must be the table's as well.
+  const outdated = await dropOutdated(database, {
+    table: stream.table,
+    slice: sliceIdOf(stream),
+    key,
+    keepsAbsent: keepsAbsent(stream, key),
   });
   const { inserted, updated, unchanged } = await mergeRows(database, {
     table: stream.table,
@@ -217,9 +252,14 @@ async function merge(
     name,
     type,
     absentSince: since.get(name),
+    jsonTypes: jsonTypes.get(name),
   }));
   await writeContract(database, stream.name, contract, runId);
-  return { rows: { inserted, updated, unchanged }, schemaChanges: [...settled.changes, ...evolved] };
+  return {
+    rows: { inserted, updated, unchanged },
+    outdated,
+    schemaChanges: [...settled.changes, ...evolved],
+  };
 }
 
 const NO_OBJECT = { path: '', reason: 'the record is not a JSON object' };

@@ -26,10 +26,11 @@ import type { Settings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
 import { namesField } from '../../schema/field-rules.ts';
 import { toFieldName } from '../../schema/field-paths.ts';
+import type { Asking } from '../fetch/sample-document.ts';
 import { hideSecrets } from '../hide-secrets.ts';
 import { openApi } from '../open-api.ts';
 import { probeParam } from './probe-params.ts';
-import { type Asking, sampleStream, type StreamSample } from './sample-stream.ts';
+import { sampleStream, type StreamSample } from './sample-stream.ts';
 import { writeContract } from './write-contracts.ts';
 
 export interface DiscoverOptions {
@@ -70,7 +71,7 @@ export async function discover(settings: Settings, options: DiscoverOptions = {}
     { clock, emit: () => undefined },
   );
   try {
-    const asking: Asking = { settings, client: api.client, signal: options.signal };
+    const asking: Asking = { settings, client: api.client, signal: options.signal, clock };
     const work = new Discovery(asking, options, clock);
     await work.sampleAll(streams);
     const probes = await work.probeAll(() => ({

@@ -13,7 +13,8 @@ import type { FilterPlan, ParamPlan, StartDatePlan } from '../../discover/plan-p
 import type { ParamFinding } from '../../model/discover-report.ts';
 import { toSyncError } from '../../model/errors.ts';
 import type { ParamValue, Stream } from '../../model/stream.ts';
-import { type Asking, askFirst } from './sample-stream.ts';
+import type { Asking } from '../fetch/sample-document.ts';
+import { askFirst } from './sample-stream.ts';
 
 /** Finds out what an endpoint does with one parameter; throws only what ends every request alike. */
 export async function probeParam(

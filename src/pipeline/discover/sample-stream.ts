@@ -3,24 +3,15 @@ import type { RowsAnswer } from '../../discover/judge-params.ts';
 import { type Sample, takeSample } from '../../discover/sample.ts';
 import { hashPage } from '../../json/fingerprint.ts';
 import type { SampleFacts } from '../../model/discover-report.ts';
-import type { ApiClient } from '../../model/http.ts';
 import type { Page } from '../../model/page.ts';
-import type { Settings } from '../../model/settings.ts';
 import type { Stream } from '../../model/stream.ts';
 import { isRecordObject } from '../../schema/observe-fields.ts';
 import { listSliceValues } from '../fetch/mask-records.ts';
 import { requestPage } from '../fetch/request-page.ts';
-import { sampleDocument } from '../fetch/sample-document.ts';
+import { type Asking, sampleDocument } from '../fetch/sample-document.ts';
 
 /** Most records of an unpaginated answer that are looked at. */
 const MOST_RECORDS = 20_000;
-
-/** What asking a stream takes. */
-export interface Asking {
-  readonly settings: Settings;
-  readonly client: ApiClient;
-  readonly signal: AbortSignal | undefined;
-}
 
 /** Some records of a stream, and what is known of the rest. */
 export interface StreamSample {
@@ -39,20 +30,24 @@ export interface FirstAnswer {
   readonly rows: RowsAnswer;
   readonly page: Page;
   readonly place: SampleFacts['place'];
+  /** That it had not ended when its time was over. */
+  readonly slowness?: string | undefined;
 }
 
 /** Asks for a stream's first records. */
-export async function askFirst({ settings, client, signal }: Asking, stream: Stream): Promise<FirstAnswer> {
+export async function askFirst(asking: Asking, stream: Stream): Promise<FirstAnswer> {
+  const { settings, client, signal } = asking;
   if (stream.paginated) {
     const page = await requestPage(settings, client, stream, undefined, 0, signal);
     const pointer = stream.recordsPointer ?? settings.connector.paging.records;
     return toFirst(page, { pointer, kind: 'array' });
   }
-  const document = await sampleDocument(settings, client, stream, undefined, MOST_RECORDS, signal);
-  const { records, total, serverDateMs, masked, place } = document;
+  const document = await sampleDocument(asking, stream, undefined, MOST_RECORDS);
+  const { records, total, serverDateMs, masked, place, slowness } = document;
   const hasMore = total === undefined || records.length < total;
   const page = { offset: 0, records, total, hasMore, duplicateMembers: 0, serverDateMs };
-  return toFirst(masked === undefined ? page : { ...page, masked }, place);
+  const first = toFirst(masked === undefined ? page : { ...page, masked }, place);
+  return { ...first, slowness };
 }
 
 function toFirst(page: Page, place: SampleFacts['place']): FirstAnswer {
@@ -83,7 +78,11 @@ export async function sampleStream(asking: Asking, stream: Stream, pages: number
     base: first.rows,
     masked: new Set(taken.flatMap((page) => [...(page.masked ?? [])])),
     serverDateMs: first.page.serverDateMs,
-    notes: [...noteMovedTotal(first.page, later), ...noteRepeatedPages(repeated)],
+    notes: [
+      ...(first.slowness === undefined ? [] : [first.slowness]),
+      ...noteMovedTotal(first.page, later),
+      ...noteRepeatedPages(repeated),
+    ],
   };
 }
 

@@ -6,6 +6,8 @@ import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.
 import { compareSchemas } from '../../discover/compare-schemas.ts';
 import type { ContractFile, DiscoveredStream } from '../../model/discover-report.ts';
 import { StorageError } from '../../model/errors.ts';
+import type { JsonType } from '../../model/schema.ts';
+import { uniteJsonTypes } from '../../schema/json-types.ts';
 
 // Fewer records than this say little about what the others have.
 const FEWEST_RECORDS = 20;
@@ -34,10 +36,26 @@ export async function writeContract(
 export function listContractFields({ fields, sample }: DiscoveredStream): readonly ContractField[] {
   const { records = 0, isWhole = false } = sample ?? {};
   const isEnough = records > 0 && (isWhole || records >= FEWEST_RECORDS);
-  return fields.map(({ path: fieldPath, type, filled }) => {
+  return fields.map(({ path: fieldPath, type, filled, seen }) => {
     const required = isEnough && filled === records;
-    return { path: fieldPath, type, required, nullable: !required };
+    return { path: fieldPath, type, jsonTypes: toJsonTypes(seen), required, nullable: !required };
   });
+}
+
+const JSON_TYPES: Readonly<Record<string, JsonType>> = {
+  boolean: 'boolean',
+  integer: 'integer',
+  decimal: 'number',
+  array: 'array',
+  object: 'object',
+};
+
+/** The JSON types of what a sample is said to have shown: days, moments and text are strings. */
+function toJsonTypes(seen: readonly string[]): readonly JsonType[] {
+  return uniteJsonTypes(
+    seen.map((kind) => JSON_TYPES[kind] ?? 'string'),
+    [],
+  );
 }
 
 function readFile(file: string): string | undefined {

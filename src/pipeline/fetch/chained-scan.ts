@@ -9,10 +9,16 @@ import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts
 import { judgeScan } from './judge-scan.ts';
 import { describeMasks } from './mask-records.ts';
 import { requestPage } from './request-page.ts';
-import { ScanStage } from './scan-stage.ts';
+import { countRequestsLeft } from './requests-left.ts';
+import { ScanStage, type StageFollower } from './scan-stage.ts';
 
 /** Pages without a record that may follow each other: some APIs filter after they have cut their pages. */
 const MOST_EMPTY_PAGES = 100;
+
+interface SeenHead {
+  readonly hash: string;
+  readonly total: number | undefined;
+}
 
 /**
  * One pass over a stream whose pages name each other by cursor, one after the other. They do not overlap: that
@@ -31,12 +37,14 @@ export class ChainedScan {
   readonly #cursors = new Map<number, string | undefined>();
   readonly #seen = new Set<string>();
   #problem: string | undefined;
-  #head: { readonly hash: string; readonly total: number | undefined } | undefined;
+  #head: SeenHead | undefined;
   #next: string | undefined;
   #isDone = false;
   #isResumed = false;
   #rows = 0;
   #pages = 0;
+  /** Nothing was asked for since the head was seen to be what it was: the scan ends with that look at it. */
+  #isHeadSeen = false;
   #emptyPages = 0;
   #duplicateMembers = 0;
   #startedAtMs: number;
@@ -48,34 +56,42 @@ export class ChainedScan {
     plan: ScanPlan,
     checkpoint: Checkpoint | undefined,
     rescans: number,
+    follower: StageFollower | undefined,
   ) {
     this.#context = context;
     this.#stream = stream;
     this.#plan = plan;
     this.#checkpoint = checkpoint;
     this.#rescans = rescans;
-    this.#stage = new ScanStage(stageFolder(context.settings.stateDir, stream, context.options));
+    const folder = stageFolder(context.settings.stateDir, stream, context.options);
+    this.#stage = new ScanStage(folder, follower);
     this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
     this.#startedAtMs = context.clock.now();
     this.#serverDateMs = this.#startedAtMs;
   }
 
   async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
-    const head = await this.#request(0, undefined);
-    this.#head = { hash: hashPage(head), total: head.total };
-    this.#serverDateMs = head.serverDateMs ?? this.#startedAtMs;
-    onFirstPage(head);
     try {
-      if (!(await this.#resume())) {
-        await this.#begin();
-        await this.#take(head, undefined);
-      }
+      // Asked for with the only request there is, the head would leave none for a page, run after run.
+      const waits = countRequestsLeft(this.#context) === 1;
+      if (!(waits && (await this.#resume(undefined)))) await this.#beginAtHead(onFirstPage);
       await this.#follow();
     } finally {
       // Whatever ended the scan, the pages that came are on the disk.
       await this.#stage.flush();
     }
     return this.#judge(await this.#checkHead());
+  }
+
+  async #beginAtHead(onFirstPage: (page: Page) => void): Promise<void> {
+    const head = await this.#request(0, undefined);
+    this.#serverDateMs = head.serverDateMs ?? this.#startedAtMs;
+    onFirstPage(head);
+    const seen = { hash: hashPage(head), total: head.total };
+    if (await this.#resume(seen)) return;
+    this.#head = seen;
+    await this.#begin();
+    await this.#take(head, undefined);
   }
 
   async close(): Promise<void> {
@@ -97,7 +113,7 @@ export class ChainedScan {
   }
 
   // As for offsets: staged pages serve 24 h if the question, the total and the head are the same.
-  async #resume(): Promise<boolean> {
+  async #resume(seen: SeenHead | undefined): Promise<boolean> {
     if (this.#rescans > 0) return false;
     const { clock, runId, signal, emit } = this.#context;
     const staged = await readStage(this.#stage.folder, { isProved: true });
@@ -106,8 +122,12 @@ export class ChainedScan {
     if (staged === undefined || last === undefined || staged.scan.question !== this.#question) return false;
     const ageMs = clock.now() - staged.scan.startedAtMs;
     const isCommitted = staged.scan.runId === this.#checkpoint?.runId;
-    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted) return false;
-    if (first?.pageHash !== this.#head?.hash || last.next === undefined) return false;
+    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted || first?.pageHash === undefined) return false;
+    const isWhole = last.next === undefined;
+    // Of a whole chain only the look at the head is left.
+    if (seen === undefined ? isWhole : seen.hash !== first.pageHash) return false;
+    this.#head = seen ?? { hash: first.pageHash, total: first.total };
+    this.#isHeadSeen = isWhole;
     this.#startedAtMs = staged.scan.startedAtMs;
     this.#isResumed = true;
     await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
@@ -178,6 +198,7 @@ export class ChainedScan {
 
   async #checkHead(): Promise<boolean | undefined> {
     if (this.#pages < 2 || this.#isDone || this.#problem !== undefined) return undefined;
+    if (this.#isHeadSeen) return true;
     return hashPage(await this.#request(0, undefined)) === this.#head?.hash;
   }
 

@@ -1,8 +1,9 @@
 import { hashOf, hashPage, hashPageText } from '../../json/fingerprint.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Page } from '../../model/page.ts';
 import { Findings } from './findings.ts';
 import { Joints, type Misfit } from './joints.ts';
-import type { AcceptedPage, StagedPage } from './scanned-page.ts';
+import type { AcceptedPage, StagedHead, StagedPage } from './scanned-page.ts';
 import { FIRST_SEGMENT, keepNew, type Segment, stretch } from './segments.ts';
 
 // A source that declares records it does not have is not asked for each of them.
@@ -162,11 +163,21 @@ export class Coverage {
     this.restore(pages);
   }
 
+  /** The same where the head page was not asked for: what was staged of it holds until the scan ends. */
+  resumeUnseen(head: StagedHead, pages: readonly StagedPage[]): void {
+    this.#expect(head.total, head.pageHash, head.rows);
+    this.restore(pages);
+  }
+
   #begin(page: Page): void {
-    this.#total = page.total;
-    this.#reach = page.total === undefined ? undefined : page.total - 1;
-    this.#headHash = hashPage(page);
-    this.#headRows = page.records.length;
+    this.#expect(page.total, hashPage(page), page.records.length);
+  }
+
+  #expect(total: number | undefined, headHash: string | undefined, headRows: number): void {
+    this.#total = total;
+    this.#reach = total === undefined ? undefined : total - 1;
+    this.#headHash = headHash;
+    this.#headRows = headRows;
   }
 
   #record(page: StagedPage | AcceptedPage, rows: number): void {
@@ -193,7 +204,9 @@ export class Coverage {
       );
       this.#followTotal(page.total);
     } else if (this.#total !== undefined && received > this.#total) {
-      this.#findings.addContradiction(`${received} records were received of ${this.#total} declared`);
+      this.#findings.addContradiction(
+        `${formatCountOf(received, 'record')} ${verbOf(received, 'was', 'were')} received of ${formatCount(this.#total)} declared`,
+      );
     }
     if (page.hasMore === false && page.records.length > 0 && received < (this.#total ?? 0))
       this.#findings.addNote('a page before the declared end said that no more follow');

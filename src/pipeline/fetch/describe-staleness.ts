@@ -8,7 +8,7 @@ const A_DAY_MS = 20 * 3_600_000;
 /** Says that a day went by and brought no newer rows, as when a daily refresh did not come. */
 export function describeStaleness(
   { startedAtMs, serverDateMs }: Pick<FetchedScan, 'startedAtMs' | 'serverDateMs'>,
-  { newestCursor }: Pick<PreparedLoad, 'newestCursor'>,
+  { newestCursor, dateless, cursorColumn }: Pick<PreparedLoad, 'newestCursor' | 'dateless' | 'cursorColumn'>,
   checkpoint: Checkpoint | undefined,
 ): string | undefined {
   const { watermark, lastVerifiedAt } = checkpoint ?? {};
@@ -16,5 +16,8 @@ export function describeStaleness(
   if (startedAtMs - Date.parse(lastVerifiedAt) < A_DAY_MS) return undefined;
   // Rows dated today or ahead cannot be followed by newer ones.
   if (newestCursor > watermark || watermark >= toDate(serverDateMs)) return undefined;
+  // Newer rows may well have come, and not be dated.
+  if ((dateless ?? 0) > 0)
+    return `no rows newer than ${newestCursor} came since ${lastVerifiedAt.slice(0, 10)}, and ${dateless} without a date in ${cursorColumn}`;
   return `no rows newer than ${newestCursor} came since ${lastVerifiedAt.slice(0, 10)}: the source may not have been refreshed`;
 }

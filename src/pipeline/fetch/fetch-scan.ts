@@ -1,23 +1,24 @@
 import { toDate } from '../../model/dates.ts';
 import type { Page } from '../../model/page.ts';
 import type { Checkpoint, ScanHead, Stream } from '../../model/stream.ts';
-import { readStage, type StagedScan } from '../../warehouse/stage-store.ts';
+import { readStage } from '../../warehouse/stage-store.ts';
 import { hashPage } from '../../json/fingerprint.ts';
 import { Coverage } from './coverage.ts';
+import { createRequest } from './create-request.ts';
 import { ChainedScan } from './chained-scan.ts';
 import { countRequests, requestsPerDay } from '../plan/estimate.ts';
 import { fetchDocument } from './fetch-document.ts';
 import { judgeScan } from './judge-scan.ts';
 import { describeMasks } from './mask-records.ts';
-import { blameOffset } from '../load/refuse-scan.ts';
 import { JointRepair } from './repair-joint.ts';
-import { requestPage } from './request-page.ts';
 import { requestPages } from './request-pages.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, ScanPlan } from '../scan.ts';
-import { ScanStage, toStagedPage } from './scan-stage.ts';
-import type { AcceptedPage } from './scanned-page.ts';
+import { ScanStage, type StageFollower, toStagedPage } from './scan-stage.ts';
+import { countRequestsLeft } from './requests-left.ts';
+import type { AcceptedPage, StagedHead, StagedPage } from './scanned-page.ts';
 import type { Segment } from './segments.ts';
+import { isCommitted } from './staged-full-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 
 /** How often a scan is begun anew because its data moved. */
@@ -36,11 +37,13 @@ export async function fetchScan(
   checkpoint: Checkpoint | undefined,
   onFirstPage: (page: Page) => void,
   rescansBefore = 0,
+  follower?: StageFollower,
 ): Promise<FetchedScan> {
   if (!stream.paginated) return fetchDocument(context, stream, plan, checkpoint, onFirstPage);
   for (let rescans = rescansBefore; ; rescans += 1) {
     const isChained = context.settings.connector.paging.kind === 'cursor';
-    const scan = new (isChained ? ChainedScan : ScanInProgress)(context, stream, plan, checkpoint, rescans);
+    const Scan = isChained ? ChainedScan : ScanInProgress;
+    const scan = new Scan(context, stream, plan, checkpoint, rescans, follower);
     try {
       const fetched = await scan.run(onFirstPage);
       if (fetched.cause !== 'moved' || rescans >= MAX_RESCANS) return fetched;
@@ -65,8 +68,13 @@ class ScanInProgress {
   readonly #stage: ScanStage;
   readonly #masked = new Set<string>();
   #isResumed = false;
+  /** Goes on with staged pages whose head it has not asked for. */
+  #isUnseen = false;
+  /** Nothing was asked for since the head was seen to be what it was: the scan ends with that look at it. */
+  #isHeadSeen = false;
   #startedAtMs: number;
-  #serverDateMs: number;
+  /** As the first answer of this run has it. */
+  #serverDateMs: number | undefined;
   #duplicateMembers = 0;
   #tooLong: boolean | undefined;
 
@@ -76,19 +84,20 @@ class ScanInProgress {
     plan: ScanPlan,
     checkpoint: Checkpoint | undefined,
     rescans: number,
+    follower: StageFollower | undefined,
   ) {
     this.#context = context;
     this.#stream = stream;
     this.#plan = plan;
     this.#checkpoint = checkpoint;
     this.#rescans = rescans;
-    this.#stage = new ScanStage(stageFolder(context.settings.stateDir, stream, context.options));
+    const folder = stageFolder(context.settings.stateDir, stream, context.options);
+    this.#stage = new ScanStage(folder, follower);
     this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
     this.#coverage = new Coverage(stream.pageSize);
     const request = (offset: number) => this.#requestPage(offset);
     this.#joints = new JointRepair({ stream, coverage: this.#coverage, request });
     this.#startedAtMs = context.clock.now();
-    this.#serverDateMs = this.#startedAtMs;
   }
 
   async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
@@ -122,17 +131,21 @@ class ScanInProgress {
     const ageMs = this.#context.clock.now() - staged.scan.startedAtMs;
     // What a last attempt kept beside its pages has no place in a scan that goes on.
     const isMixed = staged.pages.some(({ besides }) => besides === true);
-    if (ageMs < 0 || isMixed || this.#isCommitted(staged.scan)) return false;
+    if (ageMs < 0 || isMixed || isCommitted(staged.scan, this.#checkpoint)) return false;
     const { pages } = countRequests(head.total ?? 0, Math.max(2, head.rows));
     const servesOn = pages > requestsPerDay(this.#context);
     if (ageMs > STAGE_LIFETIME_MS && !servesOn) return false;
 
-    const page = await this.#requestPage(0);
-    this.#noteHead(page);
-    onFirstPage(page);
+    const held = staged.pages.map(toStagedPage);
+    // Asked for with the only request there is, the head would leave none for a page, run after run.
+    const waits = countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, head, held);
+    const page = waits ? undefined : await this.#requestPage(0);
+    if (page !== undefined) onFirstPage(page);
     const moved =
-      hashPage(page) === head.pageHash ? undefined : 'the data changed since its pages were staged';
-    if (moved !== undefined && !servesOn) {
+      page === undefined || hashPage(page) === head.pageHash
+        ? undefined
+        : 'the data changed since its pages were staged';
+    if (page !== undefined && moved !== undefined && !servesOn) {
       this.#context.emit({ type: 'stream-restarted', stream: this.#stream.name, reason: moved });
       await this.#begin();
       await this.#takeFirst(page);
@@ -141,18 +154,14 @@ class ScanInProgress {
     this.#startedAtMs = staged.scan.startedAtMs;
     const { runId, signal, emit } = this.#context;
     await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
-    this.#coverage.resume(page, staged.pages.map(toStagedPage));
+    this.#isUnseen = page === undefined;
+    if (page === undefined) this.#coverage.resumeUnseen(head, held);
+    else this.#coverage.resume(page, held);
     if (moved !== undefined) this.#coverage.noteMove(moved);
-    const { rows: rowsHeld, pages: pagesHeld } = this.#coverage;
+    const { rows: rowsHeld, pages: pagesHeld, complete } = this.#coverage;
+    this.#isHeadSeen = page !== undefined && moved === undefined && complete;
     emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
     return true;
-  }
-
-  // A kill right after a commit leaves its pages behind: they must not answer for a later scan.
-  #isCommitted({ startedAtMs, runId }: StagedScan): boolean {
-    const startedAt = new Date(startedAtMs).toISOString();
-    const { lastFullScanAt, lastVerifiedAt, runId: committedBy } = this.#checkpoint ?? {};
-    return runId === committedBy || startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
   }
 
   async #begin(): Promise<void> {
@@ -179,11 +188,9 @@ class ScanInProgress {
         this.#context.concurrency,
         request,
       )) {
-        if (segment.first) {
-          this.#noteHead(page);
-          onFirstPage(page);
-        }
-        const fitted = await this.#joints.fit(segment, page);
+        if (segment.first) onFirstPage(page);
+        // What does not fit to pages of an earlier run may as well be newer than they are: they are not asked for again.
+        const fitted = this.#isUnseen ? { page, others: [] } : await this.#joints.fit(segment, page);
         await this.#take(this.#coverage.accept(segment, fitted.page), fitted.page);
         // At the first sign, so that little is read twice.
         if (this.#isLimitReached() || (this.#coverage.moved && this.#mayRestart)) break;
@@ -225,6 +232,7 @@ class ScanInProgress {
     const { complete, pages, problems, moved, headHash } = this.#coverage;
     const settled = !complete || this.#context.options.limit !== undefined;
     if (settled || (pages < 2 && problems.length === 0) || (moved && this.#mayRestart)) return undefined;
+    if (this.#isHeadSeen) return true;
     const head = await this.#requestPage(0);
     if (hashPage(head) === headHash) return true;
     if (!this.#mayRestart) await this.#keepBesides(head);
@@ -241,6 +249,7 @@ class ScanInProgress {
     return {
       ...judged,
       ...(cause === undefined ? {} : { cause }),
+      differing: this.#joints.differing,
       reasons: [...judged.reasons, ...this.#coverage.notes, ...this.#joints.notes],
       plan: this.#plan,
       recordsFile: this.#stage.recordsFile,
@@ -251,7 +260,7 @@ class ScanInProgress {
       rescans: this.#rescans,
       duplicateMembers: this.#duplicateMembers,
       startedAtMs: this.#startedAtMs,
-      serverDateMs: this.#serverDateMs,
+      serverDateMs: this.#serverDateMs ?? this.#startedAtMs,
       head: this.#describeHead(),
       masked: this.#isResumed ? undefined : this.#masked,
       // Not by way of this scan, whose joints are many and would stay until the rows are loaded.
@@ -262,32 +271,19 @@ class ScanInProgress {
   #describeHead(): ScanHead | undefined {
     const { headHash: page, total } = this.#coverage;
     if (page === undefined) return undefined;
-    return { question: this.#question, page, total, day: toDate(this.#serverDateMs) };
+    return { question: this.#question, page, total, day: toDate(this.#serverDateMs ?? this.#startedAtMs) };
   }
 
-  #noteHead(page: Page): void {
-    this.#serverDateMs = page.serverDateMs ?? this.#context.clock.now();
-  }
-
-  #requestPage(offset: number): Promise<Page> {
-    return createRequest(this.#context, this.#stream, this.#plan, this.#masked)(offset);
+  async #requestPage(offset: number): Promise<Page> {
+    const page = await createRequest(this.#context, this.#stream, this.#plan, this.#masked)(offset);
+    this.#serverDateMs ??= page.serverDateMs ?? this.#context.clock.now();
+    return page;
   }
 }
 
-/** Asks for the pages of a scan; notes in `masked` which fields were masked in them. */
-function createRequest(
-  { client, settings, signal }: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  masked: Set<string>,
-): (offset: number) => Promise<Page> {
-  return async (offset) => {
-    try {
-      const page = await requestPage(settings, client, stream, plan.from, offset, signal);
-      for (const field of page.masked ?? []) masked.add(field);
-      return page;
-    } catch (thrown) {
-      throw offset === 0 ? thrown : blameOffset(stream, offset, thrown);
-    }
-  };
+/** Whether staged pages are all there is to a scan, but for the look at its head. */
+function isWhole({ pageSize }: Stream, head: StagedHead, pages: readonly StagedPage[]): boolean {
+  const coverage = new Coverage(pageSize);
+  coverage.resumeUnseen(head, pages);
+  return coverage.complete;
 }

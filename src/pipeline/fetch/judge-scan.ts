@@ -1,3 +1,4 @@
+import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import type { Verdict } from '../../model/run-report.ts';
 import type { DriftCause } from '../scan.ts';
 
@@ -33,7 +34,7 @@ export function judgeScan(facts: ScanFacts): {
   const isCounted = facts.complete && !facts.limited && facts.total !== undefined;
   // Of data that stood still the count says it best; of data that moved it says nothing.
   if (isCounted && facts.rows !== facts.total && !moved)
-    reasons.unshift(`${facts.rows} records came of ${facts.total} declared`);
+    reasons.unshift(`${formatCountOf(facts.rows, 'record')} came of ${formatCount(facts.total)} declared`);
   if (reasons.length > 0) return { verdict: 'drifted', reasons, cause: moved ? 'moved' : 'contradiction' };
   if (!facts.complete || facts.limited)
     return { verdict: 'partial', reasons: facts.limited ? ['ended by --limit'] : [] };

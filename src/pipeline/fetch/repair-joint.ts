@@ -1,8 +1,10 @@
 import { hashPageText } from '../../json/fingerprint.ts';
 import { ResponseError } from '../../model/errors.ts';
+import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Page } from '../../model/page.ts';
 import { nameOf, type Stream } from '../../model/stream.ts';
 import type { Coverage } from './coverage.ts';
+import { adviseExclude, listDifferingFields } from './differing-fields.ts';
 import type { Misfit } from './joints.ts';
 import type { Segment } from './segments.ts';
 
@@ -32,14 +34,23 @@ export class JointRepair {
   readonly #context: RepairContext;
   #left = MOST_REPAIRS;
   #pagesAgain = 0;
+  /** In which fields records at one place differed, each time; undefined before the first time. */
+  #differing: readonly string[] | undefined;
 
   constructor(context: RepairContext) {
     this.#context = context;
   }
 
   get notes(): readonly string[] {
-    if (this.#pagesAgain === 0) return [];
-    return [`${this.#pagesAgain} pages were read again, because they did not fit together the first time`];
+    const again = this.#pagesAgain;
+    if (again === 0) return [];
+    const pages = `${formatCountOf(again, 'page')} ${verbOf(again, 'was', 'were')} read again`;
+    return [`${pages}, because what came did not fit together the first time`];
+  }
+
+  /** Fields in which alone records at one place differed, whenever pages did not fit. */
+  get differing(): readonly string[] {
+    return this.#differing ?? [];
   }
 
   /** The page to take in for a segment: the one that came, or one that fits where that does not. */
@@ -58,6 +69,7 @@ export class JointRepair {
     const { coverage } = this.#context;
     const { offset, textHash } = misfit.neighbour;
     const neighbour = await this.#ask(offset);
+    this.#compare(neighbour, page, misfit.position);
     if (hashPageText(neighbour) !== textHash) return { page, others: [neighbour, page] };
     const twin = coverage.findTwin(page);
     if (twin !== undefined && page.records.length > 1) throw this.#describeTwin(page.offset, twin);
@@ -65,6 +77,14 @@ export class JointRepair {
     if (coverage.findMisfit(segment, again) === undefined) return { page: again, others: [] };
     if (hashPageText(again) === hashPageText(page)) throw this.#describeContradiction(page.offset, misfit);
     return { page: again, others: [page, again] };
+  }
+
+  #compare(one: Page, other: Page, position: number): void {
+    const recordIn = ({ offset, records }: Page) => records[position - offset]?.value;
+    const fields = listDifferingFields(recordIn(one), recordIn(other));
+    // It may be as it was by now.
+    if (fields === undefined) return;
+    this.#differing = this.#differing?.filter((name) => fields.includes(name)) ?? fields;
   }
 
   async #ask(offset: number): Promise<Page> {
@@ -88,23 +108,27 @@ export class JointRepair {
   #describeTwin(offset: number, twin: number): ResponseError {
     const what =
       twin === 0
-        ? 'is the first page again; the API ignores the offset, or begins anew'
+        ? 'is the first page again; the API ignores the offset, rounds it down to whole pages, or begins anew'
         : `is the page at offset ${twin} again; the API repeats its pages`;
     return this.#refuse(offset, `the page at offset ${offset} ${what}`);
   }
 
   #describeContradiction(offset: number, { position, neighbour }: Misfit): ResponseError {
+    const where = this.differing.length === 0 ? '' : ` (${this.differing.join(', ')})`;
     return this.#refuse(
       offset,
-      `the pages at offsets ${neighbour.offset} and ${offset} do not fit together, though each came twice the same: they differ at position ${position}`,
+      `the pages at offsets ${neighbour.offset} and ${offset} do not fit together, though each came twice the same: they differ at position ${position}${where}`,
     );
   }
 
   #refuse(offset: number, problem: string): ResponseError {
     const { stream } = this.#context;
+    const advice =
+      adviseExclude(stream, this.differing) ??
+      `If the endpoint does not page, set "paginated: false" for streams.${stream.name}; else tell the provider of the API.`;
     return new ResponseError(`${nameOf(stream)}: ${problem}`, {
       code: 'response_invalid',
-      hint: `The table is as it was. If the endpoint does not page, set "paginated: false" for streams.${stream.name}; else tell the provider of the API.`,
+      hint: `The table is as it was. ${advice}`,
       context: { stream: stream.name, offset },
     });
   }

@@ -1,4 +1,6 @@
 import type { RecordBatch } from '../../json/page-records.ts';
+import type { Clock } from '../../model/clock.ts';
+import { formatDuration } from '../../model/duration.ts';
 import { BugError } from '../../model/errors.ts';
 import type { ApiClient, ApiResponse, BodySink } from '../../model/http.ts';
 import type { PageRecord } from '../../model/page.ts';
@@ -14,6 +16,19 @@ const SAMPLE_BYTES = 16 * 2 ** 20;
 /** Of that, how much is kept to take records from, bytes. */
 const KEPT_BYTES = 4 * 2 ** 20;
 
+/** How long an answer may go on before its beginning has to do, ms. */
+export const SAMPLE_MS = 60_000;
+/** The whole exchange, also of one whose bytes come to nothing, ms. */
+const MOST_MS = 2 * SAMPLE_MS;
+
+/** What asking for a sample takes. */
+export interface Asking {
+  readonly settings: Settings;
+  readonly client: ApiClient;
+  readonly signal: AbortSignal | undefined;
+  readonly clock: Clock;
+}
+
 /** The beginning of an unpaginated answer. */
 export interface DocumentSample {
   /** Records at its beginning, masked; at most as many as were asked for. */
@@ -25,27 +40,27 @@ export interface DocumentSample {
   readonly serverDateMs: number | undefined;
   /** Fields of config's `exclude` and `hash` rules that were found in the records. */
   readonly masked?: ReadonlySet<string> | undefined;
+  /** That the answer had not ended when its time was over, as a sentence to the user. */
+  readonly slowness: string | undefined;
 }
 
 /**
- * Asks an unpaginated endpoint, and gives the answer up after its first megabytes: to know what it is, nobody
- * has to hold or even to load a whole dataset. Throws what a sync would throw on what came.
+ * Asks an unpaginated endpoint, and gives the answer up after its first megabytes, or its first minute: to know
+ * what it is, nobody has to hold or even to load a whole dataset. Throws what a sync would throw on what came.
  */
 export async function sampleDocument(
-  settings: Settings,
-  client: ApiClient,
+  { settings, client, signal, clock }: Asking,
   stream: Stream,
   from: string | undefined,
   mostRecords: number,
-  signal: AbortSignal | undefined,
 ): Promise<DocumentSample> {
-  const head = new AnswerHeadReader(stream, settings);
+  const head = new AnswerHeadReader(stream, settings, clock);
   let place: RecordsPlace | undefined;
   const answer = await client.get(
     {
       stream: stream.name,
       url: buildUrl(settings, stream, from, undefined),
-      body: WHOLE_DATASET,
+      body: { ...WHOLE_DATASET, mostMs: MOST_MS },
       sink: head.sink,
       accept: (response) => {
         place = head.judge(response);
@@ -62,6 +77,7 @@ export async function sampleDocument(
     total: head.isWhole ? count : undefined,
     serverDateMs: answer.serverDateMs,
     masked: head.mask?.matched,
+    slowness: head.slowness,
   };
 }
 
@@ -73,8 +89,12 @@ class AnswerHeadReader {
   #reading: DocumentReading;
   #kept: Buffer[] = [];
   #isWhole = false;
+  readonly #clock: Clock;
+  /** Bytes that had come when the time was over. */
+  #slowBytes: number | undefined;
 
-  constructor(stream: Stream, settings: Settings) {
+  constructor(stream: Stream, settings: Settings, clock: Clock) {
+    this.#clock = clock;
     this.#stream = stream;
     this.#settings = settings;
     this.mask = compileMask(stream, settings.hashKey);
@@ -85,7 +105,15 @@ class AnswerHeadReader {
     return this.#isWhole;
   }
 
+  get slowness(): string | undefined {
+    return this.#slowBytes === undefined
+      ? undefined
+      : `its answer had not ended after ${formatDuration(SAMPLE_MS)} and ${this.#slowBytes.toLocaleString('en-US')} bytes; a sync reads on as long as more comes, unless --deadline ends it`;
+  }
+
   readonly sink: BodySink = async (chunks) => {
+    const startMs = this.#clock.monotonic();
+    this.#slowBytes = undefined;
     this.#reading = new DocumentReading(this.#stream, this.#settings.connector.paging);
     this.#kept = [];
     this.#isWhole = false;
@@ -94,6 +122,11 @@ class AnswerHeadReader {
       if (byteCount < KEPT_BYTES) this.#kept.push(chunk.subarray(0, KEPT_BYTES - byteCount));
       byteCount += chunk.length;
       if (!this.#reading.push(chunk) || byteCount >= SAMPLE_BYTES) return;
+      // Silence has a deadline of its own; an answer that comes drop by drop has none but this.
+      if (this.#clock.monotonic() - startMs >= SAMPLE_MS) {
+        this.#slowBytes = byteCount;
+        return;
+      }
     }
     this.#isWhole = true;
   };

@@ -28,3 +28,10 @@ export interface StagedPage {
   readonly total: number | undefined;
   readonly textHash: string | undefined;
 }
+
+/** What the stage remembers of a scan's first page. */
+export interface StagedHead {
+  readonly total?: number | undefined;
+  readonly rows: number;
+  readonly pageHash?: string | undefined;
+}

@@ -1,10 +1,12 @@
-import { DAY_MS, toDate } from '../../model/dates.ts';
 import { RowLossError } from '../../model/errors.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { SyncOptions } from '../../model/settings.ts';
 import { type Checkpoint, nameOf, type Stream } from '../../model/stream.ts';
 import type { CursorWindow } from '../../warehouse/live-rows.ts';
 import type { AbsentRows, TableChange } from '../../warehouse/merge-rows.ts';
-import { type FetchedScan, isTimestamp, type PreparedLoad } from '../scan.ts';
+import type { FetchedScan, PreparedLoad } from '../scan.ts';
+import { cameEarlier, windowOf } from './asked-days.ts';
+import { refuseRehashed } from './rehashed-key.ts';
 
 export interface AbsentFacts {
   readonly stream: Stream;
@@ -61,31 +63,23 @@ function replace(how: 'soft' | 'hard', window?: CursorWindow): AbsentDecision {
 }
 
 /** Why a scan that read everything still may not say that a row is gone. */
-function findHindrance({ scan, load, next }: AbsentFacts): string | undefined {
+export function findHindrance({ scan, load, next }: AbsentFacts): string | undefined {
   const { count } = load.rejected;
   // A record that could not become a row may be the newer version of one that is in the table.
   if (count > 0)
-    return `${count === 1 ? '1 record of this scan is' : `${count} records of this scan are`} in quarantine`;
+    return `${formatCountOf(count, 'record')} of this scan ${verbOf(count, 'is', 'are')} in quarantine`;
   if (scan.verdict !== 'verified') return 'the scan is not verified';
+  if (cameEarlier(scan, load)) return 'rows from before its start date came too';
   // As long as the API may have left the parameter out of account in its own way, absence proves nothing.
   if (scan.plan.trial && next.cursorState !== 'proved') return 'the cursor is not proved yet';
   return undefined;
-}
-
-/** The rows that an incremental scan read all of; those without a date are in no window. */
-export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
-  const column = load.columns.find(({ name }) => name === load.cursorColumn);
-  const { from } = scan.plan;
-  if (column === undefined || from === undefined) return undefined;
-  // Which day a timestamp belongs to, the API's time zone decides: of the first one a part may be missing.
-  const date = isTimestamp(load, column.name) ? toDate(Date.parse(`${from}T00:00:00Z`) + DAY_MS) : from;
-  return { column: column.name, type: column.type, date };
 }
 
 /** Throws a RowLossError where more than the stream's share of its rows would go. */
 export function refuseLoss(
   stream: Stream,
   scan: FetchedScan,
+  load: PreparedLoad,
   { replaces }: AbsentDecision,
   { allowEmpty }: SyncOptions,
   { held, inserted, deleted, superseded }: TableChange,
@@ -94,7 +88,8 @@ export function refuseLoss(
   if (scan.verdict === 'partial' || (scan.rows === 0 && allowEmpty === true)) return;
   const lost = deleted - superseded - (replaces ? inserted : 0);
   if (lost <= 0 || lost / held <= stream.maxDeleteRatio) return;
-  const rows = `${lost} of the ${held} rows of the ${stream.slice === undefined ? 'table' : 'slice'}`;
+  refuseRehashed(stream, load, held);
+  const rows = `${formatCount(lost)} of the ${formatCountOf(held, 'row')} of the ${stream.slice === undefined ? 'table' : 'slice'}`;
   const setting = `streams.${stream.name}.maxDeleteRatio`;
   throw new RowLossError(
     `${nameOf(stream)}: ${rows} would go (${formatShare(lost / held)}), more than the share of ${formatShare(stream.maxDeleteRatio)} that may`,
@@ -120,9 +115,18 @@ export function describeKept(
   const because = keptBecause === undefined ? '' : `: ${keptBecause}`;
   const missing =
     quarantined === 0 || keptBecause !== undefined
-      ? 'no longer come from the API'
-      : 'did not come as rows, which records in quarantine may explain';
-  return [`${kept} rows of the table ${missing}; they are kept${because}`];
+      ? `no longer ${verbOf(kept, 'comes', 'come')} from the API`
+      : `did not come as ${verbOf(kept, 'a row', 'rows')}, which records in quarantine may explain`;
+  const rows = `${formatCountOf(kept, 'row')} of the table`;
+  return [`${rows} ${missing}; ${verbOf(kept, 'it is', 'they are')} kept${because}`];
+}
+
+/** Rows that an earlier run marked were counted as deleted then; that they leave the table now is told. */
+export function describeMarkedGone(rows: number): readonly string[] {
+  if (rows === 0) return [];
+  return [
+    `${formatCountOf(rows, 'row')} that ${verbOf(rows, 'was', 'were')} marked as deleted before left the table, as deletes is hard`,
+  ];
 }
 
 function formatShare(share: number): string {

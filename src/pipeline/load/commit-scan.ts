@@ -9,13 +9,17 @@ import { mergeRows } from '../../warehouse/merge-rows.ts';
 import { INCOMING } from '../../warehouse/project-stage.ts';
 import { quarantineRejected, releaseAccepted } from '../../warehouse/quarantine.ts';
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
-import { decideAbsent, describeKept, refuseLoss, windowOf } from './absent-rows.ts';
+import { decideAbsent, describeKept, describeMarkedGone, refuseLoss } from './absent-rows.ts';
+import { windowOf } from './asked-days.ts';
+import { describeGone } from './gone-rows.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
+import { describeRehashed } from './rehashed-key.ts';
 import { findAdoption, settleLeftSlices } from './left-slices.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../scan.ts';
+import { markUnseen } from './unseen-records.ts';
 
 /**
  * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
@@ -36,7 +40,8 @@ export async function commitScan(
   const slice = sliceIdOf(stream);
   const keyInDoubt = await isKeyInDoubt(context, stream, scan, load, checkpoint);
   const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options });
-  const decision = decideAbsent({ stream, scan, load, next, options, keyInDoubt });
+  const absentFacts = { stream, scan, load, next, options, keyInDoubt };
+  const decision = decideAbsent(absentFacts);
   let warnings: readonly string[] = [];
 
   // What came before, reading and packing records, left memory behind that the merge will want.
@@ -50,7 +55,7 @@ export async function commitScan(
       history: stream.history,
     });
     const columns = storedColumns(load.columns).map(({ name }) => name);
-    const merged = await mergeRows(database, {
+    const { markedGone, ...merged } = await mergeRows(database, {
       table: stream.table,
       columns,
       key: load.key?.columns,
@@ -61,10 +66,11 @@ export async function commitScan(
       history: stream.history,
       runId,
       syncedAt: nowIso,
-      judge: (change) => refuseLoss(stream, scan, decision, options, change),
+      judge: (change) => refuseLoss(stream, scan, load, decision, options, change),
     });
     await rememberMasks(database, stream, load.columnChanges);
     const scope = { stream: stream.name, slice };
+    await markUnseen(context, stream, scan, load, next);
     await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
     // A window without a key leaves out the rows before it; those of a key that came twice are settled with it.
     if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
@@ -73,7 +79,8 @@ export async function commitScan(
     const deletion = { history: stream.history, runId, syncedAt: nowIso };
     const left = await settleLeftSlices(context, stream, scan, load, deletion);
     // Set, not added: a transaction that lacked memory is done again.
-    warnings = left.warnings;
+    const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
+    warnings = [...left.warnings, ...beside];
     const rowsInTable = await countLiveRows(database, stream.table, slice);
     const kept = rowsInTable - merged.inserted - merged.updated - merged.unchanged;
     const described = describe({
@@ -85,7 +92,12 @@ export async function commitScan(
       },
       rowsInTable,
       schemaChanges: [...settled.changes, ...evolved],
-      notes: [...describeKept(scan, decision, kept, load.rejected.count), ...left.notes],
+      notes: [
+        ...describeKept(scan, decision, kept, load.rejected.count),
+        ...(await describeGone(context, absentFacts, decision)),
+        ...describeMarkedGone(markedGone + left.markedGone),
+        ...left.notes,
+      ],
       checkpoint: next,
     });
     await writeStreamRun(database, runId, described);
@@ -126,6 +138,12 @@ function storedColumns(columns: readonly ColumnPlan[]): readonly ColumnPlan[] {
   return columns.filter(({ type }) => type !== 'NULL');
 }
 
-function toLearned({ columns, absentSince }: PreparedLoad): readonly LearnedColumn[] {
-  return columns.map(({ path, name, type }) => ({ path, name, type, absentSince: absentSince.get(name) }));
+function toLearned({ columns, absentSince, jsonTypes }: PreparedLoad): readonly LearnedColumn[] {
+  return columns.map(({ path, name, type }) => ({
+    path,
+    name,
+    type,
+    absentSince: absentSince.get(name),
+    jsonTypes: jsonTypes?.get(name),
+  }));
 }

@@ -85,6 +85,13 @@ export async function holdToContract(
   };
 }
 
+/** Whether the contract lets every record of these fields pass as it is, and adds nothing to any. */
+export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean {
+  const { fields } = findForcedTypes(question.stream.columns, tree.root, question.learned);
+  const contract = buildContract(question, fields);
+  return isPermissive(contract) && Object.keys(contract.fill).length === 0;
+}
+
 /** The contract of a stream as it is in force for one scan. */
 export function buildContract(
   { stream, hashKey, checkpoint, learned }: ContractQuestion,

@@ -1,5 +1,6 @@
 import type { ViolationCount, ViolationCounts } from '../../contract/violation-counts.ts';
 import { ContractError, ResponseError } from '../../model/errors.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import { escapeForTerminal } from '../../model/redact.ts';
 import { nameOf, type Stream } from '../../model/stream.ts';
 import type { RejectedRecords } from '../../warehouse/rejected-records.ts';
@@ -14,7 +15,7 @@ export function refuseBroken(stream: Stream, { failing }: ContractFindings): voi
   const [first] = failing.list();
   if (first === undefined) return;
   throw new ContractError(
-    `${nameOf(stream)}: ${failing.records} records break the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
+    `${nameOf(stream)}: ${formatCountOf(failing.records, 'record')} ${verbOf(failing.records, 'breaks', 'break')} the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
       hint: `${KEPT} Have the source mended; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
@@ -35,7 +36,7 @@ export function refuseTooManyRejects(
   const context = { stream: stream.name, offset: first.position };
   if (!breaksContract(counts)) {
     throw new ResponseError(
-      `${nameOf(stream)}: ${count} of ${rows} records are no JSON objects, the first at position ${first.position}`,
+      `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'is no JSON object', 'are no JSON objects')}, the first at position ${first.position}`,
       {
         code: 'response_invalid',
         hint: `The table is as it was. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
@@ -44,7 +45,7 @@ export function refuseTooManyRejects(
     );
   }
   throw new ContractError(
-    `${nameOf(stream)}: ${count} of ${rows} records break the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
+    `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'breaks', 'break')} the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
     {
       code: 'contract_broken',
       hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: have the source mended, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
@@ -61,14 +62,15 @@ export function describeFindings(rejected: RejectedRecords, held: HeldScan): rea
     ...(findings.discarded.records === 0
       ? []
       : [
-          `values were left out of ${findings.discarded.records} records: ${describeCounts(findings.discarded)}`,
+          `values were left out of ${formatCountOf(findings.discarded.records, 'record')}: ${describeCounts(findings.discarded)}`,
         ]),
   ];
 }
 
 function describeRejected({ count }: RejectedRecords, counts: ViolationCounts): string {
-  if (!breaksContract(counts)) return `${count} records are no JSON objects and went to _sluice.quarantine`;
-  return `${count} records went to _sluice.quarantine: ${describeCounts(counts)}`;
+  if (!breaksContract(counts))
+    return `${formatCountOf(count, 'record')} ${verbOf(count, 'is no JSON object', 'are no JSON objects')} and went to _sluice.quarantine`;
+  return `${formatCountOf(count, 'record')} went to _sluice.quarantine: ${describeCounts(counts)}`;
 }
 
 /** Whether any record was rejected for something else than being no record. */

@@ -5,6 +5,8 @@ import { countDuplicates } from '../../warehouse/find-key.ts';
 import { readScope } from '../../warehouse/live-rows.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
+import { findCompanion, withCompanions } from './key-columns.ts';
+import type { ColumnChanges } from './plan-columns.ts';
 
 /**
  * Whether the table's rows came by another key than this scan's, so that those it does not find again may be
@@ -19,7 +21,12 @@ export async function isKeyInDoubt(
 ): Promise<boolean> {
   if (!load.tableExisted || load.key === undefined) return false;
   const { columns, origin } = load.key;
-  if (checkpoint?.keyFields?.join() === columns.join()) return false;
+  if (isRespelt(columns, load.columnChanges)) return true;
+  const before = checkpoint?.keyFields;
+  if (before?.join() === columns.join()) return false;
+  // A field that is spread over its companion since this scan: no row has a value there that this key does not find.
+  if (before !== undefined && withCompanions(before, load.columns).join() === columns.join())
+    return checkpoint?.fingerprint !== stream.fingerprint && !isTyped(load);
   if (origin === 'learned' && checkpoint !== undefined && scan.rows > 0) return true;
   // Old rows can stay beside the new ones if the new key tells them apart as well.
   const known = columns.every((name) =>
@@ -28,6 +35,26 @@ export async function isKeyInDoubt(
     ),
   );
   return !known || (await doesKeyRepeat(context, stream, columns));
+}
+
+/**
+ * Whether the key is spelt otherwise than before by the table alone: of moments and long decimals it does not know how
+ * the API writes them, nor which texts were numbers, so that the same row may have another key now.
+ */
+export function isRespelt(key: readonly string[] | undefined, { retyped }: ColumnChanges): boolean {
+  return retyped.some(({ column, companion, from, to }) => {
+    const isKey = [column, companion].some((name) => name !== undefined && key?.includes(name));
+    const isSpelling = to === 'VARCHAR' || to === 'JSON' || companion !== undefined;
+    const isLost = /^(TIMESTAMP|DECIMAL)/.test(from) || (from === 'VARCHAR' && to === 'JSON');
+    return isKey && isSpelling && isLost;
+  });
+}
+
+/** Whether config decides the types of the key's fields that are spread over two columns. */
+function isTyped({ key, columns }: PreparedLoad): boolean {
+  return columns
+    .filter(({ name, companion }) => !companion && key?.columns.includes(name))
+    .every((column) => column.forcedType !== undefined || findCompanion(column, columns) === undefined);
 }
 
 async function doesKeyRepeat(

@@ -1,5 +1,6 @@
 import { readCheckpoint, readCheckpoints } from '../../../state/checkpoints.ts';
 import { deleteCheckpoint } from '../../../state/set-aside.ts';
+import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
 import { type Deletion, deleteRows } from '../../warehouse/delete-rows.ts';
 import { tableName } from '../../warehouse/evolve-table.ts';
@@ -11,11 +12,13 @@ import type { FetchedScan, PreparedLoad } from '../scan.ts';
 /** What became of the rows that belong to no slice of the config. */
 export interface SettledSlices {
   readonly deleted: number;
+  /** Rows that were marked as deleted before and are removed now. */
+  readonly markedGone: number;
   readonly notes: readonly string[];
   readonly warnings: readonly string[];
 }
 
-const NOTHING: SettledSlices = { deleted: 0, notes: [], warnings: [] };
+const NOTHING: SettledSlices = { deleted: 0, markedGone: 0, notes: [], warnings: [] };
 const LEFT = 'temp."~left_rows"';
 
 /**
@@ -66,6 +69,7 @@ export async function settleLeftSlices(
   ];
   return {
     deleted: results.reduce((sum, one) => sum + one.deleted, 0),
+    markedGone: results.reduce((sum, one) => sum + one.markedGone, 0),
     notes: results.flatMap(({ notes }) => notes),
     warnings: results.flatMap(({ warnings }) => warnings),
   };
@@ -102,6 +106,7 @@ async function settleGroup(
   await database.run(`CREATE OR REPLACE TEMP TABLE "~left_rows" AS
     SELECT t.rowid AS _sluice_row, (${live}) AS live FROM ${tableName(stream.table)} t WHERE ${condition}`);
   const left = await database.count(`SELECT count(*) FROM ${LEFT} WHERE live`);
+  const marked = await database.count(`SELECT count(*) FROM ${LEFT} WHERE NOT live`);
   const held = await countLiveRows(database, stream.table, '');
   const { how, notes, warnings } = decideLeft(facts, group, left, held);
   if (how !== 'keep') {
@@ -115,7 +120,7 @@ async function settleGroup(
     const over = former.filter(({ slice }) => (slice === '') === (group === 'unsliced'));
     for (const { slice } of over) await deleteCheckpoint(database, stream.name, slice);
   }
-  return { deleted: how === 'keep' ? 0 : left, notes, warnings };
+  return { deleted: how === 'keep' ? 0 : left, markedGone: how === 'hard' ? marked : 0, notes, warnings };
 }
 
 interface LeftDecision {
@@ -128,7 +133,7 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
   const { stream, load, current, quarantined } = facts;
   // Rows that were marked before go once rows are removed.
   if (left === 0) return { how: stream.deletes === 'hard' ? 'hard' : 'keep', notes: [], warnings: [] };
-  const kept = `${left} rows of the table belong to no slice of the config; they are kept`;
+  const kept = `${formatCountOf(left, 'row')} of the table ${verbOf(left, 'belongs', 'belong')} to no slice of the config; ${verbOf(left, 'it is', 'they are')} kept`;
   const keep = (because = ''): LeftDecision => ({ how: 'keep', notes: [kept + because], warnings: [] });
   if (stream.write === 'append') return keep();
   const replaced = load.key === undefined || (group === 'unsliced' && isIdentityNew(facts));
@@ -143,7 +148,9 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
   // Rows of the slices took the place of those from before: a row replaced is no loss.
   const lost = replaced && group === 'unsliced' ? left - (held - left) : left;
   if (lost / held <= stream.maxDeleteRatio) {
-    const notes = [`${left} rows belonged to no slice of the config and were deleted`];
+    const notes = [
+      `${formatCountOf(left, 'row')} belonged to no slice of the config and ${verbOf(left, 'was', 'were')} deleted`,
+    ];
     return { how: stream.deletes === 'soft' ? 'soft' : 'hard', notes, warnings: [] };
   }
   const setting = `streams.${stream.name}.maxDeleteRatio`;

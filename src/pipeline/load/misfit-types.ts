@@ -8,7 +8,25 @@ import type { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { INCOMING } from '../../warehouse/project-stage.ts';
 
-/** What people are to know of columns whose type config chose and that values do not fit: these are in another column. */
+/**
+ * What people are to know of columns that get a companion with this scan: whoever reads such a column alone misses
+ * values from now on. Told once, as the companion is there then.
+ */
+function describeCompanions(stream: Stream, columns: readonly ColumnPlan[]): readonly string[] {
+  return columns.flatMap(({ path, name: beside, companion, existingType }) => {
+    const source = companionSource(path);
+    if (!companion || existingType !== undefined || source === undefined) return [];
+    const column = columns.find((one) => !one.companion && pathKey(one.path) === pathKey(source));
+    // Where config chose the type, config can be told.
+    if (column === undefined || column.forcedType !== undefined) return [];
+    const field = escapeForTerminal(source.map(toFieldName).join('.'));
+    return [
+      `${field} has values that its column, a ${column.type}, cannot hold: they are in ${beside}. For one column of text, set type: VARCHAR for it in streams.${stream.name}.columns and run: sluice rebuild ${stream.name}`,
+    ];
+  });
+}
+
+/** What people are to know of columns that values do not fit: these are in another column. */
 export async function describeMisfits(
   database: Database,
   stream: Stream,
@@ -17,8 +35,8 @@ export async function describeMisfits(
   const typed = Object.entries(stream.columns).flatMap(([field, { kind }]) =>
     kind === 'type' ? [field] : [],
   );
-  if (typed.length === 0) return [];
-  const said: string[] = [];
+  const said = [...describeCompanions(stream, columns)];
+  if (typed.length === 0) return said;
   for (const { path, name: beside } of columns.filter(({ companion }) => companion)) {
     const source = companionSource(path);
     const column = source && columns.find((one) => !one.companion && pathKey(one.path) === pathKey(source));

@@ -91,7 +91,7 @@ function listMasked({ columns }: Stream): readonly string[] {
 }
 
 /** Only a scan of everything can tell that something is not there. */
-function isWholeScan({ plan, verdict, rows }: FetchedScan, limit: number | undefined): boolean {
+export function isWholeScan({ plan, verdict, rows }: FetchedScan, limit: number | undefined): boolean {
   const isTrusted = verdict === 'verified' || verdict === 'unverified';
   return plan.mode === 'full' && isTrusted && rows > 0 && limit === undefined;
 }

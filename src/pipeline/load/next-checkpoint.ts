@@ -1,7 +1,8 @@
-import { DAY_MS, subtractDays, toDate } from '../../model/dates.ts';
+import { subtractDays, toDate } from '../../model/dates.ts';
 import type { SyncOptions } from '../../model/settings.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../../model/stream.ts';
-import { type FetchedScan, isTimestamp, type PreparedLoad } from '../scan.ts';
+import type { FetchedScan, PreparedLoad } from '../scan.ts';
+import { cameEarlier } from './asked-days.ts';
 
 export interface CheckpointFacts {
   readonly stream: Stream;
@@ -69,15 +70,14 @@ function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts
 /** An `auto` cursor is proved by an answer to its parameter that held only later rows, and fewer of them. */
 function nextCursorState({ stream, scan, load, checkpoint }: CheckpointFacts): Checkpoint['cursorState'] {
   if (stream.cursor.kind !== 'auto') return undefined;
-  const { cursorState } = checkpoint ?? {};
+  // One that was refuted says nothing about the candidate after it.
+  const isOther = load.cursorColumn !== undefined && load.cursorColumn !== checkpoint?.cursorField;
+  const cursorState = isOther && checkpoint?.cursorState === 'refuted' ? undefined : checkpoint?.cursorState;
   if (!scan.plan.trial || scan.plan.from === undefined) {
     return cursorState ?? (load.cursorColumn === undefined ? undefined : 'candidate');
   }
   if (load.oldestCursor === undefined) return cursorState ?? 'candidate';
-  // A timestamp's offset may move it over midnight.
-  const slackMs = isTimestamp(load, load.cursorColumn) ? DAY_MS : 0;
-  const onlyLater = load.oldestCursor >= subtractDays(scan.plan.from, slackMs);
-  if (!onlyLater) return 'refuted';
+  if (cameEarlier(scan, load)) return 'refuted';
   const fewer = checkpoint?.rowsDeclared !== undefined && (scan.total ?? scan.rows) < checkpoint.rowsDeclared;
   return fewer ? 'proved' : (cursorState ?? 'candidate');
 }

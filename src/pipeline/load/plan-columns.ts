@@ -1,8 +1,6 @@
 import { readMeta, writeMeta } from '../../../state/migrations.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
-import type { ColumnRule } from '../../model/schema.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
-import { companionPath } from '../../schema/field-paths.ts';
 import { findMaskedColumns, type MaskedColumns } from '../../schema/mask-columns.ts';
 import { pathKey } from '../../schema/name-columns.ts';
 import type { FieldTree } from '../../schema/observe-fields.ts';
@@ -11,7 +9,9 @@ import type { Database } from '../../warehouse/database.ts';
 import { clearColumn, dropColumn, survivesCast } from '../../warehouse/evolve-table.ts';
 import { forgetUnmasked } from '../../warehouse/quarantine.ts';
 import { convertsExactly, retypeColumn, type Retyping } from '../../warehouse/retype-column.ts';
+import { describeMasks, type MaskedFields } from '../fetch/mask-records.ts';
 import type { HeldScan } from './hold-to-contract.ts';
+import { findCompanion } from './key-columns.ts';
 import { askForRewrite } from '../publish.ts';
 
 /** What config's rules for columns ask of a table that is there, before rows are merged into it. */
@@ -20,6 +20,8 @@ export interface ColumnChanges {
   readonly masked: MaskedColumns | undefined;
   /** The masks to remember; undefined where they are as they were. */
   readonly masks: string | undefined;
+  /** Fields whose hashes are made with another key since this scan. */
+  readonly rehashed: readonly string[];
   readonly retyped: readonly Retyping[];
 }
 
@@ -35,33 +37,50 @@ export async function planColumns(
   stream: Stream,
   held: Pick<HeldScan, 'tree' | 'forced'>,
   learned: readonly LearnedColumn[],
+  hashKey: string | undefined,
 ): Promise<PlannedColumns> {
-  const { masked, masks } = await findNewMasks(database, stream, learned);
+  const { masked, masks, rehashed } = await findNewMasks(database, stream, learned, hashKey);
   const existing = masked?.left ?? learned;
   const forced = await askForced(database, stream, held.forced, existing);
   const columns = await resolveWithTable(database, stream, held.tree, existing, forced);
   const retyped = columns.flatMap((column) => planRetyping(column, columns));
-  return { columns, changes: { masked, masks, retyped } };
+  return { columns, changes: { masked, masks, rehashed, retyped } };
 }
 
 /** The columns learned before, but for those that are masked from now on. */
 async function findNewMasks(
   database: Database,
-  { name, columns }: Stream,
+  stream: Stream,
   learned: readonly LearnedColumn[],
-): Promise<Pick<ColumnChanges, 'masked' | 'masks'>> {
-  const wanted = Object.fromEntries(
-    Object.entries(columns).flatMap(([field, { kind }]) => (kind === 'type' ? [] : [[field, kind]])),
-  ) as Readonly<Record<string, ColumnRule['kind']>>;
+  hashKey: string | undefined,
+): Promise<Pick<ColumnChanges, 'masked' | 'masks' | 'rehashed'>> {
+  const { name, columns } = stream;
   const remembered = (await readMeta(database)).get(masksOf(name)) ?? '{}';
+  const done = JSON.parse(remembered) as MaskedFields;
+  const wanted = Object.fromEntries(
+    // Where nobody gave the key, what it was stays known.
+    Object.entries(describeMasks(stream, hashKey)).map(([field, how]) =>
+      hashKey === undefined && how !== 'exclude' ? [field, done[field] ?? 'hash'] : [field, how],
+    ),
+  );
   const masks = JSON.stringify(wanted);
-  if (masks === remembered) return { masked: undefined, masks: undefined };
-  const done = JSON.parse(remembered) as Readonly<Record<string, string>>;
+  if (masks === remembered) return { masked: undefined, masks: undefined, rehashed: [] };
   const fresh = Object.entries(columns).filter(
-    ([field, { kind }]) => kind !== 'type' && done[field] !== kind,
+    ([field, { kind }]) => kind !== 'type' && kindOf(done[field]) !== kind,
   );
   const masked = fresh.length === 0 ? undefined : findMaskedColumns(Object.fromEntries(fresh), learned);
-  return { masked, masks };
+  const rehashed = Object.keys(wanted).filter(
+    // A file of an earlier version does not say by which key.
+    (field) =>
+      done[field]?.startsWith('hash:') === true &&
+      kindOf(wanted[field]) === 'hash' &&
+      done[field] !== wanted[field],
+  );
+  return { masked, masks, rehashed };
+}
+
+function kindOf(how: string | undefined): string | undefined {
+  return how?.split(':', 1)[0];
 }
 
 function masksOf(stream: string): string {
@@ -108,12 +127,14 @@ async function resolveWithTable(
 }
 
 function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): readonly Retyping[] {
-  const { name, existingType, forcedType, path, splits } = column;
-  if (forcedType === undefined || existingType === undefined) return [];
-  if (existingType === 'NULL' || existingType === forcedType) return [];
-  const beside = pathKey(companionPath(path));
-  const companion = splits === true ? columns.find((one) => pathKey(one.path) === beside)?.name : undefined;
-  return [{ column: name, from: existingType, to: forcedType, companion }];
+  const { name, type, existingType, forcedType, companion } = column;
+  if (existingType === undefined || existingType === 'NULL' || existingType === type || companion) return [];
+  const beside = findCompanion(column, columns);
+  // A column that becomes text takes back what it could not hold before.
+  const to = forcedType ?? (type === 'VARCHAR' && beside !== undefined ? type : undefined);
+  if (to === undefined) return [];
+  const change = forcedType === undefined ? 'widened' : 'replaced';
+  return [{ column: name, from: existingType, to, companion: beside?.name, change }];
 }
 
 /**
@@ -148,10 +169,10 @@ export async function applyColumnChanges(
 export async function rememberMasks(
   database: Database,
   stream: Stream,
-  { masked, masks }: ColumnChanges,
+  { masked, masks, rehashed }: ColumnChanges,
 ): Promise<void> {
+  if (masked !== undefined || rehashed.length > 0) await forgetUnmasked(database, stream.name);
   if (masked !== undefined) {
-    await forgetUnmasked(database, stream.name);
     if (await wasSynced(database, stream)) await askForRewrite(database);
   }
   if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);

@@ -1,5 +1,7 @@
 import { BugError, NotFoundError, ResponseError, StreamConfigError } from '../../model/errors.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import { type Checkpoint, nameOf, type Stream } from '../../model/stream.ts';
+import { adviseExclude } from '../fetch/differing-fields.ts';
 import type { RunContext } from '../run-context.ts';
 import type { DriftCause, FetchedScan } from '../scan.ts';
 
@@ -47,7 +49,7 @@ export function describeWrongKey(
   const better =
     fitting === undefined ? 'auto' : `[${fitting.join(', ')}], which tells all of them apart, or auto`;
   return new StreamConfigError(
-    `${nameOf(stream)}: ${repeats} of ${rows} rows have the key (${key}) of another row`,
+    `${nameOf(stream)}: ${formatCount(repeats)} of ${formatCountOf(rows, 'row')} ${verbOf(repeats, 'has', 'have')} the key (${key}) of another row`,
     {
       code: 'config_invalid',
       hint: `The table is as it was, and the pages are kept for a run within 24 h. Set streams.${stream.name}.key to ${better}.`,
@@ -58,13 +60,15 @@ export function describeWrongKey(
 
 /** What a `drifted` scan ends with. */
 export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean): ResponseError {
-  const { cause = 'moved', reasons } = scan;
+  const { cause = 'moved', reasons, differing = [] } = scan;
+  const advice = cause === 'moved' ? adviseExclude(stream, differing) : undefined;
+  const where = advice === undefined ? '' : ` (${differing.join(', ')})`;
   const kept = merged
     ? 'The rows that came were loaded and nothing was deleted.'
     : `The table is as it was: without a key (streams.${stream.name}.key) its rows cannot be merged.`;
-  return new ResponseError(`${nameOf(stream)}: ${DRIFTS[cause](scan)}: ${reasons[0] ?? ''}`, {
+  return new ResponseError(`${nameOf(stream)}: ${DRIFTS[cause](scan)}: ${reasons[0] ?? ''}${where}`, {
     code: 'source_drifted',
-    hint: `${kept} ${ADVICE[cause]}`,
+    hint: `${kept} ${advice ?? ADVICE[cause]}`,
     context: { stream: stream.name },
   });
 }

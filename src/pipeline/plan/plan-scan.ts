@@ -73,9 +73,7 @@ function planScan(
       return full('it has no cursor');
     const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
     const warnings = warnOfGap(stream, checkpoint, options.from);
-    // Without a key whole days are replaced, and of a first day of timestamps only a part may come.
-    const from =
-      known && checkpoint.keyFields === undefined ? subtractDays(options.from, DAY_MS) : options.from;
+    const from = known ? leaveRoom(options.from, checkpoint) : options.from;
     return { mode: 'incremental', from, trial, reason: 'asked for with --from', warnings };
   }
   if (checkpoint === undefined) return full('first sync');
@@ -91,11 +89,16 @@ function planScan(
   const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
   return {
     mode: 'incremental',
-    from: subtractDays(watermark, stream.lookbackMs),
+    from: leaveRoom(subtractDays(watermark, stream.lookbackMs), checkpoint),
     trial: cursor.kind === 'auto' && checkpoint.cursorState !== 'proved',
     reason: `since ${watermark} less the lookback`,
     warnings: warning === undefined ? [] : [warning],
   };
+}
+
+// Without a key whole days are replaced, and of the first day that is asked for a part may be missing.
+function leaveRoom(date: string, { keyFields }: Checkpoint): string {
+  return keyFields === undefined ? subtractDays(date, DAY_MS) : date;
 }
 
 // The watermark stays where it is, so a later sync fills the gap; until then the table has a hole.

@@ -1,29 +1,19 @@
-import { existsSync } from 'node:fs';
-import { readCheckpoints } from '../../../state/checkpoints.ts';
 import { readRunFile } from '../../../state/run-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
+import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Transport } from '../../model/http.ts';
 import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
-import {
-  type Checkpoint,
-  nameOf,
-  nameScan,
-  sliceIdOf,
-  sliceStream,
-  type Stream,
-} from '../../model/stream.ts';
-import { openOwnPublished } from '../../warehouse/query-published.ts';
-import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
 import { readStage } from '../../warehouse/stage-store.ts';
 import { estimateDisk } from './estimate-disk.ts';
 import { countRequests, estimateDuration, requestsPerDay, requestsPerHour, totalOf } from './estimate.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 import { hideSecrets } from '../hide-secrets.ts';
-import { listUnsettled, withoutFreshness } from './last-attempts.ts';
+import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from '../scan.ts';
@@ -54,15 +44,16 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
     const sizeOf: SizeOf = async (stream, scan, checkpoint) => {
       // One request a stream is what a plan costs: of its other slices it tells what earlier runs saw.
       if (stream.slice !== undefined && stream.slice !== stream.slices[0])
-        return estimateRows(stream, scan, checkpoint, known);
+        return { rows: await estimateRows(stream, scan, checkpoint, known) };
       // A refused key or a spent quota ends every other request alike.
       if (stopped !== undefined) throw stopped;
       try {
         const { signal } = options;
         if (stream.paginated)
-          return (await requestPage(settings, api.client, stream, scan.from, 0, signal)).total;
-        const { total } = await sampleDocument(settings, api.client, stream, scan.from, 0, signal);
-        return total ?? (await estimateRows(stream, scan, checkpoint, known));
+          return { rows: (await requestPage(settings, api.client, stream, scan.from, 0, signal)).total };
+        const asking = { settings, client: api.client, signal, clock };
+        const { total, slowness } = await sampleDocument(asking, stream, scan.from, 0);
+        return { rows: total ?? (await estimateRows(stream, scan, checkpoint, known)), note: slowness };
       } catch (thrown) {
         const error = toSyncError(thrown);
         if (error.recovery === 'stop-run') stopped = error;
@@ -85,19 +76,21 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
 export async function planOffline(settings: OfflineSettings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
   const known = await readKnown(settings);
-  const sizeOf: SizeOf = (stream, scan, checkpoint) => estimateRows(stream, scan, checkpoint, known);
+  const sizeOf: SizeOf = async (stream, scan, checkpoint) => ({
+    rows: await estimateRows(stream, scan, checkpoint, known),
+  });
   const streams = await planStreams(settings, options, known, clock, sizeOf);
   const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
   const plan = summarize(settings, streams, clock.now(), seen ?? noQuota, 0, true);
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
 
-/** Rows a scan would read, or undefined when nobody knows. */
+/** Rows a scan would read, or undefined when nobody knows, and what was noticed. */
 type SizeOf = (
   stream: Stream,
   scan: ScanPlan,
   checkpoint: Checkpoint | undefined,
-) => Promise<number | undefined>;
+) => Promise<{ readonly rows: number | undefined; readonly note?: string | undefined }>;
 
 async function planStreams(
   settings: OfflineSettings,
@@ -152,45 +145,6 @@ function summarize(
   };
 }
 
-interface Known {
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
-  /** Rows of the published table from a cursor date on. */
-  readonly countFrom: (stream: Stream, column: string, from: string) => Promise<number | undefined>;
-}
-
-async function readKnown(settings: OfflineSettings): Promise<Known> {
-  const path = settings.duckdbPath;
-  if (!existsSync(path)) return { checkpoints: new Map(), countFrom: () => Promise.resolve(undefined) };
-  const database = await openOwnPublished(path);
-  try {
-    const checkpoints = await readCheckpoints(database);
-    const unsettled = listUnsettled(settings.stateDir);
-    return {
-      checkpoints: new Map(
-        checkpoints.map((held) => [nameScan(held.stream, held.slice), withoutFreshness(held, unsettled)]),
-      ),
-      countFrom,
-    };
-  } finally {
-    await database.release();
-  }
-
-  async function countFrom(stream: Stream, column: string, from: string): Promise<number | undefined> {
-    const reader = await openOwnPublished(path);
-    try {
-      return await reader.count(
-        `SELECT count(*) FROM main.${quoteIdentifier(stream.table)} WHERE ${quoteIdentifier(column)} >= $1::DATE
-           ${stream.slice === undefined ? '' : 'AND _slice = $2'}`,
-        stream.slice === undefined ? [from] : [from, stream.slice.id],
-      );
-    } catch {
-      return undefined;
-    } finally {
-      await reader.release();
-    }
-  }
-}
-
 async function planOne(
   settings: OfflineSettings,
   options: PlanOptions,
@@ -206,8 +160,9 @@ async function planOne(
   const { scan } = plan;
   const base: PlannedStream = { ...emptyPlan(stream), action: scan.mode, from: scan.from, note: scan.reason };
   try {
-    const rows = await sizeOf(stream, scan, checkpoint);
-    return { ...base, ...(await countWork(settings, options, stream, scan, rows, nowMs)) };
+    const { rows, note } = await sizeOf(stream, scan, checkpoint);
+    const planned = { ...base, ...(await countWork(settings, options, stream, scan, rows, nowMs)) };
+    return note === undefined ? planned : addNote(planned, note);
   } catch (thrown) {
     const error = toSyncError(thrown);
     if (error.code !== 'stream_not_found' || stream.named)
@@ -221,18 +176,6 @@ async function planOne(
       note: 'the API has no such endpoint (404)',
     };
   }
-}
-
-async function estimateRows(
-  stream: Stream,
-  scan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
-  known: Known,
-): Promise<number | undefined> {
-  if (scan.mode === 'full' || scan.from === undefined) return checkpoint?.rowsDeclared;
-  return checkpoint?.cursorField === undefined
-    ? undefined
-    : known.countFrom(stream, checkpoint.cursorField, scan.from);
 }
 
 async function countWork(
@@ -255,7 +198,7 @@ async function countWork(
     rows: known,
     pages: work.pages,
     requests: Math.max(2, work.requests - held + 1),
-    note: `${held} pages are staged already`,
+    note: `${formatCountOf(held, 'page')} ${verbOf(held, 'is', 'are')} staged already`,
   };
 }
 
@@ -280,7 +223,11 @@ function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
   if (stream.pages === undefined || stream.pages <= perDay) return stream;
   const days = Math.ceil(stream.pages / perDay);
   const length = `${days} days of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
-  return { ...stream, note: stream.note === undefined ? length : `${stream.note}; ${length}` };
+  return addNote(stream, length);
+}
+
+function addNote(stream: PlannedStream, note: string): PlannedStream {
+  return { ...stream, note: stream.note === undefined ? note : `${stream.note}; ${note}` };
 }
 
 function emptyPlan(stream: Stream): PlannedStream {

@@ -1,7 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { defaultEngine } from '../../../src/cli/default-engine.ts';
+import type { Engine } from '../../../src/cli/engine.ts';
 import { run } from '../support/capture.ts';
 
 let cwd: string;
@@ -52,6 +54,24 @@ describe('init', () => {
     const { stdout } = await run(argv, { cwd });
     expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('./w.duckdb');
     expect(stdout).toContain('sluice sync -c other.yaml');
+  });
+
+  it('names the schema that editors check the file by, from the folder of the file', async () => {
+    const engine: Partial<Engine> = {
+      buildConfigTemplate: (answers) => defaultEngine.buildConfigTemplate(answers),
+    };
+    await mkdir(join(cwd, 'node_modules/sluice'), { recursive: true });
+    await writeFile(join(cwd, 'node_modules/sluice/sluice.schema.json'), '{}');
+    await mkdir(join(cwd, 'jobs'));
+    for (const [file, way] of [
+      ['sluice.yaml', '.'],
+      ['jobs/sluice.yaml', '..'],
+    ] as const) {
+      await run(['init', '--yes', '-c', file], { cwd, engine });
+      expect((await readFile(join(cwd, file), 'utf8')).split('\n')[0]).toBe(
+        `# yaml-language-server: $schema=${way}/node_modules/sluice/sluice.schema.json`,
+      );
+    }
   });
 
   it('never overwrites', async () => {

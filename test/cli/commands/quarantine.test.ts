@@ -136,7 +136,9 @@ describe('quarantine retry', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/prompts +12 +5 +3 +1 +1 +2/);
     expect(stdout).toContain('prompts: 2 records left: score is more than 100 (2)');
-    expect(stdout).toContain('prompts: 1 record dropped, the table has newer rows of their keys');
+    expect(stdout).toContain(
+      'prompts: 1 record dropped: the table has newer rows of their keys, or the source no longer has them',
+    );
     expect(stdout).toContain('prompts: extra is new (DATE)');
     expect(stdout).toContain('10 records left quarantine, 2 stay. Published: /data/w.duckdb (4.0 MB).');
   });

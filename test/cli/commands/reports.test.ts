@@ -92,6 +92,7 @@ describe('status', () => {
         quarantined: 0,
         rows: 12_400,
         watermark: '2026-11-19',
+        newest: undefined,
         verifiedAt: '2026-11-20T13:00:00.000Z',
         fresh: true,
         keyColumns: ['prompt_id', 'date'],
@@ -105,6 +106,7 @@ describe('status', () => {
         quarantined: 0,
         rows: undefined,
         watermark: undefined,
+        newest: undefined,
         verifiedAt: undefined,
         fresh: false,
         keyColumns: undefined,
@@ -113,6 +115,7 @@ describe('status', () => {
     ],
     quota,
     lastRun: makeRunReport(),
+    refused: undefined,
     quarantined: 0,
   };
 
@@ -204,6 +207,23 @@ describe('status', () => {
       expect(stdout).not.toContain('\u001B[2J');
     });
 
+    it('tells data that stands still from a sync that does', async () => {
+      const newest = { date: '2026-11-17', since: '2026-11-18T05:00:00.000Z', usualMs: 1, stale: true };
+      const names = ['prompts_analytics', 'b', 'c', 'd'];
+      const streams = names.map((stream) => ({ ...first, stream, newest }) as StreamStatusRow);
+      const { stdout } = await show({ streams: streams.slice(0, 1) });
+      expect(stdout).toMatch(/prompts_analytics +verified +12,400 +2026-11-19, stale +48 min ago, fresh/);
+      expect(stdout).toContain(
+        'prompts_analytics is stale: nothing newer than 2026-11-17 came since 2026-11-18 05:00:00 UTC, though it was synced\n  next: ask',
+      );
+      expect((await show({ streams })).stdout).toContain('\n1 more stream is stale.\n');
+      expect(JSON.parse((await show({ streams }, ['--json'])).stdout)).toMatchObject({
+        summary: '4 of 4 streams verified, 4 fresh, 4 stale',
+        result: { streams: [{ newest }, {}, {}, {}] },
+      });
+      expect((await show({})).stdout).not.toContain('stale');
+    });
+
     it('counts what is in quarantine', async () => {
       const streams = [{ ...first, quarantined: 38 } as StreamStatusRow, second as StreamStatusRow];
       const { stdout } = await show({ streams, quarantined: 38 });
@@ -240,6 +260,7 @@ describe('status', () => {
 describe('runs', () => {
   const summary: RunSummary = {
     runId: 'run-1',
+    kind: 'sync',
     startedAt: '2026-11-20T13:00:00.000Z',
     finishedAt: '2026-11-20T13:03:20.000Z',
     status: 'complete',
@@ -254,13 +275,13 @@ describe('runs', () => {
 
   it('lists the last ones', async () => {
     const { stdout } = await run(['runs'], { engine: { readRuns: () => Promise.resolve([summary]) } });
-    expect(stdout).toMatch(/run-1 +2026-11-20 13:00:00 UTC +3 min 20 s +complete +0 +42 +10 +2 +988/);
+    expect(stdout).toMatch(/run-1 +2026-11-20 13:00:00 UTC +3 min 20 s +sync +complete +0 +42 +10 +2 +988/);
   });
 
   it('shows neither an end nor an exit code of one that has none', async () => {
     const engine = { readRuns: () => Promise.resolve([{ ...summary, status: 'killed', exitCode: 75 }]) };
     const { stdout } = await run(['runs'], { engine });
-    expect(stdout).toMatch(/UTC +- +killed +- +42/);
+    expect(stdout).toMatch(/UTC +- +sync +killed +- +42/);
     const readRun = () => Promise.resolve(makeRunReport({ status: 'running', exitCode: 75 }));
     const one = await run(['runs', 'run-1'], { engine: { readRun } });
     expect(one.stdout).toMatch(/^status +running$/m);
@@ -278,6 +299,8 @@ describe('runs', () => {
     await expect(run(['runs', 'run-1'])).resolves.toMatchObject({
       stdout: expect.stringMatching(/status +complete[\s\S]+STREAM/) as string,
     });
+    const { stdout: json } = await run(['runs', 'run-1', '--json']);
+    expect(JSON.parse(json)).toMatchObject({ result: { runId: 'run-1', kind: 'sync', streams: [{}] } });
     const { stdout } = await run(['runs', 'run-1'], { engine: { readRun: () => Promise.resolve(summary) } });
     expect(stdout).toContain('rows       1,000 read: 10 new, 2 changed, 988 unchanged');
   });

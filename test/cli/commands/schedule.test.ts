@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/cli/engine.ts';
 import type { MetricsServerOptions } from '../../../src/metrics/metrics-server.ts';
-import { AbortedError, AuthError, ConfigError, type ExitCode } from '../../../src/model/errors.ts';
+import {
+  AbortedError,
+  AuthError,
+  ConfigError,
+  type ErrorCode,
+  type ExitCode,
+} from '../../../src/model/errors.ts';
 import type { Settings, SyncOptions } from '../../../src/model/settings.ts';
 import { parseCron } from '../../../src/schedule/cron-schedule.ts';
 import { runSchedule } from '../../../src/schedule/run-schedule.ts';
@@ -92,7 +98,17 @@ describe('schedule', () => {
       loadSettings: () =>
         Promise.reject(new ConfigError('broken', { code: 'config_invalid', hint: 'Mend it.' })),
     };
-    expect(await play(['--cron', '@daily'], { runs: 0, engine })).toMatchObject({ exitCode: 2, began: [] });
+    const { calls, ...ended } = await play(['--cron', '@daily'], { runs: 0, engine });
+    expect(ended).toMatchObject({ exitCode: 2, began: [] });
+    expect(calls.filter(({ name }) => name === 'keepRefusal').map((call) => call.arguments)).toEqual([
+      [
+        { stateDir: '/data/.sluice', guessed: false },
+        {
+          startedAt: new Date(START_MS).toISOString(),
+          error: { code: 'config_invalid', message: 'broken', hint: 'Mend it.', exitCode: 2 },
+        },
+      ],
+    ]);
   });
 
   it('says when it runs and where it is watched, runs, and ends with the code of the signal', async () => {
@@ -197,6 +213,7 @@ describe('schedule', () => {
               streams: [],
               quota: undefined,
               lastRun: undefined,
+              refused: undefined,
               quarantined: 0,
             },
             totals: undefined,
@@ -221,13 +238,66 @@ describe('schedule', () => {
     ]);
     expect(seen.map((answers) => answers['/healthz']?.status)).toEqual([200, 200, 200, 200, 200]);
     expect(JSON.parse(seen[1]?.['/metrics']?.body ?? '')).toEqual({
-      running: false,
+      run: undefined,
       nextRunAtMs: Date.parse('2026-11-20T14:00:00Z'),
       skippedTicks: 0,
     });
     expect(stderr).toMatch(/ERROR: Error: nobody knows .*schedule\.test\.ts/);
     expect(stderr).toMatch(/ERROR: the key was refused\n.*ERROR: Make a new one\./);
     expect(exitCode).toBe(143 satisfies ExitCode);
+  });
+
+  it('is not ready after a run that an earlier process was refused, until it has made one', async () => {
+    const refused = {
+      startedAt: '2026-11-20T12:00:00.000Z',
+      since: '2026-11-20T12:00:00.000Z',
+      times: 1,
+      error: { code: 'storage_failed', message: 'no space', hint: 'Free some.', exitCode: 6 },
+    } as const;
+    const facts = (given?: typeof refused) => ({
+      status: {
+        duckdbPath: '',
+        published: undefined,
+        streams: [],
+        quota: undefined,
+        lastRun: undefined,
+        refused: given,
+        quarantined: 0,
+      },
+      totals: undefined,
+      lastRun: undefined,
+      keyExpiresAt: undefined,
+    });
+    const engine: Partial<Engine> = {
+      collectMetrics: (_settings, ended) =>
+        Promise.resolve({ facts: facts(ended === undefined ? refused : undefined), warnings: [] }),
+    };
+    const argv = ['--cron', '@hourly', '--jitter', '0', '--metrics-port', '0'];
+    const { seen, calls } = await play(argv, { runs: 1, engine });
+    expect(seen.map((answers) => answers['/readyz']?.body.trim())).toEqual([
+      '{"ready":false,"reason":"storage_failed","exitCode":6}',
+      '{"ready":true,"reason":null,"exitCode":0}',
+    ]);
+    expect(calls.filter(({ name }) => name === 'settleRefusal').map((call) => call.arguments)).toEqual([
+      ['/data/.sluice', ['config_not_found', 'config_invalid', 'usage_invalid', 'key_missing']],
+      ['/data/.sluice'],
+    ]);
+  });
+
+  it('keeps what a run was refused for, in the folder of the last good config', async () => {
+    let read = 0;
+    const { calls } = await play(['--cron', '@hourly', '--jitter', '0'], {
+      runs: 1,
+      engine: {
+        loadSettings: () =>
+          ++read === 1
+            ? Promise.resolve(settings)
+            : Promise.reject(new ConfigError('line 3', { code: 'config_invalid', hint: 'Mend it.' })),
+      },
+    });
+    expect(calls.filter(({ name }) => name === 'keepRefusal').map((call) => call.arguments[0])).toEqual([
+      { stateDir: settings.stateDir, guessed: false },
+    ]);
   });
 
   it('reads the config anew for each run, tells by the last good one, and goes on when it is broken', async () => {
@@ -270,8 +340,8 @@ describe('schedule', () => {
     const { stderr, exitCode } = await play(argv, { runs: 1, engine, world: { cwd: folder } });
     const file = join(folder, 'x.prom');
     expect(written).toEqual([
-      [file, expect.objectContaining({ running: false })],
-      [file, expect.objectContaining({ running: false })],
+      [file, expect.not.objectContaining({ run: expect.anything() as unknown })],
+      [file, expect.not.objectContaining({ run: expect.anything() as unknown })],
       [file, undefined],
     ]);
     expect(stderr).toContain(`the metrics file ${file} could not be written: unexpected: disk full`);
@@ -281,6 +351,7 @@ describe('schedule', () => {
 });
 
 describe('sync', () => {
+  const refuse = (code: ErrorCode) => Promise.reject(new ConfigError('no', { code, hint: '' }));
   const outcomes: readonly [string, Partial<Engine>, ExitCode, boolean][] = [
     ['a run that ended', {}, 0, true],
     ['a run that failed', { runSync: () => Promise.resolve(makeRunReport({ exitCode: 4 })) }, 4, true],
@@ -292,10 +363,11 @@ describe('sync', () => {
     ],
     [
       'a config that is broken',
-      { loadSettings: () => Promise.reject(new ConfigError('no', { code: 'config_invalid', hint: '' })) },
+      { loadSettings: () => refuse('config_invalid'), loadOfflineSettings: () => refuse('config_invalid') },
       2,
       false,
     ],
+    ['a key that is missing', { loadSettings: () => refuse('key_missing') }, 2, true],
   ];
 
   it.each(outcomes)('with %s writes metrics and tells people', async (_, engine, exitCode, tells) => {
@@ -321,7 +393,7 @@ describe('sync', () => {
 
   it('counts nothing where no metrics are wanted, and nothing of a plan', async () => {
     const { calls } = await run(['sync']);
-    expect(calls.map(({ name }) => name)).toEqual(['loadSettings', 'runSync', 'notifyRun']);
+    expect(calls.map(({ name }) => name)).toEqual(['loadSettings', 'runSync', 'settleRefusal', 'notifyRun']);
     const dry = await run(['sync', '--dry-run', '--metrics-file', 'x.prom'], { cwd: folder });
     expect(dry.calls.map(({ name }) => name)).toEqual(['loadSettings', 'planSync']);
   });

@@ -149,6 +149,15 @@ describe('schema export', () => {
     expect(JSON.parse((await write([])).stdout)).toEqual({ a: { title: 'a' }, b: { title: 'b' } });
   });
 
+  it('escapes what a terminal would act on', async () => {
+    const odd = {
+      ...exported,
+      streams: ['a'],
+      files: [{ stream: 'a', text: '{"title":"\u009b1m\u202e"}\n' }],
+    };
+    expect((await write(['a'], odd)).stdout).toBe('{"title":"\\u009b1m\\u202e"}\n');
+  });
+
   it('writes a folder of contracts, and never over one that is there', async () => {
     const { exitCode, stdout } = await write(['--output', 'contracts/']);
     expect(exitCode).toBe(0);

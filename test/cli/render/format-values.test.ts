@@ -1,26 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   formatBytes,
-  formatCount,
-  formatCountOf,
   formatMoment,
   formatReturnTime,
   formatUpcoming,
 } from '../../../src/cli/render/format-values.ts';
 import { NOW_MS } from '../support/reports.ts';
-
-describe('counts', () => {
-  it.each([
-    [0, '0'],
-    [999, '999'],
-    [1_000, '1,000'],
-    [1_234_567, '1,234,567'],
-    [undefined, '-'],
-  ])('%s is %s', (count, text) => expect(formatCount(count)).toBe(text));
-  it('agree with their noun', () => {
-    expect([formatCountOf(1, 'row'), formatCountOf(0, 'row')]).toEqual(['1 row', '0 rows']);
-  });
-});
 
 it.each([
   [999, '999 bytes'],

@@ -34,7 +34,11 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
       Promise.resolve(
         `source:\n  # where\n  baseUrl: ${baseUrl}   # url\ndestination:\n  duckdb: ${duckdb}\n`,
       ),
+    guessStateDir: () => Promise.resolve(undefined),
     runSync: () => Promise.resolve(makeRunReport()),
+    keepRefusal: () => Promise.resolve(),
+    settleRefusal: () => Promise.resolve(),
+    findRefusal: () => Promise.resolve(undefined),
     planSync: () => refuse('planSync'),
     planOffline: () => refuse('planOffline'),
     runChecks: () => refuse('runChecks'),

@@ -1,0 +1,32 @@
+import type { Checkpoint, Stream } from '../../model/stream.ts';
+import { readStage, type StagedScan } from '../../warehouse/stage-store.ts';
+import type { RunContext } from '../run-context.ts';
+import type { ScanPlan } from '../scan.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
+
+/**
+ * The plan of a full scan that an earlier run began and could not end, where an incremental one is planned: beginning
+ * that would throw away the pages that were paid for, and what made the earlier run read everything would come again.
+ */
+export async function preferStagedFullScan(
+  { settings, options, clock }: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+): Promise<ScanPlan> {
+  if (plan.mode === 'full' || options.from !== undefined || options.limit !== undefined) return plan;
+  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  if (staged === undefined || staged.pages.length === 0) return plan;
+  const ageMs = clock.now() - staged.scan.startedAtMs;
+  const isFull = staged.scan.question === hashQuestion(settings, stream, undefined, undefined);
+  if (!isFull || ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted(staged.scan, checkpoint)) return plan;
+  const reason = 'an earlier run began to read it in full';
+  return { mode: 'full', from: undefined, trial: false, reason, warnings: [] };
+}
+
+/** A kill right after a commit leaves its pages behind: they must not answer for a later scan. */
+export function isCommitted({ startedAtMs, runId }: StagedScan, checkpoint: Checkpoint | undefined): boolean {
+  const startedAt = new Date(startedAtMs).toISOString();
+  const { lastFullScanAt, lastVerifiedAt, runId: committedBy } = checkpoint ?? {};
+  return runId === committedBy || startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
+}

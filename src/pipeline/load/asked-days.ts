@@ -1,0 +1,47 @@
+import { DAY_MS, subtractDays } from '../../model/dates.ts';
+import type { CursorWindow } from '../../warehouse/live-rows.ts';
+import { ReadInFull } from '../read-in-full.ts';
+import { type FetchedScan, isTimestamp, type PreparedLoad } from '../scan.ts';
+
+/**
+ * The days that an incremental scan read all of, from the day after its start date on. Of the first day nothing
+ * is certain: the API text does not say whether `startDate` is included, and which day a moment belongs to its
+ * time zone decides. Rows without a date are in no window.
+ */
+export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
+  const column = load.columns.find(({ name }) => name === load.cursorColumn);
+  const { from } = scan.plan;
+  if (column === undefined || from === undefined) return undefined;
+  return { column: column.name, type: column.type, date: subtractDays(from, -DAY_MS) };
+}
+
+/** Whether rows came from before the start date: the API goes by something else than the cursor's date. */
+export function cameEarlier({ plan }: FetchedScan, load: PreparedLoad): boolean {
+  if (plan.from === undefined || load.oldestCursor === undefined) return false;
+  // A timestamp's offset may move it over midnight.
+  const slackMs = isTimestamp(load, load.cursorColumn) ? DAY_MS : 0;
+  return load.oldestCursor < subtractDays(plan.from, slackMs);
+}
+
+/**
+ * Throws ReadInFull where an incremental scan of a stream without a key brought rows that are in no whole day: such a
+ * row cannot be told from its own older version, so that it could only be dropped or be counted twice.
+ */
+export function refuseRowsOfNoDay(scan: FetchedScan, load: PreparedLoad): void {
+  const replacesDays = scan.plan.mode === 'incremental' && load.key === undefined && load.tableExisted;
+  if (!replacesDays || scan.rows === 0 || scan.verdict === 'partial') return;
+  const { cursorColumn, dateless } = load;
+  const cursor = `the cursor (${cursorColumn ?? ''})`;
+  if (dateless === undefined) throw new ReadInFull(`${cursor} holds no dates any more`, FORGOTTEN);
+  if (dateless > 0) {
+    const rows = dateless === 1 ? '1 row came' : `${dateless} rows came`;
+    throw new ReadInFull(`${rows} without a date in ${cursor}, and there is no key`, FORGOTTEN);
+  }
+  if (cameEarlier(scan, load))
+    throw new ReadInFull(
+      `rows of ${load.oldestCursor ?? ''} came though days from ${scan.plan.from ?? ''} on were asked for, and there is no key`,
+    );
+}
+
+/** Learned anew from the whole data, where it may turn out that no date is in every record. */
+const FORGOTTEN = { cursorField: undefined, cursorState: undefined } as const;

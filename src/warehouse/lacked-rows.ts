@@ -1,0 +1,33 @@
+import type { Database } from './database.ts';
+import { tableName } from './evolve-table.ts';
+import { quoteIdentifier } from './identifiers.ts';
+import { type CursorWindow, isInWindow, readScope } from './live-rows.ts';
+import { INCOMING } from './project-stage.ts';
+
+/** How many rows a table, or a slice of it, holds in a window, and how many fewer came of its days. */
+export interface LackedRows {
+  readonly held: number;
+  readonly lacked: number;
+}
+
+/**
+ * Compares the incoming rows with those of a window day by day. By their number, as a row that was restated is another
+ * one where no key tells that it is the same.
+ */
+export async function countLackedRows(
+  database: Database,
+  table: string,
+  slice: string,
+  window: CursorWindow,
+): Promise<LackedRows> {
+  const { own, live } = await readScope(database, table, slice);
+  const day = (alias: string) =>
+    `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(window.column)} AS VARCHAR), 10) AS DATE)`;
+  const [row] = await database.all(`SELECT
+      coalesce(sum(held.n), 0) AS held,
+      coalesce(sum(greatest(held.n - coalesce(came.n, 0), 0)), 0) AS lacked
+    FROM (SELECT ${day('t')} AS day, count(*) AS n FROM ${tableName(table)} t
+      WHERE ${own} AND ${live} AND ${isInWindow('t', window)} GROUP BY 1) held
+    LEFT JOIN (SELECT ${day('s')} AS day, count(*) AS n FROM ${INCOMING} s GROUP BY 1) came USING (day)`);
+  return { held: Number(row?.['held'] ?? 0), lacked: Number(row?.['lacked'] ?? 0) };
+}
