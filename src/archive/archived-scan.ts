@@ -31,6 +31,8 @@ const schema = z.object({
       keyFields: z.array(z.string()).optional(),
     })
     .optional(),
+  /** Path of the field its rows are dated by, null for none: it says what the start date was about. */
+  datedBy: z.array(z.string()).nullable().optional(),
   verdict: z.enum(['verified', 'unverified', 'drifted', 'partial']),
   reasons: z.array(z.string()),
   /** Of a `drifted` scan only. */

@@ -18,6 +18,8 @@ export interface ScanPlan {
   readonly trial: boolean;
   readonly reason: string;
   readonly warnings: readonly string[];
+  /** The scan is to go on from staged pages; where they do not hold any more, another one is planned. */
+  readonly goesOn?: true;
 }
 
 export type StreamPlan =
@@ -52,6 +54,8 @@ export interface FetchedScan {
   readonly head: ScanHead | undefined;
   /** Fields of config's masks that some record had; undefined where not every page was seen by this run. */
   readonly masked?: ReadonlySet<string> | undefined;
+  /** Of an archived scan: path of the field that its run dated rows by, null for none. */
+  readonly datedBy?: readonly string[] | null | undefined;
   /** Asks for the page that begins at an offset, once more. */
   readonly askAgain: (offset: number) => Promise<Page>;
 }

@@ -11,7 +11,7 @@ import { commitScan } from './load/commit-scan.ts';
 import { judgeDuplicates } from './fetch/confirm-duplicates.ts';
 import { describeStaleness } from './fetch/describe-staleness.ts';
 import { fetchScan, MAX_RESCANS } from './fetch/fetch-scan.ts';
-import { preferStagedFullScan } from './fetch/staged-full-scan.ts';
+import { preferStagedFullScan, StagedPagesOutdated } from './fetch/staged-full-scan.ts';
 import { stageFolder } from './state-folder.ts';
 import { refuseRowsOfNoDay, windowOf } from './load/asked-days.ts';
 import { type EarlyWork, withEarlyWork } from './load/early-work.ts';
@@ -44,9 +44,11 @@ export async function syncStream(
 ): Promise<StreamOutcome> {
   // What a stream that stops half-way has staged, its last page event tells. Of a document nothing is kept.
   let staged: StagedSoFar | undefined;
+  let { mode } = plan;
   const watched: RunContext = {
     ...context,
     emit(event) {
+      if (event.type === 'stream-started') mode = event.mode;
       if (event.type === 'page-staged' && stream.paginated)
         staged = { pages: event.pagesDone, total: event.rowsDeclared };
       // A slice is shown beside the others of its stream.
@@ -56,8 +58,13 @@ export async function syncStream(
     },
   };
   try {
-    const scanPlan = await preferStagedFullScan(context, stream, plan, checkpoint);
-    const report = await scanAndCommit(watched, stream, scanPlan, checkpoint, started, saveRun);
+    const scan = (scanPlan: ScanPlan) =>
+      scanAndCommit(watched, stream, scanPlan, checkpoint, started, saveRun);
+    const preferred = await preferStagedFullScan(context, stream, plan, checkpoint);
+    const report = await scan(preferred).catch((thrown: unknown) => {
+      if (thrown instanceof StagedPagesOutdated) return scan(plan);
+      throw thrown;
+    });
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed: true };
   } catch (thrown) {
@@ -69,7 +76,7 @@ export async function syncStream(
     const error = toSyncError(thrown);
     const report = reportStream(context, stream, started, {
       status: statusOf(stream, checkpoint, error),
-      mode: plan.mode,
+      mode,
       verdict: 'partial',
       ...(staged === undefined ? {} : { staged }),
       checkpoint,
@@ -148,7 +155,7 @@ async function scanOnce(
   const report = await discardIfRefused(folder, () =>
     packing.orAbandon(async () => {
       if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-      return commitAndArchive(context, stream, scan, checkpoint, packing, (commitContext) =>
+      return commitAndArchive(context, stream, scan, load, checkpoint, packing, (commitContext) =>
         commitScan(commitContext, stream, scan, load, checkpoint, describe, saveRun),
       );
     }),

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRowsFlow, dateOf, type Row, type RowsApi, type RowsFlow } from '../support/rows-api.ts';
 
@@ -213,5 +215,83 @@ describe('a full scan that an incremental one led to', () => {
     // The trial once, and the first page again by the run that went on.
     expect(first + rowsFlow.asked.length).toBeLessThanOrEqual(whole.asked.length + 2);
     await expectSame(rowsFlow);
+  });
+});
+
+describe('a full scan that was begun', () => {
+  const old = (day: number) => (day < 2 ? keyed(day) : keyed(day).slice(4 * PER_DAY));
+
+  it('and refused for what it would delete is not begun again by the next run', async () => {
+    const rowsFlow = createRowsFlow({ rows: old }, { deletes: 'hard', maxDeleteRatio: 0.1 });
+    await syncDaily(rowsFlow, 1);
+    const refused = await rowsFlow.syncAfter(1, { fullRefresh: true });
+    expect(refused).toMatchObject({
+      exitCode: 4,
+      streams: [{ mode: 'full', error: { code: 'deletes_refused' } }],
+    });
+    for (let day = 0; day < 2; day += 1)
+      expect(await rowsFlow.syncAfter(1)).toMatchObject({ exitCode: 0, streams: [{ mode: 'incremental' }] });
+  });
+
+  it('is gone on with while its data is the same, and given up once that moved on', async () => {
+    const rowsFlow = createRowsFlow({ rows: growing() }, { pageSize: 10 });
+    await syncDaily(rowsFlow, 2);
+    const begin = () => rowsFlow.syncAfter(1.5, { fullRefresh: true, maxRequests: 4 });
+    expect(await begin()).toMatchObject({ exitCode: 75 });
+    expect(await rowsFlow.syncAfter(0.1)).toMatchObject({ exitCode: 0, streams: [{ mode: 'full' }] });
+    await expectSame(rowsFlow);
+    expect(await begin()).toMatchObject({ exitCode: 75 });
+    // A day later, within the life of the staged pages.
+    expect(await rowsFlow.syncAfter(0.9)).toMatchObject({ exitCode: 0, streams: [{ mode: 'incremental' }] });
+    await expectSame(rowsFlow);
+  });
+});
+
+describe('a sync --from', () => {
+  it('of a stream without a key that was never read in full loses no day', async () => {
+    const rowsFlow = createRowsFlow({ rows: growing() }, { cursor: { field: 'date' } });
+    for (const from of [dateOf(-3), dateOf(-3), dateOf(-5)]) {
+      expect(await rowsFlow.syncAfter(0, { from })).toMatchObject({ exitCode: 0 });
+      const [found] = await rowsFlow.flow.query(
+        `SELECT count(*) AS n FROM main.items WHERE date >= '${from}'`,
+      );
+      expect(found?.['n']).toBe(rowsFlow.held().filter(({ date }) => (date as string) >= from).length);
+    }
+  });
+});
+
+describe('a rebuild', () => {
+  it.each<[string, Parameters<typeof createRowsFlow>[1]]>([
+    ['without a key', {}],
+    ['with deletes: hard', { deletes: 'hard', key: ['id'] }],
+  ])('goes by the date that the syncs went by: %s', async (_, stream) => {
+    // The first date is refuted; the archive begins after that was found.
+    const rows = growing((row, __, date, n) => ({
+      id: `${date}/${n}`,
+      shown_on: dateOf(date + 12),
+      sold_on: row['date'],
+      name: row['name'],
+      score: row['score'],
+    }));
+    const isAsked: RowsApi['isAsked'] = (row, start) => (row['sold_on'] as string) >= start;
+    const rowsFlow = createRowsFlow({ rows, isAsked }, stream);
+    await syncDaily(rowsFlow, 3);
+    expect(await rowsFlow.syncAfter(1, { fullRefresh: true })).toMatchObject({ exitCode: 0 });
+    await syncDaily(rowsFlow, 2);
+    const cursor = 'SELECT cursor_field, cursor_state, watermark FROM _sluice.checkpoints';
+    const before = await rowsFlow.flow.query(cursor);
+    expect(before).toMatchObject([{ cursor_field: 'sold_on', cursor_state: 'proved' }]);
+    const archive = join(rowsFlow.flow.stateDir, 'archive', 'items', 'whole');
+    const headers = readdirSync(archive)
+      .filter((name) => name.endsWith('.json'))
+      .toSorted();
+    const keptFrom = headers.findIndex((name) =>
+      readFileSync(join(archive, name), 'utf8').includes('--full-refresh'),
+    );
+    for (const name of headers.slice(0, keptFrom)) rmSync(join(archive, name));
+    expect(await rowsFlow.flow.rebuild()).toMatchObject({ exitCode: 0 });
+    expect(await rowsFlow.flow.query(cursor)).toEqual(before);
+    await expectSame(rowsFlow);
+    await syncDaily(rowsFlow, 1);
   });
 });

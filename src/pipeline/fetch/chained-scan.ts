@@ -10,6 +10,7 @@ import { judgeScan } from './judge-scan.ts';
 import { describeMasks } from './mask-records.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
+import { StagedPagesOutdated } from './staged-full-scan.ts';
 import { ScanStage, type StageFollower } from './scan-stage.ts';
 
 /** Pages without a record that may follow each other: some APIs filter after they have cut their pages. */
@@ -89,6 +90,7 @@ export class ChainedScan {
     onFirstPage(head);
     const seen = { hash: hashPage(head), total: head.total };
     if (await this.#resume(seen)) return;
+    if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
     this.#head = seen;
     await this.#begin();
     await this.#take(head, undefined);

@@ -18,7 +18,7 @@ import { ScanStage, type StageFollower, toStagedPage } from './scan-stage.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import type { AcceptedPage, StagedHead, StagedPage } from './scanned-page.ts';
 import type { Segment } from './segments.ts';
-import { isCommitted } from './staged-full-scan.ts';
+import { isCommitted, StagedPagesOutdated } from './staged-full-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 
 /** How often a scan is begun anew because its data moved. */
@@ -103,7 +103,7 @@ class ScanInProgress {
   async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
     const resumed = this.#rescans === 0 && (await this.#resume(onFirstPage));
     this.#isResumed = resumed;
-    if (!resumed) await this.#begin();
+    if (!resumed) await this.#beginAnew();
     await this.#fetchPages(onFirstPage);
     return this.#judge(await this.#checkHead());
   }
@@ -146,6 +146,7 @@ class ScanInProgress {
         ? undefined
         : 'the data changed since its pages were staged';
     if (page !== undefined && moved !== undefined && !servesOn) {
+      if (this.#plan.goesOn === true) throw new StagedPagesOutdated();
       this.#context.emit({ type: 'stream-restarted', stream: this.#stream.name, reason: moved });
       await this.#begin();
       await this.#takeFirst(page);
@@ -162,6 +163,11 @@ class ScanInProgress {
     this.#isHeadSeen = page !== undefined && moved === undefined && complete;
     emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
     return true;
+  }
+
+  async #beginAnew(): Promise<void> {
+    if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
+    await this.#begin();
   }
 
   async #begin(): Promise<void> {

@@ -5,6 +5,7 @@ import {
   rankCursorCandidates,
 } from '../../schema/key-candidates.ts';
 import type { FieldTree } from '../../schema/observe-fields.ts';
+import { pathKey } from '../../schema/name-columns.ts';
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
 import { tableExists } from '../../warehouse/evolve-table.ts';
 import { countMissingKeys } from '../../warehouse/find-key.ts';
@@ -126,6 +127,10 @@ function chooseCursor(
   columns: readonly ColumnPlan[],
   candidates: readonly CandidateColumn[],
 ): string | undefined {
+  const { datedBy, plan } = scan;
+  // What its start date was about, the rules of today cannot change.
+  if (datedBy !== undefined && (stream.cursor.kind === 'auto' || plan.mode === 'incremental'))
+    return datedBy === null ? undefined : findByPath(columns, datedBy)?.name;
   if (stream.cursor.kind === 'off') return undefined;
   if (scan.rows === 0) return checkpoint?.cursorField;
   if (stream.cursor.kind === 'field') return resolveField(stream, 'cursor', stream.cursor.field, columns);
@@ -134,6 +139,10 @@ function chooseCursor(
     return checkpoint?.cursorField ?? chooseCursorCandidate(candidates);
   }
   return chooseCursorCandidate(candidates);
+}
+
+function findByPath(columns: readonly ColumnPlan[], path: readonly string[]): ColumnPlan | undefined {
+  return columns.find((column) => !column.companion && pathKey(column.path) === pathKey(path));
 }
 
 /** The candidate after one that was refuted, so that each is tried once. */

@@ -73,7 +73,7 @@ function planScan(
       return full('it has no cursor');
     const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
     const warnings = warnOfGap(stream, checkpoint, options.from);
-    const from = known ? leaveRoom(options.from, checkpoint) : options.from;
+    const from = checkpoint === undefined ? options.from : leaveRoom(options.from, checkpoint);
     return { mode: 'incremental', from, trial, reason: 'asked for with --from', warnings };
   }
   if (checkpoint === undefined) return full('first sync');

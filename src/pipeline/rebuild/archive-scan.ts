@@ -17,7 +17,7 @@ import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../../model/str
 import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
 import { describeMasks } from '../fetch/mask-records.ts';
 import type { RunContext } from '../run-context.ts';
-import type { FetchedScan } from '../scan.ts';
+import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { archiveFolder, hashAddress } from '../state-folder.ts';
 
 /** A scan whose pages are in the archive and wait for its commit. */
@@ -119,12 +119,13 @@ export async function commitAndArchive<T>(
   context: RunContext,
   stream: Stream,
   scan: FetchedScan,
+  load: PreparedLoad,
   checkpoint: Checkpoint | undefined,
   packing: Packing,
   commit: (context: RunContext) => Promise<T>,
 ): Promise<T> {
   const loadedAtMs = context.clock.now();
-  const receipt = await archiveScan(context, stream, scan, checkpoint, packing, loadedAtMs);
+  const receipt = await archiveScan(context, stream, scan, load, checkpoint, packing, loadedAtMs);
   let committed;
   try {
     committed = await commit({ ...context, clock: stopClock(context.clock, loadedAtMs) });
@@ -141,6 +142,7 @@ async function archiveScan(
   context: RunContext,
   stream: Stream,
   scan: FetchedScan,
+  load: PreparedLoad,
   checkpoint: Checkpoint | undefined,
   packing: Packing,
   loadedAtMs: number,
@@ -150,7 +152,7 @@ async function archiveScan(
   try {
     const content = await packing.content;
     if (content === undefined) return NOT_KEPT;
-    const archived = { ...describeScan(context, stream, scan, checkpoint, loadedAtMs), content };
+    const archived = { ...describeScan(context, stream, scan, load, checkpoint, loadedAtMs), content };
     await announceScan(folder, archived);
     return {
       confirm: async () => guard(context, stream, () => confirmAndPrune(context, folder, archived)),
@@ -197,6 +199,7 @@ function describeScan(
   { settings, options, runId }: RunContext,
   stream: Stream,
   scan: FetchedScan,
+  { columns, cursorColumn }: PreparedLoad,
   checkpoint: Checkpoint | undefined,
   loadedAtMs: number,
 ): Omit<ArchivedScan, 'content'> {
@@ -221,6 +224,7 @@ function describeScan(
       cursorState: checkpoint.cursorState,
       keyFields: checkpoint.keyFields && [...checkpoint.keyFields],
     },
+    datedBy: findPath(columns, cursorColumn),
     verdict: scan.verdict,
     reasons: [...scan.reasons],
     cause: scan.cause,
@@ -234,6 +238,11 @@ function describeScan(
     loadedAtMs,
     head: scan.head,
   };
+}
+
+function findPath(columns: PreparedLoad['columns'], cursor: string | undefined): string[] | null {
+  const path = columns.find(({ name }) => name === cursor)?.path;
+  return path === undefined ? null : [...path];
 }
 
 /** Where staged pages lie in the file of their records; the first of them begins at `startByte`. */

@@ -142,6 +142,7 @@ async function unpackScan(
     plan: { ...archived.plan, from: archived.plan.from, warnings: [] },
     recordsFile,
     tree,
+    datedBy: archived.datedBy,
     verdict: archived.verdict,
     reasons: archived.reasons,
     ...(archived.cause !== undefined && { cause: archived.cause }),
