@@ -10,7 +10,7 @@ const noExportAll = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'eslint.config.js'] },
+  { ignores: ['dist/', 'node_modules/', 'eslint.config.js', 'program.ts'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

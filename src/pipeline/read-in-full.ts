@@ -34,14 +34,15 @@ export function toReadInFull(
 }
 
 /**
- * Throws ReadInFull where the first page of a trial shows that the API does not honour the cursor's parameter.
+ * Throws ReadInFull where the first page shows that the API does not honour the cursor's parameter: in a trial, and where
+ * no key would tell an earlier row from its older version, so that the rest of the pages would be read for nothing.
  * Only dates a whole day too early count: a timestamp's offset may move it over midnight.
  */
 export function refuteByPage(
   stream: Stream,
   page: Page,
   path: readonly string[],
-  { from = '' }: ScanPlan,
+  { from = '', trial }: ScanPlan,
   checkpoint: Checkpoint | undefined,
 ): void {
   const earliest = new Date(Date.parse(from) - 86_400_000).toISOString().slice(0, 10);
@@ -53,7 +54,7 @@ export function refuteByPage(
     return typeof date === 'string' && date.slice(0, 10) < earliest;
   });
   const emptied =
-    page.total === 0 && (checkpoint?.rowsDeclared ?? 0) > 0 && from <= (checkpoint?.watermark ?? '');
+    trial && page.total === 0 && (checkpoint?.rowsDeclared ?? 0) > 0 && from <= (checkpoint?.watermark ?? '');
   if (earlier || emptied) throw refute(stream);
 }
 
@@ -62,13 +63,16 @@ export function refuteByCounts(stream: Stream, { plan, cause }: FetchedScan): vo
   if (plan.trial && cause === 'contradiction') throw refute(stream);
 }
 
+// More is no coincidence.
+const MOST_LACKED = 1 / 5;
+
 /**
  * The same of the rows of a trial: an answer that lacks rows which the table has in the days it read went by another date
  * than the cursor's. A few of them may have left the source: a full scan tells, unless this one lets no row go anyway.
  */
 export function refuteByRows(stream: Stream, { held, lacked }: LackedRows, letsGo: boolean): void {
   if (lacked === 0) return;
-  if (lacked / held > stream.maxDeleteRatio) throw refute(stream);
+  if (lacked / held > MOST_LACKED) throw refute(stream);
   if (!letsGo) return;
   const rows = formatCountOf(lacked, 'row');
   throw new ReadInFull(`${rows} of the days asked for did not come, and ${paramOf(stream)} is only tried`);

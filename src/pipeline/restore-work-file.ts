@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StorageError, toSyncError } from '../model/errors.ts';
@@ -27,7 +27,18 @@ type Destinations = Pick<OfflineSettings, 'publishesDuckdb' | 'duckdbPath' | 'la
 export function findRestoreSource(
   settings: Destinations & Pick<OfflineSettings, 'stateDir'>,
 ): StateSource | undefined {
-  return existsSync(workFile(settings.stateDir)) ? undefined : listStateSources(settings)[0];
+  // Nothing is missing in a folder that only its owner may look into.
+  if (existsSync(workFile(settings.stateDir)) || isClosed(settings.stateDir)) return undefined;
+  return listStateSources(settings)[0];
+}
+
+function isClosed(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 /** What becomes of a work file that is not there. */

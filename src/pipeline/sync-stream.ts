@@ -19,6 +19,7 @@ import { prepareLoad } from './load/prepare-load.ts';
 import { refuteByCounts, refuteByPage, refuteByRows, toReadInFull } from './read-in-full.ts';
 import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './load/refuse-scan.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
+import { refuseUnseenKey } from './unseen-names.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
 import { reportUnmoved, SourceUnmoved, watchHead } from './fetch/skip-unchanged.ts';
@@ -127,9 +128,12 @@ async function scanOnce(
   const contract = await readContract(database, stream.name);
   const cursorPath = contract.find(({ name }) => name === checkpoint?.cursorField)?.path;
   const lookAtHead = await watchHead(context, stream, plan, checkpoint);
+  const isKeyless = stream.key.kind !== 'fields' && checkpoint?.keyFields === undefined;
+  const mayRefute = plan.trial || (plan.mode === 'incremental' && isKeyless);
   const onFirstPage = (page: Page) => {
     lookAtHead?.(page);
-    if (plan.trial && cursorPath !== undefined) refuteByPage(stream, page, cursorPath, plan, checkpoint);
+    refuseUnseenKey(stream, page);
+    if (mayRefute && cursorPath !== undefined) refuteByPage(stream, page, cursorPath, plan, checkpoint);
   };
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned: contract };
   const { scan, load, packing } = await withEarlyWork(context, question, (early) =>

@@ -4,6 +4,8 @@ import { countLiveRows } from '../warehouse/live-rows.ts';
 import { planStream } from './plan/plan-scan.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
+import { hasUncommitted } from './staged-scan.ts';
+import { stageFolder } from './state-folder.ts';
 import type { SaveRun, StreamOutcome } from './sync-stream.ts';
 
 /** Gives a stream its turn in a run: one that is fresh is left alone, any other is synced. Never throws. */
@@ -14,7 +16,18 @@ export async function takeTurn(
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
   const started = { atMs: context.clock.now(), requests: context.client.usage.requests };
-  const plan = planStream(stream, checkpoint, context.options, started.atMs);
+  const due = planStream(stream, checkpoint, context.options, started.atMs);
+  const folder = stageFolder(context.settings.stateDir, stream, context.options);
+  // A run that was killed left pages that it meant to use, however fresh what came before is.
+  const plan =
+    due.action === 'skip' && hasUncommitted(folder, checkpoint)
+      ? planStream(
+          stream,
+          checkpoint && { ...checkpoint, lastVerdict: undefined },
+          context.options,
+          started.atMs,
+        )
+      : due;
   if (plan.action === 'scan') {
     // Loaded only here: it is much of the code, and a run that finds all streams fresh needs none of it.
     const { syncStream } = await import('./sync-stream.ts');

@@ -1,5 +1,6 @@
 import { suggestName } from '../config/suggest-name.ts';
-import type { PageRecord } from '../model/page.ts';
+import { StreamConfigError } from '../model/errors.ts';
+import type { Page, PageRecord } from '../model/page.ts';
 import { escapeForTerminal } from '../model/redact.ts';
 import type { Stream } from '../model/stream.ts';
 import { toFieldName } from '../schema/field-paths.ts';
@@ -15,6 +16,34 @@ export function findUnseenNames(
   records: readonly PageRecord[],
   masked: ReadonlySet<string> = new Set(),
 ): readonly string[] {
+  return listUnseen(stream, records, masked).map(({ sentence }) => sentence);
+}
+
+/** Throws where a field of a configured key is in no record of a scan's first page: no record of a key may lack it. */
+export function refuseUnseenKey(stream: Stream, { records, masked }: Page): void {
+  const unseen = listUnseen(stream, records, masked ?? new Set()).find(({ where }) => where === 'key');
+  if (unseen === undefined) return;
+  throw new StreamConfigError(unseen.sentence, {
+    code: 'config_invalid',
+    hint: `The table is as it was. Name fields that every record has as streams.${stream.name}.key, or set it to auto. Fields of this stream: ${unseen.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ')}.`,
+    context: { stream: stream.name },
+  });
+}
+
+const MOST_NAMED = 30;
+
+interface UnseenName {
+  readonly where: string;
+  readonly sentence: string;
+  /** Paths of the fields that there are. */
+  readonly known: readonly string[];
+}
+
+function listUnseen(
+  stream: Stream,
+  records: readonly PageRecord[],
+  masked: ReadonlySet<string>,
+): readonly UnseenName[] {
   const tree = createFieldTree();
   for (const { value } of records) if (isRecordObject(value)) observeRecord(tree, value);
   if (tree.records === 0) return [];
@@ -28,7 +57,8 @@ export function findUnseenNames(
     .filter(({ field }) => !isSeen(field) && !(hasMaps && field.includes('.')))
     .map(({ where, field }) => {
       const hint = escapeForTerminal(suggestName(field, known));
-      return `streams.${stream.name}.${where} names ${field}, which no record of the first page has${hint}`;
+      const sentence = `streams.${stream.name}.${where} names ${field}, which no record of the first page has${hint}`;
+      return { where, sentence, known };
     });
 }
 

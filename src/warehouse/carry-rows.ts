@@ -40,6 +40,15 @@ export async function findMissingRows(
   return database.count(`SELECT count(*) FROM ${MISSING}`);
 }
 
+/** How many rows of an older table are candidates at all. */
+export async function countCandidates(
+  database: Database,
+  { older, candidates }: Pick<MissingRequest, 'older' | 'candidates'>,
+): Promise<number> {
+  const where = candidates.map((one) => `(${one})`).join(' OR ');
+  return database.count(`SELECT count(*) FROM ${tableName(older)} o WHERE ${where || 'false'}`);
+}
+
 /** How a column of the newer table gets its value from a row of the older one. */
 export interface CarriedColumn {
   readonly name: string;

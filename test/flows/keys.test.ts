@@ -104,7 +104,7 @@ describe('a configured key', () => {
     expect(report.exitCode).toBe(5);
     const { error, status } = streamOf(report, 'prompts_analytics');
     expect([status, error?.exitCode, error?.code]).toEqual(['failed', 2, 'config_invalid']);
-    expect(error?.message).toMatch(/names "dated", which no record has/);
+    expect(error?.message).toMatch(/names dated, which no record of the first page has/);
     expect(error?.hint).toMatch(/promptId.*date/);
     expect(report.streams.map(({ status }) => status)).toEqual([
       'complete',
@@ -118,7 +118,8 @@ describe('a configured key', () => {
     const mended = await flow.sync({ config: { streams } });
     expect(mended.exitCode).toBe(0);
     expect(streamOf(mended, 'prompts_analytics')).toMatchObject({ status: 'complete', verdict: 'verified' });
-    expect(streamOf(mended, 'prompts_analytics').requests).toBeLessThanOrEqual(2);
+    // What was wrong showed on the first page.
+    expect(streamOf(report, 'prompts_analytics').requests).toBeLessThan(3);
   });
 
   it('of a field that no record has ends with 2 when that stream was all', async () => {
@@ -372,5 +373,17 @@ describe('write modes', () => {
     const report = await flow.sync({ force: true });
     expect(report.rows).toMatchObject({ deleted: 20, unchanged: 100 });
     expect(await flow.rows('items')).toEqual(expectRows(makeItems(120).slice(20)));
+  });
+});
+
+describe('a configured key that no record of the first page has', () => {
+  it('ends the scan there, and says what was meant', async () => {
+    const flow = createItemsFlow(makeItems(400), { stream: { key: ['idd'] } });
+    const report = await flow.sync();
+    expect(report.exitCode).toBe(2);
+    expect(streamOf(report).error?.message).toBe(
+      'streams.items.key names idd, which no record of the first page has; did you mean "id"?',
+    );
+    expect(flow.arrivals.length).toBeLessThan(4);
   });
 });

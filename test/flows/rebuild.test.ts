@@ -234,6 +234,30 @@ describe('rows that the archive does not hold any more', () => {
     });
   });
 
+  it.each([
+    [
+      'moments',
+      (id: number) => `2026-01-01T00:${id % 60}:00Z`.replace(/T00:(\d):/, 'T00:0$1:'),
+      (id: number) => `odd ${id}`,
+    ],
+    ['fractions', (id: number) => id + 0.5, (id: number) => `odd ${id}`],
+  ])('cannot be told once their key is another text: %s', async (_, usual, odd) => {
+    const spell = (from: number, to: number, id: (n: number) => unknown) =>
+      makeItems(to - from, { from }).map((item) => ({ ...item, ref: id(item.id) }));
+    const flow = createItemsFlow(spell(0, 50, usual), { stream: { key: ['ref'] } });
+    await flow.sync();
+    await nextDay(flow, (records) => [...records, ...spell(50, 54, odd)]);
+    await flow.sync({ fullRefresh: true });
+    const [oldest] = filesOf(flow, '.json').toSorted();
+    rmSync(join(archiveOf(flow), oldest ?? ''));
+    const before = await readAll(flow);
+    expect(before.rows).toHaveLength(54);
+    const { streams } = await flow.rebuild();
+    expect(streams[0]?.error?.message).toContain('cannot be told from those of the archive');
+    expect(await readAll(flow)).toEqual(before);
+    expect(await flow.rebuild({ archivedOnly: true })).toMatchObject({ streams: [{ rowsAfter: 54 }] });
+  });
+
   it('are left out when asked to', async () => {
     const flow = await createFlowWithKept();
     expect(await flow.rebuild({ archivedOnly: true })).toMatchObject({

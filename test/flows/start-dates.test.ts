@@ -84,7 +84,7 @@ describe('a start date that', () => {
     expect(rowsFlow.flow.events).toContainEqual(
       expect.objectContaining({
         type: 'note',
-        message: expect.stringContaining('rows of 2026-01-23 came though days from') as string,
+        message: expect.stringContaining('reading the stream in full') as string,
       }),
     );
     await syncDaily(rowsFlow, 1);

@@ -99,7 +99,9 @@ function checkWords({ words, chosen }: ArgumentsToCheck): void {
   const surplus = rest[argument === undefined ? 0 : 1];
   if (surplus === undefined) return;
   const cause = argument === undefined ? '' : '; put a text with spaces in quotes';
-  throw usageError(`${name} does not take ${JSON.stringify(surplus)}${cause}`, example);
+  const takesStreams = argument === undefined && command.options.some(({ flag }) => flag === 'streams');
+  const hint = takesStreams ? `Streams are named as --streams ${rest.join(',')}.` : example;
+  throw usageError(`${name} does not take ${JSON.stringify(surplus)}${cause}`, hint);
 }
 
 function writeFlag(name: string): string {

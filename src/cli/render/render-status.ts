@@ -111,7 +111,7 @@ const MOST_NAMES = 3;
 function describePublished({ published, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);
   if (published === undefined) {
-    return `Nothing is published at ${path} yet${lastRun?.status === 'running' ? '.' : '; run: sluice sync'}`;
+    return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the run that is under way publishes when it ends.' : 'run: sluice sync'}`;
   }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
 }

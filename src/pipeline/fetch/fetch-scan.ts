@@ -18,7 +18,8 @@ import { ScanStage, type StageFollower, toStagedPage } from './scan-stage.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import type { AcceptedPage, StagedHead, StagedPage } from './scanned-page.ts';
 import type { Segment } from './segments.ts';
-import { isCommitted, StagedPagesOutdated } from './staged-full-scan.ts';
+import { isCommitted } from '../staged-scan.ts';
+import { StagedPagesOutdated } from './staged-full-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 
 /** How often a scan is begun anew because its data moved. */

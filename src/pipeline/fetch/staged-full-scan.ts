@@ -1,8 +1,9 @@
 import type { PagingDescription } from '../../model/connector.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
-import { readStage, type StagedPageEntry, type StagedScan } from '../../warehouse/stage-store.ts';
+import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
 import type { RunContext } from '../run-context.ts';
 import type { ScanPlan } from '../scan.ts';
+import { isCommitted } from '../staged-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 
 /** Thrown before a page is staged where a scan was to go on from pages that do not hold any more. */
@@ -33,11 +34,4 @@ function isReadToEnd({ kind }: PagingDescription, pages: readonly StagedPageEntr
   if (kind === 'cursor') return pages.at(-1)?.next === undefined;
   const total = pages.find(({ pageHash }) => pageHash !== undefined)?.total;
   return total === undefined || pages.reduce((sum, { rows }) => sum + rows, 0) >= total;
-}
-
-/** A kill right after a commit leaves its pages behind: they must not answer for a later scan. */
-export function isCommitted({ startedAtMs, runId }: StagedScan, checkpoint: Checkpoint | undefined): boolean {
-  const startedAt = new Date(startedAtMs).toISOString();
-  const { lastFullScanAt, lastVerifiedAt, runId: committedBy } = checkpoint ?? {};
-  return runId === committedBy || startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
 }
