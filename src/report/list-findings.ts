@@ -58,7 +58,9 @@ function findRefused({ refused }: ReportData): readonly Finding[] {
     times === 1
       ? `The last sync (${formatMoment(startedAt)}) was refused before it began`
       : `${many}, were refused before they began`;
-  const what = endSentence(`${who}, with exit code ${error.exitCode}: ${error.message.replaceAll('\n', '; ')}`);
+  const what = endSentence(
+    `${who}, with exit code ${error.exitCode}: ${error.message.replaceAll('\n', '; ')}`,
+  );
   return [{ tone: 'bad', what, todo: error.hint }];
 }
 

@@ -113,7 +113,7 @@ describe('a configured key', () => {
       'complete',
     ]);
 
-    // The pages are kept: with the name mended the run costs one request, to know that they still hold.
+    // With the name mended the stream is read.
     const streams = { prompts_analytics: { key: ['promptId', 'date'] } };
     const mended = await flow.sync({ config: { streams } });
     expect(mended.exitCode).toBe(0);

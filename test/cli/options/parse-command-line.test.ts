@@ -117,7 +117,11 @@ describe('a wrong command line is refused with exit code 2', () => {
     { argv: ['sync', '--max_wait', '5m'], message: /--max_wait/, hint: /Did you mean --max-wait\?/ },
     { argv: ['sync', '-x'], message: /unknown option: -x/, hint: /sluice sync --help/ },
     { argv: ['--wat'], message: /unknown option: --wat/, hint: /sluice --help/ },
-    { argv: ['sync', 'extra'], message: /sync does not take "extra"/, hint: /Streams are named as --streams extra\./ },
+    {
+      argv: ['sync', 'extra'],
+      message: /sync does not take "extra"/,
+      hint: /Streams are named as --streams extra\./,
+    },
     { argv: ['query'], message: /query needs an SQL text/, hint: /For example: sluice query/ },
     { argv: ['query', 'select', '1'], message: /quotes/, hint: /For example/ },
     { argv: ['config'], message: /config needs a command/, hint: /sluice config show/ },
