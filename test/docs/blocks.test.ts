@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { globSync, lstatSync, mkdtempSync, readFileSync } from 'node:fs';
+import { globSync, lstatSync, mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { parseCron } from '../../src/schedule/cron-schedule.ts';
 import { makeDocsWorld, type DocsWorld } from './kit/docs-world.ts';
 import { listBlocks, listMarkdown, root } from './markdown.ts';
@@ -17,9 +16,9 @@ beforeAll(async () => (world = await makeDocsWorld()));
 afterAll(() => world.close());
 
 it('every block is run by a test', () => {
-  // Configs, contracts and programs have tests of their own; Python is run by `npm run test:interop`.
-  const elsewhere = ['yaml', 'json', 'ts', 'python'];
-  const here = ['sh', 'crontab', 'sql', 'prometheus', 'console', 'text'];
+  // Configs, contracts, programs and alerts have tests of their own; Python is run by `npm run test:interop`.
+  const elsewhere = ['yaml', 'json', 'ts', 'prometheus', 'python'];
+  const here = ['sh', 'crontab', 'sql', 'console', 'text'];
   const found = [...new Set(blocks.map(({ language }) => language))];
   expect(found.toSorted()).toEqual([...elsewhere, ...here].toSorted());
   // These are compared with what there is by name, below.
@@ -28,7 +27,7 @@ it('every block is run by a test', () => {
     'docs/architecture.md',
     'docs/lake.md',
   ]);
-  expect([listCases('console').length, listCases('prometheus').length]).toEqual([1, 1]);
+  expect(listCases('console')).toHaveLength(1);
 });
 
 describe('what the docs show', () => {
@@ -77,19 +76,6 @@ describe('what the docs show', () => {
     );
     expect(names.length).toBeGreaterThan(4);
     expect(names.filter((name) => globSync(`src/**/${name}.ts`, { cwd: root }).length === 0)).toEqual([]);
-  });
-
-  it.each(listCases('prometheus'))('of alerts in %s names metrics that there are', (_, { text }) => {
-    const { groups } = parse(text) as {
-      groups: readonly { rules: readonly { alert: string; expr: string }[] }[];
-    };
-    const rules = groups.flatMap((group) => group.rules);
-    const metrics = rules.flatMap(({ expr }) => expr.match(/\bsluice_\w+/g) ?? []);
-    expect(metrics.length).toBeGreaterThanOrEqual(rules.length);
-    const sources = globSync('src/metrics/*.ts', { cwd: root }).map((file) =>
-      readFileSync(path.join(root, file), 'utf8'),
-    );
-    expect(metrics.filter((name) => !sources.some((source) => source.includes(`'${name}'`)))).toEqual([]);
   });
 });
 

@@ -10,6 +10,7 @@ import { judgeScan } from './judge-scan.ts';
 import { describeMasks } from './mask-records.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
+import { isCommitted } from '../staged-scan.ts';
 import { StagedPagesOutdated } from './staged-full-scan.ts';
 import { ScanStage, type StageFollower } from './scan-stage.ts';
 
@@ -123,8 +124,8 @@ export class ChainedScan {
     const last = staged?.pages.at(-1);
     if (staged === undefined || last === undefined || staged.scan.question !== this.#question) return false;
     const ageMs = clock.now() - staged.scan.startedAtMs;
-    const isCommitted = staged.scan.runId === this.#checkpoint?.runId;
-    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted || first?.pageHash === undefined) return false;
+    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || first?.pageHash === undefined) return false;
+    if (isCommitted(staged.scan, this.#checkpoint)) return false;
     const isWhole = last.next === undefined;
     // Of a whole chain only the look at the head is left.
     if (seen === undefined ? isWhole : seen.hash !== first.pageHash) return false;

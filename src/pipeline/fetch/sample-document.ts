@@ -17,7 +17,7 @@ const SAMPLE_BYTES = 16 * 2 ** 20;
 const KEPT_BYTES = 4 * 2 ** 20;
 
 /** How long an answer may go on before its beginning has to do, ms. */
-export const SAMPLE_MS = 60_000;
+const SAMPLE_MS = 60_000;
 /** The whole exchange, also of one whose bytes come to nothing, ms. */
 const MOST_MS = 2 * SAMPLE_MS;
 
