@@ -13,7 +13,7 @@ export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', 'eslint.config.js', 'program.ts'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       'no-restricted-syntax': ['error', noDefaultExport, noExportAll],

@@ -160,6 +160,12 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: '`365d`',
     meaning: 'Age at which rows leave `_sluice.runs` and `_sluice.stream_runs`.',
   },
+  audit: {
+    type: 'true, false',
+    fallback: '`true`',
+    meaning:
+      "Whether each incremental sync asks how many rows the API has in all, and compares that with the table's: one request a paginated stream. See [delivery.md](delivery.md#the-count).",
+  },
   'retention.archive': {
     type: 'duration',
     fallback: '`30d`',
@@ -328,6 +334,11 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'streams.<name>.skipUnchanged': {
     type: 'true, false',
     fallback: '`defaults.skipUnchanged`',
+    meaning: 'For this stream alone.',
+  },
+  'streams.<name>.audit': {
+    type: 'true, false',
+    fallback: '`audit`',
     meaning: 'For this stream alone.',
   },
   'streams.<name>.partitionBy': {

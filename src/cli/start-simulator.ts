@@ -10,12 +10,13 @@ import { suggestName } from './options/suggest-name.ts';
 
 /** Serves a simulator from this process. */
 export async function startSimulator(request: SimulatorRequest): Promise<RunningSimulator> {
-  const { host, port, key = DEMO_KEY, day, seed, requestsPerHour, burstPerSecond } = request;
+  const { host, port, key = DEMO_KEY, day, dates, seed, requestsPerHour, burstPerSecond } = request;
   const scenario = request.scenario === undefined ? undefined : await findScenario(request.scenario);
   const simulator = createSimulator({
     ...scenario?.options(),
     day,
     keys: [key],
+    ...(dates !== undefined && { dates }),
     ...(seed !== undefined && { seed }),
     rateLimit: {
       ...(requestsPerHour !== undefined && { requestsPerHour }),

@@ -16,6 +16,11 @@ export interface SimulatorOptions {
   readonly seed?: number;
   /** The service's data day; `2026-01-31` when left out, so that tests see the same data for ever. */
   readonly day?: string;
+  /**
+   * What the data is a function of: the calendar (the default: started again on a later day, it continues), or the
+   * days since the first one (the same data on whatever day it starts, with other dates).
+   */
+  readonly dates?: 'calendar' | 'relative';
   readonly sizes?: Partial<DatasetSizes>;
   /** Whether old days stay as new ones come (`grows`, the default), or leave (`slides`). */
   readonly history?: 'grows' | 'slides';

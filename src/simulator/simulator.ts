@@ -167,11 +167,7 @@ function parseRequest(request: SimulatorRequest, basePath: string): ParsedReques
 }
 
 function openEndpoints(options: SimulatorOptions): ReadonlyMap<string, Endpoint> {
-  const sizes = { ...DEMO_SIZES, ...options.sizes };
-  const firstDay =
-    options.history === 'slides' ? undefined : addDays(options.day ?? DEFAULT_DAY, 1 - sizes.historyDays);
-  const builtIns =
-    options.builtIns === false ? {} : createDataset({ seed: options.seed ?? 1, sizes, firstDay });
+  const builtIns = options.builtIns === false ? {} : createBuiltIns(options);
   const mentions = builtIns['visibility/mentions'];
   const all: Record<string, EndpointOptions> = {
     ...builtIns,
@@ -185,6 +181,13 @@ function openEndpoints(options: SimulatorOptions): ReadonlyMap<string, Endpoint>
       { options: endpoint, table: createRecordTable(reshapeRecords(options, path, endpoint.records)) },
     ]),
   );
+}
+
+function createBuiltIns({ day = DEFAULT_DAY, seed = 1, ...options }: SimulatorOptions) {
+  const sizes = { ...DEMO_SIZES, ...options.sizes };
+  const shiftDays = options.dates === 'relative' ? readDayNumber(day) - readDayNumber(DEFAULT_DAY) : 0;
+  const firstDay = options.history === 'slides' ? undefined : addDays(day, 1 - sizes.historyDays - shiftDays);
+  return createDataset({ seed, sizes, firstDay, shiftDays });
 }
 
 function reshapeRecords(

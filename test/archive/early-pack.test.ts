@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { EarlyPack } from '../../src/archive/early-pack.ts';
 import { type PackedPage, packRecords } from '../../src/archive/pack-records.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
+import { countRuns } from '../support/seeds.ts';
 
 interface Stage {
   readonly folder: string;
@@ -65,7 +66,7 @@ describe('a scan that is packed while its pages come', () => {
           expect(readdirSync(early.folder)).toEqual([whole.file]);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: countRuns(25) },
     );
   });
 

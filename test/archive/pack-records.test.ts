@@ -6,6 +6,7 @@ import type { ArchivedContent } from '../../src/archive/archived-scan.ts';
 import { type PackedPage, packRecords } from '../../src/archive/pack-records.ts';
 import { assertContentWhole, unpackRecords } from '../../src/archive/unpack-records.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
+import { countRuns } from '../support/seeds.ts';
 
 /** A stage whose pages lie in the file in the order given; page n holds the records from 10 n on. */
 function stagePages(order: readonly number[], recordOf = (position: number) => `{"id":${position}}`) {
@@ -60,7 +61,7 @@ describe('packed records', () => {
         // How well a text packs depends on the pieces it came in.
         expect({ ...one, packedBytes: 0 }).toEqual({ ...other, packedBytes: 0 });
       }),
-      { numRuns: 12 },
+      { numRuns: countRuns(12) },
     );
   });
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { findEditorSchema } from '../../src/config/find-editor-schema.ts';
 import { load, makeFolder, resolve, validEnv } from './support.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const answers = { baseUrl: 'https://analytics.example.com/api/v1', duckdb: './warehouse.duckdb' };
 
@@ -75,7 +76,7 @@ describe('buildConfigTemplate', () => {
           expect(config.destination.duckdb).toBe(value);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: countRuns(150) },
     );
   });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { catchConfigError, configText, load, problemsOf, validEnv, writeConfig } from './support.ts';
+import { countRuns } from '../support/seeds.ts';
 
 function readParam(text: string, env: Readonly<Record<string, string | undefined>> = {}): unknown {
   const { config } = load(configText(`streams:\n  a:\n    path: a\n    params:\n      x: ${text}\n`), {
@@ -171,7 +172,7 @@ describe('property: no value of a variable alters the structure of the config', 
         expect({ ...config, streams: {} }).toEqual({ ...plain, streams: {} });
         expect(Object.keys(config.streams ?? {})).toEqual(['a']);
       }),
-      { numRuns: 150 },
+      { numRuns: countRuns(150) },
     );
   });
 });

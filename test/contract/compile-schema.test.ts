@@ -5,6 +5,7 @@ import { findSchemaProblems, type JsonObject } from '../../src/contract/find-sch
 import { parseContract } from '../../src/contract/parse-contract.ts';
 import { formatPath } from '../../src/contract/violation.ts';
 import { parseExact } from '../../src/json/exact-number.ts';
+import { countRuns } from '../support/seeds.ts';
 
 /** What a schema of the field `v` says of a record, each as `path kind: reason`. */
 function check(schema: string, record: string): readonly string[] {
@@ -217,7 +218,7 @@ describe('any schema without problems', () => {
           new Set(compileSchema(json)(turned).map(({ path, kind }) => `${kind} ${formatPath(path)}`)),
         ).toEqual(new Set(violations.map(({ path, kind }) => `${kind} ${formatPath(path)}`)));
       }),
-      { numRuns: 200 },
+      { numRuns: countRuns(200) },
     );
   });
 });

@@ -10,6 +10,7 @@ import { companionPath } from '../../src/schema/field-paths.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { hostileJson, hostileObject, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
+import { countRuns } from '../support/seeds.ts';
 
 function field(path: readonly string[], parts: Partial<ContractField> = {}): ContractField {
   return { path, type: 'BIGINT', required: false, nullable: true, ...parts };
@@ -81,7 +82,7 @@ describe('a contract made of learned fields', () => {
         const validate = compileSchema(json ?? {});
         for (const value of values) if (isRecordObject(value)) expect(validate(value)).toEqual([]);
       }),
-      { numRuns: 100 },
+      { numRuns: countRuns(100) },
     );
   });
 });

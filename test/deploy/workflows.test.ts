@@ -63,7 +63,9 @@ describe('workflows', () => {
     const named = steps.flatMap(({ run = '' }) =>
       [...run.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name),
     );
-    expect(new Set(named)).toEqual(new Set(['soak', 'test:browser', 'test:deploy', 'test:interop']));
+    expect(new Set(named)).toEqual(
+      new Set(['soak', 'test:browser', 'test:clocks', 'test:deploy', 'test:full', 'test:interop']),
+    );
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 

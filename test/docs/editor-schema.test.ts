@@ -9,6 +9,7 @@ import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { ConfigError } from '../../src/model/errors.ts';
 import { resolve, validEnv, writeConfig } from '../config/support.ts';
 import { listBlocks, listMarkdown, readText, root } from './markdown.ts';
+import { countRuns } from '../support/seeds.ts';
 
 // The schema checks dates by pattern as well; the added keyword is the words that editors show.
 const ajv = new Ajv({
@@ -182,7 +183,7 @@ describe('the schema for editors', () => {
         else if (!JSON.stringify(value).includes('${') && !unseen.test(where.join('.')))
           expect(errors).not.toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: countRuns(150) },
     );
   });
 

@@ -33,7 +33,7 @@ describe('docs/faults.md', () => {
   });
 
   it.each(rows)('has a test for case $number', ({ cells }) => {
-    expect(cells).toHaveLength(5);
+    expect(cells).toHaveLength(6);
     expect(cells.filter((cell) => cell === '')).toEqual([]);
     const proofs = readProofs(cells[4] ?? '');
     expect(proofs).not.toEqual([]);

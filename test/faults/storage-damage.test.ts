@@ -88,7 +88,7 @@ describe('a work file that', () => {
     const restore = keepFolder(flow.folder);
     expect((await flow.sync()).exitCode).toBe(0);
     const wanted = await readOutcome(flow.duckdbPath);
-    const rounds = countRuns(3, 60);
+    const rounds = countRuns(3);
     let replaced = 0;
     for (let round = 0; round < rounds; round += 1) {
       restore();
@@ -156,7 +156,7 @@ describe('a work file that', () => {
     await killBefore('sql CHECKPOINT work', flow.folder, () => flow.sync());
     const restore = keepFolder(flow.folder);
     const { size } = statSync(log);
-    const cuts = countRuns(3, 40);
+    const cuts = countRuns(3);
     for (let cut = 0; cut < cuts; cut += 1) {
       restore();
       truncateSync(log, Math.floor(((cut + random()) / cuts) * size));
@@ -249,7 +249,7 @@ describe('a small file of the state folder, damaged in any way,', () => {
   it.each(names)('%s keeps no sync from its end', async (name) => {
     const flow = await createSynced(FEW);
     const restore = keepFolder(flow.folder);
-    for (let round = 0; round < countRuns(3, 60); round += 1) {
+    for (let round = 0; round < countRuns(3); round += 1) {
       restore();
       const file = name === 'quota' ? findLedger(flow) : join(flow.stateDir, name);
       const where = `SLUICE_SEED=${seed}, round ${round} of ${basename(file)}`;
@@ -279,7 +279,7 @@ describe('staged pages that', () => {
       const restore = keepFolder(flow.folder);
       const { flow: clean } = await flow.clean();
       const wanted = await clean.rows('items');
-      const rounds = countRuns(3, 50);
+      const rounds = countRuns(3);
       for (let round = 0; round < rounds; round += 1) {
         restore();
         flipBit(join(flow.stateDir, 'stage/items', name), (round + random()) / rounds);

@@ -144,7 +144,7 @@ describe('whatever bytes a server answers with', () => {
       fc.asyncProperty(start, fc.uint8Array({ maxLength: 300 }), async (text, tail) => {
         expectServersDoing(await ask(Buffer.concat([Buffer.from(text, 'latin1'), tail])));
       }),
-      { numRuns: countRuns(120, 1_000) },
+      { numRuns: countRuns(120) },
     );
   });
 
@@ -155,7 +155,7 @@ describe('whatever bytes a server answers with', () => {
       fc.asyncProperty(good, changes, async (answer, list) => {
         expectServersDoing(await ask(mutate(answer, list)));
       }),
-      { numRuns: countRuns(120, 1_000) },
+      { numRuns: countRuns(120) },
     );
   });
 
@@ -168,7 +168,7 @@ describe('whatever bytes a server answers with', () => {
         expect(end).toBeInstanceOf(SyncError);
         expectServersDoing(end);
       }),
-      { numRuns: countRuns(60, 500) },
+      { numRuns: countRuns(60) },
     );
   });
 });
@@ -209,7 +209,7 @@ describe('whatever JSON a server answers with', () => {
         if (report.exitCode === 4) expect(streamOf(report).error?.message).toMatch(/^items/);
         else expect(streamOf(report).rows).toMatchObject({ read: count });
       }),
-      { numRuns: countRuns(6, 60) },
+      { numRuns: countRuns(6) },
     );
   });
 });

@@ -151,7 +151,7 @@ describe('any sequence of troubles', () => {
           expect(await readLearned(flow)).toEqual(await readLearned(clean));
         },
       ),
-      { numRuns: countRuns(7, 40) },
+      { numRuns: countRuns(7) },
     );
   });
 });

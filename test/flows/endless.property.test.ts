@@ -139,7 +139,7 @@ describe('a sync of a server that says anything about its pages', () => {
           expect(rowsInTable).toBe(rows.read);
         },
       ),
-      { numRuns: countRuns(10, 60) },
+      { numRuns: countRuns(10) },
     );
   });
 });

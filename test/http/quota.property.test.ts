@@ -138,7 +138,7 @@ describe('the budget against a model of the server', () => {
         expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
         expect(api.rejectedCount).toBe(0);
       }),
-      { numRuns: countRuns(60, 300) },
+      { numRuns: countRuns(60) },
     );
   });
 
@@ -153,7 +153,7 @@ describe('the budget against a model of the server', () => {
           expect(api.rejectedCount).toBe(0);
         },
       ),
-      { numRuns: countRuns(60, 300) },
+      { numRuns: countRuns(60) },
     );
   });
 
@@ -166,7 +166,7 @@ describe('the budget against a model of the server', () => {
         expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
         expect(api.rejectedCount).toBe(0);
       }),
-      { numRuns: countRuns(60, 300) },
+      { numRuns: countRuns(60) },
     );
   });
 });
@@ -211,7 +211,7 @@ describe('a 429 with a hint', () => {
           }
         },
       ),
-      { numRuns: countRuns(40, 200) },
+      { numRuns: countRuns(40) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { escapeForTerminal, quoteServerText, redact, redactDeep } from '../../src/model/redact.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const key = 'sk_live/9f+8e7d6c5b4a3==';
 
@@ -111,7 +112,7 @@ describe('redact', () => {
           expect(shown).not.toContain(written.slice(at, at + least).join(''));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseHttpDate } from '../../src/http/http-date.ts';
 import { LONGEST_HINT_MS, readRetryAfter, toRetryAfterMs } from '../../src/http/retry-after.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const serverNow = Date.UTC(1994, 10, 6, 8, 49, 37);
 const localNow = Date.UTC(2026, 10, 20, 12);
@@ -54,7 +55,7 @@ describe('Retry-After', () => {
         const ms = read(value);
         if (ms !== undefined) expect(ms >= 0 && ms <= LONGEST_HINT_MS).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: countRuns(1000) },
     );
   });
 });

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/model/clock.ts';
 import { type BodyLimits, type Transport, TransportFault } from '../../src/model/http.ts';
 import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { buildResponse, createRawServer, type RawRequest, type RawServer } from '../support/raw-server.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -349,7 +350,7 @@ describe('what is not HTTP', () => {
         const outcome: unknown = await transport.send({ url, headers: {} }).catch((error: unknown) => error);
         if (outcome instanceof Error) expect(outcome).toBeInstanceOf(TransportFault);
       }),
-      { numRuns: 100 },
+      { numRuns: countRuns(100) },
     );
   });
 });

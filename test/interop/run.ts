@@ -17,7 +17,16 @@ import { cliEntry } from '../support/cli-entry.ts';
 import { readNotebook, readOutput } from './notebook.ts';
 import { makePythonEnvironment } from './python-environment.ts';
 
-const PACKAGES = ['duckdb', 'pytz', 'nbclient', 'nbformat', 'ipykernel', 'pandas', 'polars', 'pyarrow'];
+const PACKAGES = [
+  'duckdb==2.0.0',
+  'pytz==2026.6',
+  'nbclient==0.11.0',
+  'nbformat==5.11.1',
+  'ipykernel==7.4.0',
+  'pandas==3.1.1',
+  'polars==2.1.0',
+  'pyarrow==26.0.1',
+];
 const HASH_KEY = 'example-hash-key-0123456789';
 const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
 
@@ -37,7 +46,7 @@ const env = {
 
 try {
   await runExample();
-  const python = makePythonEnvironment(folder, PACKAGES);
+  const python = makePythonEnvironment(PACKAGES);
   if ('problem' in python) {
     say(`no Python was run: ${python.problem}`);
     process.exitCode = 1;

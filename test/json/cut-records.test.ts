@@ -5,6 +5,7 @@ import { readRecordRun } from '../../src/json/page-records.ts';
 import { sliceArray } from '../../src/json/slice-records.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const names = fc.constantFrom('data', 'a', ...oddNames);
 const element = fc
@@ -54,7 +55,7 @@ describe('cutRecords', () => {
           expect(slices.length).toBe(elements.length);
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('cutRecords', () => {
           expect(whole).toBeLessThan(elements.length);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -166,7 +167,7 @@ describe('readRecordRun', () => {
           expect(isSameJson(readPlainJson(JSON.stringify(value)), expected)).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 

@@ -4,6 +4,7 @@ import { DocumentOutline } from '../../src/json/document-outline.ts';
 import { JsonScanner } from '../../src/json/json-scanner.ts';
 import { joinPointer, splitPointer } from '../../src/json/pointer.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
+import { countRuns } from '../support/seeds.ts';
 
 function outline(
   text: string,
@@ -58,7 +59,7 @@ describe('DocumentOutline', () => {
           if (Array.isArray(expected)) expect([text, place?.count]).toEqual([text, expected.length]);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: countRuns(3_000) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('DocumentOutline', () => {
           expect(JSON.parse(textAt(text, onlyArray.place))).toEqual(arrays[0]?.[1]);
         if (isObject) expect(found.names.toSorted()).toEqual(Object.keys(document).toSorted().slice(0, 8));
       }),
-      { numRuns: 3_000 },
+      { numRuns: countRuns(3_000) },
     );
   });
 

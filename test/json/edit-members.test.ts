@@ -9,6 +9,7 @@ import {
   writeHostileJson,
 } from '../support/hostile-rows.ts';
 import { readPlainJson } from '../support/plain-json.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const names = fc.constantFrom('secret', 'mail', 'a', ...oddNames);
 const trees = hostileJson(names, 4);
@@ -39,7 +40,7 @@ describe('editMembers', () => {
         // Numbers are compared as written: an edit must not spell one anew.
         expect(readPlainJson(edited)).toEqual(readPlainJson(writeHostileJson(maskTree(tree), [0])));
       }),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ExactNumber, isExactAsDouble, normalizeDecimal, parseExact } from '../../src/json/exact-number.ts';
 import { hostileJson, hostileNumber, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, isSameNumber, readPlainJson } from '../support/plain-json.ts';
+import { countRuns } from '../support/seeds.ts';
 
 function textOf(value: unknown): unknown {
   return value instanceof ExactNumber ? value.text : value;
@@ -16,7 +17,7 @@ describe('parseExact', () => {
         const again = JSON.stringify(parseExact(text));
         expect(isSameJson(readPlainJson(again), readPlainJson(text))).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
   });
 
@@ -87,7 +88,7 @@ describe('parseExact', () => {
         expect(isSameNumber(written, source)).toBe(true);
         if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
       }),
-      { numRuns: 5_000 },
+      { numRuns: countRuns(5_000) },
     );
   });
 });
@@ -100,7 +101,7 @@ describe('isExactAsDouble', () => {
         const exact = Number.isFinite(value) && isSameNumber(source, String(value));
         expect(isExactAsDouble(value, source)).toBe(exact);
       }),
-      { numRuns: 5_000 },
+      { numRuns: countRuns(5_000) },
     );
   });
 });
@@ -113,7 +114,7 @@ describe('normalizeDecimal', () => {
         fc.pre(withSign(a) === a && withSign(b) === b);
         expect(normalizeDecimal(a) === normalizeDecimal(b)).toBe(isSameNumber(a, b));
       }),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
     expect(normalizeDecimal('1.50')).toBe(normalizeDecimal('15e-1'));
     expect(normalizeDecimal('100')).toBe(normalizeDecimal('1E+2'));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findExcess, MOST_LEVELS, MOST_VALUES } from '../../src/json/find-excess.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const LONG = 2 ** 20;
 const pad = ' '.repeat(LONG);
@@ -36,7 +37,7 @@ describe('findExcess', () => {
         findExcess(pad + text);
         expect(findExcess(pad + JSON.stringify(value))).toBeUndefined();
       }),
-      { numRuns: 30 },
+      { numRuns: countRuns(30) },
     );
   });
 });

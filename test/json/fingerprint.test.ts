@@ -11,6 +11,7 @@ import {
   writeHostileJson,
 } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
+import { countRuns } from '../support/seeds.ts';
 
 function record(text: string): PageRecord {
   return { text, value: parseExact(text), exact: true };
@@ -46,7 +47,7 @@ describe('hashOf', () => {
         const b = record(writeHostileJson(reverse(value), other));
         expect(hashOf(a)).toBe(hashOf(b));
       }),
-      { numRuns: 1_000 },
+      { numRuns: countRuns(1_000) },
     );
   });
 
@@ -58,7 +59,7 @@ describe('hashOf', () => {
         if (hashOf(record(a)) !== hashOf(record(b))) return;
         expect(isSameJson(readPlainJson(a), readPlainJson(b))).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: countRuns(1_000) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JsonFlaw, type JsonKind, JsonScanner, type ScanListener } from '../../src/json/json-scanner.ts';
 import { hostileJson, oddNames, oddNumbers, spelling, writeHostileJson } from '../support/hostile-rows.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const blind: ScanListener = { name: () => undefined, begin: () => false, end: () => undefined };
 
@@ -55,7 +56,7 @@ describe('JsonScanner', () => {
       fc.property(documentText, chunkLengths, (text, lengths) => {
         expect(findFlaw(Buffer.from(text), lengths)).toBeUndefined();
       }),
-      { numRuns: 1_000 },
+      { numRuns: countRuns(1_000) },
     );
   });
 
@@ -65,7 +66,7 @@ describe('JsonScanner', () => {
         const bytes = Buffer.from(`{"data":${text}}`);
         expect(findFlaw(bytes.subarray(0, at % bytes.length), lengths)).toBeDefined();
       }),
-      { numRuns: 1_000 },
+      { numRuns: countRuns(1_000) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('JsonScanner', () => {
           expectAgreement(bytes, lengths);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: countRuns(5_000) },
     );
   });
 
@@ -105,7 +106,7 @@ describe('JsonScanner', () => {
       fc.property(bytes, chunkLengths, (given, lengths) => {
         expectAgreement(Buffer.from(given), lengths);
       }),
-      { numRuns: 20_000 },
+      { numRuns: countRuns(20_000) },
     );
   });
 

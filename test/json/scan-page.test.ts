@@ -14,6 +14,7 @@ import {
 import { SeenObserver } from '../../src/schema/observe-seen.ts';
 import { formatStagedLines, writeStagedLines } from '../../src/warehouse/staged-records.ts';
 import { hostileJson, oddNames, oddNumbers, spelling, writeHostileJson } from '../support/hostile-rows.ts';
+import { countRuns, leastSeen } from '../support/seeds.ts';
 
 const path = ['data'];
 const tooDeep = (index: number) => new Error(`record ${index} is too deep`);
@@ -126,9 +127,9 @@ describe('scanPage', () => {
         expect(tree.records).toBe(expected.records);
         expect(describeFields(tree.root)).toEqual(describeFields(expected.root));
       }),
-      { numRuns: 2_500 },
+      { numRuns: countRuns(2_500) },
     );
-    expect(scanned).toBeGreaterThan(500);
+    expect(scanned).toBeGreaterThan(leastSeen(500));
   });
 
   it('never takes an answer that a single changed byte made invalid, nor reads another than a parser', () => {
@@ -154,7 +155,7 @@ describe('scanPage', () => {
           expect(found.value).toMatchObject(around);
         },
       ),
-      { numRuns: 4_000 },
+      { numRuns: countRuns(4_000) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sliceArray, slicePath } from '../../src/json/slice-records.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const names = fc.constantFrom('data', 'a', 'total', ...oddNames);
 const text = fc
@@ -38,7 +39,7 @@ describe('sliceArray', () => {
           expect(slice.members).toBe(countWritten(elements[at]?.text ?? ''));
         }
       }),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 
@@ -91,7 +92,7 @@ describe('sliceArray', () => {
       fc.property(fc.json({ maxDepth: 6 }), (value) => {
         expect(sliceArray(`[${value}]`, 0)[0]?.depth).toBe(measureDepth(JSON.parse(value)));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -125,7 +126,7 @@ describe('slicePath', () => {
         const found = slices?.map((slice) => JSON.parse(slice.text) as unknown);
         expect(found).toEqual(Array.isArray(expected) ? expected : undefined);
       }),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 

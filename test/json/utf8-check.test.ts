@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Utf8Check } from '../../src/json/utf8-check.ts';
+import { countRuns } from '../support/seeds.ts';
 
 function isUtf8InChunks(bytes: Uint8Array, length: number): boolean {
   const check = new Utf8Check();
@@ -47,7 +48,7 @@ describe('Utf8Check', () => {
         const array = Uint8Array.from(given);
         expect([given, isUtf8InChunks(array, length)]).toEqual([given, isUtf8AtOnce(array)]);
       }),
-      { numRuns: 20_000 },
+      { numRuns: countRuns(20_000) },
     );
   });
 

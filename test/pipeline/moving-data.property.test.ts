@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makePage, type Server } from './drive-coverage.ts';
 import { driveScan } from './drive-scan.ts';
+import { countRuns, leastSeen } from '../support/seeds.ts';
 
 interface Row {
   readonly id: number;
@@ -110,9 +111,9 @@ describe('rows that come, go and move, one operation between two requests', () =
         if (moves.some(({ at }) => at < drive.requests)) seen.verifiedThoughMoved += 1;
         expect(textsOf(drive.values)).toEqual(textsOf(rowsAt(drive.requests - 1)));
       }),
-      { numRuns: 3_000 },
+      { numRuns: countRuns(3_000) },
     );
-    expect(Math.min(seen.verified, seen.verifiedThoughMoved, seen.drifted)).toBeGreaterThan(30);
+    expect(Math.min(seen.verified, seen.verifiedThoughMoved, seen.drifted)).toBeGreaterThan(leastSeen(30));
   });
 
   it('make it one version as well when many pages are on their way at once, if its keys are distinct', async () => {
@@ -131,9 +132,9 @@ describe('rows that come, go and move, one operation between two requests', () =
           expect(textsOf(drive.values)).toEqual(textsOf(rowsAt(drive.requests - 1)));
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: countRuns(3_000) },
     );
-    expect(verified).toBeGreaterThan(30);
+    expect(verified).toBeGreaterThan(leastSeen(30));
   });
 });
 
@@ -173,9 +174,9 @@ describe('any change of the dataset, any number of them at once', () => {
         const covered = new Set(taken.flatMap(({ offset, rows }) => rows.map((_, at) => offset + at)));
         expect(covered.size).toBe(drive.values.length);
       }),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
-    expect(verified).toBeGreaterThan(30);
+    expect(verified).toBeGreaterThan(leastSeen(30));
   });
 
   it('by a refresh of every row never leaves rows of two refreshes in a verified scan', async () => {
@@ -194,9 +195,9 @@ describe('any change of the dataset, any number of them at once', () => {
           expect(new Set(drive.values.map((row) => (row as Row).stamp)).size).toBeLessThanOrEqual(1);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
-    expect(Math.min(seen.verified, seen.refreshedInScan)).toBeGreaterThan(30);
+    expect(Math.min(seen.verified, seen.refreshedInScan)).toBeGreaterThan(leastSeen(30));
   });
 
   it('with replicas that answer from two refreshes in turn neither', async () => {
@@ -213,9 +214,9 @@ describe('any change of the dataset, any number of them at once', () => {
         if (drive.pagesAgain) seen.repaired += 1;
         expect(new Set(drive.values.map((row) => (row as Row).stamp)).size).toBe(1);
       }),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
-    expect(Math.min(seen.verified, seen.repaired)).toBeGreaterThan(10);
+    expect(Math.min(seen.verified, seen.repaired)).toBeGreaterThan(leastSeen(10));
   });
 });
 

@@ -110,7 +110,7 @@ describe('a reader of the plain pattern', () => {
           },
         ),
         // A smaller example would take a lake for each step towards it.
-        { numRuns: countRuns(6, 40), endOnFailure: true },
+        { numRuns: countRuns(6), endOnFailure: true },
       );
     },
   );

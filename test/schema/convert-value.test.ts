@@ -8,6 +8,7 @@ import { findForcedTypes } from '../../src/schema/force-types.ts';
 import { createFieldTree, observeRecord } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { oddNumbers } from '../support/hostile-rows.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const number = fc.oneof(
   fc.constantFrom(...oddNumbers),
@@ -37,7 +38,7 @@ describe('a value that was converted', () => {
         const zero = (digits: string) => digits.replace(/^-0$/, '0');
         expect(zero(normalizeDecimal(converted))).toBe(zero(normalizeDecimal(text.replace(/E/, 'e'))));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -49,7 +50,7 @@ describe('a value that was converted', () => {
         const whole = convertValue(parseExact(text), 'BIGINT');
         if (whole !== undefined) expect(BigInt.asIntN(64, BigInt(whole))).toBe(BigInt(whole));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 });

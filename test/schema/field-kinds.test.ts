@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { classifyExactNumber, classifyString, Kind } from '../../src/schema/field-kinds.ts';
+import { countRuns } from '../support/seeds.ts';
 
 describe('classifyString', () => {
   it.each(['2024-01-01', '2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31'])(
@@ -92,7 +93,7 @@ describe('classifyString', () => {
         const zoned = exists ? Kind.timestampWithZone : Kind.text;
         expect(classifyString(`${text}T10:00:00Z`)).toBe(zoned);
       }),
-      { numRuns: 3_000 },
+      { numRuns: countRuns(3_000) },
     );
   });
 });

@@ -9,6 +9,7 @@ import {
   toSnakeCase,
 } from '../../src/schema/name-columns.ts';
 import { hostileText, oddNames } from '../support/hostile-rows.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const none: ReadonlyMap<string, string> = new Map();
 const field = fc.oneof(fc.constantFrom(...oddNames, ...reservedColumns), hostileText);
@@ -89,7 +90,7 @@ describe('nameColumns', () => {
           expect(name.length).toBeLessThanOrEqual(130);
         }
       }),
-      { numRuns: 600 },
+      { numRuns: countRuns(600) },
     );
   });
 
@@ -110,7 +111,7 @@ describe('nameColumns', () => {
           );
         },
       ),
-      { numRuns: 300 },
+      { numRuns: countRuns(300) },
     );
   });
 
@@ -123,7 +124,7 @@ describe('nameColumns', () => {
         for (const path of before) expect(names.get(pathKey(path))).toBe(remembered.get(pathKey(path)));
         expect(new Set([...names.values()].map(foldAsEngine)).size).toBe(all.size);
       }),
-      { numRuns: 300 },
+      { numRuns: countRuns(300) },
     );
   });
 

@@ -6,6 +6,7 @@ import type { LearnedColumn } from '../../src/model/stream.ts';
 import { createFieldTree, MAX_NESTED_FIELDS, observeRecord } from '../../src/schema/observe-fields.ts';
 import { type CanCast, type ColumnPlan, resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { hostileJson, hostileObject, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const always: CanCast = () => true;
 const never: CanCast = () => false;
@@ -44,7 +45,7 @@ describe('resolveColumns', () => {
       fc.property(shuffled, ([list, other]) => {
         expect(resolve(other)).toEqual(resolve(list));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -55,7 +56,7 @@ describe('resolveColumns', () => {
         const canCast = castable ? always : never;
         expect(resolve(other, existing, canCast)).toEqual(resolve(list, existing, canCast));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -70,7 +71,7 @@ describe('resolveColumns', () => {
         );
         for (const [at, { existingType }] of later.entries()) expect(existingType).toBe(existing[at]?.type);
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 

@@ -48,7 +48,7 @@ for (let round = 1; ; round += 1) {
   if (exitCode !== 0) {
     const again = failed.length === 0 ? files : failed;
     fail(
-      `round ${round} failed after ${seconds} s; to repeat it:\n  SLUICE_SEED=${seed} SLUICE_SOAK=1 npx vitest run ${again.join(' ')}`,
+      `round ${round} failed after ${seconds} s; to repeat it:\n  SLUICE_SEED=${seed} SLUICE_PROOF=soak npx vitest run ${again.join(' ')}`,
     );
   }
   say(`round ${round}: nothing found in ${seconds} s`);
@@ -69,7 +69,7 @@ function runRound(seed: number) {
   ];
   const child = spawn(process.execPath, [vitest, ...args], {
     cwd: root,
-    env: { ...process.env, SLUICE_SEED: String(seed), SLUICE_SOAK: '1', NO_COLOR: '1' },
+    env: { ...process.env, SLUICE_SEED: String(seed), SLUICE_PROOF: 'soak', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let isTimeUp = false;

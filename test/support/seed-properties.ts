@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll } from 'vitest';
 import { endFile } from './after-file.ts';
-import { seed } from './seeds.ts';
+import { countRuns, seed } from './seeds.ts';
 
-fc.configureGlobal({ seed });
+fc.configureGlobal({ seed, numRuns: countRuns(100) });
 afterAll(endFile);

@@ -41,7 +41,8 @@ async function runDemo(context: CliContext, input: CommandInput<typeof options>)
   await prepareDemoFolder(dir, shownAs);
   // Yesterday's data first, so that the day that passes is a day the calendar has.
   const day = new Date(context.clock.now() - DAY_MS).toISOString().slice(0, 10);
-  const simulator = await context.engine.startSimulator({ day });
+  // What the docs show of the demo is then true on every day.
+  const simulator = await context.engine.startSimulator({ day, dates: 'relative' });
   try {
     return await tellStory(context, input.globals, { simulator, dir, shownAs });
   } finally {

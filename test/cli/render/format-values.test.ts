@@ -31,6 +31,6 @@ describe('times', () => {
   it('to come back at are told in local time too, where that differs', () => {
     const text = formatReturnTime(NOW_MS, NOW_MS);
     const isUtc = new Date(NOW_MS).getTimezoneOffset() === 0;
-    expect(text).toMatch(isUtc ? /^13:48:00 UTC$/ : /^13:48:00 UTC \(\d\d:48:00 local time\)$/);
+    expect(text).toMatch(isUtc ? /^13:48:00 UTC$/ : /^13:48:00 UTC \(\d\d:\d\d:00 local time\)$/);
   });
 });

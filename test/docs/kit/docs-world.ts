@@ -5,8 +5,8 @@ import { startSimulatorServer } from '../../../src/simulator/server.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { DEMO_KEY, type Reshape } from '../../../src/simulator/simulator-options.ts';
 import { cliEntry } from '../../support/cli-entry.ts';
-import { type ProcessEnd, startNode, waitForEnd } from '../../support/run-node.ts';
 import { listBlocks } from '../markdown.ts';
+import { type LineEnd, runLine } from './run-in-process.ts';
 
 const BASE_URL = 'https://analytics.example.com/api/v1';
 const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
@@ -27,7 +27,7 @@ export interface DocsWorld {
   /** A text of the docs with this world's address, key, folders and ids in place of the examples'. */
   settle(text: string): string;
   /** Runs `sluice <args>` in the project. */
-  run(args: readonly string[]): Promise<ProcessEnd>;
+  run(args: readonly string[]): Promise<LineEnd>;
   close(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
     // Its quota is that of the simulated API, and so is the ledger.
     XDG_STATE_HOME: path.join(folder, 'quota'),
   };
-  const run = (args: readonly string[]) => waitForEnd(startNode(cliEntry, args, { cwd: project, env }));
+  const run = (args: readonly string[]) => runLine(args, { cwd: project, env });
   const synced = await run(['sync', '--run-id', 'nightly-2026-01-31', '--no-progress']);
   if (synced.exitCode !== 0)
     throw new Error(`the world's first sync failed\n${synced.stdout}${synced.stderr}`);

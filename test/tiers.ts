@@ -1,0 +1,135 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * When a test file runs: `fast` on every save, `daily` on every change (with `fast`, it is `npm test`), `full` in
+ * the full proof, which runs all three. docs/contributing.md has what each proves.
+ */
+export type Tier = 'fast' | 'daily' | 'full';
+
+export const tierNames: readonly Tier[] = ['fast', 'daily', 'full'];
+
+/** Places below `test/` by tier. The longest one that a file's path begins with decides. */
+const places: Readonly<Record<Tier, readonly string[]>> = {
+  // Pure rooms, rules, texts: no engine, no process, no socket to speak of.
+  fast: [
+    'architecture',
+    'archive/',
+    'bench/',
+    'cli/',
+    'clocks/',
+    'config/',
+    'contract/',
+    'deploy/',
+    'discover/',
+    'docs/',
+    'http/',
+    'interop/',
+    'json/',
+    'metrics/',
+    'model/',
+    'notify/',
+    'pipeline/',
+    'report/',
+    'schedule/',
+    'schema/',
+    'simulator/',
+    'soak/',
+    'state/',
+    'tiers',
+  ],
+  // Whole syncs on a virtual clock, the engine, what the README shows.
+  daily: [
+    'cli/render/table',
+    'connectors/',
+    'deploy/healthcheck',
+    'docs/shown',
+    'flows/',
+    'publish/',
+    'state/lock',
+    'warehouse/',
+  ],
+  // Faults on real sockets and disks, kills at every step, and flows of the same kind as those above.
+  full: [
+    'bench/parts',
+    'cli/bound-young-heap',
+    'connectors/example-events',
+    'contract/connector.test',
+    'crash/',
+    'docs/blocks',
+    'docs/examples',
+    'docs/lies',
+    'faults/',
+    'flows/answers',
+    'flows/column-types',
+    'flows/compare-api',
+    'flows/content.property',
+    'flows/contracts',
+    'flows/crash-loop',
+    'flows/deletes',
+    'flows/document-memory',
+    'flows/document.test',
+    'flows/drift.test',
+    'flows/early-work',
+    'flows/failures',
+    'flows/few-requests',
+    'flows/history',
+    'flows/lake-damage',
+    'flows/lake.test',
+    'flows/later-syncs',
+    'flows/library',
+    'flows/lies',
+    'flows/long-scans',
+    'flows/masked-columns',
+    'flows/offline-runs',
+    'flows/outdated-records',
+    'flows/publishing',
+    'flows/quarantine',
+    'flows/quota-pace',
+    'flows/quota-stops',
+    'flows/rebuild.property',
+    'flows/rebuild.test',
+    'flows/refused-run',
+    'flows/repair',
+    'flows/report',
+    'flows/retyped-columns',
+    'flows/schema-commands',
+    'flows/schema.test',
+    'flows/skip-unchanged',
+    'flows/slices-in-tables',
+    'flows/split-keys',
+    'flows/start-dates',
+    'flows/state-commands',
+    'flows/state-folder',
+    'flows/stream-names',
+    'flows/two-processes',
+    'flows/two-state-folders',
+    'flows/verify',
+    'package',
+    'publish/lake-live-reader',
+    'warehouse/engine-memory',
+  ],
+};
+
+const decisions = tierNames
+  .flatMap((tier) => places[tier].map((place) => ({ tier, place })))
+  .toSorted((a, b) => b.place.length - a.place.length);
+
+/** Every place that a tier names. */
+export const namedPlaces: readonly string[] = decisions.map(({ place }) => place);
+
+/** The tier of a test file, named from `test/`. Throws for one that has none: no test may be left out by mistake. */
+export function findTier(file: string): Tier {
+  const found = decisions.find(({ place }) => file.startsWith(place));
+  if (found === undefined)
+    throw new Error(`test/${file} is in no tier: name it, or its folder, in test/tiers.ts`);
+  return found.tier;
+}
+
+/** Every test file, named from `test/`. */
+export function listTestFiles(): readonly string[] {
+  return readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => file.split(path.sep).join('/'))
+    .toSorted();
+}

@@ -1,0 +1,16 @@
+// npm run build: compiles src, state and connectors to dist. Arguments are tsc's.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+
+rmSync(dist, { recursive: true, force: true });
+const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: 'inherit',
+});
+if (status === 0) chmodSync(join(dist, 'src/cli/bin.js'), 0o755);
+process.exitCode = status ?? 1;

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** What a run of the tests came to. */
+export interface TestCounts {
+  readonly passed: number;
+  /** Each failed test, or file that could not be loaded, with its reason. */
+  readonly failed: readonly string[];
+  /** Each skipped test. */
+  readonly skipped: readonly string[];
+}
+
+interface FileResult {
+  readonly name: string;
+  readonly status: string;
+  readonly message?: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages?: readonly string[];
+  }[];
+}
+
+/** Runs vitest with these arguments, in silence, and counts. */
+export async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promise<TestCounts> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-tests-'));
+  try {
+    const file = join(folder, 'results.json');
+    const output = await runVitest([...args, '--reporter', 'json', '--outputFile', file], env);
+    return count(file, output);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function count(file: string, output: string): TestCounts {
+  let results: readonly FileResult[];
+  try {
+    ({ testResults: results } = JSON.parse(readFileSync(file, 'utf8')) as { testResults: FileResult[] });
+  } catch {
+    return { passed: 0, failed: [`vitest wrote no results\n${output}`], skipped: [] };
+  }
+  const tests = results.flatMap(({ name, assertionResults }) =>
+    assertionResults.map((test) => ({ ...test, title: `${relative(root, name)}: ${test.fullName}` })),
+  );
+  const broken = results.filter(
+    ({ status, assertionResults }) =>
+      status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
+  );
+  return {
+    passed: tests.filter(({ status }) => status === 'passed').length,
+    failed: [
+      ...broken.map(({ name, message }) => `${relative(root, name)}\n${message}`),
+      ...tests
+        .filter(({ status }) => status === 'failed')
+        .map(({ title, failureMessages = [] }) => `${title}\n${failureMessages.join('\n')}`),
+    ],
+    skipped: tests
+      .filter(({ status }) => status !== 'passed' && status !== 'failed')
+      .map(({ title }) => title),
+  };
+}
+
+function runVitest(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args], {
+    cwd: root,
+    env: { ...env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += String(chunk)));
+  child.stderr.on('data', (chunk) => (output += String(chunk)));
+  return new Promise((done, reject) => {
+    child.once('error', reject);
+    child.once('close', () => done(output));
+  });
+}
