@@ -1,6 +1,6 @@
 import { insertRows } from './insert-rows.ts';
 import type { SqlRow, SqlSession } from '../src/model/sql.ts';
-import type { Checkpoint, LearnedColumn, ScanHead } from '../src/model/stream.ts';
+import type { Checkpoint, CountedRows, LearnedColumn, ScanHead } from '../src/model/stream.ts';
 import type { ColumnType, JsonType } from '../src/model/schema.ts';
 import { companionPath, companionSource } from '../src/schema/field-paths.ts';
 
@@ -30,7 +30,7 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
   ]);
   await session.run(
     `INSERT INTO _sluice.checkpoints VALUES ($1, $2, $3, $4, $5, $6, $7::JSON, $8, $9::JSON, $10::TIMESTAMPTZ,
-       $11::TIMESTAMPTZ, $12, $13, $14, $15::JSON, $16)`,
+       $11::TIMESTAMPTZ, $12, $13, $14, $15::JSON, $16, $17, $18::TIMESTAMPTZ, $19, $20::JSON)`,
     [
       checkpoint.stream,
       checkpoint.slice,
@@ -48,6 +48,10 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
       checkpoint.runId,
       checkpoint.head === undefined ? null : JSON.stringify(checkpoint.head),
       checkpoint.rules ?? null,
+      checkpoint.fullRefreshDue ?? null,
+      checkpoint.wholeAt ?? null,
+      checkpoint.provedFrom ?? null,
+      checkpoint.counts === undefined ? null : JSON.stringify(checkpoint.counts),
     ],
   );
 }
@@ -129,6 +133,10 @@ function toCheckpoint(row: SqlRow): Checkpoint {
     rowsDeclared: row['rows_declared'] === null ? undefined : Number(row['rows_declared']),
     head: typeof row['head'] === 'string' ? (JSON.parse(row['head']) as ScanHead) : undefined,
     rules: optionalText(row['rules']),
+    fullRefreshDue: optionalText(row['full_refresh_due']),
+    wholeAt: optionalTime(row['whole_at']),
+    provedFrom: optionalText(row['proved_from']),
+    counts: typeof row['counts'] === 'string' ? (JSON.parse(row['counts']) as CountedRows) : undefined,
     runId: String(row['run_id']),
   };
 }

@@ -19,6 +19,22 @@ export const checkpointSchema = z.object({
   lastVerdict: z.enum(['verified', 'unverified', 'drifted', 'partial']).optional(),
   rowsDeclared: z.int().nonnegative().optional(),
   rules: z.string().optional(),
+  fullRefreshDue: z.string().optional(),
+  wholeAt: time.optional(),
+  provedFrom: date.optional(),
+  counts: z
+    .object({
+      at: time,
+      inApi: z.int().nonnegative().optional(),
+      inTable: z.int().nonnegative(),
+      kept: z.int().nonnegative(),
+      suspected: z.int().nonnegative(),
+      unloaded: z.int(),
+      quarantined: z.int().nonnegative(),
+      difference: z.int(),
+    })
+    .transform((counts) => ({ ...counts, inApi: counts.inApi }))
+    .optional(),
   head: z
     .object({ question: z.string(), page: z.string(), total: z.number().optional(), day: date })
     .optional(),

@@ -47,6 +47,15 @@ const migrations: readonly (readonly string[])[] = [
     String.raw`UPDATE _sluice.contracts SET companion = regexp_matches(path::VARCHAR, '[^\\](?:\\\\)*\\u0000_text"\]$')`,
     String.raw`UPDATE _sluice.contracts SET path = regexp_replace(path::VARCHAR, '\\u0000_text"\]$', '"]')::JSON WHERE companion`,
   ],
+  [
+    'ALTER TABLE _sluice.checkpoints ADD COLUMN full_refresh_due VARCHAR',
+    'ALTER TABLE _sluice.checkpoints ADD COLUMN whole_at TIMESTAMPTZ',
+    'ALTER TABLE _sluice.checkpoints ADD COLUMN proved_from VARCHAR',
+    'ALTER TABLE _sluice.checkpoints ADD COLUMN counts JSON',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_in_api BIGINT',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_in_table BIGINT',
+    'ALTER TABLE _sluice.stream_runs ADD COLUMN difference BIGINT',
+  ],
 ];
 
 /** Version a file has once every step is applied. */

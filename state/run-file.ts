@@ -46,6 +46,26 @@ export function closeKilledRunsInFile(stateDir: string): void {
   );
 }
 
+/** Sets times of runs that lie after `limit` (ISO) to it: the clock that recorded them was ahead. */
+export function limitRunTimes(stateDir: string, limit: string): void {
+  const runs = readRunFile(stateDir);
+  const limited = runs.map((run) => ({
+    ...run,
+    startedAt: earlierOf(run.startedAt, limit),
+    finishedAt: earlierOf(run.finishedAt, limit),
+    streams: run.streams.map((stream) => ({
+      ...stream,
+      startedAt: earlierOf(stream.startedAt, limit),
+      finishedAt: earlierOf(stream.finishedAt, limit),
+    })),
+  }));
+  if (runs.length > 0) writeRunFile(stateDir, limited);
+}
+
+function earlierOf(time: string, limit: string): string {
+  return time > limit ? limit : time;
+}
+
 /** Puts a run on top of the file; the file appears whole or not at all. */
 export function appendRunFile(stateDir: string, run: RunReport): void {
   const others = readRunFile(stateDir).filter((other) => other.runId !== run.runId);

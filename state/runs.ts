@@ -48,7 +48,7 @@ export async function writeStreamRun(
   ]);
   await session.run(
     `INSERT INTO _sluice.stream_runs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::TIMESTAMPTZ,
-       $12::TIMESTAMPTZ, $13, $14::JSON, $15, $16, $17, $18, $19)`,
+       $12::TIMESTAMPTZ, $13, $14::JSON, $15, $16, $17, $18, $19, $20, $21, $22)`,
     [
       runId,
       report.stream,
@@ -69,6 +69,9 @@ export async function writeStreamRun(
       report.rows.unchanged,
       report.rows.deleted,
       report.rows.quarantined,
+      report.rowsInApi ?? null,
+      report.rowsInTable ?? null,
+      report.difference ?? null,
     ],
   );
   await insertRows(

@@ -42,6 +42,10 @@ const schema = z.object({
   pages: z.number(),
   rescans: z.number(),
   duplicateMembers: z.number(),
+  /** A refresh of the source may lie between its pages. */
+  isApart: z.boolean().optional(),
+  /** Rows the API counted in all when an incremental scan ended; null: it was not asked, or did not tell. */
+  inApi: z.number().nullable().optional(),
   startedAtMs: z.number(),
   serverDateMs: z.number(),
   /** When its rows were loaded: their `_synced_at`. */

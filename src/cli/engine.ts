@@ -193,6 +193,8 @@ export interface SimulatorRequest {
   readonly port?: number | undefined;
   readonly key?: string | undefined;
   readonly day: string;
+  /** As the simulator's option of this name. */
+  readonly dates?: 'calendar' | 'relative' | undefined;
   readonly seed?: number | undefined;
   readonly requestsPerHour?: number | undefined;
   readonly burstPerSecond?: number | undefined;

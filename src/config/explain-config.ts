@@ -28,7 +28,7 @@ export function explainConfig(
 }
 
 const MASK = '***';
-const sections = ['source', 'destination', 'stateDir', 'defaults', 'retention', 'notify', 'streams'];
+const sections = ['source', 'destination', 'stateDir', 'defaults', 'audit', 'retention', 'notify', 'streams'];
 
 function sectionRank(key: string): number {
   return sections.indexOf(key.split('.', 1)[0] ?? '');

@@ -26,6 +26,7 @@ export function listDefaults(settings: OfflineSettings): readonly ConfigEntry[] 
     byDefault('defaults.freshness', toDurationText(configDefaults.freshnessMs)),
     byDefault('defaults.fullRefreshEvery', toDurationText(configDefaults.fullRefreshEveryMs)),
     byDefault('defaults.skipUnchanged', false),
+    byDefault('audit', true),
     byDefault('defaults.maxInvalidRatio', configDefaults.maxInvalidRatio),
     byDefault('defaults.maxDeleteRatio', configDefaults.maxDeleteRatio),
     byDefault('retention.archive', toDurationText(configDefaults.retentionArchiveMs)),

@@ -117,6 +117,7 @@ function buildStream(
     history: own?.history ?? defaults?.history ?? false,
     partitionBy: own?.partitionBy,
     skipUnchanged: own?.skipUnchanged ?? defaults?.skipUnchanged ?? false,
+    audit: own?.audit ?? config.audit ?? true,
     named: own !== undefined,
     fingerprint: fingerprintOf(requested.params),
   };

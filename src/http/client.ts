@@ -60,6 +60,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     onWarning: warnOnce(options.onWarning),
   };
 
+  let serverAheadMs: number | undefined;
+
   async function get(request: ApiRequest, signal?: AbortSignal): Promise<ApiResponse> {
     const either = joinSignal(signal);
     assertNotAborted(either);
@@ -71,6 +73,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     let unreadable = 0;
     for (let tries = 1; ; tries += 1) {
       const result = await attemptRequest(tools, request, { signal, isRetry: tries > 1 });
+      if (result.kind === 'answer' && result.serverDateMs !== undefined)
+        serverAheadMs = result.serverDateMs - clock.now();
       if (result.kind === 'answer' && isSuccess(result.response.status)) {
         const response = toApiResponse(request, result);
         const flaw = judgeBody(request, response);
@@ -112,6 +116,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
   return {
     get,
+    get serverAheadMs() {
+      return serverAheadMs;
+    },
     get usage() {
       return { requests: quota.spentRequests, ...counts, waitedMs: Math.round(quota.waitedMs) };
     },

@@ -43,6 +43,21 @@ function addState(registry: Registry, streams: readonly StreamStatusRow[]): void
     '1 where syncs found nothing newer for longer than usual, else 0.',
     ({ newest }) => (newest === undefined ? undefined : Number(newest.stale)),
   );
+  add(
+    'sluice_stream_api_rows',
+    'Rows the API counted when the stream was last compared with it.',
+    ({ counts }) => counts?.inApi,
+  );
+  add(
+    'sluice_stream_rows_difference',
+    'Rows the API has and the table lacks; below 0: rows of the table that the API does not have.',
+    ({ counts }) => counts?.difference,
+  );
+  add(
+    'sluice_stream_full_refresh_due',
+    '1 where the stream should be read in full before long, else 0.',
+    ({ fullRefreshDue }) => Number(fullRefreshDue !== undefined),
+  );
   add('sluice_stream_rows', 'Rows in the published table, or of the slice in it.', ({ rows }) => rows);
   const gauge = new Gauge({
     name: 'sluice_stream_verdict',

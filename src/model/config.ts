@@ -152,6 +152,7 @@ export const streamConfigSchema = z.strictObject({
   maxInvalidRatio: ratio.optional(),
   history: z.boolean().optional(),
   skipUnchanged: z.boolean().optional(),
+  audit: z.boolean().optional(),
   partitionBy: z.array(partitionRule).optional(),
   // The most is the connector's to say.
   pageSize: z.int().min(2).optional(),
@@ -201,6 +202,8 @@ export const configSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  /** Whether each sync counts the API's rows against the table's. */
+  audit: z.boolean().optional(),
   retention: z
     .strictObject({
       archive: duration.optional(),

@@ -132,6 +132,8 @@ export interface ApiClient {
   /** Resolves with a 2xx answer; throws a SyncError for everything else, after bounded retries. */
   get(request: ApiRequest, signal?: AbortSignal): Promise<ApiResponse>;
   readonly usage: RequestUsage;
+  /** How far the server's clock is ahead of this machine's, ms; undefined until an answer had a date. */
+  readonly serverAheadMs?: number | undefined;
   close(): Promise<void>;
 }
 

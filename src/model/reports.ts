@@ -2,6 +2,7 @@ import type { NewestData } from './data-age.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import type { ExitCode } from './errors.ts';
 import type { RefusedRun } from './refused-run.ts';
+import type { CountedRows } from './stream.ts';
 import type { ReportedError, RunKind, RunReport, SchemaChange, Verdict } from './run-report.ts';
 
 /** What the next sync would do, as `plan` and `sync --dry-run` tell it. */
@@ -98,6 +99,13 @@ export interface StreamStatusRow {
   /** ISO time of the start of the last verified scan. */
   readonly verifiedAt: string | undefined;
   readonly fresh: boolean;
+  /** What the API and the table counted when they were last compared. */
+  readonly counts?: CountedRows | undefined;
+  /** Why the next full refresh should not wait; undefined where it may. */
+  readonly fullRefreshDue?: string | undefined;
+  /** ISO time at which the last full scan began that was verified, and the date from which verified scans read since. */
+  readonly wholeAt?: string | undefined;
+  readonly provedFrom?: string | undefined;
   readonly keyColumns: readonly string[] | undefined;
   readonly keyState: 'config' | 'provisional' | 'proved' | undefined;
 }

@@ -50,6 +50,13 @@ export interface StreamReport {
   readonly rowsDeclared: number | undefined;
   readonly rows: RowCounts;
   readonly rowsInTable: number | undefined;
+  /** Rows the API counts without a start date; undefined where it was not asked, or declares no total. */
+  readonly rowsInApi?: number | undefined;
+  /**
+   * Rows the API has and the table lacks, deleted, kept and quarantined ones accounted for; negative: rows of the
+   * table that the API does not have. Undefined where nothing was counted.
+   */
+  readonly difference?: number | undefined;
   readonly pages: number;
   readonly requests: number;
   /** Times the scan was begun anew because the data moved under it. */

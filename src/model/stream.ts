@@ -62,6 +62,8 @@ export interface Stream {
   readonly partitionBy: readonly PartitionRule[] | undefined;
   /** End after one request where head, total and day show that nothing moved. */
   readonly skipUnchanged: boolean;
+  /** Ask after each incremental scan how many rows the API has in all. */
+  readonly audit: boolean;
   /**
    * Changes when what becomes of records and rows does: contract, deletes, history. Voids freshness, not staged
    * pages. Undefined where contract files were not read.
@@ -110,6 +112,26 @@ export interface ScanHead {
   readonly day: string;
 }
 
+/** What the API and the table counted when they were last compared, for a stream or a slice of one. */
+export interface CountedRows {
+  /** ISO time. */
+  readonly at: string;
+  /** Rows the API counts without a start date; undefined where it declares no total. */
+  readonly inApi: number | undefined;
+  /** Live rows of the table. */
+  readonly inTable: number;
+  /** Of these, rows that the API is known not to have any more, but for `suspected`: `deletes` keeps them. */
+  readonly kept: number;
+  /** Rows of the days read last that did not come. */
+  readonly suspected: number;
+  /** Records of the last full scan that are in no row of their own: in quarantine, or with the key of another. */
+  readonly unloaded: number;
+  /** Records in quarantine that the source still has. */
+  readonly quarantined: number;
+  /** Rows the API has and the table lacks; negative: rows of the table that the API does not have. 0 where both agree. */
+  readonly difference: number;
+}
+
 /** What earlier runs learned and reached for one stream; `undefined` before the first committed scan. */
 export interface Checkpoint {
   readonly stream: string;
@@ -132,6 +154,13 @@ export interface Checkpoint {
   readonly head: ScanHead | undefined;
   /** `Stream.rules` of the last scan that was held to them. */
   readonly rules: string | undefined;
+  /** Why the next full refresh should not wait for `fullRefreshEvery`; undefined where it may. */
+  readonly fullRefreshDue?: string | undefined;
+  /** ISO time at which the last full scan began that was `verified`. */
+  readonly wholeAt?: string | undefined;
+  /** ISO date from which the last `verified` incremental scan since then read. */
+  readonly provedFrom?: string | undefined;
+  readonly counts?: CountedRows | undefined;
   readonly runId: string;
 }
 

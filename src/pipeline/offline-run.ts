@@ -6,6 +6,7 @@ import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { OnProgress } from '../model/progress.ts';
+import type { RecordClock } from '../model/record-clock.ts';
 import { noQuota } from '../model/quota.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
@@ -15,6 +16,7 @@ import { assertOwnLineage } from './assert-lineage.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import { chooseRunId, reportRun } from './record-run.ts';
+import { openRecordClock } from './record-times.ts';
 import { refusingClient, withoutKey } from './refuse-requests.ts';
 import { listStateSources } from './restore-work-file.ts';
 import type { RunContext } from './run-context.ts';
@@ -41,6 +43,7 @@ export interface OpenedState {
   readonly settings: Settings;
   readonly database: Database;
   readonly clock: Clock;
+  readonly recordClock: RecordClock;
   readonly startedAtMs: number;
   readonly warnings: string[];
 }
@@ -77,7 +80,15 @@ async function holdState<T>(
     const tell = (message: string) => void warnings.push(message);
     const database = await openWarehouse(full, { clock, signal, onWarning: tell, onNote: tell });
     try {
-      return await use({ settings: full, database, clock, startedAtMs, warnings });
+      const recordClock = await openRecordClock(database, clock);
+      return await use({
+        settings: full,
+        database,
+        clock,
+        recordClock,
+        startedAtMs: recordClock.now(),
+        warnings,
+      });
     } finally {
       await database.release();
     }
@@ -137,7 +148,7 @@ export class OfflineRun {
   #hasChanged = false;
 
   constructor(
-    { settings, database, clock, startedAtMs, warnings }: OpenedState,
+    { settings, database, clock, recordClock, startedAtMs, warnings }: OpenedState,
     runId: string,
     { onProgress, signal }: OfflineEffects,
     mayRestore: boolean,
@@ -150,6 +161,7 @@ export class OfflineRun {
       settings,
       options: {},
       clock,
+      recordClock,
       client: refusingClient,
       database,
       signal,
@@ -200,9 +212,9 @@ export class OfflineRun {
 
   /** Records in the transaction that changes something what it is; `database` may be a copy of the work file. */
   async save(reports: readonly StreamReport[], database: Database = this.context.database): Promise<void> {
-    const { runId } = this.context;
+    const { runId, recordClock } = this.context;
     this.#isSaved = true;
-    await markGeneration(database, runId);
+    await markGeneration(database, runId, recordClock.now());
     for (const report of reports) await writeStreamRun(database, runId, report);
     const sofar = this.#report(undefined, undefined, [...this.#reports, ...reports]);
     await writeRun(database, { ...sofar, status: 'running' });
@@ -243,9 +255,9 @@ export class OfflineRun {
   }
 
   async #saveEnd(error: SyncError | undefined): Promise<void> {
-    const { database, runId } = this.context;
+    const { database, runId, recordClock } = this.context;
     await database.transaction(async () => {
-      await markGeneration(database, runId);
+      await markGeneration(database, runId, recordClock.now());
       await writeRun(database, this.#report(error, undefined));
     });
   }

@@ -13,13 +13,15 @@ import { proveReadable } from '../warehouse/prove-readable.ts';
 import { rewriteFile } from '../warehouse/rewrite-file.ts';
 import { listLakeTables } from './lake-tables.ts';
 import { ownerOf } from './open-warehouse.ts';
+import { writeLastTime } from './record-times.ts';
 import { workFile } from './state-folder.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Marks the warehouse as changed by a run; call in the transaction that changed it. */
-export async function markGeneration(database: Database, runId: string): Promise<void> {
+export async function markGeneration(database: Database, runId: string, atMs: number): Promise<void> {
   // A scheduler may give its retries the same run id.
   await writeMeta(database, 'generation', `${runId} ${randomBytes(6).toString('hex')}`);
+  await writeLastTime(database, atMs);
 }
 
 /** Has the work file written anew before it is published next: values that left it are still among its bytes. */

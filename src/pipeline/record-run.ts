@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { readRunFile } from '../../state/run-file.ts';
-import { writeRun, writeStreamRun } from '../../state/runs.ts';
+import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { QuotaError, type SyncError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import { type RowCounts, type RunReport, type StreamReport, toReportedError } from '../model/run-report.ts';
 import { version } from '../model/version.ts';
 import type { Database } from '../warehouse/database.ts';
+import { purgeVersions } from '../warehouse/keep-history.ts';
 import { decideExitCode, describeOutcome } from './decide-exit-code.ts';
 import { hideSecrets } from './hide-secrets.ts';
+import { findRetentionTime } from './record-times.ts';
 import type { RunContext } from './run-context.ts';
 
 /** What a run knows of itself at some moment. */
@@ -21,9 +23,11 @@ export interface RunFacts {
 }
 
 /** The report of a run as it stands. */
-export function reportRun({ runId, client, clock, settings }: RunContext, facts: RunFacts): RunReport {
-  const { startedAtMs, streams, warnings, error, published, quota } = facts;
-  const nowMs = clock.now();
+export function reportRun({ runId, client, recordClock, settings }: RunContext, facts: RunFacts): RunReport {
+  const { streams, warnings, error, published, quota } = facts;
+  const nowMs = recordClock.now();
+  // Later than now where the clock was corrected since.
+  const startedAtMs = Math.min(facts.startedAtMs, nowMs);
   const exitCode = decideExitCode(streams, error?.exitCode);
   const { requests, retries, rateLimited, waitedMs } = client.usage;
   // Only a time that is still ahead is worth waiting for.
@@ -68,6 +72,23 @@ export async function addMissingRuns(database: Database, runs: readonly RunRepor
     await writeRun(database, run);
     for (const report of run.streams) await writeStreamRun(database, run.runId, report);
   }
+}
+
+/** A warning as the run's report has it, where nothing else says which stream it is about. */
+export function nameWarning({ stream = '', message }: WarningEvent): string {
+  return message.includes(stream) ? message : `${stream}: ${message}`;
+}
+
+type WarningEvent = { readonly stream?: string | undefined; readonly message: string };
+
+/** Forgets runs, quarantined records and closed versions older than their retention. */
+export async function purgeRecords(context: RunContext): Promise<void> {
+  const { database, settings } = context;
+  const { runsMs, quarantineMs, historyMs } = settings.retention;
+  const nowMs = findRetentionTime(context);
+  const before = (ageMs: number) => new Date(nowMs - ageMs).toISOString();
+  await purgeHistory(database, { runs: before(runsMs), quarantine: before(quarantineMs) });
+  if (historyMs !== undefined) await purgeVersions(database, before(historyMs));
 }
 
 function sumRows(streams: readonly StreamReport[]): RowCounts {

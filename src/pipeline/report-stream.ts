@@ -44,6 +44,7 @@ export function reportStream(
 ): StreamReport {
   const { scan, staged, committed, checkpoint, status } = parts;
   const { keyFields, keyOrigin } = checkpoint ?? {};
+  const finishedAtMs = context.recordClock.now();
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),
@@ -55,11 +56,14 @@ export function reportStream(
     rowsDeclared: (scan ?? staged)?.total,
     rows: committed?.rows ?? NO_ROWS,
     rowsInTable: committed?.rowsInTable ?? parts.rowsInTable,
+    rowsInApi: committed?.rowsInApi,
+    difference: committed?.difference,
     pages: (scan ?? staged)?.pages ?? 0,
     requests: context.client.usage.requests - started.requests,
     rescans: scan?.rescans ?? 0,
-    startedAt: new Date(started.atMs).toISOString(),
-    finishedAt: new Date(context.clock.now()).toISOString(),
+    // Later than now where the clock was corrected since.
+    startedAt: new Date(Math.min(started.atMs, finishedAtMs)).toISOString(),
+    finishedAt: new Date(finishedAtMs).toISOString(),
     watermark: checkpoint?.watermark,
     key:
       keyFields === undefined || keyOrigin === undefined

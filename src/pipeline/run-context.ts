@@ -1,4 +1,5 @@
 import type { Clock } from '../model/clock.ts';
+import type { RecordClock } from '../model/record-clock.ts';
 import type { ApiClient } from '../model/http.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
@@ -10,7 +11,10 @@ export interface RunContext {
   readonly runId: string;
   readonly settings: Settings;
   readonly options: SyncOptions;
+  /** The machine's: how old is something? It may be set back, or be wrong. */
   readonly clock: Clock;
+  /** The clock of what is recorded. */
+  readonly recordClock: RecordClock;
   readonly client: ApiClient;
   readonly database: Database;
   readonly signal: AbortSignal | undefined;

@@ -2,7 +2,7 @@ import { readCheckpoint } from '../../state/checkpoints.ts';
 import { lockStateFolder } from '../../state/lock.ts';
 import { proveTables } from '../../state/prove-state.ts';
 import { appendRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
-import { closeKilledRuns, purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
+import { closeKilledRuns, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
@@ -12,9 +12,7 @@ import type { OnProgress, ProgressEvent } from '../model/progress.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
-import type { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
-import { purgeVersions } from '../warehouse/keep-history.ts';
 import { dropRawStages } from './fetch/drop-raw-stages.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
@@ -23,9 +21,10 @@ import { settleLineage } from './assert-lineage.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
-import { addMissingRuns, chooseRunId, reportRun } from './record-run.ts';
+import { addMissingRuns, chooseRunId, nameWarning, purgeRecords, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
+import { describeClock, openRecordClock } from './record-times.ts';
 import { takeTurn } from './take-turn.ts';
 import { tendArchives } from './rebuild/tend-archives.ts';
 
@@ -48,8 +47,7 @@ export async function runSync(
 ): Promise<RunReport> {
   const clock = options.clock ?? systemClock;
   const streams = selectStreams(settings, options.streams);
-  const startedAtMs = clock.now();
-  const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString());
+  const lock = await lockStateFolder(settings.stateDir, new Date(clock.now()).toISOString());
   try {
     await dropRawStages(settings);
     await assertTargetIsOurs(settings);
@@ -60,8 +58,9 @@ export async function runSync(
     try {
       await proveTables(database, database.file, settings.streams);
       await settleLineage(settings, database, effects);
-      const runId = await chooseRunId(database, settings.stateDir, options.runId, startedAtMs);
-      const run = new SyncRun(settings, options, clock, startedAtMs, database, runId);
+      const recordClock = await openRecordClock(database, clock);
+      const runId = await chooseRunId(database, settings.stateDir, options.runId, recordClock.now());
+      const run = new SyncRun(settings, options, { clock, recordClock, database, runId });
       return await run.execute(streams, told);
     } finally {
       await database.release();
@@ -78,6 +77,9 @@ function hasOwnText({ type }: ProgressEvent): boolean {
   return type === 'warning' || type === 'note' || type === 'stream-restarted';
 }
 
+/** What a run stands on. */
+type RunGround = Pick<RunContext, 'clock' | 'recordClock' | 'database' | 'runId'>;
+
 /** One run from its first stream to its report; owns the connection to the API. */
 class SyncRun {
   readonly #context: RunContext;
@@ -88,18 +90,16 @@ class SyncRun {
   /** Streams and slices whose scan was committed. */
   readonly #committed = new Set<string>();
   #isReplaced = false;
+  #isClockTold = false;
 
   constructor(
     settings: Settings,
     options: SyncOptions & RunEffects,
-    clock: Clock,
-    startedAtMs: number,
-    database: Database,
-    runId: string,
+    { clock, recordClock, database, runId }: RunGround,
   ) {
     const emit = (said: ProgressEvent) => {
       const event = hasOwnText(said) ? hideSecrets(settings, said) : said;
-      if (event.type === 'warning') this.#warnings.push(event.message);
+      if (event.type === 'warning') this.#warnings.push(nameWarning(event));
       try {
         options.onProgress?.(event);
       } catch (thrown) {
@@ -108,7 +108,7 @@ class SyncRun {
         if (!this.#warnings.includes(message)) this.#warnings.push(message);
       }
     };
-    this.#startedAtMs = startedAtMs;
+    this.#startedAtMs = recordClock.now();
     this.#api = openApi(settings, options, { clock, emit });
     const { signal } = options;
     const concurrency = Math.max(1, Math.min(settings.quotaLimits.burstPerSecond, 16));
@@ -117,6 +117,7 @@ class SyncRun {
       settings,
       options,
       clock,
+      recordClock,
       client: this.#api.client,
       readQuota: () => this.#api.quota.snapshot(),
       database,
@@ -147,10 +148,16 @@ class SyncRun {
     }
   }
 
+  #warnOfClock(): void {
+    const message = this.#isClockTold ? undefined : describeClock(this.#context);
+    this.#isClockTold ||= message !== undefined;
+    if (message !== undefined) this.#context.emit({ type: 'warning', message });
+  }
+
   #tellLedgerWarning(): void {
-    const { warning } = this.#api;
-    if (warning !== undefined && !this.#warnings.includes(warning))
-      this.#context.emit({ type: 'warning', message: warning });
+    const { warning: message } = this.#api;
+    if (message !== undefined && !this.#warnings.includes(message))
+      this.#context.emit({ type: 'warning', message });
   }
 
   async #syncAll(streams: readonly Stream[]): Promise<SyncError | undefined> {
@@ -168,6 +175,7 @@ class SyncRun {
         held && held.fingerprint !== stream.fingerprint ? { ...held, cursorState: undefined } : held;
       const outcome = await takeTurn(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
       this.#reports.push(outcome.report);
+      this.#warnOfClock();
       if (outcome.committed) {
         this.#committed.add(nameOf(stream));
         runError ??= this.#saveToRunFile(this.#describeSoFar(this.#reports));
@@ -198,11 +206,11 @@ class SyncRun {
   }
 
   #reportNotRun(stream: Stream): StreamReport {
-    const { clock, client } = this.#context;
+    const { recordClock, client } = this.#context;
     return reportStream(
       this.#context,
       stream,
-      { atMs: clock.now(), requests: client.usage.requests },
+      { atMs: recordClock.now(), requests: client.usage.requests },
       { status: 'not-run' },
     );
   }
@@ -247,21 +255,20 @@ class SyncRun {
 
   /** The run's row as it stands, with a stream's report that is being committed. */
   async #saveRun(report: StreamReport): Promise<void> {
-    const { database, runId } = this.#context;
-    await markGeneration(database, runId);
+    const { database, runId, recordClock } = this.#context;
+    await markGeneration(database, runId, recordClock.now());
     await writeRun(database, this.#describeSoFar([...this.#reports, report]));
   }
 
-  // What a kill leaves behind must not look like an end.
+  // A killed run must not look like one that ended.
   #describeSoFar(streams: readonly StreamReport[]): RunReport {
     return { ...this.#report(undefined, undefined, streams), status: 'running' };
   }
 
   async #saveFinalRun(run: RunReport): Promise<void> {
-    const { database, settings, clock } = this.#context;
-    const before = (ageMs: number) => new Date(clock.now() - ageMs).toISOString();
+    const { database, settings, recordClock } = this.#context;
     await database.transaction(async () => {
-      await markGeneration(database, run.runId);
+      await markGeneration(database, run.runId, recordClock.now());
       await writeRun(database, run);
       for (const report of run.streams) {
         if (!this.#committed.has(nameScan(report.stream, report.slice)))
@@ -269,12 +276,7 @@ class SyncRun {
       }
       await closeKilledRuns(database, run.runId);
       await addMissingRuns(database, readRunFile(settings.stateDir));
-      await purgeHistory(database, {
-        runs: before(settings.retention.runsMs),
-        quarantine: before(settings.retention.quarantineMs),
-      });
-      const { historyMs } = settings.retention;
-      if (historyMs !== undefined) await purgeVersions(database, before(historyMs));
+      await purgeRecords(this.#context);
     });
   }
 

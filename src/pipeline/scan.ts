@@ -31,6 +31,16 @@ export type StreamPlan =
  */
 export type DriftCause = 'moved' | 'contradiction' | 'too-long';
 
+/** How many rows the API has in all, asked for when an incremental scan ended. */
+export interface ApiCount {
+  /** null: it was not asked, or does not tell. */
+  readonly rows: number | null;
+  /** Asks again, for a count that does not fit to the table; rows that came since the scan ended are left out of it. */
+  readonly again?: () => Promise<ApiCount>;
+  /** The quota has room for reading the stream in full right away. */
+  readonly canReadInFull: boolean;
+}
+
 /** A scan with its last page in, staged on disk and judged; not loaded yet. */
 export interface FetchedScan {
   readonly plan: ScanPlan;
@@ -46,6 +56,8 @@ export interface FetchedScan {
   readonly rows: number;
   readonly pages: number;
   readonly rescans: number;
+  /** A refresh of the source may lie between its pages: they are of no single version of the data. */
+  readonly isApart?: boolean;
   readonly duplicateMembers: number;
   readonly startedAtMs: number;
   /** The server's date when the scan began, epoch ms. */
@@ -56,6 +68,8 @@ export interface FetchedScan {
   readonly masked?: ReadonlySet<string> | undefined;
   /** Of an archived scan: path of the field that its run dated rows by, null for none. */
   readonly datedBy?: readonly string[] | null | undefined;
+  /** Of an incremental scan; undefined for one that was archived before this was asked. */
+  readonly counted?: ApiCount;
   /** Asks for the page that begins at an offset, once more. */
   readonly askAgain: (offset: number) => Promise<Page>;
 }
@@ -105,6 +119,9 @@ export interface PreparedKey {
 export interface CommittedScan {
   readonly rows: RowCounts;
   readonly rowsInTable: number;
+  /** As in the stream's report. */
+  readonly rowsInApi?: number | undefined;
+  readonly difference?: number | undefined;
   readonly schemaChanges: readonly SchemaChange[];
   /** What was noticed while the rows were merged. */
   readonly notes: readonly string[];

@@ -135,7 +135,13 @@ function describeStream(
     watermark: checkpoint?.watermark,
     newest,
     verifiedAt: checkpoint?.lastVerifiedAt,
-    fresh: isFresh(stream, withoutFreshness(checkpoint, unsettled), {}, nowMs),
+    fresh:
+      checkpoint?.fullRefreshDue === undefined &&
+      isFresh(stream, withoutFreshness(checkpoint, unsettled), {}, nowMs),
+    counts: checkpoint?.counts,
+    fullRefreshDue: checkpoint?.fullRefreshDue,
+    wholeAt: checkpoint?.wholeAt,
+    provedFrom: checkpoint?.provedFrom,
     keyColumns: checkpoint?.keyFields,
     keyState: keyState(checkpoint),
   };

@@ -9,8 +9,10 @@ import { discardStage } from '../warehouse/stage-store.ts';
 import { beginPacking, commitAndArchive, type Packing } from './rebuild/archive-scan.ts';
 import { commitScan } from './load/commit-scan.ts';
 import { judgeDuplicates } from './fetch/confirm-duplicates.ts';
+import { countInApi } from './fetch/count-in-api.ts';
 import { describeStaleness } from './fetch/describe-staleness.ts';
-import { fetchScan, MAX_RESCANS } from './fetch/fetch-scan.ts';
+import { fetchScan } from './fetch/fetch-scan.ts';
+import { MAX_RESCANS } from './fetch/offset-scan.ts';
 import { preferStagedFullScan, StagedPagesOutdated } from './fetch/staged-full-scan.ts';
 import { stageFolder } from './state-folder.ts';
 import { refuseRowsOfNoDay, windowOf } from './load/asked-days.ts';
@@ -136,9 +138,11 @@ async function scanOnce(
     if (mayRefute && cursorPath !== undefined) refuteByPage(stream, page, cursorPath, plan, checkpoint);
   };
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned: contract };
-  const { scan, load, packing } = await withEarlyWork(context, question, (early) =>
+  const prepared = await withEarlyWork(context, question, (early) =>
     fetchAndPrepare(context, stream, plan, checkpoint, contract, onFirstPage, early),
   );
+  const { load, packing } = prepared;
+  const scan = await countInApi(context, stream, prepared.scan, load);
   const folder = stageFolder(settings.stateDir, stream, context.options);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   noteOddities(context, stream, scan, load);
@@ -159,8 +163,8 @@ async function scanOnce(
   const report = await discardIfRefused(folder, () =>
     packing.orAbandon(async () => {
       if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-      return commitAndArchive(context, stream, scan, load, checkpoint, packing, (commitContext) =>
-        commitScan(commitContext, stream, scan, load, checkpoint, describe, saveRun),
+      return commitAndArchive(context, stream, scan, load, checkpoint, packing, (stopped, counted) =>
+        commitScan(stopped, stream, counted, load, checkpoint, describe, saveRun),
       );
     }),
   );

@@ -1,6 +1,8 @@
 import type { StreamReport } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
+import { ONE_VERSION_MS } from './fetch/page-span.ts';
+import { countRequestsWithin } from './fetch/requests-left.ts';
 import { planStream } from './plan/plan-scan.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
@@ -15,18 +17,14 @@ export async function takeTurn(
   checkpoint: Checkpoint | undefined,
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
-  const started = { atMs: context.clock.now(), requests: context.client.usage.requests };
-  const due = planStream(stream, checkpoint, context.options, started.atMs);
+  const started = { atMs: context.recordClock.now(), requests: context.client.usage.requests };
+  const facts = { nowMs: context.clock.now(), readable: countRequestsWithin(context, ONE_VERSION_MS) };
+  const due = planStream(stream, checkpoint, context.options, facts);
   const folder = stageFolder(context.settings.stateDir, stream, context.options);
   // A run that was killed left pages that it meant to use, however fresh what came before is.
   const plan =
     due.action === 'skip' && hasUncommitted(folder, checkpoint)
-      ? planStream(
-          stream,
-          checkpoint && { ...checkpoint, lastVerdict: undefined },
-          context.options,
-          started.atMs,
-        )
+      ? planStream(stream, checkpoint && { ...checkpoint, lastVerdict: undefined }, context.options, facts)
       : due;
   if (plan.action === 'scan') {
     // Loaded only here: it is much of the code, and a run that finds all streams fresh needs none of it.

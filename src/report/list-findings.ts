@@ -21,6 +21,7 @@ const todos: Readonly<Partial<Record<StreamState, string>>> = {
   partial: 'Run `sluice sync` again, and `sluice runs` to see why it ended.',
   drifted: 'Run `sluice sync` at a time when the source is quiet.',
   stale: 'Ask whoever runs the source whether its refresh came; no sync can bring what is not there.',
+  differs: 'Run `sluice sync`: it reads the stream in full, as soon as the quota has room for it.',
   late: 'See whether the scheduled sync still runs: `sluice runs` lists the last ones.',
 };
 
@@ -109,7 +110,7 @@ function findStreams(streams: readonly JudgedStream[], lateAfterMs: number): rea
   const groups = new Map<string, { readonly first: JudgedStream; readonly names: string[] }>();
   for (const stream of streams) {
     if (['verified', 'unavailable', 'unverified'].includes(stream.state)) continue;
-    const why = explainEnd(stream) ?? '';
+    const why = explainEnd(stream) ?? explainDifference(stream) ?? '';
     const group = groups.get(`${stream.state}\n${why}`);
     if (group === undefined) groups.set(`${stream.state}\n${why}`, { first: stream, names: [stream.name] });
     else group.names.push(stream.name);
@@ -128,10 +129,19 @@ function describeGroup(first: JudgedStream, names: readonly string[], lateAfterM
   const what =
     ending !== undefined
       ? describeEnd(listNames(names), state, (isAlone && attempt?.error?.message) || ending)
-      : `${listNames(names)}: ${describeState(state, lateAfterMs)}${isJudged && reasons !== '' ? ` (${reasons})` : ''}`;
+      : `${listNames(names)}: ${describeGroupState(first, lateAfterMs)}${isJudged && reasons !== '' ? ` (${reasons})` : ''}`;
   const hint = ending === undefined ? undefined : attempt?.error?.hint;
   const todo = hint ?? todos[state] ?? 'Run `sluice runs` to see what happened.';
   return { tone, what: endSentence(what), todo };
+}
+
+function describeGroupState(stream: JudgedStream, lateAfterMs: number): string {
+  return explainDifference(stream) ?? describeState(stream.state, lateAfterMs);
+}
+
+/** Why a full refresh is due, in the words of the sync that found it. */
+function explainDifference({ state, facts }: JudgedStream): string | undefined {
+  return state === 'differs' ? facts.fullRefreshDue : undefined;
 }
 
 /** What a stream failed of or was stopped by, without its name in front. */

@@ -1,7 +1,7 @@
 import type { ReportData } from '../model/report-data.ts';
 import { drawBadge } from './badge.ts';
 import { formatCount } from '../model/format-count.ts';
-import { formatAge, formatShortMoment } from './format-values.ts';
+import { formatAge, formatDay, formatShortMoment } from './format-values.ts';
 import type { Health } from './judge-health.ts';
 import { cutText, html, type Markup, nameText } from './markup.ts';
 import { drawRunStrip, drawStripLegend, STRIP_RUNS } from './run-strip.ts';
@@ -48,7 +48,11 @@ function listColumns({ runs, madeAt }: ReportData): readonly Column<JudgedStream
     {
       head: 'Rows',
       isNumber: true,
-      cell: ({ facts }) => (facts.rows === undefined ? '–' : formatCount(facts.rows)),
+      cell: ({ facts: { rows, counts } }) =>
+        rows === undefined
+          ? '–'
+          : html`${formatCount(rows)}
+            ${counts?.inApi !== undefined && html`<span class="aside">API: ${formatCount(counts.inApi)}</span>`}`,
     },
     {
       head: 'Data up to',
@@ -60,14 +64,21 @@ function listColumns({ runs, madeAt }: ReportData): readonly Column<JudgedStream
     },
     {
       head: 'Last verified',
-      cell: ({ facts: { verifiedAt } }) =>
+      cell: ({ facts: { verifiedAt, wholeAt, provedFrom } }) =>
         verifiedAt === undefined
           ? 'never'
           : html`<time datetime="${verifiedAt}">${formatShortMoment(verifiedAt)}</time>
-              <span class="aside">${formatAge(verifiedAt, madeAt)}</span>`,
+              <span class="aside">${formatAge(verifiedAt, madeAt)}</span>
+              <span class="aside">${describeScope(wholeAt, provedFrom)}</span>`,
     },
     { head: 'Key', cell: ({ facts }) => describeKey(facts.keyColumns, facts.keyState) },
   ];
+}
+
+/** What was proved when: a full scan proves the whole table, an incremental one the days that it read. */
+function describeScope(wholeAt: string | undefined, provedFrom: string | undefined): string {
+  const whole = wholeAt === undefined ? 'never as a whole' : `whole on ${formatDay(wholeAt)}`;
+  return provedFrom === undefined ? whole : `${whole}, since then from ${formatDay(provedFrom)}`;
 }
 
 function describeKey(columns: readonly string[] | undefined, state: string | undefined): Markup | string {

@@ -13,6 +13,7 @@ export type StreamState =
   | 'drifted'
   | 'late'
   | 'stale'
+  | 'differs'
   | 'unverified'
   | 'verified';
 
@@ -42,6 +43,7 @@ const tones: Readonly<Record<StreamState, Tone>> = {
   drifted: 'note',
   late: 'bad',
   stale: 'note',
+  differs: 'note',
   unverified: 'note',
   verified: 'good',
 };
@@ -71,7 +73,7 @@ export function judgeStream(facts: StreamFacts, nowMs: number, lateAfterMs: numb
 }
 
 function findState(
-  { lastAttempt, verdict, verifiedAt, newest }: StreamFacts,
+  { lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamFacts,
   nowMs: number,
   lateAfterMs: number,
 ): StreamState {
@@ -80,9 +82,12 @@ function findState(
   if (verdict === undefined) return lastAttempt?.status === 'unavailable' ? 'unavailable' : 'never';
   if (verdict === 'partial' || verdict === 'drifted') return verdict;
   const lastGood = verifiedAt ?? lastAttempt?.startedAt;
-  if (lastGood !== undefined && nowMs - Date.parse(lastGood) > lateAfterMs) return 'late';
+  // A time to come is a clock that was wrong, and no sync of now.
+  const ageMs = lastGood === undefined ? 0 : nowMs - Date.parse(lastGood);
+  if (ageMs > lateAfterMs || -ageMs > LEAST_LATENESS_MS) return 'late';
   if (newest?.stale === true) return 'stale';
-  return verdict === 'unverified' ? 'unverified' : 'verified';
+  if (verdict === 'unverified') return 'unverified';
+  return fullRefreshDue !== undefined || (counts?.difference ?? 0) !== 0 ? 'differs' : 'verified';
 }
 
 /** What a state says, for the legend: each is a sentence. */
@@ -91,7 +96,9 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
     case 'verified':
       return 'The last scan was proved to be all that the API holds.';
     case 'unverified':
-      return 'Read to its end, but not proved: the API gave no total, or rows share a key.';
+      return 'Read to its end, but not proved: the API gave no total, rows share a key, or it took hours.';
+    case 'differs':
+      return 'Its last scan was verified, but the table as a whole is not what the API holds: a full refresh is due.';
     case 'drifted':
       return 'The data moved while it was read: rows may be missing until the next scan.';
     case 'partial':

@@ -30,8 +30,11 @@ export interface MergeRequest {
   readonly history: boolean;
   readonly runId: string;
   readonly syncedAt: string;
-  /** Looks at what the merge is about to do, and throws to have nothing of it done. */
-  readonly judge?: ((change: TableChange) => void) | undefined;
+  /**
+   * Looks at what the merge is about to do. `keep`: rows that did not come stay after all. Throws to have nothing of
+   * it done.
+   */
+  readonly judge?: ((change: TableChange) => 'apply' | 'keep') | undefined;
 }
 
 export interface MergeCounts {
@@ -46,6 +49,8 @@ export interface MergeCounts {
 export interface TableChange extends MergeCounts {
   /** Live rows of the table, or of the slice, before. */
   readonly held: number;
+  /** Rows that were deleted softly and came again. */
+  readonly returned: number;
   /** Of the deleted ones, rows that have the key of a row that came: older versions of it. */
   readonly superseded: number;
 }
@@ -79,17 +84,25 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
   await listWritten(database, request.insertOnly);
   await listGone(database, request, scope);
 
-  const counts = await countChanges(database, request.insertOnly);
+  let applied = request;
+  let counts = await countChanges(database, request.insertOnly);
   if (request.judge !== undefined) {
     const held = `SELECT count(*) FROM ${tableName(table)} t WHERE ${scope.own} AND ${scope.live}`;
     const superseded = `SELECT count(*) FROM ${GONE} SEMI JOIN ${SPARES} USING (_sluice_row) WHERE live`;
-    request.judge({
+    const returned = `SELECT count(*) FROM ${WRITTEN} WHERE change = 'back'`;
+    const judged = request.judge({
       ...counts,
       held: await database.count(held),
+      returned: await database.count(returned),
       superseded: await database.count(superseded),
     });
+    if (judged === 'keep') {
+      applied = { ...request, absent: 'keep' };
+      await listGone(database, applied, scope);
+      counts = await countChanges(database, request.insertOnly);
+    }
   }
-  await applyChanges(database, request, scope, versioned);
+  await applyChanges(database, applied, scope, versioned);
   for (const temporary of [MATCHES, FRESH, SPARES, WRITTEN, GONE])
     await database.run(`DROP TABLE ${temporary}`);
   return counts;

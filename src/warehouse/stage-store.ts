@@ -38,6 +38,9 @@ export const stagedPageSchema = z.object({
   textHash: z.string().optional(),
   /** What names the page after it, where pages are asked for by cursor. */
   next: z.string().optional(),
+  /** When it was read, epoch ms: by this machine's clock, and by the server's. */
+  readAtMs: z.number().optional(),
+  serverDateMs: z.number().optional(),
   /** Kept beside the scan's pages, because it did not fit to them. */
   besides: z.boolean().optional(),
   /** Bytes of the records file once this page is in it. */
@@ -266,9 +269,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 /** Removes a stage whose rows are committed. */
-export async function discardStage(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-}
+export const discardStage = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
 
 function parseEntry(line: string): StagedPageEntry | undefined {
   try {

@@ -43,9 +43,13 @@ const addOne = (id: number) => (service: Parameters<Parameters<typeof beforeRequ
   service.editRecords('items', insertRows(0, [makeItem(id)]));
 
 describe('a scan that takes longer than a day', () => {
-  it('is verified where the data keeps still', async () => {
+  it('is unverified where the data seems to keep still: nothing proves that it was not refreshed', async () => {
     const flow = createSlowFlow();
-    expect(streamOf(await flow.sync(patient))).toMatchObject({ verdict: 'verified', rows: { read: ROWS } });
+    const report = streamOf(await flow.sync(patient));
+    expect(report).toMatchObject({ verdict: 'unverified', rows: { read: ROWS }, watermark: '2026-01-28' });
+    expect(report.reasons.join()).toMatch(
+      /its pages were read 1 d .* apart, from 2026-01-31 12:00 to 2026-02-0/,
+    );
     expect(flow.arrivals).toHaveLength(CLEAN);
   });
 
@@ -71,7 +75,7 @@ describe('a scan that takes longer than a day', () => {
     await flow.sync(patient);
     flow.simulator.setFaults([]);
     const report = await flow.sync(patient);
-    expect(streamOf(report)).toMatchObject({ mode: 'incremental', status: 'complete', verdict: 'verified' });
+    expect(streamOf(report)).toMatchObject({ mode: 'incremental', status: 'complete' });
     expect(await flow.rows('items')).toEqual(expectRows([makeItem(1_500), ...items]));
   });
 
@@ -104,7 +108,7 @@ describe('a scan that takes longer than a day', () => {
   it('is one that needs more than a day, not one that the quota makes wait', async () => {
     const flow = createSlowFlow(items, { simulator: { rateLimit: { requestsPerHour: 3 } } });
     flow.simulator.setFaults([beforeRequest(20, addOne(1_500))]);
-    expect(streamOf(await flow.sync(patient))).toMatchObject({ verdict: 'verified', rescans: 1 });
+    expect(streamOf(await flow.sync(patient))).toMatchObject({ verdict: 'unverified', rescans: 1 });
   });
 });
 

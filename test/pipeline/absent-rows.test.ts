@@ -142,6 +142,7 @@ describe('the guard', () => {
     unchanged: 0,
     deleted: 0,
     markedGone: 0,
+    returned: 0,
     superseded: 0,
   };
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Coverage } from '../../src/pipeline/fetch/coverage.ts';
 import { driveCoverage, type Drive, makePage, type Server, serveRows, toStaged } from './drive-coverage.ts';
+import { countRuns, leastSeen } from '../support/seeds.ts';
 
 function ids(count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at);
@@ -44,7 +45,7 @@ describe('a dataset that keeps still', () => {
           expect(drive.requests).toBe(countPages(rowCount, size));
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 
@@ -66,7 +67,7 @@ describe('a dataset that keeps still', () => {
           expect(drive.answers.length).toBeLessThanOrEqual(Math.max(1, rowCount));
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 
@@ -89,7 +90,7 @@ describe('a dataset that keeps still', () => {
           expect(drive.coverage.complete).toBe(true);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -189,10 +190,10 @@ describe('a dataset that moves while it is read', () => {
           if (versions.every((version) => version.has(row))) expect(values).toContain(row);
         }
       }),
-      { numRuns: 2_500 },
+      { numRuns: countRuns(2_500) },
     );
     // The property speaks about scans of each sort.
-    expect(Math.min(seen.clean, seen.moved, seen.problems)).toBeGreaterThan(15);
+    expect(Math.min(seen.clean, seen.moved, seen.problems)).toBeGreaterThan(leastSeen(15));
   });
 
   it('in any way never ends without a problem when two pages disagree about a record, or about the total', () => {
@@ -215,9 +216,9 @@ describe('a dataset that moves while it is read', () => {
         seen[differ ? 'differ' : 'agree'] += 1;
         if (differ) expect(drive.coverage.problems).not.toEqual([]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(2_000) },
     );
-    expect(Math.min(seen.agree, seen.differ)).toBeGreaterThan(100);
+    expect(Math.min(seen.agree, seen.differ)).toBeGreaterThan(leastSeen(100));
   });
 
   it('is found out when a page that brought nothing new is asked for again and no longer fits', () => {
@@ -317,7 +318,7 @@ describe('a server that lies', () => {
         fc.pre(drive.ended || drive.coverage.problems.length * 2 > drive.coverage.pages);
         expect(drive.ended).toBe(true);
       }),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 });
@@ -352,7 +353,7 @@ describe('a scan that goes on from staged pages', () => {
           expect(coverage.headHash).toBe(whole.coverage.headHash);
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: countRuns(1_500) },
     );
   });
 

@@ -33,6 +33,7 @@ export function makeStream(parts: Partial<Stream> = {}): Stream {
     history: false,
     partitionBy: undefined,
     skipUnchanged: false,
+    audit: true,
     rules: 'r1',
     named: true,
     fingerprint: 'f1',

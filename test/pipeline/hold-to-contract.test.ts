@@ -12,6 +12,7 @@ import { createFieldTree, isRecordObject, observeRecord } from '../../src/schema
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
 import { makeCheckpoint, makeStream } from './fixtures.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-hold-'));
 afterAll(() => {
@@ -162,7 +163,7 @@ describe('what a contract makes of records', () => {
         };
         expect(await describe(shuffled)).toEqual(await describe(parts.texts));
       }),
-      { numRuns: 150 },
+      { numRuns: countRuns(150) },
     );
   });
 
@@ -186,7 +187,7 @@ describe('what a contract makes of records', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: countRuns(150) },
     );
   });
 });

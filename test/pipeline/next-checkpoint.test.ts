@@ -41,6 +41,7 @@ describe('the checkpoint after a first full scan', () => {
       lastVerdict: 'verified',
       rowsDeclared: 1_000,
       rules: 'r1',
+      wholeAt: STARTED,
       runId: 'run-2',
     });
   });

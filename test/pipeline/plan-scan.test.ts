@@ -12,7 +12,7 @@ interface Given {
 
 function plan({ stream, checkpoint = {}, options = {} }: Given) {
   const known = checkpoint === null ? undefined : makeCheckpoint(checkpoint);
-  return planStream(makeStream(stream), known, options, NOW_MS);
+  return planStream(makeStream(stream), known, options, { nowMs: NOW_MS, readable: 100 });
 }
 
 function ago(ms: number): string {

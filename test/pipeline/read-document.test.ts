@@ -11,6 +11,7 @@ import { DocumentReading, readRecords, type RecordsPlace } from '../../src/pipel
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 import { makeStream } from './fixtures.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const { paging } = connectors['analytics-read'];
 
@@ -259,7 +260,7 @@ describe('the records of an unpaginated answer', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 

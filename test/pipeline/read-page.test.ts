@@ -10,6 +10,7 @@ import { parseBody, readPage } from '../../src/pipeline/fetch/read-page.ts';
 import { hostileJson, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { isSameJson, readPlainJson } from '../support/plain-json.ts';
 import { makeStream, NOW_MS } from './fixtures.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const { paging } = connectors['analytics-read'];
 
@@ -130,7 +131,7 @@ describe('readPage', () => {
           expect(isSameJson(readPlainJson(JSON.stringify(value)), expected)).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 

@@ -11,6 +11,7 @@ import type { ColumnType } from '../../src/model/schema.ts';
 import type { Checkpoint, LearnedColumn } from '../../src/model/stream.ts';
 import { hostileText, oddNames } from '../support/hostile-rows.ts';
 import { openMigratedDatabase } from '../support/temp-database.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const full: Checkpoint = {
   stream: 'prompts',
@@ -98,7 +99,7 @@ describe('contracts', () => {
         await writeContract(database, 'prompts', contract, 'run-1');
         expect(await readContract(database, 'prompts')).toEqual(contract);
       }),
-      { numRuns: 60 },
+      { numRuns: countRuns(60) },
     );
   });
 

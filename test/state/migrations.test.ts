@@ -20,13 +20,13 @@ describe('migrate', () => {
   it('creates the tables of the documented surface', async () => {
     const { database } = await openMigratedDatabase();
     expect(await listTables(database)).toEqual([
-      'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id head rules',
+      'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id head rules full_refresh_due whole_at proved_from counts',
       'contracts: stream path column_name type ordinal run_id absent_since companion json_types',
       'meta: key value',
       'quarantine: run_id stream slice page_offset row_index reason path record quarantined_at absent_since',
       'runs: run_id started_at finished_at status exit_code requests retries waited_ms rows_read rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined version',
       'schema_changes: run_id stream column_name change from_type to_type changed_at',
-      'stream_runs: run_id stream slice status verdict rows_declared rows_read pages requests rescans started_at finished_at mode reasons rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined',
+      'stream_runs: run_id stream slice status verdict rows_declared rows_read pages requests rescans started_at finished_at mode reasons rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined rows_in_api rows_in_table difference',
     ]);
     expect([...(await readMeta(database))]).toEqual([['schema_version', String(schemaVersion)]]);
   });

@@ -18,6 +18,7 @@ import { initialQuotaState, type QuotaState, type QuotaStore } from '../../src/m
 import { hashKey, openQuotaLedger } from '../../state/quota-ledger.ts';
 
 const keyHash = '0123456789abcdef0123';
+const NOBODY = 65_534;
 const folders: string[] = [];
 const stores: QuotaStore[] = [];
 
@@ -207,17 +208,20 @@ describe('a ledger that cannot be used', () => {
     }
   });
 
-  it.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
-    'because its folder is read-only is in memory',
-    () => {
-      const dir = makeFolder();
-      chmodSync(dir, 0o500);
-      const store = open(dir);
+  it.skipIf(process.platform === 'win32')('because its folder is read-only is in memory', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-read-only-'));
+    chmodSync(dir, 0o555);
+    try {
+      const store = asNobody(() => {
+        const opened = open(dir);
+        expect(count(opened)).toBe(1);
+        return opened;
+      });
       expect(store.warning).toMatch(/cannot be used/);
-      expect(count(store)).toBe(1);
-      chmodSync(dir, 0o700);
-    },
-  );
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
 
   it('any more goes on in memory with what was known', () => {
     const dir = makeFolder();
@@ -231,6 +235,17 @@ describe('a ledger that cannot be used', () => {
     expect(count(store)).toBe(3);
   });
 });
+
+/** Root may write anywhere, so it does this as nobody; any other user as themselves. */
+function asNobody<T>(act: () => T): T {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  try {
+    return act();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
 
 describe('the name of a ledger', () => {
   const key = 'sk_live_0123456789abcdef';

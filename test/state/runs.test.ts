@@ -81,6 +81,9 @@ describe('writeStreamRun', () => {
         rows_unchanged: BigInt(report.rows.unchanged),
         rows_deleted: BigInt(report.rows.deleted),
         rows_quarantined: BigInt(report.rows.quarantined),
+        rows_in_api: null,
+        rows_in_table: BigInt(report.rowsInTable ?? 0),
+        difference: null,
       },
     ]);
     expect(

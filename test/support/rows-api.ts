@@ -14,8 +14,10 @@ export interface RowsApi {
   readonly refuses?: (startDate: string, day: number) => boolean;
   /** A row as the request of this number sends it. */
   readonly send?: (row: Row, request: number) => Row;
-  /** The total that is told, of the rows that match and of all. */
+  /** The total that is declared, of the rows that match and of all. */
   readonly total?: (matching: number, all: number) => number;
+  /** The API's own clock, where it is not that of the machine. */
+  readonly serverNow?: () => number;
 }
 
 export interface RowsFlow {
@@ -49,7 +51,10 @@ export function createRowsFlow(
       const startDate = query.get('startDate') ?? undefined;
       asked.push(startDate);
       requests += 1;
-      const headers = { 'content-type': 'application/json', date: new Date(clock.now()).toUTCString() };
+      const headers = {
+        'content-type': 'application/json',
+        date: new Date(api.serverNow?.() ?? clock.now()).toUTCString(),
+      };
       if (startDate !== undefined && api.refuses?.(startDate, day()) === true) {
         const error = { code: 'VALIDATION_ERROR', message: 'startDate is too long ago' };
         onHead?.({ status: 400, headers });

@@ -14,6 +14,7 @@ import { INCOMING, projectStage } from '../../src/warehouse/project-stage.ts';
 import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { toRecords } from './load-texts.ts';
+import { countRuns } from '../support/seeds.ts';
 
 /** What was seen of the first records of a scan. */
 function observeFirst(texts: readonly string[], count = texts.length): FieldTree {
@@ -106,7 +107,7 @@ describe('rows that are read before their scan has ended', () => {
           expect(early).toEqual(await loadWhole(opened, all));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: countRuns(40) },
     );
   });
 

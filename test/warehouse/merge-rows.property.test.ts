@@ -186,7 +186,7 @@ describe('any merges', () => {
           }
         },
       ),
-      { numRuns: countRuns(20, 100) },
+      { numRuns: countRuns(20) },
     );
   });
 
@@ -212,7 +212,7 @@ describe('any merges', () => {
           expect(begun(versions)).toEqual(expect.arrayContaining([...begun(before)]));
         }
       }),
-      { numRuns: countRuns(15, 80) },
+      { numRuns: countRuns(15) },
     );
   });
 });

@@ -380,13 +380,16 @@ describe('a table with slices and marked rows', () => {
       const changes: unknown[] = [];
       const counts = await merge(database, [[1, null, 0, 'new']], {
         insertOnly,
-        judge: (change) => changes.push(change),
+        judge: (change) => {
+          changes.push(change);
+          return 'apply';
+        },
       });
       const expected = insertOnly
         ? { inserted: 0, updated: 0, unchanged: 1, deleted: 0, markedGone: 0 }
         : { inserted: 0, updated: 1, unchanged: 0, deleted: 1, markedGone: 0 };
       expect(counts).toEqual(expected);
-      expect(changes).toEqual([{ ...expected, held: 3, superseded: expected.deleted }]);
+      expect(changes).toEqual([{ ...expected, held: 3, returned: 0, superseded: expected.deleted }]);
       expect(await marks(database)).toEqual(
         insertOnly ? ['1 a x', '1 b y', '2 a x'] : ['1 none new', '2 a x'],
       );

@@ -22,6 +22,7 @@ import {
 } from '../support/hostile-rows.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { toRecords } from './load-texts.ts';
+import { countRuns } from '../support/seeds.ts';
 
 interface Loaded {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -121,7 +122,7 @@ describe('a stage that the engine reads by itself', () => {
       fc.asyncProperty(scan, async (texts) => {
         await expectSameRows(opened, texts);
       }),
-      { numRuns: 200 },
+      { numRuns: countRuns(200) },
     );
   });
 

@@ -15,6 +15,7 @@ import {
 import { formatStagedLines, parsePageRecord, readStagedRecords } from '../../src/warehouse/staged-records.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 import { toRecords } from './load-texts.ts';
+import { countRuns } from '../support/seeds.ts';
 
 const scan: StagedScan = { version: 1, stream: 'items', question: 'q', startedAtMs: 1, runId: 'run-1' };
 
@@ -242,7 +243,7 @@ describe('readStagedRecords', () => {
           expect(read.map(({ value }) => value)).toEqual(records.map(({ value }) => value));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: countRuns(30) },
     );
   });
 

@@ -5,7 +5,7 @@ import { nameScan } from '../../model/stream.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import { formatBytes, formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
@@ -25,8 +25,8 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     ],
     report.streams.map((row) => [
       toSafeLine(nameScan(row.stream, row.slice)),
-      row.unsettled?.status ?? row.verdict ?? 'never',
-      formatCount(row.rows),
+      describeVerdict(row),
+      describeRows(row),
       describeWatermark(row),
       describeAge(row, nowMs),
       describeKey(row),
@@ -43,6 +43,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
   const prose = [
     describeRefusal(report.refused),
     describeUnsettled(report),
+    describeDue(report),
     describeStale(report),
     lines.filter((line) => line !== '').join('\n'),
   ];
@@ -82,13 +83,17 @@ export function summarizeStatus({ streams, published, lastRun, refused }: Status
   const ending = summarizeRefusal(refused);
   const more = ending === '' ? [] : [ending];
   if (published === undefined) return ['nothing is published yet', ...more].join(', ');
-  const verified = streams.filter((row) => row.unsettled === undefined && row.verdict === 'verified').length;
+  const verified = streams.filter(
+    (row) => row.unsettled === undefined && row.verdict === 'verified' && !isDue(row),
+  ).length;
+  const due = streams.filter(isDue).length;
   const fresh = streams.filter((row) => row.fresh).length;
   const stale = streams.filter((row) => row.newest?.stale === true).length;
   const count = (status: string) => streams.filter((row) => row.unsettled?.status === status).length;
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
     `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
+    ...(due > 0 ? [`${due} ${verbOf(due, 'differs', 'differ')}`] : []),
     ...(stale > 0 ? [`${stale} stale`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(stopped > 0 ? [`${stopped} stopped`] : []),
@@ -120,6 +125,37 @@ function describePublished({ published, duckdbPath, lastRun }: StatusReport): st
 function describeRestore({ restoresFrom }: StatusReport): string {
   if (restoresFrom === undefined) return '';
   return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)}, and reads again what was committed after that was published.`;
+}
+
+/** Whether the table as a whole is known not to be what the API holds. */
+function isDue({ fullRefreshDue, counts }: StreamStatusRow): boolean {
+  return fullRefreshDue !== undefined || (counts?.difference ?? 0) !== 0;
+}
+
+function describeVerdict(row: StreamStatusRow): string {
+  const verdict = row.unsettled?.status ?? row.verdict ?? 'never';
+  return verdict === 'verified' && isDue(row) ? 'differs' : verdict;
+}
+
+function describeRows({ rows, counts }: StreamStatusRow): string {
+  const differs = counts?.inApi !== undefined && counts.difference !== 0;
+  return differs ? `${formatCount(rows)} of ${formatCount(counts.inApi)}` : formatCount(rows);
+}
+
+/** Why streams are to be read in full, and what to do. */
+function describeDue({ streams }: StatusReport): string {
+  const due = streams.filter(isDue);
+  const lines = due.slice(0, MOST_NAMES).map(({ stream, slice, fullRefreshDue }) => {
+    const why = fullRefreshDue ?? 'the API counts other rows than the table has';
+    return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why)}`;
+  });
+  if (lines.length === 0) return '';
+  const more = due.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
+    '  next: sluice sync reads such a stream in full, as soon as the quota has room for it',
+  ].join('\n');
 }
 
 function describeWatermark({ watermark, newest }: StreamStatusRow): string {

@@ -66,7 +66,7 @@ function describeRow(report: StreamReport): readonly string[] {
     nameStream(report),
     describeVerdict(report),
     ...[0, 1, 2].map((i) => formatCount(counts[i])),
-    formatCount(report.rowsInTable),
+    describeTable(report),
     formatCount(report.requests),
   ];
 }
@@ -77,9 +77,15 @@ function renderRecord(report: StreamReport): string {
   const counts =
     report.status === 'complete'
       ? `\n  new ${formatCount(rows.inserted)}, changed ${formatCount(rows.updated)}, ` +
-        `unchanged ${formatCount(rows.unchanged)}\n  in table ${formatCount(report.rowsInTable)}`
+        `unchanged ${formatCount(rows.unchanged)}\n  in table ${describeTable(report)}`
       : '';
   return `${nameStream(report)}\n  ${describeVerdict(report)}${counts}`;
+}
+
+/** Rows of the table, and of the API where it has others. */
+function describeTable({ rowsInTable, rowsInApi, difference = 0 }: StreamReport): string {
+  const rows = formatCount(rowsInTable);
+  return difference === 0 ? rows : `${rows} of ${formatCount(rowsInApi)}`;
 }
 
 function nameStream({ stream, slice }: StreamReport): string {

@@ -88,8 +88,8 @@ class Retry {
 
   async #retry(stream: Stream): Promise<SyncError | undefined> {
     const run = this.#run;
-    const { database, clock, emit } = run.context;
-    const startedAtMs = clock.now();
+    const { database, recordClock, emit } = run.context;
+    const startedAtMs = recordClock.now();
     emit({ type: 'stream-started', stream: nameOf(stream), mode: 'incremental' });
     try {
       const retried = await retrySlice(run.context, stream, (slice) =>

@@ -214,7 +214,7 @@ interface Prepared {
 }
 
 async function merge(
-  { database, runId, clock }: RunContext,
+  { database, runId, recordClock }: RunContext,
   stream: Stream,
   { columns, changes, key, tableExisted, learned, jsonTypes }: Prepared,
 ): Promise<{
@@ -244,7 +244,7 @@ async function merge(
     slice: sliceIdOf(stream),
     history: stream.history,
     runId,
-    syncedAt: new Date(clock.now()).toISOString(),
+    syncedAt: new Date(recordClock.now()).toISOString(),
   });
   const since = new Map(learned.map(({ name, absentSince }) => [name, absentSince]));
   const contract = columns.map(({ path, name, type }) => ({

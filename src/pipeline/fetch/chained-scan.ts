@@ -2,16 +2,17 @@ import { hashPage, hashPageText } from '../../json/fingerprint.ts';
 import { toDate } from '../../model/dates.ts';
 import type { Page } from '../../model/page.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
-import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
+import type { StagedPageEntry } from '../../warehouse/stage-store.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, ScanPlan } from '../scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 import { judgeScan } from './judge-scan.ts';
 import { describeMasks } from './mask-records.ts';
+import { PageSpan } from './page-span.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
-import { isCommitted } from '../staged-scan.ts';
 import { StagedPagesOutdated } from './staged-full-scan.ts';
+import { canReadWhole, findOutdated, findStagedPages, timeOf } from './staged-pages.ts';
 import { ScanStage, type StageFollower } from './scan-stage.ts';
 
 /** Pages without a record that may follow each other: some APIs filter after they have cut their pages. */
@@ -34,11 +35,13 @@ export class ChainedScan {
   readonly #rescans: number;
   readonly #question: string;
   readonly #stage: ScanStage;
+  readonly #span = new PageSpan();
   readonly #masked = new Set<string>();
   /** What each page was asked for with, by its offset. */
   readonly #cursors = new Map<number, string | undefined>();
   readonly #seen = new Set<string>();
   #problem: string | undefined;
+  #isReadAgain = false;
   #head: SeenHead | undefined;
   #next: string | undefined;
   #isDone = false;
@@ -89,10 +92,9 @@ export class ChainedScan {
     const head = await this.#request(0, undefined);
     this.#serverDateMs = head.serverDateMs ?? this.#startedAtMs;
     onFirstPage(head);
-    const seen = { hash: hashPage(head), total: head.total };
-    if (await this.#resume(seen)) return;
+    if (await this.#resume(head)) return;
     if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
-    this.#head = seen;
+    this.#head = { hash: hashPage(head), total: head.total };
     await this.#begin();
     await this.#take(head, undefined);
   }
@@ -115,24 +117,25 @@ export class ChainedScan {
     });
   }
 
-  // As for offsets: staged pages serve 24 h if the question, the total and the head are the same.
-  async #resume(seen: SeenHead | undefined): Promise<boolean> {
+  // As for offsets: staged pages are of use while the question, the total and the head are the same.
+  async #resume(head: Page | undefined): Promise<boolean> {
     if (this.#rescans > 0) return false;
     const { clock, runId, signal, emit } = this.#context;
-    const staged = await readStage(this.#stage.folder, { isProved: true });
-    const [first] = staged?.pages ?? [];
+    const where = { folder: this.#stage.folder, question: this.#question, checkpoint: this.#checkpoint };
+    const staged = await findStagedPages(this.#context, where);
     const last = staged?.pages.at(-1);
-    if (staged === undefined || last === undefined || staged.scan.question !== this.#question) return false;
-    const ageMs = clock.now() - staged.scan.startedAtMs;
-    if (ageMs < 0 || ageMs > STAGE_LIFETIME_MS || first?.pageHash === undefined) return false;
-    if (isCommitted(staged.scan, this.#checkpoint)) return false;
+    if (staged === undefined || last === undefined) return false;
+    // A cursor does not outlive the day.
+    if (clock.now() - staged.scan.startedAtMs > STAGE_LIFETIME_MS) return false;
     const isWhole = last.next === undefined;
     // Of a whole chain only the look at the head is left.
-    if (seen === undefined ? isWhole : seen.hash !== first.pageHash) return false;
-    this.#head = seen ?? { hash: first.pageHash, total: first.total };
+    if (head === undefined ? isWhole : hashPage(head) !== staged.head.pageHash) return false;
+    if (head !== undefined && findOutdated(this.#context, staged, head) !== undefined) return false;
+    this.#head = { hash: staged.head.pageHash ?? '', total: staged.head.total };
     this.#isHeadSeen = isWhole;
     this.#startedAtMs = staged.scan.startedAtMs;
     this.#isResumed = true;
+    for (const page of staged.pages) this.#span.add(timeOf(staged.scan, page));
     await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
     for (const page of staged.pages) this.#restore(page);
     emit({
@@ -152,8 +155,21 @@ export class ChainedScan {
     this.#next = next;
   }
 
+  /** As for offsets: once, and where the quota lets the scan end within one version of the data. */
+  get isReadAgain(): boolean {
+    return (this.#isReadAgain ||= this.#mayReadAgain());
+  }
+
+  #mayReadAgain(): boolean {
+    const { options } = this.#context;
+    if (!this.#span.isApart || this.#rescans > 0 || options.limit !== undefined) return false;
+    const total = this.#head?.total;
+    const pages = total === undefined ? this.#pages : Math.ceil(total / this.#stream.pageSize);
+    return (total !== undefined || this.#next === undefined) && canReadWhole(this.#context, pages);
+  }
+
   async #follow(): Promise<void> {
-    while (this.#next !== undefined && !this.#isDone && this.#problem === undefined) {
+    while (this.#next !== undefined && !this.#isDone && this.#problem === undefined && !this.isReadAgain) {
       const cursor = this.#next;
       await this.#take(await this.#request(this.#rows, cursor), cursor);
     }
@@ -170,6 +186,8 @@ export class ChainedScan {
     this.#rows += kept.length;
     this.#pages += 1;
     this.#duplicateMembers += page.duplicateMembers;
+    const time = { readAtMs: this.#context.clock.now(), serverDateMs: page.serverDateMs };
+    this.#span.add(time);
     this.#next = page.next;
     this.#isDone = this.#rows >= (options.limit ?? Infinity);
     const { name: stream } = this.#stream;
@@ -179,7 +197,7 @@ export class ChainedScan {
     const pageHash = pagesDone === 1 ? this.#head?.hash : undefined;
     const accepted = { offset, firstPosition: offset, kept, firstHash: undefined, lastHash: undefined };
     await this.#stage.add(
-      { ...accepted, total: page.total, pageHash, textHash, next: page.next },
+      { ...accepted, ...time, total: page.total, pageHash, textHash, next: page.next },
       kept,
       () => {
         emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
@@ -200,7 +218,7 @@ export class ChainedScan {
   }
 
   async #checkHead(): Promise<boolean | undefined> {
-    if (this.#pages < 2 || this.#isDone || this.#problem !== undefined) return undefined;
+    if (this.#pages < 2 || this.#isDone || this.#problem !== undefined || this.isReadAgain) return undefined;
     if (this.#isHeadSeen) return true;
     return hashPage(await this.#request(0, undefined)) === this.#head?.hash;
   }
@@ -209,7 +227,8 @@ export class ChainedScan {
     const total = this.#head?.total;
     const problems = this.#problem === undefined ? [] : [this.#problem];
     const limited = this.#isDone && (total ?? Infinity) > this.#rows;
-    const facts = { complete: this.#next === undefined, problems, moved: false, total, limited };
+    const apart = this.#span.isApart ? this.#span.describe() : undefined;
+    const facts = { complete: this.#next === undefined, problems, moved: false, total, limited, apart };
     const judged = judgeScan({ ...facts, rows: this.#rows, headUnchanged });
     return {
       ...judged,
@@ -220,6 +239,7 @@ export class ChainedScan {
       rows: this.#rows,
       pages: this.#pages,
       rescans: this.#rescans,
+      isApart: apart !== undefined,
       duplicateMembers: this.#duplicateMembers,
       startedAtMs: this.#startedAtMs,
       serverDateMs: this.#serverDateMs,

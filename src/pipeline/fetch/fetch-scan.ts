@@ -1,34 +1,16 @@
-import { toDate } from '../../model/dates.ts';
 import type { Page } from '../../model/page.ts';
-import type { Checkpoint, ScanHead, Stream } from '../../model/stream.ts';
-import { readStage } from '../../warehouse/stage-store.ts';
-import { hashPage } from '../../json/fingerprint.ts';
-import { Coverage } from './coverage.ts';
-import { createRequest } from './create-request.ts';
-import { ChainedScan } from './chained-scan.ts';
-import { countRequests, requestsPerDay } from '../plan/estimate.ts';
-import { fetchDocument } from './fetch-document.ts';
-import { judgeScan } from './judge-scan.ts';
-import { describeMasks } from './mask-records.ts';
-import { JointRepair } from './repair-joint.ts';
-import { requestPages } from './request-pages.ts';
+import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, ScanPlan } from '../scan.ts';
-import { ScanStage, type StageFollower, toStagedPage } from './scan-stage.ts';
-import { countRequestsLeft } from './requests-left.ts';
-import type { AcceptedPage, StagedHead, StagedPage } from './scanned-page.ts';
-import type { Segment } from './segments.ts';
-import { isCommitted } from '../staged-scan.ts';
-import { StagedPagesOutdated } from './staged-full-scan.ts';
-import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
-
-/** How often a scan is begun anew because its data moved. */
-export const MAX_RESCANS = 2;
+import { ChainedScan } from './chained-scan.ts';
+import { fetchDocument } from './fetch-document.ts';
+import { MAX_RESCANS, OffsetScan } from './offset-scan.ts';
+import type { StageFollower } from './scan-stage.ts';
 
 /**
- * Reads every page of a scan and stages it. Goes on from what an earlier process staged if the head page
- * is still the same; begins anew, at most twice, when the data moves under it, and then keeps what it
- * got with the verdict `drifted`. A scan that no day's quota is enough for is never begun anew: the data
+ * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page
+ * is still the same; restarts, at most twice, when the data moves under it, and then keeps what it
+ * got with the verdict `drifted`. A scan that no day's quota is enough for is never restarted: the data
  * would move again before it came to its end.
  */
 export async function fetchScan(
@@ -43,12 +25,12 @@ export async function fetchScan(
   if (!stream.paginated) return fetchDocument(context, stream, plan, checkpoint, onFirstPage);
   for (let rescans = rescansBefore; ; rescans += 1) {
     const isChained = context.settings.connector.paging.kind === 'cursor';
-    const Scan = isChained ? ChainedScan : ScanInProgress;
+    const Scan = isChained ? ChainedScan : OffsetScan;
     const scan = new Scan(context, stream, plan, checkpoint, rescans, follower);
     try {
       const fetched = await scan.run(onFirstPage);
-      if (fetched.cause !== 'moved' || rescans >= MAX_RESCANS) return fetched;
-      const reason = fetched.reasons[0] ?? 'the data moved';
+      const reason = findReasonToRestart(fetched, scan.isReadAgain);
+      if (reason === undefined || rescans >= MAX_RESCANS) return fetched;
       context.emit({ type: 'stream-restarted', stream: stream.name, reason });
     } finally {
       await scan.close();
@@ -56,241 +38,7 @@ export async function fetchScan(
   }
 }
 
-/** One pass over a stream; owns the stage's open files. */
-class ScanInProgress {
-  readonly #context: RunContext;
-  readonly #stream: Stream;
-  readonly #plan: ScanPlan;
-  readonly #checkpoint: Checkpoint | undefined;
-  readonly #rescans: number;
-  readonly #question: string;
-  readonly #coverage: Coverage;
-  readonly #joints: JointRepair;
-  readonly #stage: ScanStage;
-  readonly #masked = new Set<string>();
-  #isResumed = false;
-  /** Goes on with staged pages whose head it has not asked for. */
-  #isUnseen = false;
-  /** Nothing was asked for since the head was seen to be what it was: the scan ends with that look at it. */
-  #isHeadSeen = false;
-  #startedAtMs: number;
-  /** As the first answer of this run has it. */
-  #serverDateMs: number | undefined;
-  #duplicateMembers = 0;
-  #tooLong: boolean | undefined;
-
-  constructor(
-    context: RunContext,
-    stream: Stream,
-    plan: ScanPlan,
-    checkpoint: Checkpoint | undefined,
-    rescans: number,
-    follower: StageFollower | undefined,
-  ) {
-    this.#context = context;
-    this.#stream = stream;
-    this.#plan = plan;
-    this.#checkpoint = checkpoint;
-    this.#rescans = rescans;
-    const folder = stageFolder(context.settings.stateDir, stream, context.options);
-    this.#stage = new ScanStage(folder, follower);
-    this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
-    this.#coverage = new Coverage(stream.pageSize);
-    const request = (offset: number) => this.#requestPage(offset);
-    this.#joints = new JointRepair({ stream, coverage: this.#coverage, request });
-    this.#startedAtMs = context.clock.now();
-  }
-
-  async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
-    const resumed = this.#rescans === 0 && (await this.#resume(onFirstPage));
-    this.#isResumed = resumed;
-    if (!resumed) await this.#beginAnew();
-    await this.#fetchPages(onFirstPage);
-    return this.#judge(await this.#checkHead());
-  }
-
-  get #mayRestart(): boolean {
-    return this.#rescans < MAX_RESCANS && !this.#isTooLong;
-  }
-
-  // Decided once, with the first total: asking the ledger for each page would cost more than the page.
-  get #isTooLong(): boolean {
-    const { pagesPlanned } = this.#coverage;
-    if (pagesPlanned === undefined) return false;
-    return (this.#tooLong ??= pagesPlanned > requestsPerDay(this.#context));
-  }
-
-  async close(): Promise<void> {
-    await this.#stage.close();
-  }
-
-  // Part 4 of the design: staged pages serve 24 h if the question, the total and the head are the same.
-  async #resume(onFirstPage: (page: Page) => void): Promise<boolean> {
-    const staged = await readStage(this.#stage.folder, { isProved: true });
-    const head = staged?.pages.find((page) => page.pageHash !== undefined);
-    if (staged === undefined || head === undefined || staged.scan.question !== this.#question) return false;
-    const ageMs = this.#context.clock.now() - staged.scan.startedAtMs;
-    // What a last attempt kept beside its pages has no place in a scan that goes on.
-    const isMixed = staged.pages.some(({ besides }) => besides === true);
-    if (ageMs < 0 || isMixed || isCommitted(staged.scan, this.#checkpoint)) return false;
-    const { pages } = countRequests(head.total ?? 0, Math.max(2, head.rows));
-    const servesOn = pages > requestsPerDay(this.#context);
-    if (ageMs > STAGE_LIFETIME_MS && !servesOn) return false;
-
-    const held = staged.pages.map(toStagedPage);
-    // Asked for with the only request there is, the head would leave none for a page, run after run.
-    const waits = countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, head, held);
-    const page = waits ? undefined : await this.#requestPage(0);
-    if (page !== undefined) onFirstPage(page);
-    const moved =
-      page === undefined || hashPage(page) === head.pageHash
-        ? undefined
-        : 'the data changed since its pages were staged';
-    if (page !== undefined && moved !== undefined && !servesOn) {
-      if (this.#plan.goesOn === true) throw new StagedPagesOutdated();
-      this.#context.emit({ type: 'stream-restarted', stream: this.#stream.name, reason: moved });
-      await this.#begin();
-      await this.#takeFirst(page);
-      return true;
-    }
-    this.#startedAtMs = staged.scan.startedAtMs;
-    const { runId, signal, emit } = this.#context;
-    await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
-    this.#isUnseen = page === undefined;
-    if (page === undefined) this.#coverage.resumeUnseen(head, held);
-    else this.#coverage.resume(page, held);
-    if (moved !== undefined) this.#coverage.noteMove(moved);
-    const { rows: rowsHeld, pages: pagesHeld, complete } = this.#coverage;
-    this.#isHeadSeen = page !== undefined && moved === undefined && complete;
-    emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
-    return true;
-  }
-
-  async #beginAnew(): Promise<void> {
-    if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
-    await this.#begin();
-  }
-
-  async #begin(): Promise<void> {
-    await this.#stage.begin({
-      version: 1,
-      stream: this.#stream.name,
-      question: this.#question,
-      startedAtMs: this.#startedAtMs,
-      runId: this.#context.runId,
-      masks: describeMasks(this.#stream, this.#context.settings.hashKey),
-    });
-  }
-
-  async #takeFirst(page: Page): Promise<void> {
-    const segment = this.#coverage.takeSegment();
-    if (segment !== undefined) await this.#take(this.#coverage.accept(segment, page), page);
-  }
-
-  async #fetchPages(onFirstPage: (page: Page) => void): Promise<void> {
-    const request = (segment: Segment) => this.#requestPage(segment.start);
-    try {
-      for await (const { segment, page } of requestPages(
-        this.#coverage,
-        this.#context.concurrency,
-        request,
-      )) {
-        if (segment.first) onFirstPage(page);
-        // What does not fit to pages of an earlier run may as well be newer than they are: they are not asked for again.
-        const fitted = this.#isUnseen ? { page, others: [] } : await this.#joints.fit(segment, page);
-        await this.#take(this.#coverage.accept(segment, fitted.page), fitted.page);
-        // At the first sign, so that little is read twice.
-        if (this.#isLimitReached() || (this.#coverage.moved && this.#mayRestart)) break;
-        for (const other of fitted.others) await this.#keepBesides(other);
-      }
-    } finally {
-      // Whatever ended the scan, the pages that came are on the disk.
-      await this.#stage.flush();
-    }
-  }
-
-  #isLimitReached(): boolean {
-    return this.#coverage.rows >= (this.#context.options.limit ?? Infinity);
-  }
-
-  async #take(accepted: AcceptedPage, page: Page): Promise<void> {
-    const { emit, options } = this.#context;
-    const room = Math.max(0, (options.limit ?? Infinity) - (this.#coverage.rows - accepted.kept.length));
-    this.#duplicateMembers += page.duplicateMembers;
-    const { pages: pagesDone, pagesPlanned, rows: rowsDone, total: rowsDeclared } = this.#coverage;
-    await this.#stage.add(accepted, accepted.kept.slice(0, room), () => {
-      const { name: stream } = this.#stream;
-      emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
-    });
-  }
-
-  /**
-   * Keeps an answer that does not fit into the last attempt at a scan: rows that slid from a page into the
-   * one before it are in no other. Rows of one key are told apart later, and the newest stays.
-   */
-  async #keepBesides(page: Page): Promise<void> {
-    const keyed = this.#stream.key.kind === 'fields' || this.#checkpoint?.keyFields !== undefined;
-    if (!keyed || this.#isTooLong || this.#context.options.limit !== undefined) return;
-    await this.#stage.addBesides(page);
-  }
-
-  /** Asks for the first page again, once several were read, or one that contradicts itself. */
-  async #checkHead(): Promise<boolean | undefined> {
-    const { complete, pages, problems, moved, headHash } = this.#coverage;
-    const settled = !complete || this.#context.options.limit !== undefined;
-    if (settled || (pages < 2 && problems.length === 0) || (moved && this.#mayRestart)) return undefined;
-    if (this.#isHeadSeen) return true;
-    const head = await this.#requestPage(0);
-    if (hashPage(head) === headHash) return true;
-    if (!this.#mayRestart) await this.#keepBesides(head);
-    await this.#stage.flush();
-    return false;
-  }
-
-  #judge(headUnchanged: boolean | undefined): FetchedScan {
-    const { rows, pages, total, problems, moved, complete } = this.#coverage;
-    const { limit } = this.#context.options;
-    const limited = limit !== undefined && rows >= limit && (total ?? Infinity) > limit;
-    const judged = judgeScan({ complete, problems, moved, total, rows, headUnchanged, limited });
-    const cause = judged.cause === 'moved' && this.#isTooLong ? 'too-long' : judged.cause;
-    return {
-      ...judged,
-      ...(cause === undefined ? {} : { cause }),
-      differing: this.#joints.differing,
-      reasons: [...judged.reasons, ...this.#coverage.notes, ...this.#joints.notes],
-      plan: this.#plan,
-      recordsFile: this.#stage.recordsFile,
-      tree: this.#stage.tree,
-      total,
-      rows: Math.min(rows, limit ?? Infinity),
-      pages,
-      rescans: this.#rescans,
-      duplicateMembers: this.#duplicateMembers,
-      startedAtMs: this.#startedAtMs,
-      serverDateMs: this.#serverDateMs ?? this.#startedAtMs,
-      head: this.#describeHead(),
-      masked: this.#isResumed ? undefined : this.#masked,
-      // Not by way of this scan, whose joints are many and would stay until the rows are loaded.
-      askAgain: createRequest(this.#context, this.#stream, this.#plan, this.#masked),
-    };
-  }
-
-  #describeHead(): ScanHead | undefined {
-    const { headHash: page, total } = this.#coverage;
-    if (page === undefined) return undefined;
-    return { question: this.#question, page, total, day: toDate(this.#serverDateMs ?? this.#startedAtMs) };
-  }
-
-  async #requestPage(offset: number): Promise<Page> {
-    const page = await createRequest(this.#context, this.#stream, this.#plan, this.#masked)(offset);
-    this.#serverDateMs ??= page.serverDateMs ?? this.#context.clock.now();
-    return page;
-  }
-}
-
-/** Whether staged pages are all there is to a scan, but for the look at its head. */
-function isWhole({ pageSize }: Stream, head: StagedHead, pages: readonly StagedPage[]): boolean {
-  const coverage = new Coverage(pageSize);
-  coverage.resumeUnseen(head, pages);
-  return coverage.complete;
+function findReasonToRestart({ cause, reasons }: FetchedScan, isReadAgain: boolean): string | undefined {
+  if (cause === 'moved') return reasons[0] ?? 'the data moved';
+  return isReadAgain ? 'the data may have been refreshed while its pages were read' : undefined;
 }

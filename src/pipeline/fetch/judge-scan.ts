@@ -16,10 +16,12 @@ export interface ScanFacts {
   readonly headUnchanged: boolean | undefined;
   /** A user's limit ended the scan early. */
   readonly limited: boolean;
+  /** How far apart its pages were read, where a refresh of the source may lie between them. */
+  readonly apart?: string | undefined;
 }
 
 /**
- * The verdict of part 4 of the design: `verified` excludes any net shift at a joint, and a changed head.
+ * The verdict, as docs/delivery.md has it: `verified` excludes any net shift at a joint, and a changed head.
  * A restatement in place between the joints cannot be seen in one scan; that is what the lookback is for.
  */
 export function judgeScan(facts: ScanFacts): {
@@ -38,6 +40,11 @@ export function judgeScan(facts: ScanFacts): {
   if (reasons.length > 0) return { verdict: 'drifted', reasons, cause: moved ? 'moved' : 'contradiction' };
   if (!facts.complete || facts.limited)
     return { verdict: 'partial', reasons: facts.limited ? ['ended by --limit'] : [] };
-  if (facts.total === undefined) return { verdict: 'unverified', reasons: ['the API declared no total'] };
-  return { verdict: 'verified', reasons: [] };
+  const doubts = [
+    ...(facts.apart === undefined
+      ? []
+      : [`its pages were read ${facts.apart}: the data may have been refreshed in between`]),
+    ...(facts.total === undefined ? ['the API declared no total'] : []),
+  ];
+  return { verdict: doubts.length === 0 ? 'verified' : 'unverified', reasons: doubts };
 }

@@ -108,6 +108,7 @@ export class ScanStage {
 
 function toEntry(accepted: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
   const { offset, firstPosition, kept, firstHash, lastHash, total, pageHash, textHash, next } = accepted;
+  const { readAtMs, serverDateMs } = accepted;
   return {
     offset,
     firstPosition,
@@ -118,6 +119,8 @@ function toEntry(accepted: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
     ...(pageHash === undefined ? {} : { pageHash }),
     textHash,
     ...(next === undefined ? {} : { next }),
+    ...(readAtMs === undefined ? {} : { readAtMs }),
+    ...(serverDateMs === undefined ? {} : { serverDateMs }),
   };
 }
 

@@ -16,6 +16,8 @@ export interface AcceptedPage {
   readonly textHash: string;
   /** What names the page after it, where pages are asked for by cursor. */
   readonly next?: string | undefined;
+  readonly readAtMs?: number | undefined;
+  readonly serverDateMs?: number | undefined;
 }
 
 /** A page as the stage remembers it; enough to go on with a scan after a crash. */

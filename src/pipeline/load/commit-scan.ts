@@ -11,7 +11,15 @@ import { quarantineRejected, releaseAccepted } from '../../warehouse/quarantine.
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
 import { decideAbsent, describeKept, describeMarkedGone, refuseLoss } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
-import { describeGone } from './gone-rows.ts';
+import {
+  bringForward,
+  countQuarantined,
+  isBeyondGuard,
+  prepareJudge,
+  settleDifference,
+  warnOfDifference,
+} from './confirm-count.ts';
+import { countSuspected, describeGone } from './gone-rows.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
 import { describeRehashed } from './rehashed-key.ts';
 import { findAdoption, settleLeftSlices } from './left-slices.ts';
@@ -19,6 +27,13 @@ import { nextCheckpoint } from './next-checkpoint.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../scan.ts';
+import {
+  countTable,
+  describeDifference,
+  describeLeftApi,
+  describeNewColumns,
+  findDueReason,
+} from './settle-counts.ts';
 import { markUnseen } from './unseen-records.ts';
 
 /**
@@ -36,13 +51,18 @@ export async function commitScan(
 ): Promise<StreamReport> {
   const { database, runId, options } = context;
   await refuseEmptiedSource(context, stream, scan, load);
-  const nowIso = new Date(context.clock.now()).toISOString();
+  const nowIso = new Date(context.recordClock.now()).toISOString();
   const slice = sliceIdOf(stream);
   const keyInDoubt = await isKeyInDoubt(context, stream, scan, load, checkpoint);
   const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options });
   const absentFacts = { stream, scan, load, next, options, keyInDoubt };
   const decision = decideAbsent(absentFacts);
   let warnings: readonly string[] = [];
+  let keptBecause: string | undefined;
+  const isWindow = decision.absent !== 'keep' && decision.absent.window !== undefined;
+  const judgeChange = isWindow
+    ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
+    : () => undefined;
 
   // What came before, reading and packing records, left memory behind that the merge will want.
   await database.trim();
@@ -66,7 +86,11 @@ export async function commitScan(
       history: stream.history,
       runId,
       syncedAt: nowIso,
-      judge: (change) => refuseLoss(stream, scan, load, decision, options, change),
+      judge: (change) => {
+        keptBecause = judgeChange(change);
+        if (keptBecause === undefined) refuseLoss(stream, scan, load, decision, options, change);
+        return keptBecause === undefined ? 'apply' : 'keep';
+      },
     });
     await rememberMasks(database, stream, load.columnChanges);
     const scope = { stream: stream.name, slice };
@@ -74,7 +98,6 @@ export async function commitScan(
     await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
     // A window without a key leaves out the rows before it; those of a key that came twice are settled with it.
     if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
-    await writeCheckpoint(database, next);
     await writeContract(database, stream.name, toLearned(load), runId);
     const deletion = { history: stream.history, runId, syncedAt: nowIso };
     const left = await settleLeftSlices(context, stream, scan, load, deletion);
@@ -82,7 +105,33 @@ export async function commitScan(
     const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
     warnings = [...left.warnings, ...beside];
     const rowsInTable = await countLiveRows(database, stream.table, slice);
-    const kept = rowsInTable - merged.inserted - merged.updated - merged.unchanged;
+    const rowsCame = merged.inserted + merged.updated + merged.unchanged;
+    const kept = rowsInTable - rowsCame;
+    const schemaChanges = [...settled.changes, ...evolved];
+    const suspected = await countSuspected(context, stream, scan, load);
+    const counts = countTable({
+      scan,
+      at: nowIso,
+      rowsInTable,
+      rowsCame,
+      suspected,
+      quarantined: await countQuarantined(database, scope),
+      keepsGone: stream.deletes === 'keep' || stream.write === 'append',
+      before: checkpoint?.counts,
+    });
+    const isCounted = typeof scan.counted?.rows === 'number';
+    const difference = isCounted && counts !== undefined && counts.difference !== 0 ? counts : undefined;
+    if (difference !== undefined) settleDifference(stream, scan, difference, checkpoint);
+    const newColumns = describeNewColumns(scan, schemaChanges, kept);
+    const due = findDueReason(scan, checkpoint?.fullRefreshDue, [
+      difference && !isBeyondGuard(stream, difference) ? describeDifference(difference) : undefined,
+      newColumns,
+    ]);
+    const reached = { ...next, fullRefreshDue: due, counts };
+    await writeCheckpoint(database, reached);
+    if (newColumns !== undefined && stream.slice !== undefined)
+      await bringForward(database, stream.name, newColumns);
+    if (difference !== undefined) warnings = [...warnings, warnOfDifference(difference, stream)];
     const described = describe({
       rows: {
         read: scan.rows,
@@ -91,14 +140,19 @@ export async function commitScan(
         quarantined: load.rejected.count,
       },
       rowsInTable,
-      schemaChanges: [...settled.changes, ...evolved],
+      rowsInApi: scan.plan.mode === 'full' ? scan.total : (scan.counted?.rows ?? undefined),
+      difference: isCounted ? counts?.difference : undefined,
+      schemaChanges,
       notes: [
         ...describeKept(scan, decision, kept, load.rejected.count),
-        ...(await describeGone(context, absentFacts, decision)),
+        ...describeGone(absentFacts, decision, suspected),
+        ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
+        ...(isCounted ? describeLeftApi(checkpoint?.counts, counts) : []),
+        ...(newColumns === undefined ? [] : [newColumns]),
         ...describeMarkedGone(markedGone + left.markedGone),
         ...left.notes,
       ],
-      checkpoint: next,
+      checkpoint: reached,
     });
     await writeStreamRun(database, runId, described);
     await saveRun(described);

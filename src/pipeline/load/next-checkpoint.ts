@@ -33,7 +33,12 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     fingerprint: passed || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
     cursorField: load.cursorColumn ?? checkpoint?.cursorField,
     cursorState: nextCursorState(facts),
-    watermark: ended ? watermarkOfLongScan(facts) : normal ? nextWatermark(facts) : checkpoint?.watermark,
+    watermark:
+      ended || (normal && scan.isApart === true)
+        ? watermarkOfLongScan(facts)
+        : normal
+          ? nextWatermark(facts)
+          : checkpoint?.watermark,
     keyFields: load.key?.columns ?? (whole ? undefined : checkpoint?.keyFields),
     keyOrigin: load.key?.origin ?? (whole ? undefined : checkpoint?.keyOrigin),
     keyProvedOn: nextProofDays(facts, trusted),
@@ -43,8 +48,22 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     rowsDeclared: passed ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
     head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
     rules: trusted ? (stream.rules ?? checkpoint?.rules) : checkpoint?.rules,
+    ...nextProof(facts),
     runId,
   };
+}
+
+/** From when, and from which day on, the table was proved to be what the API holds. */
+function nextProof({
+  scan,
+  checkpoint,
+  options,
+}: CheckpointFacts): Pick<Checkpoint, 'wholeAt' | 'provedFrom'> {
+  const { wholeAt, provedFrom } = checkpoint ?? {};
+  if (scan.verdict !== 'verified' || options.limit !== undefined) return { wholeAt, provedFrom };
+  if (scan.plan.mode === 'full')
+    return { wholeAt: new Date(scan.startedAtMs).toISOString(), provedFrom: undefined };
+  return { wholeAt, provedFrom: scan.plan.from ?? provedFrom };
 }
 
 function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {
@@ -57,7 +76,7 @@ function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | un
   return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;
 }
 
-// Rows dated since its start, less the lookback, may have changed while it was read.
+// Rows dated since its start, less the lookback, may have changed while it was read over hours or days.
 function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts): string | undefined {
   const newest = load.newestCursor;
   if (newest === undefined) return checkpoint?.watermark;
@@ -87,7 +106,7 @@ function nextProofDays({ scan, load, checkpoint }: CheckpointFacts, trusted: boo
   const same = checkpoint?.keyFields?.join() === load.key.columns.join();
   const before = same ? checkpoint.keyProvedOn : [];
   // One row has every key; and a scan that moved proves nothing.
-  if (!trusted || scan.rows < 2) return before;
+  if (!trusted || scan.isApart === true || scan.rows < 2) return before;
   const today = toDate(scan.serverDateMs);
   return before.includes(today) ? before : [...before, today].slice(-2);
 }

@@ -2,18 +2,55 @@ import { DAY_MS, subtractDays, toDate } from '../../model/dates.ts';
 import type { SyncOptions } from '../../model/settings.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { ScanPlan, StreamPlan } from '../scan.ts';
+import { countRequests } from './estimate.ts';
+
+/** A full refresh that is brought forward keeps this distance from the last full scan, so that none follows another. */
+const LEAST_BETWEEN_MS = 20 * 3_600_000;
+/** A time ahead by less than this share of what is asked for, and by less than a day, is a clock that was corrected. */
+const CLOCK_SLACK = 1 / 10;
+
+/** What a plan depends on besides config, checkpoint and options. */
+export interface PlanFacts {
+  readonly nowMs: number;
+  /** Requests that the run may send while the source stays what it is. */
+  readonly readable: number;
+}
 
 /** Decides from config, checkpoint and options what a stream needs; pure, costs no request. */
 export function planStream(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
   options: SyncOptions,
-  nowMs: number,
+  facts: PlanFacts,
 ): StreamPlan {
-  if (isFresh(stream, checkpoint, options, nowMs)) {
+  if (isFresh(stream, checkpoint, options, facts.nowMs) && findDue(stream, checkpoint, facts) === undefined) {
     return { action: 'skip', reason: `verified at ${checkpoint?.lastVerifiedAt ?? ''}, still fresh` };
   }
-  return { action: 'scan', scan: planScan(stream, checkpoint, options, nowMs) };
+  return { action: 'scan', scan: planScan(stream, checkpoint, options, facts) };
+}
+
+/** Why a full refresh is brought forward, where it can be read as one version of the data. */
+function findDue(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  { nowMs, readable }: PlanFacts,
+): string | undefined {
+  if (checkpoint?.fullRefreshDue === undefined) return undefined;
+  if (!mayBringForward(checkpoint, nowMs)) return undefined;
+  const rows = checkpoint.counts?.inApi ?? checkpoint.rowsDeclared ?? 0;
+  const { requests } = stream.paginated ? countRequests(rows, stream.pageSize) : { requests: 1 };
+  return requests <= readable ? checkpoint.fullRefreshDue : undefined;
+}
+
+/** Whether the last full scan lies so far back that another one may be brought forward. */
+export function mayBringForward(checkpoint: Checkpoint | undefined, nowMs: number): boolean {
+  return isLongAgo(checkpoint?.lastFullScanAt, LEAST_BETWEEN_MS, nowMs);
+}
+
+/** Whether a time lies so far back; one in the future excuses nothing, as a clock was wrong. */
+function isLongAgo(time: string | undefined, leastMs: number, nowMs: number): boolean {
+  const ageMs = time === undefined ? Infinity : nowMs - Date.parse(time);
+  return ageMs >= leastMs || ageMs < -Math.min(DAY_MS, leastMs * CLOCK_SLACK);
 }
 
 /** True while the last verified scan is young enough that asking again would bring nothing. */
@@ -51,8 +88,9 @@ function planScan(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
   options: SyncOptions,
-  nowMs: number,
+  facts: PlanFacts,
 ): ScanPlan {
+  const { nowMs } = facts;
   const full = (reason: string, warnings: readonly string[] = []): ScanPlan => ({
     mode: 'full',
     from: undefined,
@@ -81,8 +119,10 @@ function planScan(
   if (stream.write === 'replace') return full('it is replaced as a whole');
   if (cursor.kind === 'off') return full('its cursor is off');
   if (checkpoint.lastFullScanAt === undefined) return full('no full scan yet');
-  if (nowMs - Date.parse(checkpoint.lastFullScanAt) >= stream.fullRefreshEveryMs)
+  if (isLongAgo(checkpoint.lastFullScanAt, stream.fullRefreshEveryMs, nowMs))
     return full('a full refresh is due');
+  const due = findDue(stream, checkpoint, facts);
+  if (due !== undefined) return full(`a full refresh is due: ${due}`);
   if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
   if (checkpoint.watermark === undefined) return full('its cursor has no date to go on from yet');

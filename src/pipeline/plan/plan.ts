@@ -17,7 +17,9 @@ import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from '../scan.ts';
+import { ONE_VERSION_MS } from '../fetch/page-span.ts';
 import { requestPage } from '../fetch/request-page.ts';
+import { countRequestsWithin } from '../fetch/requests-left.ts';
 import { sampleDocument } from '../fetch/sample-document.ts';
 import { toReportedError } from '../../model/run-report.ts';
 
@@ -84,6 +86,8 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
   const plan = summarize(settings, streams, clock.now(), seen ?? noQuota, 0, true);
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
+
+const NO_CLIENT = { usage: { requests: 0 } };
 
 /** Rows a scan would read, or undefined when nobody knows, and what was noticed. */
 type SizeOf = (
@@ -153,7 +157,10 @@ async function planOne(
   sizeOf: SizeOf,
   nowMs: number,
 ): Promise<PlannedStream> {
-  const plan = planStream(stream, checkpoint, options, nowMs);
+  // Nothing is spent yet, and a full refresh that is due may take all that a sync may.
+  const limits = { client: NO_CLIENT, options, settings };
+  const facts = { nowMs, readable: countRequestsWithin(limits, ONE_VERSION_MS) };
+  const plan = planStream(stream, checkpoint, options, facts);
   if (plan.action === 'skip') {
     return { ...emptyPlan(stream), action: 'skip-fresh', rows: 0, pages: 0, requests: 0, note: plan.reason };
   }

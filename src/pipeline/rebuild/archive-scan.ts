@@ -11,12 +11,14 @@ import { EarlyPack } from '../../archive/early-pack.ts';
 import { type PackedPage, packRecords } from '../../archive/pack-records.ts';
 import { emptyArchive, pruneArchive } from '../../archive/prune-archive.ts';
 import { assertNotAborted } from '../../model/abort.ts';
-import { stopClock } from '../../model/clock.ts';
+import { RecordClock } from '../../model/record-clock.ts';
 import { ResponseError } from '../../model/errors.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
 import { describeMasks } from '../fetch/mask-records.ts';
 import type { RunContext } from '../run-context.ts';
+import { CountsDiffer } from '../load/settle-counts.ts';
+import { correctFutureTimes, findRetentionTime } from '../record-times.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { archiveFolder, hashAddress } from '../state-folder.ts';
 
@@ -113,7 +115,7 @@ async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined)
  *
  * @param checkpoint as the commit is given it; names the run whose scan was committed before.
  * @param commit gets a context whose clock stands still: rows loaded again from the archive are to have the
- *   same `_synced_at`.
+ *   same `_synced_at`. Where it throws CountsDiffer, it is tried once more with a scan that was counted again.
  */
 export async function commitAndArchive<T>(
   context: RunContext,
@@ -122,20 +124,28 @@ export async function commitAndArchive<T>(
   load: PreparedLoad,
   checkpoint: Checkpoint | undefined,
   packing: Packing,
-  commit: (context: RunContext) => Promise<T>,
+  commit: (context: RunContext, scan: FetchedScan) => Promise<T>,
 ): Promise<T> {
-  const loadedAtMs = context.clock.now();
-  const receipt = await archiveScan(context, stream, scan, load, checkpoint, packing, loadedAtMs);
-  let committed;
-  try {
-    committed = await commit({ ...context, clock: stopClock(context.clock, loadedAtMs) });
-  } catch (thrown) {
-    // What the data itself made impossible never reached the database; of anything else the checkpoint tells.
-    if (thrown instanceof ResponseError) await receipt.drop();
-    throw thrown;
+  await correctFutureTimes(context);
+  const loadedAtMs = context.recordClock.now();
+  const stopped = { ...context, recordClock: RecordClock.stoppedAt(context.clock, loadedAtMs) };
+  for (let counted = scan; ;) {
+    const receipt = await archiveScan(context, stream, counted, load, checkpoint, packing, loadedAtMs);
+    try {
+      const committed = await commit(stopped, counted);
+      await receipt.confirm();
+      return committed;
+    } catch (thrown) {
+      const again = counted.counted?.again;
+      if (!(thrown instanceof CountsDiffer) || again === undefined) {
+        // What the data itself made impossible never reached the database; of anything else the checkpoint tells.
+        if (thrown instanceof ResponseError) await receipt.drop();
+        throw thrown;
+      }
+      // Its header takes the place of the one before, which has the same name.
+      counted = { ...counted, counted: await again() };
+    }
   }
-  await receipt.confirm();
-  return committed;
 }
 
 async function archiveScan(
@@ -167,14 +177,10 @@ async function archiveScan(
 
 const NOT_KEPT: Receipt = { confirm: () => Promise.resolve(), drop: () => Promise.resolve() };
 
-async function confirmAndPrune(
-  { settings, clock }: RunContext,
-  folder: string,
-  archived: ArchivedScan,
-): Promise<void> {
+async function confirmAndPrune(context: RunContext, folder: string, archived: ArchivedScan): Promise<void> {
   await confirmScan(folder, archived);
   await pruneArchive(folder, {
-    beforeMs: clock.now() - settings.retention.archiveMs,
+    beforeMs: findRetentionTime(context) - context.settings.retention.archiveMs,
     lastRunId: archived.runId,
     masks: archived.masks,
     // Pages masked otherwise may go once everything was read anew.
@@ -233,6 +239,8 @@ function describeScan(
     pages: scan.pages,
     rescans: scan.rescans,
     duplicateMembers: scan.duplicateMembers,
+    isApart: scan.isApart,
+    inApi: scan.counted?.rows,
     startedAtMs: scan.startedAtMs,
     serverDateMs: scan.serverDateMs,
     loadedAtMs,

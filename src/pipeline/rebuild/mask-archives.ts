@@ -9,6 +9,7 @@ import { nameOf, type Stream } from '../../model/stream.ts';
 import { formatStagedLines, parsePageRecord } from '../../warehouse/staged-records.ts';
 import type { SliceArchive } from './find-archive.ts';
 import { compileMask, describeMasks } from '../fetch/mask-records.ts';
+import { findRetentionTime } from '../record-times.ts';
 import type { RunContext } from '../run-context.ts';
 
 /**
@@ -23,7 +24,7 @@ export async function maskArchives(context: RunContext, archives: readonly Slice
     try {
       for (const scan of raw) await maskScan(context, stream, folder, scan);
       if (raw.length === 0) continue;
-      const beforeMs = context.clock.now() - settings.retention.archiveMs;
+      const beforeMs = findRetentionTime(context) - settings.retention.archiveMs;
       const lastRunId = scans.at(-1)?.runId;
       await pruneArchive(folder, { beforeMs, lastRunId, masks: wanted, thorough: true });
     } catch (error) {

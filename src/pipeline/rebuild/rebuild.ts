@@ -104,8 +104,8 @@ class Rebuild {
 
   /** Rebuilds one stream; returns what keeps the others from being rebuilt. */
   async #rebuild(stream: Stream): Promise<SyncError | undefined> {
-    const { settings, database, emit, clock, signal } = this.#run.context;
-    const startedAtMs = clock.now();
+    const { settings, database, emit, recordClock, signal } = this.#run.context;
+    const startedAtMs = recordClock.now();
     let archives: readonly SliceArchive[] = [];
     try {
       archives = await findArchive(settings, database, stream, signal);
@@ -166,7 +166,7 @@ class Rebuild {
     rebuilt: RebuiltTable | undefined,
     error: SyncError | undefined,
   ): StreamReport {
-    const times = { startedAtMs, finishedAtMs: this.#run.context.clock.now() };
+    const times = { startedAtMs, finishedAtMs: this.#run.context.recordClock.now() };
     return toStreamReport(stream, times, rebuilt, error);
   }
 }

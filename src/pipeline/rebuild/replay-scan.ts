@@ -3,8 +3,8 @@ import { readCheckpoint, readContract } from '../../../state/checkpoints.ts';
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { unpackRecords } from '../../archive/unpack-records.ts';
 import { damagedFile } from '../../archive/archive-errors.ts';
-import { stopClock } from '../../model/clock.ts';
 import { BugError } from '../../model/errors.ts';
+import { RecordClock } from '../../model/record-clock.ts';
 import type { RowCounts } from '../../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../../model/stream.ts';
 import {
@@ -51,7 +51,7 @@ export async function replayScan(
   const then: RunContext = {
     ...context,
     runId: archived.runId,
-    clock: stopClock(context.clock, archived.loadedAtMs),
+    recordClock: RecordClock.stoppedAt(context.clock, archived.loadedAtMs),
     options: {
       ...(limit !== undefined && { limit }),
       ...(from !== undefined && { from }),
@@ -151,6 +151,8 @@ async function unpackScan(
     pages: archived.pages,
     rescans: archived.rescans,
     duplicateMembers: archived.duplicateMembers,
+    ...(archived.isApart !== undefined && { isApart: archived.isApart }),
+    ...(archived.inApi !== undefined && { counted: { rows: archived.inApi, canReadInFull: false } }),
     startedAtMs: archived.startedAtMs,
     serverDateMs: archived.serverDateMs,
     head: archived.head && { ...archived.head, total: archived.head.total },

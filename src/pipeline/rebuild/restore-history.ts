@@ -13,7 +13,7 @@ import type { RunContext } from '../run-context.ts';
  * rules of today made different get a new one.
  */
 export async function restoreHistory(context: RunContext, stream: Stream, aside: string): Promise<void> {
-  const { database, clock } = context;
+  const { database, recordClock } = context;
   const lossy = await findLossyColumns(database, aside, stream.table);
   if (lossy.length > 0)
     throw incomplete(
@@ -37,6 +37,6 @@ export async function restoreHistory(context: RunContext, stream: Stream, aside:
     });
     if (!stream.history) return;
     const versioned = { table: stream.table, columns: stored.map(({ name }) => name), live, isSliced };
-    await catchUpHistory(database, versioned, new Date(clock.now()).toISOString());
+    await catchUpHistory(database, versioned, new Date(recordClock.now()).toISOString());
   });
 }

@@ -4,6 +4,7 @@ import { listNames } from '../../archive/archive-folder.ts';
 import { emptyArchive, pruneArchive } from '../../archive/prune-archive.ts';
 import { sliceIdOf, sliceStream } from '../../model/stream.ts';
 import { describeMasks } from '../fetch/mask-records.ts';
+import { findRetentionTime } from '../record-times.ts';
 import type { RunContext } from '../run-context.ts';
 import { archiveFolder } from '../state-folder.ts';
 
@@ -12,12 +13,13 @@ import { archiveFolder } from '../state-folder.ts';
  * the config no longer has cannot be loaded again: of those even the newest go with their age. What fails here
  * is a warning.
  */
-export async function tendArchives({ settings, database, clock, emit }: RunContext): Promise<void> {
+export async function tendArchives(context: RunContext): Promise<void> {
+  const { settings, database, emit } = context;
   const { archiveMs } = settings.retention;
   const root = join(settings.stateDir, 'archive');
   try {
     if (archiveMs === 0) return await emptyArchive(root);
-    const beforeMs = clock.now() - archiveMs;
+    const beforeMs = findRetentionTime(context) - archiveMs;
     const checkpoints = await readCheckpoints(database);
     const streams = settings.streams.flatMap(sliceStream);
     for (const name of await listNames(root)) {

@@ -159,8 +159,8 @@ async function applyChange(
   settings: OfflineSettings,
   planned: PlannedChange,
 ): Promise<void> {
-  const { database, clock } = run.context;
-  const at = new Date(clock.now()).toISOString();
+  const { database, recordClock } = run.context;
+  const at = new Date(recordClock.now()).toISOString();
   const reports = planned.changes.map((change) => describeChange(settings, change, at));
   await database.transaction(async () => {
     await planned.apply();

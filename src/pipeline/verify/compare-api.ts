@@ -7,6 +7,7 @@ import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { AbortedError, ConfigError, QuotaError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { Transport } from '../../model/http.ts';
+import { RecordClock } from '../../model/record-clock.ts';
 import type { ComparedStream, ComparisonReport } from '../../model/reports.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { Settings } from '../../model/settings.ts';
@@ -58,6 +59,7 @@ export async function compareWithApi(
       settings: { ...settings, stateDir: aside },
       options: {},
       clock,
+      recordClock: new RecordClock(clock, undefined),
       client: api.client,
       readQuota: () => api.quota.snapshot(),
       database,

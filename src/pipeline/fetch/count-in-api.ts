@@ -1,0 +1,78 @@
+import { toSyncError } from '../../model/errors.ts';
+import type { Stream } from '../../model/stream.ts';
+import { windowOf } from '../load/asked-days.ts';
+import { countRequests } from '../plan/estimate.ts';
+import type { RunContext } from '../run-context.ts';
+import type { ApiCount, FetchedScan, PreparedLoad } from '../scan.ts';
+import { requestPage } from './request-page.ts';
+import { countRequestsNow } from './requests-left.ts';
+
+/** Requests of the window that a count leaves to the scans of each stream. */
+const LEFT_FOR_SCANS = 3;
+/** Of what is left of the window, the share that a full scan may take which nobody asked for. */
+const MOST_SHARE = 1 / 2;
+
+const NOT_COUNTED: ApiCount = { rows: null, canReadInFull: false };
+
+/**
+ * Asks how many rows the API has in all, once an incremental scan has ended: the scan itself proves its own days
+ * alone. One request, which is left out where the quota is nearly spent, unless rows without a key are to be replaced.
+ */
+export async function countInApi(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+): Promise<FetchedScan> {
+  const isTrusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
+  if (scan.plan.mode === 'full' || !isTrusted || context.options.limit !== undefined) return scan;
+  const { settings } = context;
+  const isNeeded = load.key === undefined && load.tableExisted && windowOf(scan, load) !== undefined;
+  const canAfford = stream.audit && countRequestsNow(context) > LEFT_FOR_SCANS * settings.streams.length;
+  if (!stream.paginated || scan.total === undefined || !(isNeeded || canAfford))
+    return { ...scan, counted: NOT_COUNTED };
+  const ask = (count: () => Promise<ApiCount>) => (isNeeded ? count() : orNotCounted(context, stream, count));
+  const counted = await ask(async () => {
+    const rows = await readTotal(context, stream, undefined);
+    return { ...toCount(context, stream, rows), again: () => ask(() => countAgain(context, stream, scan)) };
+  });
+  return { ...scan, counted };
+}
+
+/** Asks for both counts once more: rows that came since the scan ended are in the one as in the other. */
+async function countAgain(context: RunContext, stream: Stream, scan: FetchedScan): Promise<ApiCount> {
+  const rows = await readTotal(context, stream, undefined);
+  const asked = await readTotal(context, stream, scan.plan.from);
+  if (rows === undefined || asked === undefined || scan.total === undefined) return NOT_COUNTED;
+  return toCount(context, stream, rows - (asked - scan.total));
+}
+
+function toCount(context: RunContext, stream: Stream, rows: number | undefined): ApiCount {
+  if (rows === undefined) return NOT_COUNTED;
+  const { requests } = countRequests(rows, stream.pageSize);
+  return { rows, canReadInFull: requests <= countRequestsNow(context) * MOST_SHARE };
+}
+
+/** What nobody asked for must not fail the stream. */
+async function orNotCounted(
+  { signal, emit }: RunContext,
+  stream: Stream,
+  count: () => Promise<ApiCount>,
+): Promise<ApiCount> {
+  try {
+    return await count();
+  } catch (thrown) {
+    if (signal?.aborted === true) throw thrown;
+    const message = `its rows were not counted in the API: ${toSyncError(thrown).message}`;
+    emit({ type: 'note', stream: stream.name, message });
+    return NOT_COUNTED;
+  }
+}
+
+async function readTotal(
+  { settings, client, signal }: RunContext,
+  stream: Stream,
+  from: string | undefined,
+): Promise<number | undefined> {
+  return (await requestPage(settings, client, stream, from, 0, signal)).total;
+}

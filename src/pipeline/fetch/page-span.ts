@@ -1,0 +1,74 @@
+import { toDate } from '../../model/dates.ts';
+import { formatDuration } from '../../model/duration.ts';
+
+/**
+ * How far apart the pages of a scan may be read and still be taken for one version of the data, ms. Nothing tells
+ * when a source is refreshed ("typically daily"): a few hours within one day of the server are the best evidence.
+ */
+export const ONE_VERSION_MS = 4 * 3_600_000;
+
+/** When a page was read: by this machine's clock, and by the server's where its answer had a date. */
+export interface PageTime {
+  readonly readAtMs: number;
+  readonly serverDateMs?: number | undefined;
+}
+
+/** From when to when the pages of a scan were read. */
+export class PageSpan {
+  readonly #local = new Range();
+  readonly #server = new Range();
+
+  add({ readAtMs, serverDateMs }: PageTime): void {
+    this.#local.add(readAtMs);
+    if (serverDateMs !== undefined) this.#server.add(serverDateMs);
+  }
+
+  /** Whether a refresh of the source may lie between two of the pages. */
+  get isApart(): boolean {
+    const isLong = Math.max(this.#local.length, this.#server.length) > ONE_VERSION_MS;
+    // A clock that was set may stand on any day; the server's decides where it is known.
+    return isLong || (this.#server.isEmpty ? this.#local : this.#server).spansDays;
+  }
+
+  /** When the span began, as people read it, and how long it is. */
+  describe(): string {
+    const shown = this.#server.isEmpty ? this.#local : this.#server;
+    const lengthMs = Math.max(this.#local.length, this.#server.length);
+    return `${formatDuration(lengthMs)} apart, from ${shown.describe()} UTC`;
+  }
+}
+
+/** Whether pages that were read at a time may be followed by others that are read now. */
+export function mayFollow(earlier: PageTime, now: PageTime): boolean {
+  const span = new PageSpan();
+  span.add(earlier);
+  span.add(now);
+  return !span.isApart;
+}
+
+class Range {
+  #first = Infinity;
+  #last = -Infinity;
+
+  add(ms: number): void {
+    this.#first = Math.min(this.#first, ms);
+    this.#last = Math.max(this.#last, ms);
+  }
+
+  get isEmpty(): boolean {
+    return this.#last < this.#first;
+  }
+
+  get length(): number {
+    return this.isEmpty ? 0 : this.#last - this.#first;
+  }
+
+  get spansDays(): boolean {
+    return !this.isEmpty && toDate(this.#first) !== toDate(this.#last);
+  }
+
+  describe(): string {
+    const write = (ms: number) => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+    return `${write(this.#first)} to ${write(this.#last)}`;
+  }
+}

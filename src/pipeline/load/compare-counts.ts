@@ -1,0 +1,31 @@
+import type { CountedRows } from '../../model/stream.ts';
+
+/** Both sides of a count, and what stands between them. */
+export interface CountFacts {
+  /** Rows the API counts without a start date. */
+  readonly inApi: number;
+  /** Live rows of the table, or of the slice. */
+  readonly inTable: number;
+  /** Of these, rows of the days just read that did not come. */
+  readonly suspected: number;
+  /** Records in quarantine that the source still has. */
+  readonly quarantined: number;
+  /** What was counted last; undefined where the last full scan counted nothing. */
+  readonly before: CountedRows | undefined;
+}
+
+/**
+ * Rows the API has and the table lacks; negative: rows of the table that the API does not have; 0 where both agree.
+ * A suspected row may be gone or not, and a record in quarantine the newer version of a row or a row of its own: both
+ * counts agree as long as one such case explains them.
+ */
+export function compareCounts({ inApi, inTable, suspected, quarantined, before }: CountFacts): number {
+  // Nobody knows what was kept or left out: only rows that cannot be in the table are surely missing.
+  if (before === undefined) return Math.max(0, inApi - inTable - quarantined);
+  const { kept, unloaded } = before;
+  const moreHeld = quarantined - before.quarantined;
+  const least = inTable - kept - suspected + unloaded + Math.min(0, moreHeld);
+  const most = inTable - kept + unloaded + Math.max(0, moreHeld);
+  if (inApi > most) return inApi - most;
+  return inApi < least ? inApi - least : 0;
+}

@@ -1,0 +1,95 @@
+import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../../model/stream.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { countLackedRows } from '../../warehouse/lacked-rows.ts';
+import type { TableChange } from '../../warehouse/merge-rows.ts';
+import { mayBringForward } from '../plan/plan-scan.ts';
+import { ReadInFull } from '../read-in-full.ts';
+import type { RunContext } from '../run-context.ts';
+import type { FetchedScan, PreparedLoad } from '../scan.ts';
+import type { AbsentDecision } from './absent-rows.ts';
+import { windowOf } from './asked-days.ts';
+import { judgeAbsence } from './judge-absence.ts';
+import { CountsDiffer, describeDifference } from './settle-counts.ts';
+
+/** An incremental scan and the rows of its days that `deletes`, or their replacement, would take. */
+export interface AbsenceQuestion {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly load: PreparedLoad;
+  readonly decision: AbsentDecision;
+  readonly before: CountedRows | undefined;
+}
+
+/**
+ * Prepares what a merge asks before rows go: why they stay after all, or undefined. What it returns throws CountsDiffer
+ * or ReadInFull where nothing of the merge is to be done.
+ */
+export async function prepareJudge(
+  { database }: RunContext,
+  { stream, scan, load, decision, before }: AbsenceQuestion,
+): Promise<(change: TableChange) => string | undefined> {
+  const { replaces } = decision;
+  const slice = sliceIdOf(stream);
+  const window = windowOf(scan, load);
+  const isBlind = replaces && scan.counted?.rows === null && load.tableExisted;
+  const lacked =
+    isBlind && window !== undefined
+      ? (await countLackedRows(database, stream.table, slice, window)).lacked
+      : 0;
+  const held = await countQuarantined(database, { stream: stream.name, slice });
+  return (change) => {
+    const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, lacked };
+    const judged = judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
+    if (judged.kind === 'recount') throw new CountsDiffer();
+    if (judged.kind === 'read-in-full') throw new ReadInFull(judged.because);
+    return judged.kind === 'keep' ? judged.because : undefined;
+  };
+}
+
+/**
+ * Has a difference counted again, and the stream read in full where the quota has room for it and the last full scan
+ * was not just now; else the difference stands. Throws CountsDiffer or ReadInFull.
+ */
+export function settleDifference(
+  stream: Stream,
+  { counted }: FetchedScan,
+  counts: CountedRows,
+  checkpoint: Checkpoint | undefined,
+): void {
+  if (counted?.again !== undefined) throw new CountsDiffer();
+  if (isBeyondGuard(stream, counts)) return;
+  const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
+  if (counted?.canReadInFull === true && mayRefresh) throw new ReadInFull(describeDifference(counts));
+}
+
+/** Whether so many rows are no longer counted that a full scan would be refused for what it would delete. */
+export function isBeyondGuard({ maxDeleteRatio }: Stream, { difference, inTable }: CountedRows): boolean {
+  return -difference > maxDeleteRatio * inTable;
+}
+
+/** Records in quarantine that the source still has. */
+export function countQuarantined(
+  database: Database,
+  { stream, slice }: { readonly stream: string; readonly slice: string },
+): Promise<number> {
+  return database.count(
+    'SELECT count(*) FROM _sluice.quarantine WHERE stream = $1 AND slice = $2 AND absent_since IS NULL',
+    [stream, slice],
+  );
+}
+
+/** Has every slice of a stream read in full before long: what one of them showed holds for all. */
+export async function bringForward(database: Database, stream: string, reason: string): Promise<void> {
+  await database.run(
+    'UPDATE _sluice.checkpoints SET full_refresh_due = $2 WHERE stream = $1 AND full_refresh_due IS NULL',
+    [stream, reason],
+  );
+}
+
+/** What a difference means, and what becomes of it. */
+export function warnOfDifference(counts: CountedRows, stream: Stream): string {
+  const next = isBeyondGuard(stream, counts)
+    ? `that is more than maxDeleteRatio lets go, so they stay; if they really left the source, raise streams.${stream.name}.maxDeleteRatio and run sluice sync --full-refresh`
+    : 'the next sync reads the stream in full, as soon as the quota has room for it';
+  return `${describeDifference(counts)}; ${next}`;
+}

@@ -1,0 +1,30 @@
+import type { Database } from './database.ts';
+import { quoteIdentifier } from './identifiers.ts';
+
+/** Columns of ours that say when something happened, by their table; of streams' tables those that begin with `_`. */
+const OWN = ['_synced_at', '_deleted_at', '_valid_from', '_valid_to'];
+
+/**
+ * Sets every time that was recorded after `limit` (ISO) to it: of rows, their versions, runs and checkpoints. Returns
+ * how many there were. Call inside a transaction.
+ */
+export async function limitTimes(database: Database, limit: string): Promise<number> {
+  const columns = await database.all(
+    `SELECT schema_name, table_name, column_name FROM duckdb_columns()
+     WHERE database_name = current_database() AND data_type = 'TIMESTAMP WITH TIME ZONE'
+       AND (schema_name = '_sluice' OR (schema_name = 'main' AND column_name IN (${OWN.map((name) => `'${name}'`).join(', ')})))
+     ORDER BY ALL`,
+  );
+  let total = 0;
+  for (const row of columns) {
+    const [schema = '', table = '', column = ''] = ['schema_name', 'table_name', 'column_name'].map((name) =>
+      quoteIdentifier(String(row[name])),
+    );
+    const later = `${column} > $1::TIMESTAMPTZ`;
+    const count = await database.count(`SELECT count(*) FROM ${schema}.${table} WHERE ${later}`, [limit]);
+    if (count > 0)
+      await database.run(`UPDATE ${schema}.${table} SET ${column} = $1::TIMESTAMPTZ WHERE ${later}`, [limit]);
+    total += count;
+  }
+  return total;
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
+import { DAY_MS, HOUR_MS, START_MS, streamOf } from '../support/sync-harness.ts';
+
+// The machine's clock may be set back, or be wrong by years; the API's is right.
+
+const YEARS_MS = 4 * 366 * DAY_MS;
+const keyed = { key: ['id'], cursor: { field: 'date', param: 'startDate' } };
+
+/** A machine whose clock may be wrong, in front of an API whose clock is right. */
+function createSkewed(stream: Parameters<typeof createRowsFlow>[1] = {}) {
+  let wrongByMs = 0;
+  let version = 0;
+  const today = () => Math.floor((flow.flow.clock.now() - wrongByMs - START_MS) / DAY_MS);
+  const flow = createRowsFlow(
+    {
+      rows: () => {
+        const days = Array.from({ length: today() + 6 }, (_, at) => at - 5);
+        return days.flatMap((day): readonly Row[] => [
+          { id: `${day}/a`, date: dateOf(day), score: day },
+          { id: `${day}/b`, date: dateOf(day), score: version },
+        ]);
+      },
+      serverNow: () => flow.flow.clock.now() - wrongByMs,
+    },
+    { ...keyed, ...stream },
+  );
+  return {
+    ...flow,
+    /** Sets the machine's clock ahead of the true time by so much. */
+    setWrong(ms: number) {
+      flow.flow.clock.stepWall(ms - wrongByMs);
+      wrongByMs = ms;
+    },
+    restate: () => void (version += 1),
+  };
+}
+
+const warned = (report: { readonly warnings: readonly string[] }) => report.warnings.join();
+
+describe('a clock that was years ahead once', () => {
+  it('does not switch full refreshes off, nor freshness on, once it is right again', async () => {
+    const machine = createSkewed();
+    await machine.syncAfter(0);
+    machine.setWrong(YEARS_MS);
+    const wrong = await machine.syncAfter(0, { fullRefresh: true });
+    expect(warned(wrong)).toMatch(
+      /^this machine's clock is \d+ d ahead of the API's, where it is 2026-01-31/,
+    );
+    machine.setWrong(0);
+    const right = await machine.syncAfter(0);
+    expect(streamOf(right)).toMatchObject({ status: 'complete', mode: 'full' });
+    expect(streamOf(await machine.syncAfter(1))).toMatchObject({ status: 'complete', mode: 'incremental' });
+  });
+
+  it('leaves no time in the future: runs, rows and versions are corrected, with a warning', async () => {
+    const machine = createSkewed({ history: true });
+    await machine.syncAfter(0);
+    machine.setWrong(YEARS_MS);
+    machine.restate();
+    await machine.syncAfter(0, { fullRefresh: true });
+    machine.setWrong(0);
+    machine.restate();
+    const report = await machine.syncAfter(1);
+    expect(warned(report)).toMatch(/\d+ times it recorded after 2026-02-01T12:\S+ were set to now/);
+    const nowIso = new Date(machine.flow.clock.now()).toISOString();
+    const [later] = await machine.flow.query(`SELECT
+      (SELECT count(*) FROM main.items WHERE _synced_at > '${nowIso}') AS rows,
+      (SELECT count(*) FROM main.items_history WHERE _valid_from > '${nowIso}' OR _valid_to > '${nowIso}') AS versions,
+      (SELECT count(*) FROM _sluice.runs WHERE started_at > '${nowIso}') AS runs`);
+    expect(later).toEqual({ rows: 0, versions: 0, runs: 0 });
+    const [open] = await machine.flow.query(`SELECT count(*) AS n, count(DISTINCT id) AS ids
+      FROM main.items_history WHERE _valid_from <= '${nowIso}' AND (_valid_to > '${nowIso}' OR _valid_to IS NULL)`);
+    expect(open).toEqual({ n: 14, ids: 14 });
+  });
+
+  it('purges nothing that is not old', async () => {
+    const machine = createSkewed({ history: true });
+    const config = { retention: { runs: '30d', history: '30d', archive: '30d' } };
+    await machine.syncAfter(0, { config });
+    machine.restate();
+    await machine.syncAfter(1, { config });
+    machine.setWrong(YEARS_MS);
+    machine.restate();
+    await machine.syncAfter(1, { config });
+    expect(await machine.flow.query('SELECT count(*) AS n FROM _sluice.runs')).toEqual([{ n: 3 }]);
+    const [closed] = await machine.flow.query(
+      'SELECT count(*) AS n FROM main.items_history WHERE _valid_to IS NOT NULL',
+    );
+    expect(Number(closed?.['n'])).toBeGreaterThan(8);
+    expect((await machine.flow.rebuild()).streams[0]).toMatchObject({ status: 'rebuilt' });
+  });
+});
+
+describe('a clock that is set back an hour', () => {
+  it('gives no row two versions at one moment, and keeps the order of runs', async () => {
+    const machine = createSkewed({ history: true });
+    await machine.syncAfter(0);
+    for (const ms of [-HOUR_MS, -2 * HOUR_MS]) {
+      machine.setWrong(ms);
+      machine.restate();
+      await machine.syncAfter(0, { force: true });
+    }
+    const doubled = await machine.flow
+      .query(`SELECT a.id FROM main.items_history a JOIN main.items_history b USING (id)
+      WHERE a.rowid < b.rowid AND a._valid_from < coalesce(b._valid_to, 'infinity')
+        AND b._valid_from < coalesce(a._valid_to, 'infinity')`);
+    expect(doubled).toEqual([]);
+    const empty = await machine.flow.query(
+      'SELECT id FROM main.items_history WHERE _valid_to <= _valid_from',
+    );
+    expect(empty).toEqual([]);
+    const runs = await machine.flow.query('SELECT rows_updated FROM _sluice.runs ORDER BY started_at');
+    expect(runs.map((run) => Number(run['rows_updated']) > 0)).toEqual([false, true, true]);
+  });
+
+  it('does not keep a stream fresh for longer', async () => {
+    const machine = createSkewed();
+    await machine.syncAfter(0);
+    machine.setWrong(-HOUR_MS);
+    const report = await machine.syncAfter(0);
+    expect(streamOf(report)).toMatchObject({ status: 'complete', mode: 'incremental' });
+    expect(warned(report)).toMatch(/clock is 1 h behind the API's/);
+  });
+
+  it('that is less is not worth a word', async () => {
+    const machine = createSkewed();
+    machine.setWrong(-HOUR_MS / 2);
+    expect((await machine.syncAfter(0)).warnings).toEqual([]);
+  });
+});
