@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const sections = [
   '## `source`',
-  '## `destination` and `stateDir`',
+  '## `destination`, `stateDir` and `audit`',
   '## `defaults`',
   '## `retention`',
   '## `notify`',
