@@ -38,4 +38,6 @@ export interface ScheduleFacts {
   readonly nextRunAtMs: number | undefined;
   /** Times of the schedule that passed without a run of their own, since it was started. */
   readonly skippedTicks: number;
+  /** When the first of the runs began that network or server ended, without one since that they let through. */
+  readonly outageSinceMs: number | undefined;
 }

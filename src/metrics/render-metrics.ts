@@ -20,7 +20,8 @@ export function renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Pro
   return registry.metrics();
 }
 
-function addScheduleMetrics(registry: Registry, { run, nextRunAtMs, skippedTicks }: ScheduleFacts): void {
+function addScheduleMetrics(registry: Registry, schedule: ScheduleFacts): void {
+  const { run, nextRunAtMs, skippedTicks, outageSinceMs } = schedule;
   const registers = [registry];
   new Gauge({ name: 'sluice_up', help: 'Always 1 while a schedule is alive.', registers }).set(1);
   const inProgress = { name: 'sluice_run_in_progress', help: '1 while a run goes on, else 0.', registers };
@@ -31,10 +32,16 @@ function addScheduleMetrics(registry: Registry, { run, nextRunAtMs, skippedTicks
     help: 'Times of the schedule that passed while a run went on, since this process was started.',
     registers,
   }).inc(skippedTicks);
+  if (outageSinceMs !== undefined)
+    new Gauge({
+      name: 'sluice_outage_since_timestamp_seconds',
+      help: 'When the first of the runs began that network or server ended; gone once they let one through.',
+      registers,
+    }).set(outageSinceMs / 1_000);
   if (nextRunAtMs === undefined) return;
   new Gauge({
     name: 'sluice_next_run_timestamp_seconds',
-    help: 'When the next run is due, jitter included.',
+    help: 'When the next run is due, jitter included, or the last one is tried again.',
     registers,
   }).set(nextRunAtMs / 1_000);
 }

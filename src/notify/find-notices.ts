@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../model/errors.ts';
 import { formatCountOf } from '../model/format-count.ts';
 import { withName } from '../model/name-once.ts';
+import { isPlannedStop } from '../model/outage.ts';
 import type { ReportedError, RunReport, StreamReport } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
 import { type EndedRun, exitCodeOf, listSchemaChanges, type Notice } from './notice.ts';
@@ -12,13 +13,6 @@ export interface NoticeFacts {
   readonly keyExpiresAt: string | undefined;
 }
 
-// The limits that a run was given, and a neighbour that holds the folder: it goes on by itself next time.
-const PLANNED_STOPS: ReadonlySet<ErrorCode> = new Set([
-  'quota_exhausted',
-  'deadline_reached',
-  'request_limit_reached',
-  'state_locked',
-]);
 const DRIFT_CODES: ReadonlySet<ErrorCode> = new Set(['source_drifted', 'source_emptied', 'deletes_refused']);
 
 /** Everything worth telling of one run, in the order of its weight; pure. */
@@ -37,7 +31,7 @@ function findFailure(run: EndedRun): readonly Notice[] {
   // Who stopped a run by a signal knows that it stopped.
   if (exitCode === 0 || exitCode === 130 || exitCode === 143) return [];
   const failures = run.report === undefined ? [{ name: '', error: run.error }] : listFailures(run.report);
-  if (exitCode === 75 && failures.every(({ error }) => PLANNED_STOPS.has(error.code))) return [];
+  if (exitCode === 75 && failures.every(({ error }) => isPlannedStop(error))) return [];
   const [first] = failures;
   const more = failures.length > 1 ? ` (and ${failures.length - 1} more)` : '';
   const message = first?.error.message ?? 'no reason was given';

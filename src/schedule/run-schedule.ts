@@ -1,12 +1,19 @@
 import type { Clock } from '../model/clock.ts';
 import type { CronSchedule } from './cron-schedule.ts';
 
-/** Why a run begins: its time came, one was missed while nothing ran, or it was asked for. */
-export type TickReason = 'due' | 'catch-up' | 'asked';
+/** Why a run begins: its time came, one was missed while nothing ran, it was asked for, or the last one has to be tried again. */
+export type TickReason = 'due' | 'catch-up' | 'asked' | 'again';
+
+/** What a run asks of the schedule when it could not be completed. */
+export interface TryLater {
+  /** Another try is of no use before; epoch ms. */
+  readonly notBeforeMs: number | undefined;
+}
 
 /** What a schedule tells while it goes on. */
 export type ScheduleEvent =
-  | { readonly type: 'waiting'; readonly nextRunAtMs: number }
+  /** `again`: it waits to try the last run again, not for a time of the schedule. */
+  | { readonly type: 'waiting'; readonly nextRunAtMs: number; readonly again?: true }
   | { readonly type: 'running'; readonly reason: TickReason }
   /** Times that passed while a run went on; `more` of them are not in the list. */
   | { readonly type: 'skipped'; readonly ticksMs: readonly number[]; readonly more: number }
@@ -18,9 +25,9 @@ export interface ScheduleOptions {
   /** Each run begins up to this long after its time, but never later than half way to the next. */
   readonly jitterMs: number;
   /** A run at the start, and why. */
-  readonly atStart: Exclude<TickReason, 'due'> | undefined;
+  readonly atStart: Exclude<TickReason, 'due' | 'again'> | undefined;
   /** Runs once, to its end; what goes wrong in it is its own to tell. */
-  readonly run: () => Promise<void>;
+  readonly run: (reason: TickReason) => Promise<TryLater | undefined>;
   readonly onEvent: (event: ScheduleEvent) => Promise<void>;
   readonly clock: Clock;
   /** 0 to 1, as Math.random. */
@@ -46,14 +53,47 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** Runs, says which times passed meanwhile, and returns the one to come. */
+/** Runs until a run needs no other try, or the next time has come; returns the time to come. */
 async function runOnce(
-  { schedule, clock, run, onEvent, signal }: ScheduleOptions,
+  options: ScheduleOptions,
   reason: TickReason,
   followingMs: number | undefined,
 ): Promise<number | undefined> {
-  await onEvent({ type: 'running', reason });
-  await run();
+  const { clock, run, onEvent, signal } = options;
+  let nextReason = reason;
+  for (let tries = 1; ; tries += 1) {
+    await onEvent({ type: 'running', reason: nextReason });
+    const later = await run(nextReason);
+    const againMs = later === undefined ? undefined : chooseRetry(options, later, tries);
+    const isInTime = againMs !== undefined && (followingMs === undefined || againMs < followingMs);
+    if (!isInTime || signal.aborted) return skipPassed(options, followingMs);
+    await onEvent({ type: 'waiting', nextRunAtMs: againMs, again: true });
+    await waitUntil(againMs, clock, signal);
+    // A machine that slept through the next time has that time's run to make.
+    if (signal.aborted || (followingMs !== undefined && followingMs <= clock.now())) return followingMs;
+    nextReason = 'again';
+  }
+}
+
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 30 * 60_000;
+
+/** When to try again: after a pause that doubles with each try, and not before it can be of use. */
+function chooseRetry(
+  { clock, jitterMs, random }: ScheduleOptions,
+  { notBeforeMs = 0 }: TryLater,
+  tries: number,
+): number {
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
+  const atMs = Math.max(notBeforeMs, clock.now() + pauseMs);
+  return atMs + Math.floor(random() * Math.min(jitterMs, pauseMs));
+}
+
+/** Says which times passed during a run, and returns the one to come. */
+async function skipPassed(
+  { schedule, clock, onEvent, signal }: ScheduleOptions,
+  followingMs: number | undefined,
+): Promise<number | undefined> {
   const nowMs = clock.now();
   if (followingMs === undefined || followingMs > nowMs || signal.aborted) return followingMs;
   const ticksMs: number[] = [];

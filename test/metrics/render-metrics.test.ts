@@ -62,7 +62,12 @@ const facts: MetricFacts = {
   lastRun: { exitCode: 5, status: 'partial', startedAtMs: NOW_MS - 65_000, endedAtMs: NOW_MS },
   keyExpiresAt: '2027-06-30',
 };
-const schedule: ScheduleFacts = { run: undefined, nextRunAtMs: NOW_MS + 60_000, skippedTicks: 2 };
+const schedule: ScheduleFacts = {
+  run: undefined,
+  nextRunAtMs: NOW_MS + 60_000,
+  skippedTicks: 2,
+  outageSinceMs: NOW_MS - 90_000,
+};
 
 async function readFamilies(...given: Parameters<typeof renderMetrics>): Promise<readonly Family[]> {
   return parseMetrics(await renderMetrics(...given));

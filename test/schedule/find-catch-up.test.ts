@@ -37,7 +37,12 @@ describe('a schedule that begins', () => {
     expect(owesRun(daily, makeState({ startedAt: '2026-11-20T06:00:10Z', status }), NOW_MS)).toBe(true);
   });
 
-  it.each(['failed', 'stopped', 'partial'] as const)('owes none for a run that %s', (status) => {
+  it('owes one for a run that was to be tried again', () => {
+    const startedAt = '2026-11-20T06:00:10Z';
+    expect(owesRun(daily, makeState({ startedAt, status: 'stopped', exitCode: 75 }), NOW_MS)).toBe(true);
+  });
+
+  it.each(['failed', 'partial'] as const)('owes none for a run that %s', (status) => {
     expect(owesRun(daily, makeState({ startedAt: '2026-11-20T06:00:10Z', status }), NOW_MS)).toBe(false);
   });
 

@@ -17,6 +17,8 @@ async function play(
     readonly jitterMs?: number;
     readonly random?: () => number;
     readonly atStart?: ScheduleOptions['atStart'];
+    /** What each run asks for; 0: another try at any time. */
+    readonly later?: readonly (number | undefined)[];
     readonly onWaiting?: (clock: ReturnType<typeof createVirtualClock>) => void;
   },
 ) {
@@ -36,6 +38,8 @@ async function play(
       await clock.sleep(options.takesMs?.[began.length - 1] ?? 0);
       running -= 1;
       if (began.length === options.runs) controller.abort(new Error('enough'));
+      const notBeforeMs = options.later?.[began.length - 1];
+      return notBeforeMs === undefined ? undefined : { notBeforeMs };
     },
     onEvent(event) {
       events.push(event);
@@ -110,6 +114,70 @@ describe('a schedule', () => {
     });
     expect(began).toEqual(['15:10:00', '15:30:00']);
     expect(events.find(({ type }) => type === 'skipped')).toMatchObject({ ticksMs: { length: 2 } });
+  });
+
+  it('tries a run again with growing pauses until one needs no other try', async () => {
+    const { began, events } = await play('30 18 * * *', { runs: 6, later: [0, 0, 0, 0] });
+    expect(began).toEqual(['18:30:00', '18:30:30', '18:31:30', '18:33:30', '18:37:30', '18:30:00']);
+    expect(events.filter(({ type }) => type === 'running')).toEqual(
+      ['due', 'again', 'again', 'again', 'again', 'due'].map((reason) => ({ type: 'running', reason })),
+    );
+  });
+
+  it('tries a run again until its next time comes, at most half an hour apart', async () => {
+    const later = Array.from({ length: 20 }, () => 0);
+    const { began } = await play('0 13,16 * * *', { runs: 13, later });
+    expect(began.slice(5)).toEqual([
+      '13:15:30',
+      '13:31:30',
+      '14:01:30',
+      '14:31:30',
+      '15:01:30',
+      '15:31:30',
+      '16:00:00',
+      '16:00:30',
+    ]);
+  });
+
+  it('tries a run again no sooner than it is of use, and leaves it to the next time where that is later', async () => {
+    const at = (time: string) => Date.parse(`2026-11-20T${time}Z`);
+    const { began } = await play('0 13,16 * * *', {
+      runs: 4,
+      later: [at('14:00:00'), at('14:00:00'), at('17:00:00')],
+    });
+    expect(began).toEqual(['13:00:00', '14:00:00', '14:01:00', '16:00:00']);
+  });
+
+  it('makes the run of its next time when it slept through the pause', async () => {
+    const { began, events } = await play('30 * * * *', {
+      runs: 3,
+      later: [0],
+      onWaiting: (clock) => {
+        if (clock.now() === START_MS + 20 * MINUTE_MS) clock.stepWall(5 * HOUR_MS);
+      },
+    });
+    expect(began).toEqual(['12:30:00', '17:30:00', '18:30:00']);
+    expect(events.filter(({ type }) => type === 'skipped')).toHaveLength(1);
+  });
+
+  it('ends at once while it waits to try again', async () => {
+    const clock = createVirtualClock({ startMs: START_MS });
+    const controller = new AbortController();
+    let runs = 0;
+    await runSchedule({
+      schedule: parseCron('@yearly', 'UTC', START_MS),
+      jitterMs: 0,
+      atStart: 'asked',
+      run: () => Promise.resolve(++runs > 1 ? undefined : { notBeforeMs: undefined }),
+      onEvent: (event) => {
+        if (event.type === 'waiting') setImmediate(() => controller.abort(new Error('stop')));
+        return Promise.resolve();
+      },
+      clock,
+      random: () => 0,
+      signal: controller.signal,
+    });
+    expect({ runs, sleepers: clock.sleeperCount }).toEqual({ runs: 1, sleepers: 0 });
   });
 
   it('ends at once while it waits', async () => {

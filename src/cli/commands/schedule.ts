@@ -144,7 +144,7 @@ export const scheduleCommand = defineCommand({
         schedule,
         jitterMs,
         atStart,
-        run: () => syncs.run(),
+        run: (reason) => syncs.run(reason),
         onEvent: (event) => syncs.follow(event),
         clock,
         random: () => Number.parseInt(context.randomHex(RANDOM_DIGITS), 16) / 16 ** RANDOM_DIGITS,

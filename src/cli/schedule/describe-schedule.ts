@@ -13,18 +13,20 @@ export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogL
   switch (event.type) {
     case 'waiting': {
       const { nextRunAtMs } = event;
-      const message = `next run ${formatMoment(nextRunAtMs)}, in ${formatDuration(nextRunAtMs - nowMs)}`;
+      const again = event.again === true;
+      const what = again ? 'the run is tried again' : 'next run';
+      const message = `${what} ${formatMoment(nextRunAtMs)}, in ${formatDuration(nextRunAtMs - nowMs)}`;
       return {
         level: 'info',
         message,
-        fields: { type: 'next-run', nextRunAt: new Date(nextRunAtMs).toISOString() },
+        fields: { type: 'next-run', nextRunAt: new Date(nextRunAtMs).toISOString(), ...(again && { again }) },
       };
     }
     case 'running':
       if (event.reason !== 'catch-up') return undefined;
       return {
         level: 'info',
-        message: 'catching up: a run was missed, or ended early, while no schedule was there',
+        message: 'catching up: a run was missed, ended early or is to be tried again',
         fields: { type: 'catch-up' },
       };
     case 'skipped':

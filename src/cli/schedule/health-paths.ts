@@ -6,6 +6,9 @@ import type { ScheduledSyncs } from './scheduled-syncs.ts';
 // Waits are cut into a minute each, so a time that passed so long ago means that the loop is stuck.
 const LONGEST_DELAY_MS = 5 * 60_000;
 
+// Shorter ones pass by themselves: a run is tried several times by then.
+const LONGEST_OUTAGE_MS = 60 * 60_000;
+
 // A person has to act before the next run can be another one: bug, config, key, disk.
 const FATAL: readonly ExitCode[] = [1, 2, 3, 6];
 
@@ -24,10 +27,13 @@ export function listHealthPaths(
       return toJson(isStuck ? 503 : 200, { status: isStuck ? 'stuck' : 'ok', running, nextRunAt });
     },
     '/readyz': () => {
-      const { lastEnd, isStateReadable } = syncs;
+      const { lastEnd, isStateReadable, schedule } = syncs;
+      const { outageSinceMs = Infinity } = schedule;
       const exitCode = lastEnd?.exitCode ?? null;
       if (lastEnd !== undefined && FATAL.includes(lastEnd.exitCode))
         return toJson(503, { ready: false, reason: lastEnd.code ?? 'run_failed', exitCode });
+      if (clock.now() - outageSinceMs >= LONGEST_OUTAGE_MS)
+        return toJson(503, { ready: false, reason: lastEnd?.code ?? 'run_failed', exitCode });
       if (!isStateReadable) return toJson(503, { ready: false, reason: 'state_unreadable', exitCode });
       return toJson(200, { ready: true, reason: null, exitCode });
     },

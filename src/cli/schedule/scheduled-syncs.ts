@@ -1,8 +1,10 @@
 import { type ErrorCode, type ExitCode, toSyncError } from '../../model/errors.ts';
+import { findTryLater, isOutage, listErrors } from '../../model/outage.ts';
+import { type RunReport, toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
-import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
+import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import { countRun, noteRun, saveMetrics, tellPeople } from '../commands/follow-run.ts';
 import { loadSettings } from '../commands/load-settings.ts';
 import { type EndedSync, syncOnce } from '../commands/sync-once.ts';
@@ -39,10 +41,17 @@ export class ScheduledSyncs {
   /** The last that could be read: people are told by them when the config is broken. */
   #settings: Settings;
   #facts: MetricFacts;
-  #schedule: ScheduleFacts = { run: undefined, nextRunAtMs: undefined, skippedTicks: 0 };
+  #schedule: ScheduleFacts = {
+    run: undefined,
+    nextRunAtMs: undefined,
+    skippedTicks: 0,
+    outageSinceMs: undefined,
+  };
   #lastExitCode: ExitCode | undefined;
   #lastErrorCode: string | undefined;
   #runs = 0;
+  /** Streams that the last run did not complete, for one that is tried again. */
+  #unfinished: readonly string[] | undefined;
 
   constructor(options: ScheduledSyncsOptions) {
     this.#options = options;
@@ -79,16 +88,20 @@ export class ScheduledSyncs {
   }
 
   /** One run, from the config to the notices. What fails in it is told, and the schedule goes on. */
-  async run(): Promise<void> {
+  async run(reason: TickReason): Promise<TryLater | undefined> {
     const { context, log, wantsMetrics } = this.#options;
     this.#schedule = { ...this.#schedule, run: beginRun(context.clock.now()), nextRunAtMs: undefined };
     context.chooseStop('keep-pages');
-    const ended = await this.#sync();
+    const ended = await this.#sync(reason);
     this.#runs += 1;
     for (const line of describeEnd(ended, context.clock.now())) log(line);
     const { report, error } = ended;
+    const errors = report === undefined ? [toReportedError(error)] : listErrors(report);
     this.#lastExitCode = report === undefined ? error.exitCode : report.exitCode;
-    this.#lastErrorCode = report === undefined ? error.code : report.error?.code;
+    this.#lastErrorCode = report === undefined ? error.code : (report.error ?? errors[0])?.code;
+    const { outageSinceMs = ended.startedAtMs } = this.#schedule;
+    const isOut = isOutage(this.#lastExitCode, errors);
+    this.#schedule = { ...this.#schedule, outageSinceMs: isOut ? outageSinceMs : undefined };
     await noteRun(context, { stateDir: this.#settings.stateDir, guessed: false }, ended);
     if (wantsMetrics) {
       const { facts, warnings } = await countRun(context, this.#settings, ended);
@@ -98,19 +111,32 @@ export class ScheduledSyncs {
     this.#warn(await tellPeople(context, this.#settings, ended));
     this.#schedule = { ...this.#schedule, run: undefined };
     context.chooseStop('close');
+    if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
+    return findTryLater(this.#lastExitCode, errors);
   }
 
-  async #sync(): Promise<EndedSync> {
-    const { context, globals, sync } = this.#options;
+  async #sync(reason: TickReason): Promise<EndedSync> {
+    const { context, globals } = this.#options;
     try {
       this.#settings = await loadSettings(context, globals);
     } catch (thrown) {
       return { startedAtMs: context.clock.now(), error: toSyncError(thrown) };
     }
+    const sync = this.#chooseOptions(reason);
     return syncOnce(context, globals, this.#settings, sync, (event) => {
       const { run } = this.#schedule;
       if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
     });
+  }
+
+  /** A try again does not force again what the last one completed: with a short quota it would never end. */
+  #chooseOptions(reason: TickReason): SyncOptions {
+    const { sync } = this.#options;
+    if (reason !== 'again' || sync.force !== true || this.#unfinished === undefined) return sync;
+    const names = this.#settings.streams.map(({ name }) => name);
+    const left = this.#unfinished.filter((name) => names.includes(name));
+    const { force: _force, ...rest } = sync;
+    return left.length === 0 ? rest : { ...sync, streams: left };
   }
 
   /** Takes note of what the schedule tells, and says it. */
@@ -135,4 +161,9 @@ export class ScheduledSyncs {
     for (const message of warnings)
       this.#options.log({ level: 'warn', message, fields: { type: 'warning', message } });
   }
+}
+
+function listUnfinished({ streams }: RunReport): readonly string[] {
+  const left = streams.filter(({ status }) => status !== 'complete' && status !== 'fresh');
+  return [...new Set(left.map(({ stream }) => stream))];
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/cli/engine.ts';
+import { noFacts } from '../../../src/metrics/metric-facts.ts';
 import type { MetricsServerOptions } from '../../../src/metrics/metrics-server.ts';
 import {
   AbortedError,
@@ -17,7 +18,7 @@ import { runSchedule } from '../../../src/schedule/run-schedule.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { run, type World } from '../support/capture.ts';
 import { SECRET } from '../support/fake-engine.ts';
-import { makeRunReport } from '../support/reports.ts';
+import { makeRunReport, makeStreamReport } from '../support/reports.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-schedule-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,6 +29,16 @@ const settings = {
   credentials: { kind: 'api-key', secret: SECRET },
   notify: {},
 } as unknown as Settings;
+
+const emptyStatus = {
+  duckdbPath: '',
+  published: undefined,
+  streams: [],
+  quota: undefined,
+  lastRun: undefined,
+  refused: undefined,
+  quarantined: 0,
+};
 
 type Answers = Readonly<Record<string, { readonly status: number; readonly body: string }>>;
 
@@ -245,6 +256,58 @@ describe('schedule', () => {
     expect(stderr).toMatch(/ERROR: Error: nobody knows .*schedule\.test\.ts/);
     expect(stderr).toMatch(/ERROR: the key was refused\n.*ERROR: Make a new one\./);
     expect(exitCode).toBe(143 satisfies ExitCode);
+  });
+
+  it.each([
+    ['the network failed', 'network_unreachable', 503],
+    ['the quota is used up', 'quota_exhausted', 200],
+    ['another run holds the folder', 'state_locked', 200],
+  ] as const)('tries again while %s, and is ready or not after an hour of it', async (_, code, status) => {
+    const error = { code, message: 'no way through', hint: 'Wait.', exitCode: 75 } as const;
+    const engine: Partial<Engine> = {
+      runSync: () => Promise.resolve(makeRunReport({ exitCode: 75, status: 'stopped', error })),
+      collectMetrics: () => Promise.resolve({ facts: { ...noFacts, status: emptyStatus }, warnings: [] }),
+    };
+    const argv = ['--cron', '0 13 * * *', '--jitter', '0', '--metrics-port', '0'];
+    const { seen, began, stderr } = await play(argv, { runs: 8, engine });
+    expect(began).toEqual(
+      '13:00:00 13:00:30 13:01:30 13:03:30 13:07:30 13:15:30 13:31:30 14:01:30'.split(' '),
+    );
+    expect(stderr).toContain('the run is tried again 2026-11-20 13:00:30 UTC, in 30 s');
+    expect(seen.map((answers) => answers['/readyz']?.status)).toEqual([
+      ...Array.from({ length: 8 }, () => 200),
+      status,
+    ]);
+    const metrics = JSON.parse(seen.at(-1)?.['/metrics']?.body ?? '') as { outageSinceMs?: number };
+    expect(metrics.outageSinceMs).toBe(status === 503 ? Date.parse('2026-11-20T13:00:00Z') : undefined);
+  });
+
+  it('forces again only what a run that is tried again has not completed', async () => {
+    const given: unknown[] = [];
+    const streams = ['a', 'b', 'c'].map((name) => ({ name }));
+    const left = makeStreamReport({ stream: 'b', status: 'stopped' });
+    const engine: Partial<Engine> = {
+      loadSettings: () => Promise.resolve({ ...settings, streams } as unknown as Settings),
+      runSync(_settings, { force, streams: names }) {
+        given.push([force, names]);
+        return Promise.resolve(
+          given.length > 2
+            ? makeRunReport()
+            : makeRunReport({
+                exitCode: 75,
+                status: 'stopped',
+                streams: [makeStreamReport({ stream: 'a' }), left],
+              }),
+        );
+      },
+    };
+    await play(['--cron', '0 13 * * *', '--force'], { runs: 4, engine });
+    expect(given).toEqual([
+      [true, undefined],
+      [true, ['b']],
+      [true, ['b']],
+      [true, undefined],
+    ]);
   });
 
   it('is not ready after a run that an earlier process was refused, until it has made one', async () => {
