@@ -59,6 +59,7 @@ const schema = z.object({
     /** SHA-256 of the lines before compression, hex. */
     sha256: z.string(),
     bytes: z.number(),
+    /** Size of the file; headers of earlier releases may tell another one, so nothing is proved by it. */
     packedBytes: z.number(),
   }),
 });

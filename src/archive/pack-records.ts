@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { temporaryName } from './archive-folder.ts';
 import type { ArchivedContent } from './archived-scan.ts';
+import { isContentWhole } from './unpack-records.ts';
 
 /** Where one page's lines lie in a file of staged records. */
 export interface PackedPage {
@@ -74,13 +75,27 @@ export async function packChunks(
     );
     const sha256 = hash.digest('hex');
     const file = `${sha256.slice(0, 32)}.ndjson.zst`;
-    const packedBytes = (await stat(temporary)).size;
-    await rename(temporary, join(folder, file));
-    return { file, sha256, bytes, packedBytes };
+    return await keepOne(folder, temporary, { file, sha256, bytes, packedBytes: 0 }, signal);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Puts records under the name that their content gives them. A whole file that has it already stays: earlier scans
+ * tell its size, which depends on the pieces that its text came in.
+ */
+async function keepOne(
+  folder: string,
+  temporary: string,
+  content: ArchivedContent,
+  signal: AbortSignal | undefined,
+): Promise<ArchivedContent> {
+  const path = join(folder, content.file);
+  if (existsSync(path) && (await isContentWhole(folder, content, signal))) await rm(temporary);
+  else await rename(temporary, path);
+  return { ...content, packedBytes: (await stat(path)).size };
 }
 
 /** Pages in the order in which they are packed. */

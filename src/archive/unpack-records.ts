@@ -3,9 +3,10 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createZstdDecompress } from 'node:zlib';
 import { assertNotAborted } from '../model/abort.ts';
-import { SyncError } from '../model/errors.ts';
+import { StorageError, SyncError } from '../model/errors.ts';
 import { damagedFile } from './archive-errors.ts';
 import type { ArchivedContent } from './archived-scan.ts';
+import { FrameEnd } from './frame-end.ts';
 
 const CHUNK = 1 << 18;
 
@@ -45,6 +46,21 @@ export async function assertContentWhole(
   while ((await chunks.next()).done !== true);
 }
 
+/** The same as an answer. */
+export async function isContentWhole(
+  folder: string,
+  content: ArchivedContent,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  try {
+    await assertContentWhole(folder, content, signal);
+    return true;
+  } catch (error) {
+    if (error instanceof StorageError) return false;
+    throw error;
+  }
+}
+
 async function* readContent(
   folder: string,
   content: ArchivedContent,
@@ -54,6 +70,10 @@ async function* readContent(
   const hash = createHash('sha256');
   const packed = createReadStream(path, { highWaterMark: CHUNK });
   const unpacked = createZstdDecompress({ chunkSize: CHUNK });
+  const end = new FrameEnd();
+  packed.on('data', (chunk) => {
+    end.take(chunk as Buffer);
+  });
   packed.once('error', (error) => unpacked.destroy(error));
   try {
     for await (const chunk of packed.pipe(unpacked)) {
@@ -67,7 +87,8 @@ async function* readContent(
   } finally {
     packed.destroy();
   }
-  // The last bytes of a file are its checksum: without them every record may still come out.
-  if (hash.digest('hex') !== content.sha256 || packed.bytesRead !== content.packedBytes)
+  if (hash.digest('hex') !== content.sha256)
     throw damagedFile(path, 'its records are not those that were written');
+  // Its last bytes are a checksum: without them every record still comes out.
+  if (!end.isReached) throw damagedFile(path, 'it is cut, or goes on after its end');
 }

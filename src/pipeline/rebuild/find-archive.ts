@@ -1,6 +1,6 @@
 import { readCheckpoint } from '../../../state/checkpoints.ts';
 import { listArchive } from '../../archive/archive-folder.ts';
-import type { ArchivedScan } from '../../archive/archived-scan.ts';
+import type { ArchivedContent, ArchivedScan } from '../../archive/archived-scan.ts';
 import { findChain } from '../../archive/find-chain.ts';
 import { assertContentWhole } from '../../archive/unpack-records.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
@@ -44,11 +44,16 @@ export async function findArchive(
       const [first] = damaged;
       throw incomplete(slice, first === undefined ? chain.reason : `${chain.reason} (${first})`);
     }
-    assertSameAddress(settings, slice, chain.scans);
-    for (const scan of chain.scans) assertMaskable(settings, slice, scan.masks);
+    assertFits(settings, slice, chain.scans);
     found.push({ stream: slice, folder, checkpoint, scans: chain.scans });
   }
   return found;
+}
+
+/** Throws where scans that are whole do not fit the config of now. */
+export function assertFits(settings: OfflineSettings, slice: Stream, scans: readonly ArchivedScan[]): void {
+  assertSameAddress(settings, slice, scans);
+  for (const { masks } of scans) assertMaskable(settings, slice, masks);
 }
 
 /** The scans of a folder whose records are whole, and what is wrong with the others. */
@@ -60,16 +65,21 @@ export async function listReadable(
   const { scans, damaged } = await listArchive(folder, lastRunId);
   const faults = damaged.map(({ path, reason }) => `${path}: ${reason}`);
   const broken = new Set<string>();
-  for (const content of new Map(scans.map((scan) => [scan.content.file, scan.content])).values()) {
+  // By what each header says of it: scans that share a file need not say the same.
+  for (const [name, content] of new Map(scans.map(({ content }) => [nameContent(content), content]))) {
     try {
       await assertContentWhole(folder, content, signal);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      broken.add(content.file);
+      broken.add(name);
       faults.push(error.message);
     }
   }
-  return { scans: scans.filter(({ content }) => !broken.has(content.file)), damaged: faults };
+  return { scans: scans.filter(({ content }) => !broken.has(nameContent(content))), damaged: faults };
+}
+
+function nameContent({ file, sha256 }: ArchivedContent): string {
+  return `${file} ${sha256}`;
 }
 
 /** The refusal of a rebuild that the archive does not hold everything for. */

@@ -1,14 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { findChain } from '../../archive/find-chain.ts';
 import { toDate } from '../../model/dates.ts';
 import { formatDuration } from '../../model/duration.ts';
+import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { formatCountOf } from '../../model/format-count.ts';
 import type { CheckItem } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
 import { readStage } from '../../warehouse/stage-store.ts';
-import { listReadable } from '../rebuild/find-archive.ts';
+import { assertFits, listReadable } from '../rebuild/find-archive.ts';
 import { archiveFolder } from '../state-folder.ts';
 
 /** Whether each stream's archived scans are whole and form a chain that ends with its last commit. */
@@ -49,10 +51,27 @@ async function verifyArchive(
     const detail = `the table cannot be rebuilt from it: ${chain.reason}`;
     return [...failed, { name, status: 'warning', detail, fix }];
   }
+  const misfit = findMisfit(settings, stream, chain.scans);
+  if (misfit !== undefined)
+    return [...failed, { name, status: 'warning', detail: misfit.message, fix: misfit.hint }];
   const records = chain.scans.reduce((sum, { rows }) => sum + rows, 0);
   const since = toDate(chain.scans[0]?.loadedAtMs ?? 0);
   const detail = `scans since ${since}: ${chain.scans.length}, with ${records.toLocaleString('en-US')} records; all of them whole`;
   return [...failed, { name, status: 'ok', detail, fix: undefined }];
+}
+
+/** What a rebuild would refuse although every scan is whole. */
+function findMisfit(
+  settings: OfflineSettings,
+  stream: Stream,
+  scans: readonly ArchivedScan[],
+): SyncError | undefined {
+  try {
+    assertFits(settings, stream, scans);
+    return undefined;
+  } catch (thrown) {
+    return toSyncError(thrown);
+  }
 }
 
 /** What stopped scans left: it is of use, and worth knowing of. */
