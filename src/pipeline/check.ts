@@ -13,11 +13,13 @@ import { toReportedError } from '../model/run-report.ts';
 import type { Settings } from '../model/settings.ts';
 import { sliceStream, type Stream } from '../model/stream.ts';
 import { Database } from '../warehouse/database.ts';
+import { checkDisk } from './check-disk.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { describeNetworkDisks } from './network-disk.ts';
 import { openApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
 import { requestPage } from './fetch/request-page.ts';
+import type { ReadDisk } from './plan/estimate-disk.ts';
 import { type Asking, sampleDocument } from './fetch/sample-document.ts';
 import { workFile } from './state-folder.ts';
 import { findUnseenNames } from './unseen-names.ts';
@@ -29,6 +31,7 @@ export interface CheckOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
+  readonly readDisk?: ReadDisk | undefined;
 }
 
 interface Outcome {
@@ -52,6 +55,7 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
       error: undefined,
     })),
     await attempt('destination', async () => checkDestination(settings)),
+    await attempt('disk', async () => okItem('disk', await checkDisk(settings, options.readDisk))),
   ];
   const told: ProgressEvent[] = [];
   const oneTry = { neverWaits: true, maxTries: 1, transport: options.transport };

@@ -12,7 +12,7 @@ describe('the disk that a plan states', () => {
     expect((await plan(createItemsFlow(makeItems(10)))).disk).toBeUndefined();
   });
 
-  it('is what earlier syncs took, and is held against what is free', async () => {
+  it('is what earlier syncs took, and is compared with what is free', async () => {
     const flow = createItemsFlow(makeItems(2_000));
     await flow.sync();
     const [need, ...others] = (await plan(flow, { fullRefresh: true })).disk ?? [];

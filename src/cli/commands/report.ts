@@ -2,7 +2,7 @@ import type { RenderedReport, ReportSummary } from '../../model/report-data.ts';
 import { defineCommand } from '../command.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { formatCount } from '../../model/format-count.ts';
-import { formatBytes } from '../render/format-values.ts';
+import { formatBytes } from '../../model/format-bytes.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
 import { loadOfflineSettings } from './load-settings.ts';

@@ -3,7 +3,7 @@ import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
 import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
-import { formatBytes } from '../render/format-values.ts';
+import { formatBytes } from '../../model/format-bytes.ts';
 import { withName } from '../../model/name-once.ts';
 import { describeWait } from './describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';

@@ -5,7 +5,8 @@ import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished } from '../../model/run-report.ts';
 import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
-import { formatBytes, formatReturnTime, formatUpcoming } from './format-values.ts';
+import { formatBytes } from '../../model/format-bytes.ts';
+import { formatReturnTime, formatUpcoming } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 
 /** What a run cost, where its data lies and when to come back. */

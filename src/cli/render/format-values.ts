@@ -1,15 +1,3 @@
-/** A size in bytes for people: `4.2 MB`. */
-export function formatBytes(bytes: number): string {
-  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1000 && unit < units.length - 1) {
-    size /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
-}
-
 /** A moment that has passed: `2026-11-20 14:00:05 UTC`. */
 export function formatMoment(time: string | number): string {
   const ms = typeof time === 'number' ? time : Date.parse(time);

@@ -3,7 +3,8 @@ import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts
 import { nameScan } from '../../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
 import { formatCount, formatCountOf } from '../../model/format-count.ts';
-import { formatBytes, formatForecast } from './format-values.ts';
+import { formatBytes } from '../../model/format-bytes.ts';
+import { formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { describeEnd, withoutName } from '../../model/name-once.ts';

@@ -2,7 +2,8 @@ import type { StateChange, StateChangeReport, StateReport } from '../../model/st
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCountOf } from '../../model/format-count.ts';
-import { formatBytes, formatMoment } from './format-values.ts';
+import { formatBytes } from '../../model/format-bytes.ts';
+import { formatMoment } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

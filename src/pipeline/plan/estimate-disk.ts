@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isPublishedFile, readPublishedRecord } from '../../../state/published-record.ts';
 import { listArchive } from '../../archive/archive-folder.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
@@ -14,6 +15,15 @@ const PACKED_SHARE = 0.15;
 const ROW_BYTES = 150;
 /** A file of the engine that holds next to nothing. */
 const EMPTY_FILE_BYTES = 3 * 2 ** 20;
+
+/** A file system, and what is free on it. */
+export interface DiskSpace {
+  readonly device: number;
+  readonly freeBytes: number;
+}
+
+/** Looks at the file system of a folder. */
+export type ReadDisk = (folder: string) => Promise<DiskSpace>;
 
 /** What one record takes: staged as text, archived, and as a row. */
 interface Sizes {
@@ -47,18 +57,46 @@ export async function estimateDisk(
     grown += rows * row;
   }
   const read = streams.reduce((sum, { rows = 0 }) => sum + rows, 0);
-  const published = read === 0 ? 0 : Math.max(held.fileBytes + grown, EMPTY_FILE_BYTES);
+  if (read === 0 && !isPublishDue(settings)) return addUp(listPlaces(settings, 0, 0));
+  const published = Math.max(held.fileBytes + grown, EMPTY_FILE_BYTES);
+  const restored = existsSync(workFile(settings.stateDir)) ? 0 : held.fileBytes;
   const state = read === 0 ? 0 : largestStage + archived + Math.max(grown, EMPTY_FILE_BYTES);
-  return addUp([
-    { path: settings.stateDir, neededBytes: Math.ceil(state) },
-    ...(settings.publishesDuckdb
-      ? [{ path: dirname(settings.duckdbPath), neededBytes: Math.ceil(published) }]
-      : []),
+  return addUp(listPlaces(settings, restored + state, published));
+}
+
+/**
+ * The least that any sync takes which finds something new: the state restored where it is lost, and the published
+ * copy beside the one that it replaces. One entry a file system.
+ */
+export async function measureLeastDisk(
+  settings: OfflineSettings,
+  readDisk?: ReadDisk,
+): Promise<readonly DiskNeed[]> {
+  const { fileBytes } = await measureTables(settings);
+  const copy = Math.max(fileBytes, EMPTY_FILE_BYTES);
+  const restored = existsSync(workFile(settings.stateDir)) ? 0 : copy;
+  return addUp(listPlaces(settings, Math.max(restored, EMPTY_FILE_BYTES), copy), readDisk);
+}
+
+/** Where a sync writes, and how much of it. */
+function listPlaces(
+  { stateDir, publishesDuckdb, duckdbPath, lakePath }: OfflineSettings,
+  state: number,
+  published: number,
+): readonly { readonly path: string; readonly neededBytes: number }[] {
+  return [
+    { path: stateDir, neededBytes: Math.ceil(state) },
+    ...(publishesDuckdb ? [{ path: dirname(duckdbPath), neededBytes: Math.ceil(published) }] : []),
     // At the worst every partition changes, and stays for the grace time as it was.
-    ...(settings.lakePath === undefined
-      ? []
-      : [{ path: settings.lakePath, neededBytes: Math.ceil(published) }]),
-  ]);
+    ...(lakePath === undefined ? [] : [{ path: lakePath, neededBytes: Math.ceil(published) }]),
+  ];
+}
+
+/** Whether a commit waits to be published, though nothing is left to be read. */
+function isPublishDue({ stateDir, publishesDuckdb, duckdbPath }: OfflineSettings): boolean {
+  if (!publishesDuckdb || !existsSync(workFile(stateDir))) return false;
+  const record = readPublishedRecord(stateDir);
+  return record === undefined || !existsSync(duckdbPath) || !isPublishedFile(record, duckdbPath);
 }
 
 async function measureTables(
@@ -66,6 +104,7 @@ async function measureTables(
 ): Promise<{ readonly fileBytes: number; readonly rows: number }> {
   const file = workFile(settings.stateDir);
   const path = settings.duckdbPath;
+  // The file is replaced whole: a copy of the larger one of both lies beside it.
   const bytes = async (name: string) => (existsSync(name) ? (await stat(name)).size : 0);
   if (!existsSync(path)) return { fileBytes: await bytes(file), rows: 0 };
   const database = await openOwnPublished(path);
@@ -104,16 +143,14 @@ async function measureRecords(
 /** Adds up what lies on one file system, and what that has left. */
 async function addUp(
   parts: readonly { readonly path: string; readonly neededBytes: number }[],
+  read: ReadDisk = readDisk,
 ): Promise<readonly DiskNeed[]> {
   const byDevice = new Map<number, DiskNeed>();
   for (const { path, neededBytes } of parts) {
-    const there = nearestFolder(path);
-    const { dev } = await stat(there);
-    const { bavail, bsize } = await statfs(there);
-    const before = byDevice.get(dev);
+    const { device, freeBytes } = await read(nearestFolder(path));
+    const before = byDevice.get(device);
     const needed = (before?.neededBytes ?? 0) + neededBytes;
-    const freeBytes = bavail * bsize;
-    byDevice.set(dev, {
+    byDevice.set(device, {
       path: before?.path ?? path,
       neededBytes: needed,
       freeBytes,
@@ -121,6 +158,11 @@ async function addUp(
     });
   }
   return [...byDevice.values()];
+}
+
+async function readDisk(folder: string): Promise<DiskSpace> {
+  const { bavail, bsize } = await statfs(folder);
+  return { device: (await stat(folder)).dev, freeBytes: bavail * bsize };
 }
 
 function nearestFolder(path: string): string {

@@ -2,16 +2,14 @@ import { readRunFile } from '../../../state/run-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
-import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Transport } from '../../model/http.ts';
 import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
 import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
-import { readStage } from '../../warehouse/stage-store.ts';
+import { countWork } from './count-work.ts';
 import { estimateDisk } from './estimate-disk.ts';
-import { countRequests, estimateDuration, requestsPerDay, requestsPerHour, totalOf } from './estimate.ts';
-import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
+import { estimateDuration, requestsPerDay, requestsPerHour, totalOf } from './estimate.ts';
 import { hideSecrets } from '../hide-secrets.ts';
 import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
@@ -168,7 +166,7 @@ async function planOne(
   const base: PlannedStream = { ...emptyPlan(stream), action: scan.mode, from: scan.from, note: scan.reason };
   try {
     const { rows, note } = await sizeOf(stream, scan, checkpoint);
-    const planned = { ...base, ...(await countWork(settings, options, stream, scan, rows, nowMs)) };
+    const planned = { ...base, ...(await countWork(limits, { stream, scan, rows }, nowMs)) };
     return note === undefined ? planned : addNote(planned, note);
   } catch (thrown) {
     const error = toSyncError(thrown);
@@ -183,46 +181,6 @@ async function planOne(
       note: 'the API has no such endpoint (404)',
     };
   }
-}
-
-async function countWork(
-  settings: OfflineSettings,
-  options: PlanOptions,
-  stream: Stream,
-  scan: ScanPlan,
-  rows: number | undefined,
-  nowMs: number,
-): Promise<Partial<PlannedStream>> {
-  if (!stream.paginated) return { rows, pages: 1, requests: 1 };
-  const staged = await findStaged(settings, options, stream, scan, nowMs);
-  const held = staged?.pages.length ?? 0;
-  const known = rows ?? staged?.pages[0]?.total;
-  if (known === undefined) return { rows: known };
-  const work = countRequests(Math.min(known, options.limit ?? Infinity), stream.pageSize);
-  if (held === 0) return { rows: known, ...work };
-  return {
-    action: 'resume',
-    rows: known,
-    pages: work.pages,
-    requests: Math.max(2, work.requests - held + 1),
-    note: `${formatCountOf(held, 'page')} ${verbOf(held, 'is', 'are')} staged already`,
-  };
-}
-
-/** Pages an earlier run kept for this very question, while they are of use. */
-async function findStaged(
-  settings: OfflineSettings,
-  options: PlanOptions,
-  stream: Stream,
-  scan: ScanPlan,
-  nowMs: number,
-): Promise<Awaited<ReturnType<typeof readStage>>> {
-  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
-  const question = hashQuestion(settings, stream, scan.from, options.limit);
-  if (staged === undefined || staged.scan.question !== question) return undefined;
-  const { pages } = countRequests(staged.pages[0]?.total ?? 0, stream.pageSize);
-  const servesOn = pages > requestsPerDay({ settings });
-  return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS && !servesOn ? undefined : staged;
 }
 
 /** A scan that takes longer than a day meets the next refresh: it can be loaded, and never verified. */

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  formatBytes,
-  formatMoment,
-  formatReturnTime,
-  formatUpcoming,
-} from '../../../src/cli/render/format-values.ts';
+import { formatBytes } from '../../../src/model/format-bytes.ts';
+import { formatMoment, formatReturnTime, formatUpcoming } from '../../../src/cli/render/format-values.ts';
 import { NOW_MS } from '../support/reports.ts';
 
 it.each([
