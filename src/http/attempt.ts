@@ -12,6 +12,7 @@ import {
   type TransportResponse,
 } from '../model/http.ts';
 import { readErrorEnvelope } from './error-envelope.ts';
+import type { Linger } from './linger.ts';
 import type { Quota, Slot } from './quota.ts';
 import { readWindow, type WindowReading } from './rate-limit-headers.ts';
 import { readRetryAfter } from './retry-after.ts';
@@ -23,6 +24,7 @@ export interface AttemptTools {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly linger: Linger;
   readonly headers: Readonly<Record<string, string>>;
   readonly headerNames: RateLimitHeaderNames;
   readonly onWarning: (message: string) => void;
@@ -64,12 +66,16 @@ export async function attemptRequest(
     return reading;
   };
   try {
-    const { url, body } = request;
+    const { url, body, isKept = false } = request;
+    // A slot may come just as the run is told to stop: then nothing leaves.
+    if (isKept && options.signal.aborted)
+      throw new TransportFault('aborted', 'told to stop before it left', { sent: false });
     const sink = watchSink(request.sink);
     const sending = {
       url,
       headers,
-      signal: options.signal,
+      signal: isKept ? tools.linger(options.signal) : options.signal,
+      ...(isKept && { leaveSignal: options.signal }),
       onHead,
       ...(body && { body: boundByDeadline(body, quota.leftMs) }),
       ...(sink && { sink: sink.take }),

@@ -7,6 +7,7 @@ import type { Credentials } from '../model/settings.ts';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { type AttemptResult, attemptRequest, type AttemptTools } from './attempt.ts';
 import { buildFaultError } from './fault-errors.ts';
+import { createLinger } from './linger.ts';
 import type { Quota } from './quota.ts';
 import { computeBackoff, isRetryableFault, isRetryableStatus, isSuccess } from './retry-delay.ts';
 import { buildStatusError } from './status-errors.ts';
@@ -49,12 +50,14 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const requests = new PQueue({ concurrency: options.maxInFlight ?? MAX_IN_FLIGHT });
   const closing = new AbortController();
   const joinSignal = createSignalJoiner(closing.signal);
+  const linger = createLinger(clock, closing.signal);
   const counts = { retries: 0, rateLimited: 0 };
   const tools: AttemptTools = {
     quota,
     transport,
     clock,
     random,
+    linger,
     headers: { accept: 'application/json', ...buildAuthHeader(connector, options.credentials) },
     headerNames: connector.rateLimitHeaders,
     onWarning: warnOnce(options.onWarning),

@@ -66,7 +66,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
     this.#timer = this.#setTimer(limits.connectMs, 'connect-timeout', 'no connection');
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    request.leaveSignal?.addEventListener('abort', this.#onStay, { once: true });
     if (request.signal?.aborted === true) this.#onAbort();
+    else if (request.leaveSignal?.aborted === true) this.#onStay();
   }
 
   /** Ends the exchange from outside; does nothing once it is over. */
@@ -200,6 +202,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.giveUp(new TransportFault('aborted', 'interrupted', { sent: this.#controller !== undefined }));
   };
 
+  readonly #onStay = (): void => {
+    if (this.#controller === undefined) this.#onAbort();
+  };
+
   #progress(): { readonly sent: boolean; readonly answered: boolean } {
     return { sent: this.#controller !== undefined, answered: this.#head !== undefined };
   }
@@ -210,6 +216,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks.length = 0;
     clearTimeout(this.#timer);
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
+    this.#request.leaveSignal?.removeEventListener('abort', this.#onStay);
   }
 
   #restartTimer(ms: number, detail: string): void {

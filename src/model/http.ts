@@ -14,6 +14,8 @@ export interface ApiRequest {
   readonly body?: BodyLimits;
   /** Takes a 2xx body as it comes; without one the answer holds it. `accept` judges after it. */
   readonly sink?: BodySink;
+  /** Its answer is kept by a run that is told to stop: once it has left, the stop waits a little for it. */
+  readonly isKept?: boolean;
 }
 
 /**
@@ -57,6 +59,8 @@ export interface TransportRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Ends what has not left yet; a transport may leave it out. */
+  readonly leaveSignal?: AbortSignal;
   readonly body?: BodyLimits;
   /** Called when status and headers are here and the body is not yet; a transport may leave it out. */
   readonly onHead?: (head: ResponseHead) => void;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgressEvent } from '../../src/model/progress.ts';
 import { expectRows } from '../support/published.ts';
+import { readStagedOffsets } from './read-outcome.ts';
 import {
   countScanRequests,
   createFlow,
@@ -10,6 +11,7 @@ import {
   streamOf,
 } from '../support/sync-harness.ts';
 
+const byNumber = (one: number, other: number) => one - other;
 const ITEMS = makeItems(900);
 const CLEAN = countScanRequests(900);
 
@@ -45,6 +47,35 @@ describe('a run that is told to stop', () => {
       expect(next.requests).toBeLessThanOrEqual(CLEAN - nth + 1);
       expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
     }
+  });
+
+  it.each([
+    ['700 ms on the way, every answer is kept', 700, true],
+    ['10 s on the way, none is waited for longer than a stop may take', 10_000, false],
+  ] as const)('with answers %s', async (_, backMs, keepsAll) => {
+    const stop = new AbortController();
+    let stoppedAtMs = 0;
+    const flow = createItemsFlow(ITEMS, {
+      latency: (n) => {
+        if (n === 3) void flow.clock.sleep(100).then(abort);
+        return { thereMs: 20, backMs };
+      },
+    });
+    const abort = () => {
+      stoppedAtMs = flow.clock.monotonic();
+      stop.abort();
+    };
+    const report = await flow.sync({ signal: stop.signal });
+    expect(report).toMatchObject({ exitCode: 130, status: 'interrupted' });
+    expect(flow.clock.monotonic() - stoppedAtMs).toBeLessThan(5_000);
+    const asked = flow.arrivals.map(({ query }) => Number(new URLSearchParams(query).get('offset')));
+    const staged = readStagedOffsets(flow.stateDir, 'items');
+    expect(asked.length).toBeGreaterThan(4);
+    expect([...staged].sort(byNumber)).toEqual(keepsAll ? asked.sort(byNumber) : [0]);
+    const next = await flow.sync();
+    expect(next.exitCode).toBe(0);
+    expect(next.requests).toBe(CLEAN - staged.length + (keepsAll ? 0 : 1));
+    expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
   });
 
   it('before it began sends nothing', async () => {

@@ -19,7 +19,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## I. Security': count(154, 164),
   '## J. The lake': count(165, 184),
   '## K. Commands that ask the API nothing': count(185, 187),
-  '## L. On call': ['L1'],
+  '## L. On call': ['L1', 'L2'],
   '## M. Files that must prove what they hold': ['M1'],
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };

@@ -121,7 +121,17 @@ function createTools(
     reserve: 0,
   };
   const quota = new Quota({ store, limits, clock, maxWaitMs: Infinity, owner });
-  return { quota, transport, clock, random: () => 0.5, headers: {}, headerNames, onWarning: () => {} };
+  const linger = (signal: AbortSignal) => signal;
+  return {
+    quota,
+    transport,
+    clock,
+    random: () => 0.5,
+    linger,
+    headers: {},
+    headerNames,
+    onWarning: () => {},
+  };
 }
 
 function pick<T>(list: readonly T[], n: number): T {

@@ -40,13 +40,14 @@ export async function driveScan(server: Server, options: ScanDriveOptions): Prom
     for (let turn = delays[n % delays.length] ?? 0; turn > 0; turn -= 1) await Promise.resolve();
     return page;
   };
-  const joints = new JointRepair({ stream: makeStream(), coverage, request });
+  const joints = new JointRepair({ stream: makeStream(), coverage, request, signal: undefined });
   const values: unknown[] = [];
   try {
     for await (const { segment, page } of requestPages(coverage, concurrency, ({ start }) =>
       request(start),
     )) {
       const fitted = await joints.fit(segment, page);
+      if (fitted === undefined) continue;
       const { firstPosition, kept } = coverage.accept(segment, fitted.page);
       for (const [at, { value }] of kept.entries()) values[firstPosition + at] = value;
       if (coverage.moved) break;

@@ -95,7 +95,7 @@ async function askLater(asking: Asking, stream: Stream, head: Page, pages: numbe
   if (settings.connector.paging.kind === 'cursor') {
     for (let page = head; page.next !== undefined && later.length < pages - 1; later.push(page)) {
       const offset = page.offset + page.records.length;
-      page = await requestPage(settings, client, stream, undefined, offset, signal, page.next);
+      page = await requestPage(settings, client, stream, undefined, offset, signal, { cursor: page.next });
     }
     return later;
   }

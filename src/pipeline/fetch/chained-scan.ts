@@ -262,7 +262,9 @@ export class ChainedScan {
 
   async #request(offset: number, cursor: string | undefined): Promise<Page> {
     const { client, settings, signal } = this.#context;
-    const page = await requestPage(settings, client, this.#stream, this.#plan.from, offset, signal, cursor);
+    const { from } = this.#plan;
+    const how = { cursor, isKept: true };
+    const page = await requestPage(settings, client, this.#stream, from, offset, signal, how);
     for (const field of page.masked ?? []) this.#masked.add(field);
     return page;
   }

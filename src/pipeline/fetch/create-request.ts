@@ -14,7 +14,9 @@ export function createRequest(
 ): (offset: number) => Promise<Page> {
   return async (offset) => {
     try {
-      const page = await requestPage(settings, client, stream, plan.from, offset, signal);
+      const page = await requestPage(settings, client, stream, plan.from, offset, signal, {
+        isKept: true,
+      });
       for (const field of page.masked ?? []) masked.add(field);
       return page;
     } catch (thrown) {

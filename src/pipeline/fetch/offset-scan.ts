@@ -73,7 +73,7 @@ export class OffsetScan {
     this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
     this.#coverage = new Coverage(stream.pageSize);
     const request = (offset: number) => this.#requestPage(offset);
-    this.#joints = new JointRepair({ stream, coverage: this.#coverage, request });
+    this.#joints = new JointRepair({ stream, coverage: this.#coverage, request, signal: context.signal });
     this.#startedAtMs = context.clock.now();
   }
 
@@ -177,6 +177,7 @@ export class OffsetScan {
         if (segment.first) onFirstPage(page);
         // What does not fit to pages of an earlier run may as well be newer than they are: they are not asked for again.
         const fitted = this.#isUnseen ? { page, others: [] } : await this.#joints.fit(segment, page);
+        if (fitted === undefined) continue;
         await this.#take(this.#coverage.accept(segment, fitted.page), fitted.page);
         // At the first sign, so that little is read twice.
         if (this.#isLimitReached() || (this.#coverage.moved && this.#mayRestart) || this.isReadAgain) break;

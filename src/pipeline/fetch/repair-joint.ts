@@ -22,6 +22,7 @@ export interface RepairContext {
   readonly stream: Stream;
   readonly coverage: Coverage;
   readonly request: (offset: number) => Promise<Page>;
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -53,8 +54,21 @@ export class JointRepair {
     return this.#differing ?? [];
   }
 
-  /** The page to take in for a segment: the one that came, or one that fits where that does not. */
-  async fit(segment: Segment, page: Page): Promise<FittedPage> {
+  /**
+   * The page to take in for a segment: the one that came, or one that fits where that does not. Undefined where the run
+   * was told to stop before that was known: the segment stays open, and pages on their way are still taken.
+   */
+  async fit(segment: Segment, page: Page): Promise<FittedPage | undefined> {
+    try {
+      return await this.#fit(segment, page);
+    } catch (thrown) {
+      if (this.#context.signal?.aborted !== true) throw thrown;
+      this.#context.coverage.returnSegment(segment);
+      return undefined;
+    }
+  }
+
+  async #fit(segment: Segment, page: Page): Promise<FittedPage> {
     const { coverage } = this.#context;
     this.#refuseEndless(page);
     const misfit = coverage.findMisfit(segment, page);

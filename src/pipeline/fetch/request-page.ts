@@ -7,7 +7,15 @@ import { buildUrl } from './build-url.ts';
 import { compileMask } from './mask-records.ts';
 import { readPage } from './read-page.ts';
 
-/** Asks for one page of a paginated stream and reads it; `cursor` names it where the API pages by cursor. */
+/** What one page's request has beside its place. */
+export interface PageRequest {
+  /** Names the page where the API pages by cursor. */
+  readonly cursor?: string | undefined;
+  /** The page is staged as soon as it is here, also by a run that is told to stop. */
+  readonly isKept?: boolean;
+}
+
+/** Asks for one page of a paginated stream and reads it. */
 export async function requestPage(
   settings: Settings,
   client: ApiClient,
@@ -15,13 +23,14 @@ export async function requestPage(
   from: string | undefined,
   offset: number,
   signal: AbortSignal | undefined,
-  cursor?: string,
+  { cursor, isKept = false }: PageRequest = {},
 ): Promise<Page> {
   let answer: Page | undefined;
   const request: ApiRequest = {
     stream: stream.name,
     url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset, cursor }),
     offset,
+    isKept,
     // Read while the request can still be repeated: a cut body is a passing fault.
     accept: (response) => {
       answer = maskPage(readPage(stream, response, settings.connector.paging), stream, settings.hashKey);
