@@ -33,6 +33,7 @@ import type { Scenario, ScenarioGroup } from '../simulator/scenario.ts';
 export interface ConfigAnswers {
   readonly baseUrl: string;
   readonly duckdb: string;
+  readonly stateDir?: string | undefined;
   /** Where the file will lie, for the way to the schema that editors know; left out, none is named. */
   readonly folder?: string;
 }

@@ -5,12 +5,14 @@ import { configDefaults } from '../model/config.ts';
 export interface TemplateAnswers {
   readonly baseUrl: string;
   readonly duckdb: string;
+  /** Left out, the default stays the default. */
+  readonly stateDir?: string | undefined;
   /** Where an editor finds the config's schema, from the file's folder. */
   readonly editorSchema?: string | undefined;
 }
 
 /** The commented `sluice.yaml` that `sluice init` writes; it loads as it is. */
-export function buildConfigTemplate({ baseUrl, duckdb, editorSchema }: TemplateAnswers): string {
+export function buildConfigTemplate({ baseUrl, duckdb, stateDir, editorSchema }: TemplateAnswers): string {
   const firstLine = editorSchema === undefined ? '' : `# yaml-language-server: $schema=${editorSchema}\n`;
   return `${firstLine}# Sluice: syncs the analytics API into a DuckDB file. Settings behind a # show their defaults.
 source:
@@ -27,7 +29,7 @@ destination:
   duckdb: ${toYamlText(duckdb)}
   # parquet: ./lake                       # Parquet files as well, or in its place
 
-# stateDir: ${configDefaults.stateDir}                     # work file, checkpoints, lock; private
+${toStateLine(stateDir)}
 
 # defaults:
 #   lookback: 3d                          # days read again, because the API restates them
@@ -53,6 +55,13 @@ destination:
 #     path: some/new/endpoint
 #     paginated: true
 `;
+}
+
+function toStateLine(stateDir: string | undefined): string {
+  const what = '# work file, checkpoints, lock; private';
+  return stateDir === undefined
+    ? `# stateDir: ${configDefaults.stateDir}                     ${what}`
+    : `stateDir: ${toYamlText(stateDir)}   ${what}, and never shared with another config`;
 }
 
 function toYamlText(text: string): string {

@@ -9,3 +9,8 @@ export function hashWithKey(hashKey: string, text: string): string {
 export function fingerprintHashKey(hashKey: string): string {
   return hashWithKey(hashKey, 'sluice: fingerprint of this key').slice(0, 12);
 }
+
+/** Tells one API key from another, at one address: what is published holds it, and nothing of the key can be read from it. */
+export function fingerprintApiKey(apiKey: string, baseUrl: string): string {
+  return hashWithKey(apiKey, `sluice: fingerprint of the key for ${baseUrl}`).slice(0, 12);
+}

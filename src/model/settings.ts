@@ -70,6 +70,8 @@ export interface SyncOptions {
   readonly deadlineMs?: number;
   /** Sync streams that are still fresh, too. */
   readonly force?: boolean;
+  /** Take a key other than the state's for a new one of the same account, without asking what it shows. */
+  readonly acceptNewKey?: boolean;
   /** Any warning fails the run with exit code 4. */
   readonly strict?: boolean;
   /** Read at most this many rows of each stream. */

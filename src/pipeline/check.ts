@@ -15,6 +15,7 @@ import { sliceStream, type Stream } from '../model/stream.ts';
 import { Database } from '../warehouse/database.ts';
 import { checkDisk } from './check-disk.ts';
 import { hideSecrets } from './hide-secrets.ts';
+import { describeIdentity, judgeIdentity } from './identity.ts';
 import { describeNetworkDisks } from './network-disk.ts';
 import { openApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
@@ -92,12 +93,15 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
 async function checkStateFolder(settings: Settings, nowMs: number): Promise<CheckItem> {
   try {
     const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
+    let warning: string | undefined;
     try {
-      await tryWorkFile(settings);
+      warning = await tryWorkFile(settings);
     } finally {
       lock.release();
     }
-    return okItem('state folder', settings.stateDir);
+    return warning === undefined
+      ? okItem('state folder', settings.stateDir)
+      : warningItem('state folder', warning);
   } catch (error) {
     // A run that is on its way is no fault of the setup.
     if (error instanceof LockedError) return warningItem('state folder', error.message);
@@ -105,14 +109,17 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
   }
 }
 
-async function tryWorkFile(settings: Settings): Promise<void> {
+/** What the next sync will say of the state, though it is sound. */
+async function tryWorkFile(settings: Settings): Promise<string | undefined> {
   const file = workFile(settings.stateDir);
-  if (!existsSync(file)) return;
+  if (!existsSync(file)) return undefined;
   const database = await Database.open({ file, folders: [dirname(file)] });
   try {
     // A file that no run has prepared yet has nothing to compare.
     const meta = await readMeta(database).catch(() => new Map<string, string>());
     assertIdentity(meta, settings);
+    if (!meta.has('generation')) return undefined;
+    return describeIdentity(await judgeIdentity(settings, database, {}));
   } finally {
     await database.release();
   }

@@ -13,6 +13,7 @@ import type { OfflineSettings, Settings } from '../model/settings.ts';
 import type { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { assertOwnLineage } from './assert-lineage.ts';
+import { refuseMove } from './identity.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import { chooseRunId, reportRun } from './record-run.ts';
@@ -131,6 +132,7 @@ async function beginRun(
 ): Promise<OfflineRun> {
   const { settings, database, startedAtMs } = opened;
   await proveTables(database, database.file, settings.streams, replaces);
+  await refuseMove(settings, database);
   await assertOwnLineage(settings, database);
   const runId = await chooseRunId(database, settings.stateDir, wanted, startedAtMs);
   return new OfflineRun(opened, wanted === undefined ? `${idPrefix}${runId}` : runId, effects, mayRestore);

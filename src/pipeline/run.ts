@@ -14,18 +14,20 @@ import type { Settings, SyncOptions } from '../model/settings.ts';
 import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { dropRawStages } from './fetch/drop-raw-stages.ts';
-import { hideSecrets } from './hide-secrets.ts';
+import { judgeIdentity } from './identity.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
 import { settleLineage } from './assert-lineage.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
-import { addMissingRuns, chooseRunId, nameWarning, purgeRecords, reportRun } from './record-run.ts';
+import { addMissingRuns, chooseRunId, purgeRecords, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import { describeClock, openRecordClock } from './record-times.ts';
+import { settleIdentity } from './settle-identity.ts';
 import { takeTurn } from './take-turn.ts';
+import { createTeller } from './tell-progress.ts';
 import { tendArchives } from './rebuild/tend-archives.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
@@ -57,6 +59,7 @@ export async function runSync(
     const database = await openWarehouse(settings, effects);
     try {
       await proveTables(database, database.file, settings.streams);
+      await judgeIdentity(settings, database, options);
       await settleLineage(settings, database, effects);
       const recordClock = await openRecordClock(database, clock);
       const runId = await chooseRunId(database, settings.stateDir, options.runId, recordClock.now());
@@ -70,11 +73,6 @@ export async function runSync(
   } finally {
     lock.release();
   }
-}
-
-/** Whether an event says something in words of its own; a report was looked through when it was made. */
-function hasOwnText({ type }: ProgressEvent): boolean {
-  return type === 'warning' || type === 'note' || type === 'stream-restarted';
 }
 
 /** What a run stands on. */
@@ -97,17 +95,7 @@ class SyncRun {
     options: SyncOptions & RunEffects,
     { clock, recordClock, database, runId }: RunGround,
   ) {
-    const emit = (said: ProgressEvent) => {
-      const event = hasOwnText(said) ? hideSecrets(settings, said) : said;
-      if (event.type === 'warning') this.#warnings.push(nameWarning(event));
-      try {
-        options.onProgress?.(event);
-      } catch (thrown) {
-        // A display that fails must not change what becomes of the data.
-        const message = `onProgress threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-        if (!this.#warnings.includes(message)) this.#warnings.push(message);
-      }
-    };
+    const emit = createTeller(settings, this.#warnings, options.onProgress);
     this.#startedAtMs = recordClock.now();
     this.#api = openApi(settings, options, { clock, emit });
     const { signal } = options;
@@ -135,9 +123,10 @@ class SyncRun {
     };
     signal?.addEventListener('abort', interrupt, { once: true });
     try {
+      const moved = await settleIdentity(this.#context);
       emit({ type: 'run-started', runId, streams: streams.flatMap(sliceStream).map(nameOf) });
       for (const message of settings.warnings) emit({ type: 'warning', message });
-      for (const event of told) emit(event);
+      for (const event of [...told, ...moved]) emit(event);
       this.#tellLedgerWarning();
       closeKilledRunsInFile(settings.stateDir);
       appendRunFile(settings.stateDir, this.#describeSoFar([]));

@@ -20,6 +20,8 @@ export const stagedScanSchema = z.object({
   question: z.string(),
   startedAtMs: z.number(),
   runId: z.string(),
+  /** Fingerprint of the key. */
+  key: z.string().optional(),
   /** Fields taken out of the records, and how. */
   masks: z.record(z.string(), z.string()).optional(),
 });
@@ -280,11 +282,9 @@ function parseEntry(line: string): StagedPageEntry | undefined {
 }
 
 async function storageGuard<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+  return work().catch((error: unknown) => {
     throw wrapStorageError(folder, error);
-  }
+  });
 }
 
 /** The StorageError of a file operation that failed on a stage. */

@@ -5,6 +5,7 @@ import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import { chooseOwnPlaces } from '../own-places.ts';
 import { DEFAULT_CONFIG } from './load-settings.ts';
 
 const EXAMPLE_URL = 'https://analytics.example.com/api/v1';
@@ -44,15 +45,17 @@ export const initCommand = defineCommand({
     const prompt = asks ? context.prompt : undefined;
     const baseUrl = values.baseUrl ?? (await ask(prompt, 'Base URL of the API', EXAMPLE_URL));
     assertUrl(baseUrl);
-    const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', './warehouse.duckdb'));
     const absolutePath = resolve(context.cwd, path);
-    const answers = { baseUrl, duckdb, folder: dirname(absolutePath) };
+    const own = chooseOwnPlaces(absolutePath);
+    const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', own.duckdb));
+    const { stateDir } = own;
+    const answers = { baseUrl, duckdb, stateDir, folder: dirname(absolutePath) };
     await writeNewFile(absolutePath, path, await context.engine.buildConfigTemplate(answers));
     return {
       exitCode: 0,
       summary: `wrote ${path}`,
-      result: { path: absolutePath, baseUrl, duckdb },
-      text: describeNextSteps(path, baseUrl),
+      result: { path: absolutePath, baseUrl, duckdb, ...(stateDir !== undefined && { stateDir }) },
+      text: describeNextSteps(path, baseUrl, stateDir),
     };
   },
 });
@@ -101,7 +104,7 @@ async function writeNewFile(absolutePath: string, path: string, text: string): P
   }
 }
 
-function describeNextSteps(path: string, baseUrl: string): string {
+function describeNextSteps(path: string, baseUrl: string, stateDir: string | undefined): string {
   const option = path === DEFAULT_CONFIG ? '' : ` -c ${path}`;
   const steps = [
     ...(baseUrl === EXAMPLE_URL ? [`set source.baseUrl in ${path} to your API's address`] : []),
@@ -109,5 +112,9 @@ function describeNextSteps(path: string, baseUrl: string): string {
     `sluice check${option}`,
     `sluice sync${option}`,
   ];
-  return [`Wrote ${path}. Next:`, ...steps.map((step, i) => `  ${i + 1}. ${step}`)].join('\n');
+  const own =
+    stateDir === undefined
+      ? ''
+      : ' Another config is in this folder: this one has a state folder and a destination of its own.';
+  return [`Wrote ${path}.${own} Next:`, ...steps.map((step, i) => `  ${i + 1}. ${step}`)].join('\n');
 }

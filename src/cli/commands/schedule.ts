@@ -103,7 +103,13 @@ export const scheduleCommand = defineCommand({
     const limits = { maxRequests, maxWait, deadline, strict };
     const sync = {
       ...selection,
-      ...toRunOptions({ ...limits, dryRun: undefined, allowEmpty: undefined, runId: undefined }),
+      ...toRunOptions({
+        ...limits,
+        dryRun: undefined,
+        allowEmpty: undefined,
+        acceptNewKey: undefined,
+        runId: undefined,
+      }),
     };
     const isOwed = await engine.owesRun(schedule, settings, clock.now());
     const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;

@@ -76,6 +76,11 @@ export const runOptions = {
     summary: 'Accept a stream that had rows and now has none',
     group: safety,
   }),
+  acceptNewKey: flagOption({
+    flag: 'accept-new-key',
+    summary: 'Go on with a new key that does not show the rows it should',
+    group: safety,
+  }),
   strict: flagOption({
     flag: 'strict',
     summary: 'Any warning fails the run (exit code 4)',
@@ -112,12 +117,13 @@ export function toSelection(values: OptionValues<typeof selectionOptions>): Sync
 
 /** What the engine is told of the limits and the care of a run. */
 export function toRunOptions(values: OptionValues<typeof runOptions>): SyncOptions {
-  const { maxRequests, maxWait, deadline, allowEmpty, strict, runId } = values;
+  const { maxRequests, maxWait, deadline, allowEmpty, acceptNewKey, strict, runId } = values;
   return {
     ...(maxRequests !== undefined && { maxRequests }),
     ...(maxWait !== undefined && { maxWaitMs: maxWait }),
     ...(deadline !== undefined && { deadlineMs: deadline }),
     ...(allowEmpty !== undefined && { allowEmpty }),
+    ...(acceptNewKey !== undefined && { acceptNewKey }),
     ...(strict !== undefined && { strict }),
     ...(runId !== undefined && { runId }),
   };

@@ -5,14 +5,14 @@ import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { StagedPageEntry } from '../../warehouse/stage-store.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, ScanPlan } from '../scan.ts';
-import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
+import { hashQuestion, nameKey, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 import { judgeScan } from './judge-scan.ts';
 import { describeMasks } from './mask-records.ts';
 import { PageSpan } from './page-span.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import { StagedPagesOutdated } from './staged-full-scan.ts';
-import { canReadWhole, findOutdated, findStagedPages, timeOf } from './staged-pages.ts';
+import { canReadWhole, findOutdated, findStagedPages, isOfKey, timeOf } from './staged-pages.ts';
 import { ScanStage, type StageFollower } from './scan-stage.ts';
 
 /** Pages without a record that may follow each other: some APIs filter after they have cut their pages. */
@@ -113,6 +113,7 @@ export class ChainedScan {
       question: this.#question,
       startedAtMs: this.#startedAtMs,
       runId: this.#context.runId,
+      key: nameKey(this.#context.settings),
       masks: describeMasks(this.#stream, this.#context.settings.hashKey),
     });
   }
@@ -129,6 +130,7 @@ export class ChainedScan {
     if (clock.now() - staged.scan.startedAtMs > STAGE_LIFETIME_MS) return false;
     const isWhole = last.next === undefined;
     // Of a whole chain only the look at the head is left.
+    if (head === undefined && !isOfKey(this.#context, staged)) return false;
     if (head === undefined ? isWhole : hashPage(head) !== staged.head.pageHash) return false;
     if (head !== undefined && findOutdated(this.#context, staged, head) !== undefined) return false;
     this.#head = { hash: staged.head.pageHash ?? '', total: staged.head.total };
@@ -136,7 +138,11 @@ export class ChainedScan {
     this.#startedAtMs = staged.scan.startedAtMs;
     this.#isResumed = true;
     for (const page of staged.pages) this.#span.add(timeOf(staged.scan, page));
-    await this.#stage.reopen({ ...staged.scan, runId }, staged.pages, signal);
+    await this.#stage.reopen(
+      { ...staged.scan, runId, key: nameKey(this.#context.settings) },
+      staged.pages,
+      signal,
+    );
     for (const page of staged.pages) this.#restore(page);
     emit({
       type: 'stream-resumed',

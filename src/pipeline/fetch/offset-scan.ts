@@ -21,11 +21,12 @@ import {
   canReadWhole,
   findOutdated,
   findStagedPages,
+  isOfKey,
   isWhole,
   type StagedPages,
   timeOf,
 } from './staged-pages.ts';
-import { hashQuestion, stageFolder } from '../state-folder.ts';
+import { hashQuestion, nameKey, stageFolder } from '../state-folder.ts';
 
 /** How often a scan is restarted because its data moved. */
 export const MAX_RESCANS = 2;
@@ -107,7 +108,8 @@ export class OffsetScan {
     const staged = await findStagedPages(this.#context, where);
     if (staged === undefined) return false;
     // Asked for with the only request there is, the head would leave none for a page, run after run.
-    const waits = countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, staged);
+    const isOwn = isOfKey(this.#context, staged);
+    const waits = isOwn && countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, staged);
     const page = waits ? undefined : await this.#requestPage(0);
     if (page !== undefined) onFirstPage(page);
     const moved =
@@ -135,7 +137,8 @@ export class OffsetScan {
     const held = pages.map(toStagedPage);
     this.#startedAtMs = scan.startedAtMs;
     for (const entry of pages) this.#span.add(timeOf(scan, entry));
-    await this.#stage.reopen({ ...scan, runId }, pages, signal);
+    const key = nameKey(this.#context.settings);
+    await this.#stage.reopen({ ...scan, runId, key }, pages, signal);
     this.#isUnseen = page === undefined;
     if (page === undefined) this.#coverage.resumeUnseen(head, held);
     else this.#coverage.resume(page, held);
@@ -157,6 +160,7 @@ export class OffsetScan {
       question: this.#question,
       startedAtMs: this.#startedAtMs,
       runId: this.#context.runId,
+      key: nameKey(this.#context.settings),
       masks: describeMasks(this.#stream, this.#context.settings.hashKey),
     });
   }

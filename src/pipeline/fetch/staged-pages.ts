@@ -4,7 +4,7 @@ import { readStage, type StagedPageEntry, type StagedScan } from '../../warehous
 import { countRequests, requestsPerDay } from '../plan/estimate.ts';
 import type { RunContext } from '../run-context.ts';
 import { isCommitted } from '../staged-scan.ts';
-import { STAGE_LIFETIME_MS } from '../state-folder.ts';
+import { nameKey, STAGE_LIFETIME_MS } from '../state-folder.ts';
 import { Coverage } from './coverage.ts';
 import { mayFollow, ONE_VERSION_MS, type PageTime } from './page-span.ts';
 import { countRequestsWithin } from './requests-left.ts';
@@ -58,6 +58,11 @@ export function findOutdated(
   return canReadWhole(context, countPages(head))
     ? 'the data may have been refreshed since its pages were staged'
     : undefined;
+}
+
+/** Whether staged pages were read with the key of now: with another one the head has to show that they are of the same data. */
+export function isOfKey({ settings }: RunContext, { scan }: StagedPages): boolean {
+  return scan.key === undefined || scan.key === nameKey(settings);
 }
 
 /** Whether the run may still read a scan of so many pages from its start to its end as one version of the data. */

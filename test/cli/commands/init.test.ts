@@ -56,6 +56,25 @@ describe('init', () => {
     expect(stdout).toContain('sluice sync -c other.yaml');
   });
 
+  it('gives a second config of a folder a state folder and a destination of its own', async () => {
+    const engine: Partial<Engine> = {
+      buildConfigTemplate: (answers) => defaultEngine.buildConfigTemplate(answers),
+    };
+    await run(['init', '--yes'], { cwd, engine });
+    const { stdout } = await run(['init', '--yes', '-c', 'other.yaml'], { cwd, engine });
+    expect(stdout).toContain('a state folder and a destination of its own');
+    const text = await readFile(join(cwd, 'other.yaml'), 'utf8');
+    expect(text).toMatch(/^ {2}duckdb: \.\/other\/warehouse\.duckdb$/m);
+    expect(text).toMatch(/^stateDir: \.\/other\/\.sluice /m);
+    const third = await run(['init', '--json', '-c', 'third.yml', '--duckdb', './mine.duckdb'], {
+      cwd,
+      engine,
+    });
+    expect(third.stdout).toContain('"stateDir":"./third/.sluice"');
+    expect(third.stdout).toContain('"duckdb":"./mine.duckdb"');
+    expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toContain('# stateDir: ./.sluice');
+  });
+
   it('names the schema that editors check the file by, from the folder of the file', async () => {
     const engine: Partial<Engine> = {
       buildConfigTemplate: (answers) => defaultEngine.buildConfigTemplate(answers),

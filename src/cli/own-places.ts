@@ -1,0 +1,42 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
+
+/** Where a new config's files go, as it would write it; without `stateDir` the default is its own. */
+export interface OwnPlaces {
+  readonly duckdb: string;
+  readonly stateDir: string | undefined;
+}
+
+const FIRST: OwnPlaces = { duckdb: './warehouse.duckdb', stateDir: undefined };
+
+/** Gives a config that is not the first one of its folder a state folder and a destination that no other one has. */
+export function chooseOwnPlaces(configPath: string): OwnPlaces {
+  const folder = dirname(configPath);
+  const wanted = basename(configPath, extname(configPath));
+  // Without another config, what the first one is called is most likely written once more.
+  const isUsed = ['.sluice', 'warehouse.duckdb'].some((name) => existsSync(join(folder, name)));
+  const isTaken = hasOtherConfig(folder, basename(configPath)) || (isUsed && wanted !== 'sluice');
+  if (!isTaken) return FIRST;
+  let name = wanted;
+  for (let number = 2; existsSync(join(folder, name)); number += 1) name = `${wanted}-${number}`;
+  return { duckdb: `./${name}/warehouse.duckdb`, stateDir: `./${name}/.sluice` };
+}
+
+function hasOtherConfig(folder: string, own: string): boolean {
+  try {
+    return readdirSync(folder).some(
+      (name) => name !== own && /\.ya?ml$/.test(name) && isConfig(join(folder, name)),
+    );
+  } catch {
+    // A folder that cannot be read is told about when the file is written.
+    return false;
+  }
+}
+
+function isConfig(file: string): boolean {
+  try {
+    return /^\s+["']?connector["']?:/m.test(readFileSync(file, 'utf8'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,133 @@
+import { basename, extname, relative } from 'node:path';
+import { readDestinationRecord, writeDestinationRecord } from '../../state/destination-record.ts';
+import { readMeta, writeMeta } from '../../state/migrations.ts';
+import { readPublishedRecord } from '../../state/published-record.ts';
+import { resolveLinks } from '../config/real-paths.ts';
+import { ConfigError } from '../model/errors.ts';
+import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import type { Database } from '../warehouse/database.ts';
+import { nameKey } from './state-folder.ts';
+
+const KEY = 'key';
+
+type Destinations = Pick<
+  OfflineSettings,
+  'stateDir' | 'duckdbPath' | 'publishesDuckdb' | 'lakePath' | 'configPath'
+>;
+
+/** How a config's key and destination stand to those that a state was made with. */
+export interface Identity {
+  /** `other`: the rows were read with another key. `unknown`: by a version that did not remember it. */
+  readonly key: 'same' | 'other' | 'unknown';
+  /** Where the state publishes to by now, where that is another place than the config names. */
+  readonly movedFrom: string | undefined;
+  /** Nothing is committed: there is nothing that rows of another key could be mixed with. */
+  readonly isBlank: boolean;
+}
+
+/**
+ * Compares a config with the state it names. Two configs that share a state folder by mistake differ in both, key and
+ * destination: what one account's key read would be published as another's.
+ *
+ * @throws ConfigError where both are others
+ */
+export async function judgeIdentity(
+  settings: Settings,
+  database: Database,
+  { acceptNewKey }: SyncOptions,
+): Promise<Identity> {
+  const meta = await readMeta(database);
+  const held = meta.get(KEY);
+  const key = held === undefined ? 'unknown' : held === nameKey(settings) ? 'same' : 'other';
+  const isBlank = !meta.has('generation');
+  const movedFrom = isBlank ? undefined : findMove(settings);
+  if (movedFrom === undefined || key !== 'other' || acceptNewKey === true) return { key, movedFrom, isBlank };
+  const { stateDir } = settings;
+  throw new ConfigError(
+    `the state in ${stateDir} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
+    {
+      code: 'identity_mismatch',
+      hint: `${adviseOwnFolder(settings)} Where it is the same account, and both were changed: sync once with the old destination, or with --accept-new-key. Nothing was requested, and nothing was written.`,
+      context: { path: stateDir },
+    },
+  );
+}
+
+/** Refuses to publish to another destination where no key is at hand that could tell whose it is. */
+export async function refuseMove(settings: Destinations, database: Database): Promise<void> {
+  const isBlank = !(await readMeta(database)).has('generation');
+  const movedFrom = isBlank ? undefined : findMove(settings);
+  if (movedFrom === undefined) return;
+  throw new ConfigError(
+    `the state in ${settings.stateDir} belongs to another destination (${movedFrom}) than the config names (${describePlaces(settings)})`,
+    {
+      code: 'identity_mismatch',
+      hint: `Where the destination moved, run \`sluice sync\` first: it publishes there. For another account: ${adviseOwnFolder(settings)} Nothing was written.`,
+      context: { path: settings.stateDir },
+    },
+  );
+}
+
+/** What the next sync will say of a config's key and destination; undefined where both are those of the state. */
+export function describeIdentity({ key, movedFrom }: Identity): string | undefined {
+  const said = [
+    key === 'other'
+      ? 'the key is not the one the tables were read with: the next sync has it show first that it reads the same data'
+      : '',
+    movedFrom === undefined ? '' : `the destination was ${movedFrom}: the next sync publishes to the new one`,
+  ].filter((text) => text !== '');
+  return said.length === 0 ? undefined : said.join('; ');
+}
+
+/** What to write into a config that shares its state folder with another one. */
+export function adviseOwnFolder(settings: Destinations): string {
+  const { configPath, publishesDuckdb, duckdbPath, lakePath = '' } = settings;
+  const named = configPath ?? (publishesDuckdb ? duckdbPath : lakePath);
+  const name = basename(named, extname(named)).replace(/[^\w.-]/g, '-');
+  const where = configPath === undefined ? 'the config' : basename(configPath);
+  return `One account needs one state folder and one destination: write "stateDir: ./.sluice-${name}" into ${where}, with a destination that nothing else is published to.`;
+}
+
+/** Remembers key and destination as those of the state. */
+export async function rememberIdentity(settings: Settings, database: Database): Promise<void> {
+  const own = nameKey(settings);
+  if ((await readMeta(database)).get(KEY) !== own)
+    await database.transaction(() => writeMeta(database, KEY, own));
+  const { stateDir } = settings;
+  const record = { stateDir: resolveLinks(stateDir), ...listPlaces(settings) };
+  if (JSON.stringify(readDestinationRecord(stateDir)) !== JSON.stringify(record))
+    writeDestinationRecord(stateDir, record);
+}
+
+/** Where a state published to, if the config names none of these places; undefined where it was never told. */
+function findMove(settings: Destinations): string | undefined {
+  const { stateDir } = settings;
+  const record = readDestinationRecord(stateDir) ?? recallPublished(stateDir);
+  if (record === undefined) return undefined;
+  const here = resolveLinks(stateDir);
+  const wanted = Object.values(listPlaces(settings));
+  const held = [record.duckdb, record.parquet].filter((place) => place !== undefined);
+  // A project that was moved as a whole, or mounted elsewhere, has its places where they were from the state folder.
+  const isSame = wanted.some(
+    (place) =>
+      held.includes(place) || held.some((one) => relative(record.stateDir, one) === relative(here, place)),
+  );
+  return isSame || held.length === 0 ? undefined : held.join(', ');
+}
+
+// What a version left that wrote no record of it.
+function recallPublished(stateDir: string) {
+  const published = readPublishedRecord(stateDir);
+  return published && { stateDir: resolveLinks(stateDir), duckdb: published.path, parquet: undefined };
+}
+
+function listPlaces({ publishesDuckdb, duckdbPath, lakePath }: Destinations) {
+  return {
+    ...(publishesDuckdb && { duckdb: resolveLinks(duckdbPath) }),
+    ...(lakePath !== undefined && { parquet: resolveLinks(lakePath) }),
+  };
+}
+
+function describePlaces({ publishesDuckdb, duckdbPath, lakePath }: Destinations): string {
+  return [...(publishesDuckdb ? [duckdbPath] : []), ...(lakePath === undefined ? [] : [lakePath])].join(', ');
+}
