@@ -5,6 +5,7 @@ export type Recovery = 'stop-stream' | 'stop-run';
 export const errorCodes = [
   'config_not_found',
   'config_invalid',
+  'filter_ignored',
   'usage_invalid',
   'key_missing',
   'identity_mismatch',

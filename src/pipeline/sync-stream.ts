@@ -17,7 +17,9 @@ import { preferStagedFullScan, StagedPagesOutdated } from './fetch/staged-full-s
 import { stageFolder } from './state-folder.ts';
 import { refuseRowsOfNoDay, windowOf } from './load/asked-days.ts';
 import { type EarlyWork, withEarlyWork } from './load/early-work.ts';
+import { countCarried } from './load/own-values.ts';
 import { prepareLoad } from './load/prepare-load.ts';
+import { proveSlice } from './load/prove-slice.ts';
 import { refuteByCounts, refuteByPage, refuteByRows, toReadInFull } from './read-in-full.ts';
 import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './load/refuse-scan.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
@@ -196,13 +198,16 @@ async function fetchAndPrepare(
     refuteByCounts(stream, fetched);
     context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
     const packing = beginPacking(context, stream, fetched, checkpoint, early.takePack());
+    const carried = countCarried(stream, fetched.tree);
     const load = await prepare(fetched, packing);
     const scan = await packing.orAbandon(async () => {
       refuseRowsOfNoDay(fetched, load);
       await tryCursor(context, stream, fetched, load);
-      return judgeDuplicates(stream, fetched, load);
+      const judged = await judgeDuplicates(stream, fetched, load);
+      const isReadAgain = moved(judged, fetched) && judged.rescans < MAX_RESCANS;
+      return isReadAgain ? judged : proveSlice(context, { stream, scan: judged, load, checkpoint, carried });
     });
-    if (scan.verdict !== 'drifted' || fetched.verdict === 'drifted') {
+    if (!moved(scan, fetched)) {
       const stale = describeStaleness(scan, load, checkpoint);
       return { scan, packing, load: stale === undefined ? load : { ...load, notes: [...load.notes, stale] } };
     }
@@ -212,6 +217,11 @@ async function fetchAndPrepare(
     context.emit({ type: 'stream-restarted', stream: stream.name, reason: scan.reasons[0] ?? '' });
     rescans = scan.rescans + 1;
   }
+}
+
+/** Whether rows that came twice showed what the pages did not. */
+function moved(judged: FetchedScan, fetched: FetchedScan): boolean {
+  return judged.verdict === 'drifted' && fetched.verdict !== 'drifted';
 }
 
 /** Holds a trial's rows against the table's; throws ReadInFull. */

@@ -22,6 +22,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## L. On call': ['L1', 'L2'],
   '## M. Files that must prove what they hold': ['M1'],
   '## N. Accounts, destinations and copies': count(1, 5).map((number) => `N${number}`),
+  '## O. Slices, keys and quarantine': ['O1'],
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };
 

@@ -100,6 +100,8 @@ export async function commitScan(
     if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
     await writeContract(database, stream.name, toLearned(load), runId);
     const deletion = { history: stream.history, runId, syncedAt: nowIso };
+    // Whether every slice was read in full, checkpoints tell; the counts are added to this one below.
+    await writeCheckpoint(database, next);
     const left = await settleLeftSlices(context, stream, scan, load, deletion);
     // Set, not added: a transaction that lacked memory is done again.
     const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];

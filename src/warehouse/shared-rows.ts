@@ -1,0 +1,60 @@
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import type { Database } from './database.ts';
+import { readColumns, tableName } from './evolve-table.ts';
+import { quoteLiteral } from './identifiers.ts';
+import { readScope } from './live-rows.ts';
+import { INCOMING } from './project-stage.ts';
+import { matchColumns } from './row-equality.ts';
+
+/** Incoming rows that other slices of the table have as well. */
+export interface SharedRows {
+  /** Incoming rows that were looked at. */
+  readonly looked: number;
+  /** Of them, those that some other slice has. */
+  readonly shared: number;
+  /** Whether some other slice consists of them for the most part. */
+  readonly holdsMost: boolean;
+}
+
+// Enough to see that a slice is another's; a first scan is looked at whole.
+const SAMPLE_ROWS = 1_000;
+
+/** Counts incoming rows that other slices have, equal in the columns given: all that records fill, or a key. */
+export async function countSharedRows(
+  database: Database,
+  table: string,
+  slice: string,
+  columns: readonly ColumnPlan[],
+  isWhole: boolean,
+): Promise<SharedRows> {
+  const none = { looked: 0, shared: 0, holdsMost: false };
+  const stored = await readColumns(database, table);
+  const compared = columns.filter(
+    ({ name, type, existingType }) => stored.has(name) && existingType === type,
+  );
+  if (!stored.has('_slice') || compared.length === 0) return none;
+  const { live } = await readScope(database, table, slice);
+  const limit = isWhole ? '' : `ORDER BY _sluice_position LIMIT ${SAMPLE_ROWS}`;
+  const source = `(SELECT * FROM ${INCOMING} ${limit})`;
+  const others = `t._slice IS NOT NULL AND t._slice <> ${quoteLiteral(slice)} AND ${live}`;
+  const match = await matchColumns(
+    database,
+    source,
+    compared.map(({ name }) => name),
+  );
+  const looked = await database.count(`SELECT count(*) FROM ${source}`);
+  const groups = await database.all(
+    `SELECT t._slice AS slice, count(DISTINCT t.rowid) AS n FROM ${source} s JOIN ${tableName(table)} t ON ${match}
+       WHERE ${others} GROUP BY 1`,
+  );
+  if (groups.length === 0) return { ...none, looked };
+  const shared = await database.count(
+    `SELECT count(DISTINCT s._sluice_position) FROM ${source} s JOIN ${tableName(table)} t ON ${match} WHERE ${others}`,
+  );
+  const sizes = await database.all(
+    `SELECT t._slice AS slice, count(*) AS n FROM ${tableName(table)} t WHERE ${others} GROUP BY 1`,
+  );
+  const sizeOf = new Map(sizes.map(({ slice: name, n }) => [name, Number(n)]));
+  const holdsMost = groups.some(({ slice: name, n }) => Number(n) * 2 >= (sizeOf.get(name) ?? Infinity));
+  return { looked, shared, holdsMost };
+}
