@@ -135,8 +135,8 @@ function readHead(tools: AttemptTools, head: ResponseHead): HeadReading {
   return { ...reading, head, hintMs: readRetryAfter(head.headers, receivedAtMs, reading.serverDateMs) };
 }
 
-function settleAnswer(quota: Quota, slot: Slot, { head, observation }: HeadReading): void {
-  quota.settle(slot, { kind: 'answered', observation, writtenAfterMs: head.writtenAfterMs ?? 0 });
+function settleAnswer(quota: Quota, slot: Slot, { observation }: HeadReading): void {
+  quota.settle(slot, { kind: 'answered', observation });
 }
 
 function finish(

@@ -13,5 +13,5 @@ export const TOTAL_DEADLINE_MS = 120_000;
 /** A reservation older than this belongs to a dead process: its headers would have come or timed out, ms. */
 export const RESERVATION_LIFETIME_MS = 150_000;
 
-/** Longest that a written request is on its way to the server, ms; an assumption of the burst rule. */
+/** Longest that a written request is on its way to the server, ms; an assumption of the own count. */
 export const LONGEST_TRANSIT_MS = 500;

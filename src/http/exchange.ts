@@ -47,7 +47,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #reject!: (fault: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: ResponseHead | undefined;
-  #writtenAfterMs: number | undefined;
   /** Takes the body in place of `#chunks`, once its head says that it may. */
   #delivery: BodyDelivery | undefined;
   /** The wire has nothing left of the body. */
@@ -94,14 +93,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = controller;
-    this.#writtenAfterMs = performance.now() - this.#startMs;
     this.#restartTimer(this.#limits.headersMs, 'no answer');
   }
 
   onResponseStart(wire: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
     // 1xx only announce the answer; the headers' deadline goes on.
     if (this.#over || status < 200) return;
-    this.#head = { status, headers, writtenAfterMs: this.#writtenAfterMs ?? 0 };
+    this.#head = { status, headers };
     this.#awaitMore();
     try {
       this.#request.onHead?.(this.#head);

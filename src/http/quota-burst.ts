@@ -1,5 +1,5 @@
 import type { CountAt, QuotaState } from '../model/quota.ts';
-import { CONNECT_DEADLINE_MS, LONGEST_TRANSIT_MS } from './deadlines.ts';
+import { CONNECT_DEADLINE_MS, HEADERS_DEADLINE_MS } from './deadlines.ts';
 import { ANSWER_POLL_MS, type QuotaWait } from './quota-wait.ts';
 
 /** The server's burst window, ms. */
@@ -10,25 +10,26 @@ export const TIMER_MARGIN_MS = 20;
 
 const FILLS_MS = BURST_WINDOW_MS + TIMER_MARGIN_MS;
 
-// A connection takes its deadline at most, and the way to the server LONGEST_TRANSIT_MS: then it has arrived.
-const LATEST_ARRIVAL_MS = CONNECT_DEADLINE_MS + LONGEST_TRANSIT_MS;
+// By then an answer has begun or its request was given up: older ones are of processes that are gone.
+const LATEST_ANSWER_MS = CONNECT_DEADLINE_MS + HEADERS_DEADLINE_MS;
 
 // Lists longer than this are coarsened: at a lifted burst limit the state must not grow with the rate.
 const LONGEST_LIST = 48;
 const COARSE_MS = 50;
 
 /*
- * Why at most `burstPerSecond` requests arrive within any sliding second. A request sent at s, written to a
- * connection at w and answered at r arrives at some a with w <= a <= min(r, w + LONGEST_TRANSIT_MS). It fills
- * a slot from s until min(r, w + LONGEST_TRANSIT_MS) + 1020 ms, so at least until a + 1020 ms. Suppose more
- * than `burstPerSecond` arrived within one second, and let k be the last of them to be sent. When k was sent
- * a slot was free, so one of the others, i, no longer filled its own: a_i + 1020 <= s_k <= a_k, more than a
- * second apart, a contradiction. A process that dies leaves its slots filled until surely arrived.
+ * Why at most `burstPerSecond` requests arrive within any sliding second, whatever the network does. A request
+ * sent at s whose answer begins at r arrives at some a with s <= a <= r: nobody answers what has not arrived. It
+ * fills a slot from s until r + 1020 ms, so at least until a + 1020 ms. Suppose more than `burstPerSecond` arrived
+ * within one second, and let k be the last of them to be sent. When k was sent a slot was free, so one of the
+ * others, i, no longer filled its own: a_i + 1020 <= s_k <= a_k, more than a second apart, a contradiction.
+ *
+ * A request without an answer counts as arrived when it failed: what was given up may still be on its way.
  */
 
 /** How long the burst limit holds a request back; undefined when it may leave at `now`. */
 export function readBurstWait(state: QuotaState, now: number, burstPerSecond: number): QuotaWait | undefined {
-  const flying = state.inFlight.filter((slot) => slot.sentAtMs + LATEST_ARRIVAL_MS + FILLS_MS > now).length;
+  const flying = state.inFlight.filter((slot) => slot.sentAtMs + LATEST_ANSWER_MS + FILLS_MS > now).length;
   let excess = flying + 1 - burstPerSecond;
   for (const [, count] of state.burstBusy) excess += count;
   if (excess <= 0) return undefined;
@@ -62,14 +63,9 @@ export function slowBurst(state: QuotaState, now: number, burstPerSecond: number
   };
 }
 
-/** Keeps a settled request in the burst window until its arrival is surely more than a second ago. */
-export function fillBurstSlot(
-  busy: readonly CountAt[],
-  settled: { readonly writtenAtMs: number; readonly now: number },
-): readonly CountAt[] {
-  const latestArrivalMs = Math.min(settled.now, settled.writtenAtMs + LONGEST_TRANSIT_MS);
-  const untilMs = latestArrivalMs + FILLS_MS;
-  if (untilMs <= settled.now) return busy;
+/** Keeps a request that was settled at `now` in the burst window until its arrival is surely more than a second ago. */
+export function fillBurstSlot(busy: readonly CountAt[], now: number): readonly CountAt[] {
+  const untilMs = now + FILLS_MS;
   const list = insertCount(busy, untilMs);
   return list.length <= LONGEST_LIST ? list : coarsen(list);
 }

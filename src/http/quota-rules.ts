@@ -27,8 +27,8 @@ export type Decision =
 
 /** How a reserved request ended. */
 export type SlotOutcome =
-  /** An answer of any status but 429. `writtenAfterMs`: from reserving to writing on a connection. */
-  | { readonly kind: 'answered'; readonly observation: WindowObservation; readonly writtenAfterMs?: number }
+  /** An answer of any status but 429. */
+  | { readonly kind: 'answered'; readonly observation: WindowObservation }
   /** A 429; `hintMs` is the longer of Retry-After and the body's retryAfter, `random` in [0, 1). */
   | {
       readonly kind: 'rate-limited';
@@ -89,12 +89,11 @@ export function settleSlot(
     case 'failed':
       if (slot === undefined) return state;
       return {
-        ...fillBurst(state, now, now),
+        ...fillBurst(state, now),
         unaccounted: addUnaccounted(state.unaccounted, 1, now),
       };
     case 'answered': {
-      const writtenAtMs = (slot?.sentAtMs ?? now) + (outcome.writtenAfterMs ?? 0);
-      const filled = fillBurst(state, writtenAtMs, now);
+      const filled = fillBurst(state, now);
       const learned = learnWindow(
         state,
         slot,
@@ -117,7 +116,7 @@ export function settleSlot(
         settled.limits.defaultRequestsPerHour,
       );
       return pauseAfter429(
-        { ...fillBurst(state, slot?.sentAtMs ?? now, now), ...learned },
+        { ...fillBurst(state, now), ...learned },
         slot,
         now,
         outcome,
@@ -193,8 +192,8 @@ function readHourlyWait(state: QuotaState, now: number, limits: QuotaLimits): Qu
   return untilMs <= now ? undefined : { untilMs, reason: 'hourly-quota', endsBy: 'time' };
 }
 
-function fillBurst(state: QuotaState, writtenAtMs: number, now: number): QuotaState {
-  return { ...state, burstBusy: fillBurstSlot(state.burstBusy, { writtenAtMs, now }) };
+function fillBurst(state: QuotaState, now: number): QuotaState {
+  return { ...state, burstBusy: fillBurstSlot(state.burstBusy, now) };
 }
 
 /** Whether the request was sent before the latest 429 was known: its answer tells nothing about the pause. */

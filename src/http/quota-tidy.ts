@@ -51,7 +51,7 @@ export function forgetDeadReservations(
   const deadCount = state.inFlight.length - alive.length;
   if (deadCount === 0) return state;
   let { burstBusy } = state;
-  for (let i = 0; i < deadCount; i++) burstBusy = fillBurstSlot(burstBusy, { writtenAtMs: now, now });
+  for (let i = 0; i < deadCount; i++) burstBusy = fillBurstSlot(burstBusy, now);
   return {
     ...state,
     inFlight: alive,

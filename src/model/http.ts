@@ -71,8 +71,6 @@ export interface TransportRequest {
 export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** How long after `send` the request was written to a connection, in ms; 0 when not known. */
-  readonly writtenAfterMs?: number;
 }
 
 export interface TransportResponse extends ResponseHead {

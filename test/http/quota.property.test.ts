@@ -66,7 +66,7 @@ const plan = (
     startMs: fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2026, 11, 31) }),
     window: fc.oneof(fc.constant('first-request' as const), fc.integer({ min: 0, max: HOUR_MS - 1 })),
     reset: fc.constantFrom('floor' as const, 'ceil' as const, 'milliseconds' as const, 'delta' as const),
-    thereMs: fc.array(fc.integer({ min: 0, max: 480 }), { minLength: 1, maxLength: 12 }),
+    thereMs: fc.array(fc.integer({ min: 0, max: 6_000 }), { minLength: 1, maxLength: 12 }),
     backMs: fc.array(fc.integer({ min: 0, max: 2_000 }), { minLength: 1, maxLength: 12 }),
     faults: fc.array(fc.constantFrom<ModelFault>('none', ...faults), { minLength: 1, maxLength: 9 }),
   });
