@@ -173,7 +173,7 @@ function readHourlyWait(state: QuotaState, now: number, limits: QuotaLimits): Qu
   if (state.consecutive429s > 0 && flying > 0) return waitForAnswer(now);
   if (window !== undefined) {
     const spare = countSpare(state, window, limits);
-    if (spare > flying) return undefined;
+    if (spare > flying) return window.limit === undefined ? readCeilingWait(state, limits) : undefined;
     if (spare > 0) return waitForAnswer(now);
     return { untilMs: window.resetAtMs + RESET_SLACK_MS, reason: 'hourly-quota', endsBy: 'time' };
   }
@@ -190,6 +190,13 @@ function readHourlyWait(state: QuotaState, now: number, limits: QuotaLimits): Qu
   const untilMs =
     partial.resetAtMs === undefined ? partial.seenAtMs + BLIND_PROBE_MS : partial.resetAtMs + RESET_SLACK_MS;
   return untilMs <= now ? undefined : { untilMs, reason: 'hourly-quota', endsBy: 'time' };
+}
+
+/** Without a limit nobody knows what others used of the window: a ceiling then is over what was sent from here. */
+function readCeilingWait(state: QuotaState, limits: QuotaLimits): QuotaWait | undefined {
+  const { requestsPerHourCeiling: ceiling } = limits;
+  if (ceiling === undefined) return undefined;
+  return readOwnCountWait({ ...state, knownLimit: ceiling }, limits);
 }
 
 function fillBurst(state: QuotaState, now: number): QuotaState {

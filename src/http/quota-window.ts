@@ -28,17 +28,18 @@ export function learnWindow(
   const unaccounted = observed.remaining === undefined ? state.unaccounted : forgetAccounted(state, slot);
   if (isWhole(observed)) {
     const window = mergeWindow(state.window, observed, slot, now);
-    return { window, partial: undefined, headersMissing: false, knownLimit: window.limit, unaccounted };
+    const knownLimit = window.limit ?? state.knownLimit;
+    return { window, partial: undefined, headersMissing: false, knownLimit, unaccounted };
   }
   const knownLimit =
     observed.limit === undefined
       ? state.knownLimit
       : Math.min(state.knownLimit ?? defaultLimit, observed.limit);
   if (state.window !== undefined) {
-    const { limit = Infinity, remaining = Infinity } = observed;
+    const { remaining = Infinity } = observed;
     const window = {
       ...state.window,
-      limit: Math.min(state.window.limit, limit),
+      limit: findLower(state.window.limit, observed.limit),
       remaining: Math.min(state.window.remaining, remaining),
     };
     const learned = { window, partial: undefined, headersMissing: false, knownLimit };
@@ -62,16 +63,25 @@ export function addUnaccounted(
  * against everything used in the window, also by others: that is what the server tells.
  */
 export function countSpare(state: QuotaState, window: QuotaWindow, limits: QuotaLimits): number {
-  const used = Math.max(0, window.limit - window.remaining);
+  const { limit = window.remaining } = window;
+  const used = Math.max(0, limit - window.remaining);
   const ceiling = limits.requestsPerHourCeiling ?? Infinity;
   const unaccounted = state.unaccounted?.count ?? 0;
-  return Math.min(window.remaining, window.limit, ceiling - used) - unaccounted - limits.reserve;
+  return Math.min(window.remaining, limit, ceiling - used) - unaccounted - limits.reserve;
 }
 
-function isWhole(
-  observed: WindowObservation,
-): observed is { readonly [K in keyof WindowObservation]: number } {
-  return observed.limit !== undefined && observed.remaining !== undefined && observed.resetAtMs !== undefined;
+function isWhole(observed: WindowObservation): observed is WindowObservation & Countdown {
+  return observed.remaining !== undefined && observed.resetAtMs !== undefined;
+}
+
+/** What a window needs to be one: what is left, and until when. */
+interface Countdown {
+  readonly remaining: number;
+  readonly resetAtMs: number;
+}
+
+function findLower(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function forgetAccounted(state: QuotaState, slot: Reservation | undefined): QuotaState['unaccounted'] {
@@ -82,7 +92,7 @@ function forgetAccounted(state: QuotaState, slot: Reservation | undefined): Quot
 
 function mergeWindow(
   known: QuotaWindow | undefined,
-  observed: { readonly limit: number; readonly remaining: number; readonly resetAtMs: number },
+  observed: WindowObservation & Countdown,
   slot: Reservation | undefined,
   now: number,
 ): QuotaWindow {
@@ -102,7 +112,7 @@ function mergeWindow(
     if (observed.resetAtMs <= now + 1_000 + onTheWayMs) return known;
   }
   return {
-    limit: Math.min(known.limit, observed.limit),
+    limit: findLower(known.limit, observed.limit),
     remaining: Math.min(known.remaining, observed.remaining),
     resetAtMs: Math.min(known.resetAtMs, observed.resetAtMs),
     seenAtMs: now,

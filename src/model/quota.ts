@@ -17,9 +17,10 @@ export interface WindowObservation {
   readonly resetAtMs: number | undefined;
 }
 
-/** The server's hourly window as its headers told it; `remaining` is the lowest seen in it. */
+/** The server's window as its headers told it; `remaining` is the lowest seen in it. */
 export interface QuotaWindow {
-  readonly limit: number;
+  /** undefined where the server tells none: Remaining and Reset say all that a window needs. */
+  readonly limit: number | undefined;
   readonly remaining: number;
   readonly resetAtMs: number;
   /** When the last response of this window came, epoch ms. */
@@ -156,7 +157,9 @@ function isQuotaState(value: unknown): value is QuotaState {
 }
 
 function isWindow(value: unknown): boolean {
-  return isPartial(value) && isRecord(value) && isCount(value['limit']) && isTime(value['resetAtMs']);
+  return (
+    isPartial(value) && isRecord(value) && isMissingOr(value['limit'], isCount) && isTime(value['resetAtMs'])
+  );
 }
 
 function isPartial(value: unknown): boolean {

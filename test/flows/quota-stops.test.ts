@@ -57,6 +57,42 @@ describe('a server in maintenance', () => {
   });
 });
 
+describe('an API that tells no limit', () => {
+  it('is waited for as its Reset says, however short the window is', async () => {
+    const flow = createItemsFlow(makeItems(2_100), {
+      simulator: {
+        rateLimit: {
+          requestsPerHour: 60,
+          burstPerSecond: 10,
+          windowMs: 10_000,
+          headers: ({ 'x-ratelimit-limit': _limit, ...standard }) => standard,
+        },
+      },
+      stream: { pageSize: 4 },
+      config: { quota: { burstPerSecond: 10 } },
+    });
+    const report = await flow.sync();
+    expect(report).toMatchObject({ exitCode: 0, rateLimited: 0 });
+    expect(report.requests).toBeGreaterThan(650);
+    const most = flow.simulator.arrivals.requestsPerWindow().map(({ requests }) => requests);
+    expect(Math.max(...most)).toBe(60);
+    expect(flow.clock.monotonic()).toBeLessThan(5 * 60_000);
+  });
+
+  it('is held to a ceiling of the config by what was sent from here', async () => {
+    const flow = createItemsFlow(makeItems(400), {
+      simulator: {
+        rateLimit: { headers: ({ 'x-ratelimit-limit': _limit, ...standard }) => standard },
+      },
+      stream: { pageSize: 100 },
+      config: { quota: { requestsPerHour: 3 } },
+    });
+    const report = await flow.sync({ maxWaitMs: 0 });
+    expect(report).toMatchObject({ exitCode: 75, requests: 3 });
+    expect(streamOf(report).error?.message).toMatch(/^the quota is used up/);
+  });
+});
+
 describe('a run that may not wait', () => {
   it('ends with 75 and the time to come back, and later runs go on without asking for held pages again', async () => {
     const flow = createSlowFlow();

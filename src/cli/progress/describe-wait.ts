@@ -15,7 +15,7 @@ export function describeWait(reason: WaitReason, untilMs: number, nowMs: number)
 function nameCause(reason: WaitReason): string {
   switch (reason) {
     case 'hourly-quota':
-      return 'the hourly quota';
+      return 'the quota';
     case 'rate-limited':
       return 'the pause the server asked for (429)';
     case 'burst':

@@ -70,7 +70,7 @@ describe('waits', () => {
       [720_000, { type: 'resumed' }],
     ]);
     expect(messages).toEqual([
-      'waiting for the hourly quota until 14:00 UTC (12 min left)',
+      'waiting for the quota until 14:00 UTC (12 min left)',
       'going on after 12 min of waiting',
     ]);
   });

@@ -49,9 +49,9 @@ describe('renderProgress', () => {
   it('says what it waits for, counting down', () => {
     const until = NOW_MS + 720_000;
     const waiting = replay([...start, [0, { type: 'waiting', reason: 'hourly-quota', untilMs: until }]]);
-    expect(render(waiting, 80).at(-1)).toBe('waiting for the hourly quota until 14:00 UTC (12 min left)');
-    expect(render(waiting, 80, 690_000).at(-1)).toBe('waiting for the hourly quota (30 s left)');
-    expect(render(waiting, 80, 990_000).at(-1)).toBe('waiting for the hourly quota (0 s left)');
+    expect(render(waiting, 80).at(-1)).toBe('waiting for the quota until 14:00 UTC (12 min left)');
+    expect(render(waiting, 80, 690_000).at(-1)).toBe('waiting for the quota (30 s left)');
+    expect(render(waiting, 80, 990_000).at(-1)).toBe('waiting for the quota (0 s left)');
   });
 
   it('does not mention waits that are part of the pace', () => {
