@@ -80,6 +80,8 @@ export interface StatusReport {
   readonly quarantined: number;
   /** What the next sync restores the state from, where there is none in the state folder. */
   readonly restoresFrom?: string | undefined;
+  /** What the files of a lake lack, or have too many, of the rows that were published; a sentence a table. */
+  readonly losses?: readonly string[] | undefined;
 }
 
 export interface StreamStatusRow {

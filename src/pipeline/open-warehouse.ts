@@ -98,7 +98,7 @@ async function openRestored(
   for (const [at, source] of sources.entries()) {
     const restored = await restoreWorkFile(settings, source, nowOf(effects));
     try {
-      const database = await openPrepared(settings, open);
+      const database = await openPrepared(settings, open, 'all');
       if (damage === undefined) effects.onNote?.(`there was no state in ${settings.stateDir}; ${restored}`);
       else effects.onWarning?.(`${damage.message}; ${restored}`);
       return database;
@@ -115,7 +115,12 @@ async function openRestored(
   });
 }
 
-async function openPrepared(settings: Settings, open: () => Promise<Database>): Promise<Database> {
+/** @param proved what is read once to its end; a restored file has to be whole, or the next source is taken */
+async function openPrepared(
+  settings: Settings,
+  open: () => Promise<Database>,
+  proved: 'state' | 'all' = 'state',
+): Promise<Database> {
   const database = await open();
   try {
     makePrivate(database.file);
@@ -124,7 +129,7 @@ async function openPrepared(settings: Settings, open: () => Promise<Database>): 
       await proveState(database, database.file);
       await claimIdentity(database, settings);
     });
-    await proveReadable(database, '_sluice');
+    await proveReadable(database, proved === 'state' ? '_sluice' : undefined);
     return database;
   } catch (error) {
     await database.release();

@@ -11,7 +11,8 @@ import type { SqlRow } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
-import { openOwnPublished } from '../warehouse/query-published.ts';
+import { findLakeLosses } from '../warehouse/lake-losses.ts';
+import { lakeOf, openOwnPublished } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
@@ -46,6 +47,7 @@ export async function readStatus(
     refused: findRefusal(settings.stateDir, runs),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     restoresFrom: findRestoreSource(settings)?.path,
+    ...(held.losses.length > 0 && { losses: held.losses }),
   };
 }
 
@@ -67,9 +69,10 @@ interface Held {
   readonly facts: ReadonlyMap<string, Facts>;
   /** Records in quarantine, where there are any. */
   readonly quarantined: ReadonlyMap<string, number>;
+  readonly losses: readonly string[];
 }
 
-const nothingHeld: Held = { facts: new Map(), quarantined: new Map() };
+const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [] };
 
 async function readHeld(
   path: string,
@@ -90,7 +93,9 @@ async function readHeld(
         newest: newest.get(name),
       });
     }
-    return { facts, quarantined: await countQuarantined(database) };
+    const lake = lakeOf(path);
+    const losses = lake === undefined ? [] : await findLakeLosses(database, lake);
+    return { facts, quarantined: await countQuarantined(database), losses };
   } finally {
     if (opened === undefined) await database.release();
   }

@@ -7,6 +7,7 @@ import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { Database } from './database.ts';
 import { isOutOfMemory } from './database-errors.ts';
+import { findLakeLosses, mayRead } from './lake-losses.ts';
 
 /**
  * Runs one SQL statement over the published file, read-only and without access to any other file.
@@ -48,6 +49,7 @@ export async function queryPublished(
         hint: 'Write it as a SELECT; for anything else open lake.duckdb read-only in a DuckDB program.',
       });
     }
+    await assertLakeHas(database, path, sql);
     return await database.query(sql, maxRows);
   } catch (error) {
     if (signal?.aborted === true) throw toAbortError(signal);
@@ -56,6 +58,19 @@ export async function queryPublished(
     signal?.removeEventListener('abort', interrupt);
     await database.release();
   }
+}
+
+/** Refuses a query over tables of a lake that has not all of their rows: its views would give the others without a word. */
+async function assertLakeHas(database: Database, path: string, sql: string): Promise<void> {
+  const lake = lakeOf(path);
+  const losses =
+    lake === undefined ? [] : await findLakeLosses(database, lake, (table) => mayRead(sql, table));
+  if (lake === undefined || losses.length === 0) return;
+  throw new StorageError(`the lake ${lake} is not whole, and rows would be missing (${losses.join('; ')})`, {
+    code: 'state_damaged',
+    hint: '`sluice verify` says what mends it. Should a sync have published at this moment, run the query again. Nothing was changed.',
+    context: { path: lake },
+  });
 }
 
 /** Opens a file for reading; that of a lake with the lake, whose files its views are made of. */

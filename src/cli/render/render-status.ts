@@ -42,6 +42,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeQuarantine(report),
   ];
   const prose = [
+    describeLosses(report),
     describeRefusal(report.refused),
     describeUnsettled(report),
     describeDue(report),
@@ -79,8 +80,19 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
   return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
 }
 
+/** Files of the lake that are not as they were published: what is counted above is not what was verified. */
+function describeLosses({ losses = [] }: StatusReport): string {
+  if (losses.length === 0) return '';
+  const more = losses.length - MOST_NAMES;
+  return [
+    ...losses.slice(0, MOST_NAMES).map((loss) => `the lake is not whole: ${toSafeLine(loss)}`),
+    ...(more > 0 ? [`and ${formatCountOf(more, 'more table')}`] : []),
+    '  next: sluice verify says what mends it; until then readers miss rows',
+  ].join('\n');
+}
+
 /** One sentence about the status. */
-export function summarizeStatus({ streams, published, lastRun, refused }: StatusReport): string {
+export function summarizeStatus({ streams, published, lastRun, refused, losses }: StatusReport): string {
   const ending = summarizeRefusal(refused);
   const more = ending === '' ? [] : [ending];
   if (published === undefined) return ['nothing is published yet', ...more].join(', ');
@@ -94,6 +106,7 @@ export function summarizeStatus({ streams, published, lastRun, refused }: Status
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
     `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
+    ...(losses === undefined ? [] : ['the lake is not whole']),
     ...(due > 0 ? [`${due} ${verbOf(due, 'differs', 'differ')}`] : []),
     ...(stale > 0 ? [`${stale} stale`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),

@@ -48,7 +48,10 @@ async function gather(
     source: { connector: settings.connector.name, baseUrl: settings.baseUrl.href },
     published: published && { path: settings.duckdbPath, ...published },
     showsValues: showValues,
-    warnings: settings.warnings,
+    warnings: [
+      ...settings.warnings,
+      ...(status.losses ?? []).map((loss) => `The lake is not whole: ${loss}`),
+    ],
     ...describeStreams(status, history, held.leftOut),
     runs: history.runs,
     refused,

@@ -23,6 +23,15 @@ import { assertIdentity } from '../open-warehouse.ts';
 import { withoutKey } from '../refuse-requests.ts';
 import { describeMissing } from '../restore-work-file.ts';
 import { workFile } from '../state-folder.ts';
+import {
+  adviseForMissing,
+  DAMAGED_FILE_FIX,
+  findDamagedRows,
+  hintFor,
+  LAKE_FIX,
+  LONE_LAKE_FIX,
+  REPUBLISH_FIX,
+} from './verify-lake.ts';
 import { verifyArchives, verifyStages } from './verify-archive.ts';
 import { verifyTables } from './verify-tables.ts';
 
@@ -46,14 +55,6 @@ export async function verifyState(
   await verification.run();
   return verification.report();
 }
-
-const LAKE_FIX =
-  'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
-const DAMAGED_FILE_FIX =
-  'Move this file and lake.duckdb away and run sluice sync: both are written again, without a request for fresh streams.';
-// Without a work file, the state is in the lake alone.
-const LONE_LAKE_FIX =
-  'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
 
 /** What one file holds, read once. */
 interface FileFacts {
@@ -134,17 +135,16 @@ class Verification {
 
   async #verifyPublished(isAlone: boolean): Promise<FileFacts | undefined> {
     const { duckdbPath: path, stateDir } = this.#settings;
-    const republish = 'sluice sync publishes it; fresh streams cost no request.';
     if (!existsSync(path)) {
       // A first run publishes when it ends.
       if (this.#isPartial) this.#skip('published file', `there is no ${path} yet`);
-      else this.#add('published file', 'failed', `there is no ${path}`, republish);
+      else this.#add('published file', 'failed', `there is no ${path}`, REPUBLISH_FIX);
       return undefined;
     }
     const record = readPublishedRecord(stateDir);
     if (record !== undefined && !isPublishedFile(record, path)) {
       const detail = `${path} is not the file that was published last`;
-      this.#add('published file', 'failed', detail, `If you did not put it there, ${republish}`);
+      this.#add('published file', 'failed', detail, `If you did not put it there, ${REPUBLISH_FIX}`);
     }
     const open = async () => {
       // It says best what is wrong with a file that is not ours.
@@ -156,7 +156,6 @@ class Verification {
 
   /** The lake's files against its manifest, and what its views give. */
   async #verifyLake(lake: string, isAlone: boolean): Promise<FileFacts | undefined> {
-    const republish = 'sluice sync publishes it; fresh streams cost no request.';
     let found: LakeFacts | undefined;
     try {
       found = inspectLake(lake);
@@ -167,7 +166,7 @@ class Verification {
     }
     if (found?.manifest.commit === undefined) {
       if (this.#isPartial) this.#skip('lake', `there is no lake at ${lake} yet`);
-      else this.#add('lake', 'failed', `there is no lake at ${lake}`, republish);
+      else this.#add('lake', 'failed', `there is no lake at ${lake}`, await adviseForMissing(lake));
       return undefined;
     }
     const { files, rows, problems } = found;
@@ -178,7 +177,7 @@ class Verification {
     this.#add('lake', 'ok', summary);
     const catalog = join(lake, LAKE_CATALOG);
     if (!existsSync(catalog)) {
-      this.#add('lake', 'failed', `there is no ${catalog}`, isLone ? LONE_LAKE_FIX : republish);
+      this.#add('lake', 'failed', `there is no ${catalog}`, isLone ? LONE_LAKE_FIX : REPUBLISH_FIX);
       return undefined;
     }
     return this.#readFile('lake', catalog, () => this.#open(catalog), isAlone);
@@ -209,6 +208,9 @@ class Verification {
         checkpoints: await readCheckpoints(database),
         tables: await fingerprintTables(database),
       };
+      const damages = name === 'lake' ? await findDamagedRows(database, dirname(file), facts.tables) : [];
+      for (const detail of damages) this.#add(name, 'failed', detail, this.#fixForDamaged(tellsTables));
+      if (damages.length > 0) return undefined;
       const tables = formatCountOf(facts.tables.size, 'table');
       this.#add(name, 'ok', `${file}: every block of ${tables} could be read`);
       if (meta.get('schema_version') !== String(schemaVersion))
@@ -241,8 +243,12 @@ class Verification {
         ? await findUnreadable(database, lake, readManifest(lake)?.tables ?? [])
         : undefined;
     if (path === undefined) return [error.message, hintFor(name, error)];
+    return [`${path} is damaged`, this.#fixForDamaged(isAlone)];
+  }
+
+  #fixForDamaged(isAlone: boolean): string {
     const isLone = isAlone && !existsSync(workFile(this.#settings.stateDir));
-    return [`${path} is damaged`, isLone ? LONE_LAKE_FIX : DAMAGED_FILE_FIX];
+    return isLone ? LONE_LAKE_FIX : DAMAGED_FILE_FIX;
   }
 
   #compare(
@@ -254,7 +260,7 @@ class Verification {
   ): void {
     if (work.generation !== published.generation) {
       const detail = `the ${what} does not hold the last commit`;
-      this.#add(what, 'failed', detail, 'sluice sync publishes it; fresh streams cost no request.');
+      this.#add(what, 'failed', detail, REPUBLISH_FIX);
       return;
     }
     const names = new Set([...work.tables.keys(), ...published.tables.keys()]);
@@ -288,11 +294,4 @@ class Verification {
   #add(name: string, status: CheckItem['status'], detail: string, fix?: string): void {
     this.#items.push({ name, status, detail, fix });
   }
-}
-
-// A sync mends the work file from the published one, not the other way round.
-function hintFor(name: string, { code, hint }: SyncError): string {
-  return name === 'published file' && code === 'state_damaged'
-    ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'
-    : hint;
 }

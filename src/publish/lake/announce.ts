@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { generationFolder } from '../../warehouse/lake-entry.ts';
 import {
   buildFolder,
   finishGeneration,
   flip,
   forEach,
-  generationFolder,
   generationsFolder,
   shareFile,
   syncFile,

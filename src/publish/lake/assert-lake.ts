@@ -3,7 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, PublishError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
-import { assertCurrentsAreLinks, GENERATIONS, generationsFolder, isOwnTableFolder } from './folders.ts';
+import { GENERATIONS } from '../../warehouse/lake-entry.ts';
+import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
 import { readManifest } from './manifest.ts';
 
 /** Whose rows a lake holds. */

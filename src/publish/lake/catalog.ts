@@ -4,20 +4,12 @@ import { join } from 'node:path';
 import { StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
-import { generationFolder, syncFile, syncFolder } from './folders.ts';
+import { type CatalogTable, generationFolder, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
+import { syncFile, syncFolder } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
-import type { LakeFile, TableManifest } from './manifest.ts';
+import type { TableManifest } from './manifest.ts';
 
 const ATTACHED = 'lake_catalog';
-/** The entry of `_sluice.meta` that says where the rows of the views are. */
-export const LAKE_ENTRY = 'lake';
-
-/** What `lake.duckdb` says of a table: enough to read its rows back, wherever the lake lies. */
-export type CatalogTable = Pick<TableManifest, 'table' | 'generation' | 'columns' | 'partitionBy'> & {
-  /** Every file there must be: a pattern would not miss one that is gone. */
-  readonly files: readonly Pick<LakeFile, 'path' | 'rows' | 'bytes'>[];
-};
-
 /**
  * Writes `lake.duckdb` anew and puts it in the place of the one before: a view for each table over the files of
  * one generation, and the `_sluice` tables as they are in the work file.
@@ -66,12 +58,13 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
     const table = `_sluice.${quoteIdentifier(String(name))}`;
     await session.run(`CREATE TABLE ${ATTACHED}.${table} AS FROM ${table}`);
   }
-  const held: readonly CatalogTable[] = tables.map(({ table, generation, columns, partitionBy, files }) => ({
+  const held = tables.map(({ table, generation, columns, partitionBy, files, hashes }): CatalogTable => ({
     table,
     generation,
     columns,
     partitionBy,
-    files: files.map(({ path, rows, bytes }) => ({ path, rows, bytes })),
+    files: files.map(({ path, rows, bytes, fingerprint }) => ({ path, rows, bytes, fingerprint })),
+    hashes,
   }));
   await session.run(`INSERT INTO ${ATTACHED}._sluice.meta VALUES ($1, $2)`, [
     LAKE_ENTRY,
@@ -79,16 +72,17 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
   ]);
 }
 
-/** SQL that reads a table of a lake back with the types it has in the warehouse. */
+/** SQL that reads a table of a lake back, or one file of it, with the types it has in the warehouse. */
 export function selectRows(
   lake: string,
   { table, generation, columns, partitionBy }: Omit<CatalogTable, 'files'>,
+  path = '**/*.parquet',
 ): string {
   const names = columns.map(({ name, type, storedAs }) => {
     const column = quoteIdentifier(name);
     return storedAs === type ? column : `CAST(${column} AS ${type}) AS ${column}`;
   });
-  const files = quoteLiteral(`${generationFolder(lake, table, generation)}/**/*.parquet`);
+  const files = quoteLiteral(`${generationFolder(lake, table, generation)}/${path}`);
   const hive =
     partitionBy.length === 0
       ? 'hive_partitioning = false'

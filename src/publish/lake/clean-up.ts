@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generationsFolder, generationFolder, readCurrent } from './folders.ts';
+import { generationFolder } from '../../warehouse/lake-entry.ts';
+import { generationsFolder, readCurrent } from './folders.ts';
 import type { TableManifest } from './manifest.ts';
 
 /** Retired generations that nobody may rely on any more at a time; the one before the current stays. */

@@ -2,20 +2,14 @@ import { constants, existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PublishError } from '../../model/errors.ts';
+import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 
 const CURRENT = 'current';
 const NEXT = '.current.tmp';
-/** Beside the tables' folders: a pattern over one of those must never find what was current before. */
-export const GENERATIONS = '_generations';
 
 /** Where the generations of a table lie. */
 export function generationsFolder(lake: string, table: string): string {
   return join(lake, GENERATIONS, table);
-}
-
-/** A generation that readers may see. */
-export function generationFolder(lake: string, table: string, generation: string): string {
-  return join(generationsFolder(lake, table), generation);
 }
 
 /** A generation that is being built, out of every reader's sight. */

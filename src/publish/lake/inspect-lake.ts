@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { assertCurrentsAreLinks, generationFolder, readCurrent } from './folders.ts';
+import { generationFolder } from '../../warehouse/lake-entry.ts';
+import { assertCurrentsAreLinks, readCurrent } from './folders.ts';
 import { type LakeFile, type LakeManifest, readManifest, type TableManifest } from './manifest.ts';
 import { isWholeFile } from './whole-file.ts';
 

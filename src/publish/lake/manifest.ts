@@ -42,6 +42,8 @@ const tableSchema = z.object({
   table: z.string(),
   stream: z.string(),
   generation: z.string(),
+  /** What the engine that summed the fingerprints makes of a known row; another engine may sum otherwise. */
+  hashes: z.string().optional(),
   rows: z.int(),
   bytes: z.int(),
   columns: z.array(columnSchema),

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { ConfigError } from '../../model/errors.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
-import { generationFolder, readCurrent } from './folders.ts';
+import { generationFolder } from '../../warehouse/lake-entry.ts';
+import { readCurrent } from './folders.ts';
 import { inspectTable } from './inspect-lake.ts';
 import type { LakeJob, LakeTable } from './lake-job.ts';
 import type { LakeColumn, LakeFile, TableManifest } from './manifest.ts';

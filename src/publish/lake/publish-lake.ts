@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LAKE_CATALOG, type PublishedLake } from '../../model/lake.ts';
+import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
 import { findExpired, nameGeneration, removeGenerations, removeLeftovers } from './clean-up.ts';
@@ -13,7 +14,6 @@ import {
   finishGeneration,
   flip,
   forEach,
-  generationFolder,
   generationsFolder,
   readCurrent,
   shareFile,
@@ -28,6 +28,7 @@ import {
   writeManifest,
 } from './manifest.ts';
 import { planTable, type TablePlan } from './plan-table.ts';
+import { describeHashes } from './prove-rows.ts';
 import { writeFiles } from './write-files.ts';
 
 /**
@@ -116,6 +117,8 @@ class LakePublish {
   readonly #job: LakeJob;
   readonly #manifest: LakeManifest;
   readonly #generation: string;
+  /** See the manifest. */
+  #hashes = '';
   #files = 0;
   #bytes = 0;
   #hasFlipped = false;
@@ -138,6 +141,7 @@ class LakePublish {
       tables.map(({ table }) => table),
     );
     for (const { table } of tables) await removeLeftovers(lake, table, this.#knownGenerations(table));
+    this.#hashes = await describeHashes(this.#job.session);
     const plans: TablePlan[] = [];
     for (const table of tables) plans.push(await planTable(this.#job, table, ...this.#find(table.table)));
     const due = plans.filter(({ isDue }) => isDue);
@@ -199,6 +203,7 @@ class LakePublish {
       table: table.table,
       stream: table.stream,
       generation: this.#generation,
+      hashes: this.#hashes,
       rows: files.reduce((sum, { rows }) => sum + rows, 0),
       bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
       columns: [...columns],
@@ -213,7 +218,8 @@ class LakePublish {
 
   #carryOn({ table, before }: TablePlan): TableManifest {
     if (before === undefined) throw new Error(`${table.table} has no generation`);
-    return { ...before, checkpoints: table.checkpoints };
+    // All of its sums are those of this engine.
+    return { ...before, hashes: this.#hashes, checkpoints: table.checkpoints };
   }
 
   async #finish(tables: readonly TableManifest[]): Promise<void> {

@@ -1,44 +1,30 @@
 import { existsSync } from 'node:fs';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { StorageError } from '../../model/errors.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
-import { type CatalogTable, LAKE_ENTRY, selectRows } from './catalog.ts';
-import { generationFolder, syncFile } from './folders.ts';
+import {
+  type CatalogTable,
+  generationFolder,
+  LAKE_ENTRY,
+  readLakeEntry,
+} from '../../warehouse/lake-entry.ts';
+import { selectRows } from './catalog.ts';
+import { syncFile } from './folders.ts';
 import { describeFiles } from './inspect-lake.ts';
+import { findWrongRows, measureRows } from './prove-rows.ts';
 import { findUnreadable } from './unreadable-file.ts';
 
-const heldSchema = z.array(
-  z.object({
-    table: z.string(),
-    generation: z.string(),
-    columns: z.array(
-      z.object({ name: z.string(), type: z.string(), storedAs: z.string(), fieldId: z.int().optional() }),
-    ),
-    partitionBy: z.array(
-      z.object({
-        folder: z.string(),
-        column: z.string(),
-        transform: z.enum(['identity', 'year', 'month', 'day']),
-        type: z.string(),
-      }),
-    ),
-    files: z.array(z.object({ path: z.string(), rows: z.int(), bytes: z.int() })),
-  }),
-);
-
-/** A lake without files, or rows, that it must have: a state made of it would lack them for good. */
+/** A lake without files or values that it must have: a state made of it would lack them for good. */
 class IncompleteLakeError extends StorageError {}
 
 /**
  * Makes a work file of what a lake holds: its state from `lake.duckdb`, the rows from the Parquet files, with
  * the types they had. `file` is whole or not there.
  *
- * @throws StorageError for a lake that cannot be read, or that lacks a file or a row of what was published
+ * @throws StorageError for a lake that cannot be read, or whose files and rows are not those that were published
  */
 export async function restoreFromLake(lake: string, file: string, spillFolder: string): Promise<void> {
   const temporary = `${file}.restore`;
@@ -78,8 +64,7 @@ async function copyLake(database: Database, lake: string): Promise<void> {
     await database.run(`CREATE TABLE ${table} AS FROM held.${table}`);
   }
   await database.run('DETACH held');
-  const [entry] = await database.all('SELECT value FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
-  const tables: readonly CatalogTable[] = heldSchema.parse(JSON.parse(String(entry?.['value'])));
+  const tables = await readLakeEntry(database);
   await database.run('DELETE FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
   const problems = tables.flatMap((table) => describeLosses(lake, table));
   if (problems.length > 0) throw refuseIncomplete(lake, problems);
@@ -91,9 +76,8 @@ async function copyLake(database: Database, lake: string): Promise<void> {
       const path = await findUnreadable(database, lake, [one]);
       throw path === undefined ? error : refuseIncomplete(lake, [`${path}: damaged`], error);
     });
-    const rows = await database.count(`SELECT count(*) FROM ${table}`);
-    const wanted = one.files.reduce((sum, file) => sum + file.rows, 0);
-    if (rows !== wanted) throw refuseIncomplete(lake, [await describeRows(database, lake, one, rows)]);
+    const wrong = await findWrongRows(database, lake, one, await measureRows(database, table));
+    if (wrong !== undefined) throw refuseIncomplete(lake, [wrong]);
   }
 }
 
@@ -101,22 +85,6 @@ async function copyLake(database: Database, lake: string): Promise<void> {
 function describeLosses(lake: string, { table, generation, files }: CatalogTable): readonly string[] {
   const folder = generationFolder(lake, table, generation);
   return existsSync(folder) ? describeFiles(folder, folder, files) : [`${folder}: missing`];
-}
-
-async function describeRows(
-  database: Database,
-  lake: string,
-  { table, generation, files }: CatalogTable,
-  rows: number,
-): Promise<string> {
-  const folder = generationFolder(lake, table, generation);
-  for (const file of files) {
-    const path = join(folder, file.path);
-    const held = await database.count(`SELECT num_rows FROM parquet_file_metadata(${quoteLiteral(path)})`);
-    if (held !== file.rows)
-      return `${path}: ${formatCountOf(held, 'row')} instead of ${formatCount(file.rows)}`;
-  }
-  return `${folder}: ${formatCountOf(rows, 'row')} instead of those of its ${formatCountOf(files.length, 'file')}`;
 }
 
 function refuseIncomplete(lake: string, problems: readonly string[], cause?: unknown): IncompleteLakeError {

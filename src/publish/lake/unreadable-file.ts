@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
-import type { CatalogTable } from './catalog.ts';
-import { generationFolder } from './folders.ts';
+import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
 
 /**
  * The first Parquet file that cannot be read to its end, for when a statement over many failed: not every error of
