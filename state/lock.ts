@@ -80,8 +80,9 @@ function takeLock(sqlite: Sqlite, file: string): DatabaseSync {
   }
 }
 
-function openExclusively(sqlite: Sqlite, file: string): DatabaseSync {
-  createPrivately(file);
+/** Opens a small database with a transaction that nobody else can begin; `mode` is that of a file that is new. */
+export function openExclusively(sqlite: Sqlite, file: string, mode = 0o600): DatabaseSync {
+  createLockFile(file, mode);
   const database = new sqlite.DatabaseSync(file);
   try {
     database.exec('PRAGMA busy_timeout = 0');
@@ -94,9 +95,9 @@ function openExclusively(sqlite: Sqlite, file: string): DatabaseSync {
 }
 
 // Only a file that is new is opened here: closing one that is locked would drop this process's lock.
-function createPrivately(file: string): void {
+function createLockFile(file: string, mode: number): void {
   try {
-    closeSync(openSync(file, 'wx', 0o600));
+    closeSync(openSync(file, 'wx', mode));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
@@ -168,8 +169,8 @@ function holderFile(stateDir: string): string {
   return join(stateDir, 'lock.json');
 }
 
-// SQLITE_BUSY and SQLITE_LOCKED.
-function isBusy(error: unknown): boolean {
+/** SQLITE_BUSY and SQLITE_LOCKED. */
+export function isBusy(error: unknown): boolean {
   return [5, 6].includes(codeOf(error));
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { readMeta } from '../../state/migrations.ts';
 import { isPublishedFile, readPublishedRecord } from '../../state/published-record.ts';
 import { PublishError } from '../model/errors.ts';
@@ -8,7 +8,7 @@ import type { Settings } from '../model/settings.ts';
 import { readManifest } from '../publish/lake/manifest.ts';
 import type { Database } from '../warehouse/database.ts';
 import { OutdatedFileError } from '../warehouse/database-errors.ts';
-import { type OpenEffects, readPublishedMeta, replaceDamaged } from './open-warehouse.ts';
+import { lookInto, type OpenEffects, readPublishedMeta, replaceDamaged } from './open-warehouse.ts';
 import { listStateSources } from './restore-work-file.ts';
 import { workFile } from './state-folder.ts';
 
@@ -31,32 +31,103 @@ export async function settleLineage(
  * Refuses a destination that holds a commit which the work file does not know: publishing would take its tables back
  * to what the work file knows, or away. What a work file committed, it has a run of.
  *
- * @throws PublishError where another state folder published; OutdatedFileError where it was this one, before an older
- *   copy took the place of its work file
+ * @throws PublishError where both went on from where they parted; OutdatedFileError where the destination only went on
+ *   from what the work file holds, which is then the older one and can be brought up to date
  */
 export async function assertOwnLineage(settings: Settings, database: Database): Promise<void> {
   const { stateDir, publishesDuckdb, duckdbPath, lakePath } = settings;
-  const own = (await readMeta(database)).get('generation');
-  const assertKnown = async (path: string, generation: string | undefined) => {
-    if (generation !== undefined && !(await knows(database, own, generation)))
-      throw refuse(settings, path, generation);
+  const work = await readLineage(database);
+  const assertKnown = (path: string, published: Lineage) => {
+    const relation = compareLineages(work, published);
+    if (relation !== 'known') throw refuse(settings, path, published.generation ?? '', relation);
   };
   if (publishesDuckdb && existsSync(duckdbPath)) {
     const record = readPublishedRecord(stateDir);
     // One that is still ours is known without opening it: a user may hold it for writing.
     const isOurs = record !== undefined && isPublishedFile(record, duckdbPath);
-    if (!isOurs || !(await knows(database, own, record.generation)))
-      await assertKnown(duckdbPath, (await readPublishedMeta(duckdbPath))?.get('generation'));
+    if (!isOurs || !knows(work, record.generation))
+      assertKnown(duckdbPath, await readPublishedLineage(duckdbPath));
   }
-  if (lakePath !== undefined) await assertKnown(lakePath, readManifest(lakePath)?.commit);
+  const commit = lakePath === undefined ? undefined : readManifest(lakePath)?.commit;
+  if (lakePath === undefined || commit === undefined || commit === work.generation) return;
+  const { runs } = await readPublishedLineage(join(lakePath, LAKE_CATALOG));
+  assertKnown(lakePath, { generation: commit, runs });
 }
 
-function refuse(settings: Settings, path: string, generation: string): PublishError | OutdatedFileError {
+/** The commits that a file holds. */
+interface Lineage {
+  readonly generation: string | undefined;
+  /** When each run began, by its id: a name that somebody gave twice is no run of both. */
+  readonly runs: ReadonlyMap<string, number>;
+}
+
+async function readLineage(database: Database): Promise<Lineage> {
+  const rows = await database.all('SELECT run_id, epoch_ms(started_at) AS ms FROM _sluice.runs');
+  return {
+    generation: (await readMeta(database)).get('generation'),
+    runs: new Map(rows.map((row) => [String(row['run_id']), Number(row['ms'])])),
+  };
+}
+
+async function readPublishedLineage(file: string): Promise<Lineage> {
+  return (
+    (existsSync(file) ? await lookInto(file, readLineage) : undefined) ?? {
+      generation: undefined,
+      runs: new Map(),
+    }
+  );
+}
+
+function knows(work: Lineage, generation: string): boolean {
+  return work.generation === generation || work.runs.has(toRunId(generation));
+}
+
+/** `newer`: all that the work file committed is in what is published, and more. */
+function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' | 'newer' | 'other' {
+  if (generation === undefined || generation === work.generation) return 'known';
+  const areBoth = (runId: string) => {
+    const at = work.runs.get(runId);
+    // A lake that has lost its file of state tells no times.
+    return at !== undefined && (runs.size === 0 || at === runs.get(runId));
+  };
+  if (areBoth(toRunId(generation))) return 'known';
+  if (runs.size === 0) return 'other';
+  return work.generation === undefined || areBoth(toRunId(work.generation)) ? 'newer' : 'other';
+}
+
+/** Looks at a destination once more, right before it is replaced. */
+export type SecondLook = (path: string, generation: string | undefined) => void;
+
+/**
+ * Reads which commits a work file knows, for a look at what is published when that file is closed: a run may have been
+ * stopped for long between its first look and its publish, and a lock does not hold on every disk.
+ */
+export async function prepareSecondLook(settings: Settings, database: Database): Promise<SecondLook> {
+  const own = (await readMeta(database)).get('generation');
+  const runs = await database.all('SELECT run_id FROM _sluice.runs');
+  const known = new Set(runs.map((row) => String(row['run_id'])));
+  return (path, generation) => {
+    if (generation === undefined || generation === own || known.has(toRunId(generation))) return;
+    throw refuse(settings, path, generation, 'other');
+  };
+}
+
+/** The commit that a published file holds now; undefined where there is none. */
+export async function readGeneration(path: string): Promise<string | undefined> {
+  return existsSync(path) ? (await readPublishedMeta(path))?.get('generation') : undefined;
+}
+
+function refuse(
+  settings: Settings,
+  path: string,
+  generation: string,
+  relation: 'newer' | 'other',
+): PublishError | OutdatedFileError {
   const { stateDir } = settings;
   const runId = toRunId(generation);
-  if (readPublishedRecord(stateDir)?.generation === generation)
+  if (relation === 'newer' || readPublishedRecord(stateDir)?.generation === generation)
     return new OutdatedFileError(
-      `${workFile(stateDir)} is older than what was published from it (run ${runId})`,
+      `${workFile(stateDir)} is older than what is published in ${path} (run ${runId})`,
       {
         code: 'state_damaged',
         hint: 'Run `sluice sync`: it keeps that file under another name and restores its state from what is published.',
@@ -70,14 +141,6 @@ function refuse(settings: Settings, path: string, generation: string): PublishEr
     context: { path },
     exitCode: 2,
   });
-}
-
-async function knows(database: Database, own: string | undefined, generation: string): Promise<boolean> {
-  if (own === generation) return true;
-  const runs = await database.count('SELECT count(*) FROM _sluice.runs WHERE run_id = $1', [
-    toRunId(generation),
-  ]);
-  return runs > 0;
 }
 
 // Written as the run's id, a blank and twelve digits.

@@ -1,4 +1,4 @@
-import { lockStateFolder } from '../../state/lock.ts';
+import { lockStateFolder, type StateLock } from '../../state/lock.ts';
 import { proveTables } from '../../state/prove-state.ts';
 import { appendRunFile, closeKilledRunsInFile } from '../../state/run-file.ts';
 import { writeRun, writeStreamRun } from '../../state/runs.ts';
@@ -15,6 +15,7 @@ import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { assertOwnLineage } from './assert-lineage.ts';
 import { refuseMove } from './identity.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
+import { lockTargets } from './lock-targets.ts';
 import { markGeneration, publishRun } from './publish.ts';
 import { chooseRunId, reportRun } from './record-run.ts';
 import { openRecordClock } from './record-times.ts';
@@ -62,21 +63,22 @@ export async function lookOffline<T>(
   effects: OfflineEffects,
   use: (opened: OpenedState) => Promise<T>,
 ): Promise<T> {
-  return holdState(settings, command, effects, () => Promise.resolve(), use);
+  return holdState(settings, command, effects, () => Promise.resolve(undefined), use);
 }
 
 async function holdState<T>(
   settings: OfflineSettings,
   { name }: Pick<OfflineCommand, 'name'>,
   { clock = systemClock, signal }: OfflineEffects,
-  prove: (settings: Settings) => Promise<void>,
+  begin: (settings: Settings) => Promise<StateLock | undefined>,
   use: (opened: OpenedState) => Promise<T>,
 ): Promise<T> {
   const startedAtMs = clock.now();
   const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString(), name);
+  let targets: StateLock | undefined;
   try {
     const full = withoutKey(settings);
-    await prove(full);
+    targets = await begin(full);
     const warnings = [...settings.warnings];
     const tell = (message: string) => void warnings.push(message);
     const database = await openWarehouse(full, { clock, signal, onWarning: tell, onNote: tell });
@@ -94,6 +96,7 @@ async function holdState<T>(
       await database.release();
     }
   } finally {
+    targets?.release();
     lock.release();
   }
 }
@@ -109,7 +112,7 @@ export async function runOffline<T>(
   effects: OfflineEffects,
   work: (run: OfflineRun) => Promise<T>,
 ): Promise<T> {
-  return holdState(settings, command, effects, assertTargetIsOurs, async (opened) => {
+  return holdState(settings, command, effects, takeTargets, async (opened) => {
     const begin = async (mayRestore: boolean) =>
       (await beginRun(opened, command, effects, mayRestore)).do(work);
     const { database, clock, warnings } = opened;
@@ -122,6 +125,17 @@ export async function runOffline<T>(
       return begin(false);
     }
   });
+}
+
+async function takeTargets(settings: Settings): Promise<StateLock> {
+  const targets = await lockTargets(settings);
+  try {
+    await assertTargetIsOurs(settings);
+    return targets;
+  } catch (error) {
+    targets.release();
+    throw error;
+  }
 }
 
 async function beginRun(

@@ -254,11 +254,19 @@ function assertFolderIsWritable(target: string): void {
 }
 
 /** What a published file says of itself; undefined for one that is not ours or cannot be read. */
-export async function readPublishedMeta(file: string): Promise<ReadonlyMap<string, string> | undefined> {
+export function readPublishedMeta(file: string): Promise<ReadonlyMap<string, string> | undefined> {
+  return lookInto(file, readMeta);
+}
+
+/** Reads something from a published file; undefined for one that is not ours or cannot be read. */
+export async function lookInto<T>(
+  file: string,
+  read: (database: Database) => Promise<T>,
+): Promise<T | undefined> {
   let database;
   try {
     database = await Database.open({ file, readOnly: true, folders: [] });
-    return await readMeta(database);
+    return await read(database);
   } catch (error) {
     // A disk that cannot be read says nothing about whose file it is.
     if (error instanceof BugError || (error as SyncError).code === 'state_damaged') return undefined;

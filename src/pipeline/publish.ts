@@ -11,6 +11,7 @@ import type { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { proveReadable } from '../warehouse/prove-readable.ts';
 import { rewriteFile } from '../warehouse/rewrite-file.ts';
+import { prepareSecondLook, readGeneration } from './assert-lineage.ts';
 import { listLakeTables } from './lake-tables.ts';
 import { ownerOf } from './open-warehouse.ts';
 import { writeLastTime } from './record-times.ts';
@@ -132,6 +133,7 @@ async function publishToLake(
     mustForget,
     clock,
     signal,
+    look: await prepareSecondLook(settings, database),
     warn: (message) => emit({ type: 'warning', message }),
     onBegin: () => emit({ type: 'publishing', path: lake }),
   });
@@ -147,8 +149,15 @@ async function publishFile(
   const { settings, emit, runId } = context;
   const { duckdbPath: path, stateDir } = settings;
   emit({ type: 'publishing', path });
+  const look = await prepareSecondLook(settings, context.database);
   await closeWorkFile(context, meta);
-  const published = await publishDuckdbFile(workFile(stateDir), followLink(path), runId);
+  const target = followLink(path);
+  const published = await publishDuckdbFile(workFile(stateDir), target, runId, async () => {
+    const record = readPublishedRecord(stateDir);
+    // One that is still ours is known without opening it: a user may hold it for writing.
+    const isOurs = record !== undefined && existsSync(path) && isPublishedFile(record, path);
+    if (!isOurs) look(path, await readGeneration(target));
+  });
   const { bytes, device, inode, bornAtMs } = published;
   writePublishedRecord(stateDir, { path, device, inode, bornAtMs, generation });
   emit({ type: 'published', path, bytes });

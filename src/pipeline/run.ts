@@ -1,5 +1,5 @@
 import { readCheckpoint } from '../../state/checkpoints.ts';
-import { lockStateFolder } from '../../state/lock.ts';
+import { lockStateFolder, type StateLock } from '../../state/lock.ts';
 import { proveTables } from '../../state/prove-state.ts';
 import { appendRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
 import { closeKilledRuns, writeRun, writeStreamRun } from '../../state/runs.ts';
@@ -18,6 +18,7 @@ import { judgeIdentity } from './identity.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
 import { settleLineage } from './assert-lineage.ts';
+import { lockTargets } from './lock-targets.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
 import { markGeneration, publishRun } from './publish.ts';
@@ -50,7 +51,9 @@ export async function runSync(
   const clock = options.clock ?? systemClock;
   const streams = selectStreams(settings, options.streams);
   const lock = await lockStateFolder(settings.stateDir, new Date(clock.now()).toISOString());
+  let targets: StateLock | undefined;
   try {
+    targets = await lockTargets(settings);
     await dropRawStages(settings);
     await assertTargetIsOurs(settings);
     const told: ProgressEvent[] = [];
@@ -71,6 +74,7 @@ export async function runSync(
   } catch (thrown) {
     throw toSyncError(thrown);
   } finally {
+    targets?.release();
     lock.release();
   }
 }

@@ -17,12 +17,14 @@ export interface PublishedFile {
  * Makes the committed work file appear at `target`, whole or not at all (invariant 4): a copy beside it,
  * brought to the disk, then renamed over it. Readers keep the file they have open; new ones get this one.
  *
- * The work file must be closed, with its log written into it.
+ * The work file must be closed, with its log written into it. `lookAgain` throws where what is at `target` by then must
+ * not be replaced.
  */
 export async function publishDuckdbFile(
   workFile: string,
   target: string,
   runId: string,
+  lookAgain: () => Promise<void>,
 ): Promise<PublishedFile> {
   const folder = dirname(target);
   // A run id may be any text, e.g. a scheduler's: only its hash is sure to be a file name.
@@ -34,6 +36,7 @@ export async function publishDuckdbFile(
     // Shares the blocks where the file system can, else copies them.
     await copyFile(workFile, temporary, constants.COPYFILE_FICLONE);
     await syncToDisk(temporary, await readMode(target));
+    await lookAgain();
     // A log beside the old file belongs to it; with the new one it would be refused, or worse, merged.
     await rm(`${target}.wal`, { force: true });
     await rename(temporary, target);
@@ -42,6 +45,7 @@ export async function publishDuckdbFile(
     return { path: target, bytes: size, device: dev, inode: ino, bornAtMs: birthtimeMs };
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
+    if (error instanceof PublishError) throw error;
     throw new PublishError(`cannot publish ${target}: ${(error as Error).message}`, {
       code: 'publish_failed',
       hint: 'Everything synced is committed in the state folder and the file readers see is as it was. Mend the cause and run again: publishing needs no request.',

@@ -30,8 +30,9 @@ export async function readOutcome(duckdb: string): Promise<Outcome> {
   );
   const checkpoints = await queryCopy(
     duckdb,
-    `SELECT * EXCLUDE (run_id, last_full_scan_at, last_verified_at, head) FROM _sluice.checkpoints
-       ORDER BY stream, slice`,
+    `SELECT * EXCLUDE (run_id, last_full_scan_at, last_verified_at, whole_at, head, counts),
+            json_merge_patch(counts, '{"at": null}') AS counts
+       FROM _sluice.checkpoints ORDER BY stream, slice`,
   );
   return { tables, contract: contract.rows, checkpoints: checkpoints.rows };
 }

@@ -131,7 +131,7 @@ describe('a work file', () => {
     const report = await flow.sync();
     expect(report).toMatchObject({ exitCode: 0, requests: 0 });
     expect(report.warnings).toEqual([
-      expect.stringMatching(/is older than what was published from it .+ the state is restored from /),
+      expect.stringMatching(/is older than what is published in .+ the state is restored from /),
     ]);
     expect(await flow.rows('items')).toHaveLength(121);
     expect(await flow.sync({ force: true })).toMatchObject({ warnings: [], rows: { unchanged: 121 } });

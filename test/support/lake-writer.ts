@@ -54,6 +54,7 @@ export async function openLakeWriter(
         checkpoints: [],
       };
       return publishLake({
+        look: () => undefined,
         session: database,
         lake,
         connector: 'test',

@@ -32,6 +32,8 @@ export interface LakeJob {
   readonly mustForget: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
+  /** Throws where a commit that the lake turns out to hold must not be replaced. */
+  readonly look: (lake: string, commit: string | undefined) => void;
   readonly warn: (message: string) => void;
   /** Told once it is known that there is something to publish. */
   readonly onBegin: () => void;

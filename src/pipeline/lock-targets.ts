@@ -1,0 +1,16 @@
+import { lockDestinations } from '../../state/destination-lock.ts';
+import type { StateLock } from '../../state/lock.ts';
+import { resolveLinks } from '../config/real-paths.ts';
+import type { OfflineSettings } from '../model/settings.ts';
+
+/** Takes the places a run publishes to, so that no run of another state folder publishes in between. */
+export function lockTargets({
+  publishesDuckdb,
+  duckdbPath,
+  lakePath,
+}: Pick<OfflineSettings, 'publishesDuckdb' | 'duckdbPath' | 'lakePath'>): Promise<StateLock> {
+  return lockDestinations([
+    ...(publishesDuckdb ? [resolveLinks(duckdbPath)] : []),
+    ...(lakePath === undefined ? [] : [resolveLinks(lakePath)]),
+  ]);
+}
