@@ -6,7 +6,7 @@ const hint = 'Set source.baseUrl to the address the API gave you, e.g. https://a
 
 /** Reads a base URL without its trailing slash; refuses whatever could send the key in clear or astray. */
 export function readBaseUrl(text: string, loaded: LoadedConfig): URL {
-  const flaw = findFlaw(text);
+  const flaw = findBaseUrlFlaw(text);
   // The text is never shown: it may hold a password.
   if (flaw !== undefined)
     throw buildConfigError([{ path: ['source', 'baseUrl'], message: flaw, hint }], loaded);
@@ -31,7 +31,8 @@ export function findBaseUrlWarnings(url: URL, connector: Connector): readonly st
   ];
 }
 
-function findFlaw(text: string): string | undefined {
+/** What is wrong with a base URL, as what it must be; undefined where nothing is. */
+export function findBaseUrlFlaw(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return 'must be a complete URL that starts with https://';
   if (url.username !== '' || url.password !== '')

@@ -1,7 +1,8 @@
 import { pathKey, type ConfigPath } from './config-path.ts';
 import type { Problem } from './problem.ts';
 import { isSecretPath } from './secret-paths.ts';
-import { readPlaceholder, type PlaceholderOrigin, type PlaceholderScope } from './read-placeholder.ts';
+import { expandText } from './expand-text.ts';
+import type { PlaceholderOrigin, PlaceholderScope } from './read-placeholder.ts';
 
 /** A value that is no map and no list. */
 export type Scalar = string | number | boolean | null;
@@ -27,9 +28,6 @@ export interface InterpolateOptions extends PlaceholderScope {
   /** Paths whose value is left out, not reported, when its variable or file is missing. */
   readonly optional: readonly ConfigPath[];
 }
-
-const escapedPlaceholder = { text: '${', origin: undefined } as const;
-const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 
 /**
  * Replaces the placeholders in text values, never in keys. The YAML is parsed before, and what a
@@ -74,24 +72,15 @@ function listEntries(value: object): readonly (readonly [string | number, unknow
 }
 
 function interpolateText(text: string, path: ConfigPath, scope: Scope): Interpolated {
-  const found = [...text.matchAll(PLACEHOLDER)].map(([match, body]) =>
-    match === '$${' ? escapedPlaceholder : readPlaceholder(body ?? '', scope, isSecretPath(path)),
-  );
-  const missing = found.filter((item) => 'problem' in item);
-  const placeholders = found.flatMap((item) => ('problem' in item ? item.wanted : item.origin) ?? []);
-  const leaf = (value: string | undefined, problems: readonly Problem[]): Interpolated => ({
-    value,
-    leaves: [{ path, value, placeholders }],
+  const isSecret = isSecretPath(path);
+  const { text: value, origins, missing } = expandText(text, scope, isSecret);
+  const placeholders = [...origins, ...missing.flatMap(({ wanted }) => wanted ?? [])];
+  const leaf = (found: string | undefined, problems: readonly Problem[]): Interpolated => ({
+    value: found,
+    leaves: [{ path, value: found, placeholders }],
     problems,
   });
-  if (missing.length === 0) {
-    const texts = found.map((item) => ('text' in item ? item.text : ''));
-    let index = 0;
-    return leaf(
-      text.replace(PLACEHOLDER, () => texts[index++] ?? ''),
-      [],
-    );
-  }
+  if (missing.length === 0) return leaf(value, []);
   if (scope.isOptional(path) && missing.every((item) => item.wanted !== undefined))
     return leaf(undefined, []);
   return leaf(
@@ -100,7 +89,7 @@ function interpolateText(text: string, path: ConfigPath, scope: Scope): Interpol
       path,
       message: problem,
       hint,
-      code: isSecretPath(path) && wanted !== undefined ? 'key_missing' : 'config_invalid',
+      code: isSecret && wanted !== undefined ? 'key_missing' : 'config_invalid',
     })),
   );
 }

@@ -10,10 +10,20 @@ export type PlaceholderOrigin =
   | { readonly kind: 'file'; readonly path: string; readonly mode: number | undefined }
   | { readonly kind: 'default' };
 
-/** What `${…}` stands for, or why that cannot be said. */
-export type PlaceholderValue =
-  | { readonly text: string; readonly origin: PlaceholderOrigin }
-  | { readonly problem: string; readonly hint: string; readonly wanted: PlaceholderOrigin | undefined };
+/** A placeholder that stands for nothing, and why. */
+export interface MissingValue {
+  readonly problem: string;
+  readonly hint: string;
+  /** Undefined where it is not written as a placeholder is. */
+  readonly wanted: PlaceholderOrigin | undefined;
+}
+
+/** A text whose placeholders are replaced. */
+export interface ExpandedText {
+  readonly text: string;
+  readonly origins: readonly PlaceholderOrigin[];
+  readonly missing: readonly MissingValue[];
+}
 
 /** Where placeholders may look. */
 export interface PlaceholderScope {
@@ -25,53 +35,72 @@ export interface PlaceholderScope {
 const MAX_FILE_BYTES = 64 * 1024;
 
 /**
- * Reads what stands between `${` and `}`: `NAME`, `NAME:-default` or `file:path`. For a secret no default is
- * suggested: it would be a key in the file.
+ * Reads what stands between `${` and `}`: `NAME`, `NAME:-default` or `file:path`; `expand` replaces the placeholders in
+ * a default or a path. For a secret no default is suggested: it would be a key in the file.
  */
-export function readPlaceholder(body: string, scope: PlaceholderScope, isSecret: boolean): PlaceholderValue {
+export function readPlaceholder(
+  body: string,
+  scope: PlaceholderScope,
+  isSecret: boolean,
+  expand: (text: string) => ExpandedText,
+): ExpandedText {
   const match = /^(?:file:(?<file>.+)|(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?)$/s.exec(body);
   const { file, name, fallback } = match?.groups ?? {};
-  if (file !== undefined) return readPlaceholderFile(path.resolve(scope.baseDir, file));
+  if (file !== undefined) {
+    const named = expand(file);
+    if (named.missing.length > 0) return named;
+    const read = readPlaceholderFile(path.resolve(scope.baseDir, named.text));
+    return { ...read, origins: [...read.origins, ...named.origins] };
+  }
   if (name === undefined)
-    return {
+    return fail({
       problem: 'holds a ${ that starts no placeholder',
       hint: 'Write ${NAME}, ${NAME:-default} or ${file:path}, and $${ for a ${ that is meant as text.',
       wanted: undefined,
-    };
+    });
   const value: unknown = scope.env[name];
   // An empty variable counts as unset for a default, as in a shell.
-  if (fallback !== undefined && (typeof value !== 'string' || value === ''))
-    return { text: fallback, origin: { kind: 'default' } };
-  if (typeof value === 'string') return { text: value, origin: { kind: 'environment', name } };
-  return {
+  if (fallback !== undefined && (typeof value !== 'string' || value === '')) {
+    const given = expand(fallback);
+    return { ...given, origins: [{ kind: 'default' }, ...given.origins] };
+  }
+  if (typeof value === 'string') return succeed(value, { kind: 'environment', name });
+  return fail({
     problem: `the environment variable ${name} is not set`,
     hint: `Set it, e.g. export ${name}=… (docker run -e ${name}), or write ${isSecret ? '' : `\${${name}:-default} or `}\${file:path} instead.`,
     wanted: { kind: 'environment', name },
-  };
+  });
 }
 
-function readPlaceholderFile(file: string): PlaceholderValue {
+function succeed(text: string, origin: PlaceholderOrigin): ExpandedText {
+  return { text, origins: [origin], missing: [] };
+}
+
+function fail(missing: MissingValue): ExpandedText {
+  return { text: '', origins: [], missing: [missing] };
+}
+
+function readPlaceholderFile(file: string): ExpandedText {
   const shown = escapeText(file);
-  const fail = (what: string): PlaceholderValue => ({
-    problem: `the file ${shown} ${what}`,
-    hint: 'Check the path in ${file:…}; a relative one starts at the folder of the config file.',
-    wanted: { kind: 'file', path: file, mode: undefined },
-  });
+  const refuse = (what: string) =>
+    fail({
+      problem: `the file ${shown} ${what}`,
+      hint: 'Check the path in ${file:…}; a relative one starts at the folder of the config file.',
+      wanted: { kind: 'file', path: file, mode: undefined },
+    });
   try {
     const stat = statSync(file);
-    if (stat.isDirectory()) return fail('is a folder');
+    if (stat.isDirectory()) return refuse('is a folder');
     const bytes = readFileSync(file);
-    if (bytes.byteLength > MAX_FILE_BYTES) return fail('is larger than 64 KB, too large for a value');
+    if (bytes.byteLength > MAX_FILE_BYTES) return refuse('is larger than 64 KB, too large for a value');
     const text = decodeUtf8(bytes);
-    if (text === undefined) return fail('is not UTF-8 text');
+    if (text === undefined) return refuse('is not UTF-8 text');
     // Editors and `echo` end a file with a newline that is no part of the value.
-    return {
-      text: text.replace(/\r?\n$/, ''),
-      origin: { kind: 'file', path: file, mode: stat.isFile() ? stat.mode & 0o777 : undefined },
-    };
+    const mode = stat.isFile() ? stat.mode & 0o777 : undefined;
+    return succeed(text.replace(/\r?\n$/, ''), { kind: 'file', path: file, mode });
   } catch (error) {
     const code = fileErrorCode(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return fail('does not exist');
-    return fail(code === 'EACCES' ? 'may not be read by this user' : `could not be read (${code})`);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return refuse('does not exist');
+    return refuse(code === 'EACCES' ? 'may not be read by this user' : `could not be read (${code})`);
   }
 }

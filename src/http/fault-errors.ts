@@ -1,6 +1,7 @@
 import { ConfigError, NetworkError, ResponseError, type SyncError } from '../model/errors.ts';
 import type { ApiRequest, FaultKind, TransportFault } from '../model/http.ts';
 import { quoteServerText } from '../model/redact.ts';
+import { isLoopback } from './loopback.ts';
 import { buildContext, describeRequest } from './describe-request.ts';
 
 const COMMITTED = 'What was committed is safe.';
@@ -39,6 +40,12 @@ export function buildFaultError(
         ...options,
         code: 'network_unreachable',
         hint: `${COMMITTED} Nothing was sent. For a certificate of your own authority set NODE_EXTRA_CA_CERTS; certificates are always checked.`,
+      });
+    case 'no-tls':
+      return new NetworkError(message, {
+        ...options,
+        code: 'network_unreachable',
+        hint: `${COMMITTED} Nothing was sent. Check the port in source.baseUrl${isLoopback(hostname) ? ', or write http:// for a server on this machine' : ', and any proxy in between: https:// needs a port that speaks TLS'}.`,
       });
     case 'proxy':
       return fault.proxyStatus === 407 || fault.proxyStatus === 403
@@ -86,6 +93,8 @@ function describeFault(kind: FaultKind, address: string): string {
       return `cannot reach ${address}`;
     case 'tls':
       return `TLS with ${address} failed`;
+    case 'no-tls':
+      return `${address} does not speak TLS`;
     case 'proxy':
       return `the proxy does not let us through to ${address}`;
     case 'closed':

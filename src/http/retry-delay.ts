@@ -69,6 +69,7 @@ export function isRetryableFault(kind: FaultKind, proxyStatus?: number): boolean
     case 'proxy':
       return proxyStatus !== 407 && proxyStatus !== 403;
     case 'tls':
+    case 'no-tls':
     case 'encoding-refused':
     case 'body-too-large':
     case 'aborted':

@@ -29,6 +29,14 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|CRL_)/;
+// What answered the handshake is no TLS at all, as on a port that speaks plain HTTP.
+const NO_TLS: ReadonlySet<string> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'ERR_SSL_UNKNOWN_PROTOCOL',
+  'ERR_SSL_RECORD_LAYER_FAILURE',
+]);
 // A switch of protocols nobody asked for, and a status below 100: undici has no code of its own for either.
 const MALFORMED = /^bad upgrade$|assert\(statusCode >= 100\)/;
 const SOCKET_ENDS = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ECONNABORTED', 'UND_ERR_INFO'];
@@ -63,6 +71,7 @@ function findKind(
   const isEarlyEnd = code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'HPE_INVALID_EOF_STATE';
   if (isEarlyEnd) return progress.answered ? 'cut' : 'malformed';
   if (isParserError) return 'malformed';
+  if (NO_TLS.has(code)) return 'no-tls';
   if (TLS_CODE.test(code)) return 'tls';
   const kind = KINDS[code] ?? 'other';
   return kind === 'timeout' && !progress.sent ? 'connect-timeout' : kind;

@@ -14,6 +14,7 @@ import {
 } from './deadlines.ts';
 import { boundBody, Exchange, type ExchangeLimits } from './exchange.ts';
 import { decodeBody } from './gunzip.ts';
+import { isLoopback } from './loopback.ts';
 import { type BodyTurn, LargeBodies } from './large-bodies.ts';
 import { isSuccess } from './retry-delay.ts';
 
@@ -104,10 +105,6 @@ function assertPrivate(baseUrl: URL): void {
     code: 'config_invalid',
     hint: 'Use an https: URL; http: is for this machine only (127.0.0.1, localhost).',
   });
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 function createDispatcher(baseUrl: URL): Dispatcher {

@@ -86,6 +86,8 @@ export type FaultKind =
   | 'connect-timeout'
   /** The certificate or the handshake failed. */
   | 'tls'
+  /** What listens there speaks no TLS. */
+  | 'no-tls'
   /** The proxy refused; `proxyStatus` says how. */
   | 'proxy'
   /** The connection ended before any of the answer came. */

@@ -22,6 +22,7 @@ export function keepRefusal(
   refused: Pick<RefusedRun, 'startedAt' | 'error'>,
 ): void {
   try {
+    if (refused.error.code === 'usage_invalid') return;
     if (guessed && !existsSync(join(stateDir, 'lock.sqlite'))) return;
     makeStateFolder(stateDir);
     const kept = countRefusal(findRefusal(stateDir), refused);
@@ -52,7 +53,12 @@ export function findRefusal(
   stateDir: string,
   runs: readonly RunReport[] = readRunFile(stateDir),
 ): RefusedRun | undefined {
-  const refused = readRefusedFile(stateDir);
+  const refused = withoutUsage(readRefusedFile(stateDir));
   const last = runs.find(isSync);
   return refused !== undefined && last !== undefined && isOutdated(refused, last) ? undefined : refused;
+}
+
+/** A mistyped command line says nothing of the data; earlier versions kept one. */
+function withoutUsage(refused: RefusedRun | undefined): RefusedRun | undefined {
+  return refused?.error.code === 'usage_invalid' ? undefined : refused;
 }

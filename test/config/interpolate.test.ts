@@ -25,6 +25,11 @@ describe('placeholders', () => {
     ['${A:-fallback}', { A: 'set' }, 'set'],
     ['${A:-}', {}, ''],
     ['${A:-https://x/y}', {}, 'https://x/y'],
+    ['${A:-${B}}', { B: 'two' }, 'two'],
+    ['${A:-x-${B:-${C:-y}}-z}', {}, 'x-y-z'],
+    ['${A:-${B}}', { A: 'set' }, 'set'],
+    ['${A:-${B}}', { B: '${C}' }, '${C}'],
+    ['${A:-$${B}}', {}, '${B}'],
     ['$${A}', {}, '${A}'],
     ['$$${A}', { A: 'one' }, '$${A}'],
     ['${A}', { A: '${B}' }, '${B}'],
@@ -42,6 +47,20 @@ describe('placeholders', () => {
       /sluice\.yaml:11:7 streams\.a\.params\.x: the environment variable MY_TOPIC is not set$/,
     );
     expect(error.hint).toContain('export MY_TOPIC=');
+  });
+
+  it('nest: the path of a file may name a variable', () => {
+    const config = writeConfig(
+      configText('').replace('${ANALYTICS_API_KEY}', '${file:keys-${ACCOUNT:-none}}'),
+    );
+    writeFileSync(path.join(path.dirname(config), 'keys-acme'), 'key-of-acme\n');
+    const env = { ...validEnv, ACCOUNT: 'acme' };
+    expect(loadConfig({ path: config, env }).config.source.apiKey).toBe('key-of-acme');
+    const { message } = catchConfigError(() => loadConfig({ path: config, env: validEnv }));
+    expect(message).toMatch(/the file .*keys-none does not exist/);
+    expect(catchConfigError(() => readParam("'${file:keys/${ACCOUNT}}'")).message).toContain(
+      'the environment variable ACCOUNT is not set',
+    );
   });
 
   it('suggests a default for a setting, and none for a key, which would then be in the file', () => {

@@ -157,7 +157,9 @@ describe('the morning after a sync that was refused', () => {
     await night({ columns: 80 }, ['--streams', 'itmes']);
     expect((await look()).refused).toBeNull();
     expect(await night({}, ['--streams', 'itmes'])).toBe(2);
-    expect((await look()).refused?.error.code).toBe('usage_invalid');
+    expect(await night({ columns: 80 }, ['-c', 'sluce.yaml'])).toBe(2);
+    expect(await night({}, ['--streams', 'items', '--metrics-file', '/nowhere/at/all.prom'])).toBe(2);
+    expect((await look()).refused).toBeNull();
   });
 
   it('keeps no secret', async () => {

@@ -329,6 +329,7 @@ describe('a fault that may pass', () => {
 
   it.each([
     ['tls', 'network_unreachable', 75, 1],
+    ['no-tls', 'network_unreachable', 75, 1],
     ['encoding-refused', 'page_unreadable', 4, 1],
     ['body-too-large', 'page_unreadable', 4, 1],
     ['body-corrupt', 'page_unreadable', 4, 5],

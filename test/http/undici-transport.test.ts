@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { analyticsRead } from '../../connectors/analytics-read/connector.ts';
 import { createApiClient } from '../../src/http/client.ts';
+import { buildFaultError } from '../../src/http/fault-errors.ts';
 import { Quota } from '../../src/http/quota.ts';
 import { toTransportFault } from '../../src/http/transport-faults.ts';
 import { createUndiciTransport, type UndiciTransportOptions } from '../../src/http/undici-transport.ts';
@@ -136,7 +140,26 @@ describe('a connection', () => {
       () => transport.close(),
     );
     const error: unknown = await transport.send({ url: baseUrl, headers: {} }).catch((e: unknown) => e);
-    expect(error).toMatchObject({ kind: 'tls', sent: false });
+    expect(error).toMatchObject({ kind: 'no-tls', sent: false });
+  });
+
+  it('to a port of plain HTTP never sent anything, and no certificate is to blame', async () => {
+    vi.stubEnv('NO_PROXY', '127.0.0.1');
+    const server = createServer((_, response) => void response.end('{}')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const baseUrl = new URL(`https://127.0.0.1:${port}/v1/`);
+    const transport = createUndiciTransport({ baseUrl, userAgent: 'test' });
+    cleanups.push(
+      () => new Promise((resolve) => server.close(resolve)),
+      () => transport.close(),
+    );
+    const fault: unknown = await transport.send({ url: baseUrl, headers: {} }).catch((e: unknown) => e);
+    expect(fault).toMatchObject({ kind: 'no-tls', sent: false });
+    const error = buildFaultError({ stream: 'items', url: baseUrl }, fault as TransportFault, 1, []);
+    expect(error.message).toContain(`127.0.0.1:${port} does not speak TLS`);
+    expect(error.hint).toContain('write http:// for a server on this machine');
+    expect(`${error.message}${error.hint}`).not.toMatch(/certificate/i);
   });
 
   it.each(['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'])(

@@ -4,6 +4,7 @@ import { SyncError, toSyncError } from '../../model/errors.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { RefusalPlace } from '../../pipeline/refused-run.ts';
+import type { Output } from '../output.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import type { ToldSettings } from '../engine.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
@@ -56,9 +57,8 @@ export async function noteRun(
   place: RefusalPlace | undefined,
   { startedAtMs, report, error }: EndedSync,
 ): Promise<void> {
-  // Who stopped it, or mistyped it, is there and has read so.
-  if (place === undefined || signal.aborted) return;
-  if (error?.code === 'usage_invalid' && output.stderr.isTerminal) return;
+  // Who stopped it, or mistyped it, has read so.
+  if (place === undefined || signal.aborted || isMistyped(output, error)) return;
   if (report !== undefined) return engine.settleRefusal(place.stateDir).catch(() => undefined);
   const { message, hint, ...told } = toReportedError(error);
   const masked = { ...told, message: output.mask(message), hint: output.mask(hint) };
@@ -66,14 +66,21 @@ export async function noteRun(
   await engine.keepRefusal(place, { startedAt, error: masked }).catch(() => undefined);
 }
 
+/** Whether a command line was no order to sync: nothing of the data or its pipeline is wrong. */
+function isMistyped({ stderr }: Output, error: SyncError | undefined): boolean {
+  if (error?.code === 'usage_invalid') return true;
+  // In a job a config that is gone is an alarm; at a terminal it is `-c` that names the wrong file.
+  return error?.code === 'config_not_found' && stderr.isTerminal;
+}
+
 /** Tells people of a run, as the config says; returns what could not be told, as warnings. */
 export async function tellPeople(
-  { engine, clock, env, signal }: CliContext,
+  { engine, clock, env, signal, output }: CliContext,
   settings: ToldSettings,
   ended: EndedSync,
 ): Promise<readonly string[]> {
-  // Who stopped the run is waiting for its end.
-  if (signal.aborted) return [];
+  // Who stopped the run is waiting for its end, and who mistyped it has read so.
+  if (signal.aborted || (output.stderr.isTerminal && isMistyped(output, ended.error))) return [];
   const { report } = ended;
   const run = report === undefined ? { error: toReportedError(ended.error) } : { report };
   try {

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { defineCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
+import type { Output } from '../output.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
 import { chooseOwnPlaces } from '../own-places.ts';
@@ -40,11 +41,10 @@ export const initCommand = defineCommand({
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     const path = globals.config ?? DEFAULT_CONFIG;
-    if (values.baseUrl !== undefined) assertUrl(values.baseUrl);
+    if (values.baseUrl !== undefined) await assertUrl(values.baseUrl);
     const asks = values.yes !== true && globals.json !== true;
     const prompt = asks ? context.prompt : undefined;
-    const baseUrl = values.baseUrl ?? (await ask(prompt, 'Base URL of the API', EXAMPLE_URL));
-    assertUrl(baseUrl);
+    const baseUrl = values.baseUrl ?? (await askForUrl(prompt, context.output));
     const absolutePath = resolve(context.cwd, path);
     const own = chooseOwnPlaces(absolutePath);
     const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', own.duckdb));
@@ -64,13 +64,25 @@ async function ask(prompt: CliContext['prompt'], question: string, fallback: str
   return prompt === undefined ? fallback : prompt(question, fallback);
 }
 
-function assertUrl(text: string): void {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  if (protocol === 'https:' || protocol === 'http:') return;
-  throw usageError(
-    `the base URL must be an address that starts with https://, not ${JSON.stringify(text)}`,
-    `For example: --base-url ${EXAMPLE_URL}`,
-  );
+/** Asks until the answer is an address: a slip of the keys is no reason to begin again. */
+async function askForUrl(prompt: CliContext['prompt'], output: Pick<Output, 'writeNote'>): Promise<string> {
+  for (;;) {
+    const answer = await ask(prompt, 'Base URL of the API', EXAMPLE_URL);
+    const flaw = await findFlaw(answer);
+    if (flaw === undefined) return answer;
+    output.writeNote(`The base URL ${flaw}, for example ${EXAMPLE_URL}`);
+  }
+}
+
+async function assertUrl(text: string): Promise<void> {
+  const flaw = await findFlaw(text);
+  if (flaw === undefined) return;
+  throw usageError(`the base URL ${flaw}`, `For example: --base-url ${EXAMPLE_URL}`);
+}
+
+async function findFlaw(text: string): Promise<string | undefined> {
+  const { findBaseUrlFlaw } = await import('../../config/base-url.ts');
+  return findBaseUrlFlaw(text);
 }
 
 async function writeNewFile(absolutePath: string, path: string, text: string): Promise<void> {

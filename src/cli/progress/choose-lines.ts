@@ -1,5 +1,6 @@
 import type { ProgressEvent } from '../../model/progress.ts';
 import { SHORT_WAIT_MS } from './describe-wait.ts';
+import { measureShare } from './measure-share.ts';
 
 /** Which lines were written, as far as later ones depend on it. */
 export interface LineMemory {
@@ -37,12 +38,16 @@ function chooseWait(memory: LineMemory, untilMs: number, nowMs: number) {
 }
 
 function choosePage(memory: LineMemory, event: ProgressEvent & { type: 'page-staged' }, nowMs: number) {
-  const share = event.pagesPlanned === undefined ? 0 : event.pagesDone / Math.max(1, event.pagesPlanned);
+  const share = measureShare(event);
   const last = memory.pages[event.stream];
   const entry = { atMs: nowMs, share };
+  const isOnly = event.pagesPlanned === 1;
   if (last === undefined) {
-    return { memory: remember(memory, event.stream, entry), due: true };
+    // A page that comes in parts is told when it is whole, or takes long.
+    return { memory: remember(memory, event.stream, entry), due: !isOnly || share >= 1 };
   }
+  if (isOnly && share >= 1 && last.share < 1)
+    return { memory: remember(memory, event.stream, entry), due: true };
   // A scan begun anew counts from the start again.
   const step = Math.abs(share - last.share);
   const gapMs = nowMs - last.atMs;

@@ -1,6 +1,7 @@
 import type { Style } from '../output.ts';
 import { formatCount, formatCountOf } from '../../model/format-count.ts';
 import { cutToWidth } from '../render/measure-width.ts';
+import { measureShare } from './measure-share.ts';
 import type { ProgressState, StreamProgress } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';
 
@@ -104,7 +105,7 @@ function describeReading(
     const pages = stream.pagesDone === 0 ? 'reading' : formatCountOf(stream.pagesDone, 'page');
     return [[pages, rows, rate], [pages, rows], [pages]];
   }
-  const share = Math.min(1, stream.pagesDone / Math.max(1, stream.pagesPlanned));
+  const share = Math.min(1, measureShare(stream));
   const percent = `${Math.floor(share * 100)} %`.padStart(5);
   const filled = Math.floor(share * BAR_WIDTH);
   const bar = marks.full.repeat(filled) + marks.empty.repeat(BAR_WIDTH - filled);

@@ -26,6 +26,16 @@ describe('init', () => {
     expect(stdout).not.toContain('set source.baseUrl');
   });
 
+  it('asks again where the answer is no address', async () => {
+    const answers = ['api.test', 'http://api.test/v1', 'https://api.test/v1'];
+    const prompt = (question: string, fallback: string) =>
+      Promise.resolve(question.startsWith('Base') ? (answers.shift() ?? '') : fallback);
+    const { exitCode, stderr } = await run(['init'], { cwd, prompt });
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/must be a complete URL that starts with https:[^]*would send the key in clear/);
+    expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toContain('https://api.test/v1');
+  });
+
   it.each([
     ['init', '--yes'],
     ['init', '--json'],

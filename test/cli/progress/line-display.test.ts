@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LogLine } from '../../../src/cli/progress/describe-event.ts';
+import type { ProgressEvent } from '../../../src/model/progress.ts';
 import { createLineDisplay } from '../../../src/cli/progress/line-display.ts';
 import { createLogWriter } from '../../../src/cli/progress/log-writer.ts';
 import { stoppedClock } from '../support/capture.ts';
@@ -40,6 +41,24 @@ describe('pages', () => {
       'prompts_analytics: 16 pages, 1,600 rows',
       'prompts_analytics: 31 pages, 3,100 rows',
       'prompts_analytics: 46 pages, 4,600 rows',
+    ]);
+  });
+
+  it('of a single answer that comes in parts end at its real count', () => {
+    const part = (rowsDone: number): ProgressEvent => ({
+      type: 'page-staged',
+      stream: 'visibility_mentions',
+      pagesDone: 1,
+      pagesPlanned: 1,
+      rowsDone,
+      rowsDeclared: 950,
+    });
+    const quick = [part(735), part(950)].map((event, at) => [at * 10, event] as const);
+    expect(readMessages(quick)).toEqual(['visibility_mentions: 1 of 1 page, 950 of 950 rows']);
+    const slow = [part(300), part(735), part(950)].map((event, at) => [at * 1_500, event] as const);
+    expect(readMessages(slow)).toEqual([
+      'visibility_mentions: 1 of 1 page, 735 of 950 rows',
+      'visibility_mentions: 1 of 1 page, 950 of 950 rows',
     ]);
   });
 
