@@ -10,6 +10,10 @@ const recordSchema = z.object({
   inode: z.number(),
   /** When the file was created: a deleted file's inode is soon another's. */
   bornAtMs: z.number(),
+  /** As it was left: any program that writes into it, and most damage, changes one of them. */
+  size: z.number().optional(),
+  modifiedAtMs: z.number().optional(),
+  changedAtMs: z.number().optional(),
   /** Which commit the file holds. */
   generation: z.string(),
 });
@@ -36,6 +40,13 @@ export function isPublishedFile(record: PublishedRecord, path: string): boolean 
   return (
     record.path === path && record.device === dev && record.inode === ino && record.bornAtMs === birthtimeMs
   );
+}
+
+/** Whether the published file is as it was left; one of which an older version kept no more is taken for that. */
+export function isUntouched({ size, modifiedAtMs, changedAtMs }: PublishedRecord, path: string): boolean {
+  const now = statSync(path);
+  const isSame = (held: number | undefined, seen: number) => held === undefined || held === seen;
+  return isSame(size, now.size) && isSame(modifiedAtMs, now.mtimeMs) && isSame(changedAtMs, now.ctimeMs);
 }
 
 function recordFile(stateDir: string): string {

@@ -1,3 +1,4 @@
+import { ConfigError } from '../model/errors.ts';
 import { listWebhookSecrets } from '../model/notify.ts';
 import { redactDeep } from '../model/redact.ts';
 import type { Settings } from '../model/settings.ts';
@@ -6,11 +7,20 @@ import type { Settings } from '../model/settings.ts';
  * Hides the key, and addresses of webhooks, in plain values that leave a command: reports, events, and the files that keep them. Texts of
  * the server may say the key back, and an error that quotes one need not think of it.
  */
-export function hideSecrets<T>({ credentials, hashKey, notify }: Settings, value: T): T {
-  const secrets = [
-    credentials.secret,
-    ...(hashKey === undefined ? [] : [hashKey]),
-    ...listWebhookSecrets(notify),
-  ];
-  return redactDeep(value, secrets);
+export function hideSecrets<T>(settings: Settings, value: T): T {
+  return redactDeep(value, listSecrets(settings));
+}
+
+/** Refuses a run id that has a secret in it: ids are in the files that are published, in metrics and in the log. */
+export function refuseSecretId(settings: Settings, runId: string | undefined): void {
+  const isSecret = (secret: string) => secret !== '' && runId?.toLowerCase().includes(secret.toLowerCase());
+  if (!listSecrets(settings).some(isSecret)) return;
+  throw new ConfigError('the run id has the API key in it, or another secret of the config', {
+    code: 'usage_invalid',
+    hint: 'Give --run-id (or SLUICE_RUN_ID) the name of a job instead, e.g. nightly-2026-01-31. Nothing was requested, and nothing was written.',
+  });
+}
+
+function listSecrets({ credentials, hashKey, notify }: Settings): readonly string[] {
+  return [credentials.secret, ...(hashKey === undefined ? [] : [hashKey]), ...listWebhookSecrets(notify)];
 }

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
-import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
+import {
+  isPublishedFile,
+  isUntouched,
+  readPublishedRecord,
+  writePublishedRecord,
+} from '../../state/published-record.ts';
+import { resolveLinks } from '../config/real-paths.ts';
 import { toAbortError } from '../model/abort.ts';
 import { PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { PublishedLake } from '../model/lake.ts';
@@ -151,15 +157,16 @@ async function publishFile(
   emit({ type: 'publishing', path });
   const look = await prepareSecondLook(settings, context.database);
   await closeWorkFile(context, meta);
-  const target = followLink(path);
+  // A rename over a link would put a file in its place and leave what it points to, if that is there, as it was.
+  const target = resolveLinks(path);
   const published = await publishDuckdbFile(workFile(stateDir), target, runId, async () => {
     const record = readPublishedRecord(stateDir);
     // One that is still ours is known without opening it: a user may hold it for writing.
     const isOurs = record !== undefined && existsSync(path) && isPublishedFile(record, path);
     if (!isOurs) look(path, await readGeneration(target));
   });
-  const { bytes, device, inode, bornAtMs } = published;
-  writePublishedRecord(stateDir, { path, device, inode, bornAtMs, generation });
+  const { bytes, ...left } = published;
+  writePublishedRecord(stateDir, { ...left, path, size: bytes, generation });
   emit({ type: 'published', path, bytes });
   return { path, bytes };
 }
@@ -185,12 +192,8 @@ async function closeWorkFile(
     await rewriteFile(file, (fresh) => fresh.run('DELETE FROM _sluice.meta WHERE key = $1', [REWRITE]));
 }
 
-// A rename over a link would put a file in its place and leave what it points to as it was.
-function followLink(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path;
-}
-
 function isPublished(stateDir: string, path: string, generation: string): boolean {
   const record = readPublishedRecord(stateDir);
-  return record?.generation === generation && existsSync(path) && isPublishedFile(record, path);
+  if (record?.generation !== generation || !existsSync(path)) return false;
+  return isPublishedFile(record, path) && isUntouched(record, path);
 }

@@ -14,6 +14,7 @@ import type { Settings, SyncOptions } from '../model/settings.ts';
 import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { dropRawStages } from './fetch/drop-raw-stages.ts';
+import { refuseSecretId } from './hide-secrets.ts';
 import { judgeIdentity } from './identity.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
@@ -49,6 +50,7 @@ export async function runSync(
   options: SyncOptions & RunEffects = {},
 ): Promise<RunReport> {
   const clock = options.clock ?? systemClock;
+  refuseSecretId(settings, options.runId);
   const streams = selectStreams(settings, options.streams);
   const lock = await lockStateFolder(settings.stateDir, new Date(clock.now()).toISOString());
   let targets: StateLock | undefined;

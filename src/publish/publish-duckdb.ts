@@ -11,6 +11,8 @@ export interface PublishedFile {
   readonly device: number;
   readonly inode: number;
   readonly bornAtMs: number;
+  readonly modifiedAtMs: number;
+  readonly changedAtMs: number;
 }
 
 /**
@@ -41,8 +43,9 @@ export async function publishDuckdbFile(
     await rm(`${target}.wal`, { force: true });
     await rename(temporary, target);
     await syncFolder(folder);
-    const { size, dev, ino, birthtimeMs } = await stat(target);
-    return { path: target, bytes: size, device: dev, inode: ino, bornAtMs: birthtimeMs };
+    const { size, dev, ino, birthtimeMs, mtimeMs, ctimeMs } = await stat(target);
+    const times = { bornAtMs: birthtimeMs, modifiedAtMs: mtimeMs, changedAtMs: ctimeMs };
+    return { path: target, bytes: size, device: dev, inode: ino, ...times };
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     if (error instanceof PublishError) throw error;
