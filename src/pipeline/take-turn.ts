@@ -1,8 +1,7 @@
 import type { StreamReport } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
-import { ONE_VERSION_MS } from './fetch/page-span.ts';
-import { countRequestsWithin } from './fetch/requests-left.ts';
+import { countReadable } from './fetch/requests-left.ts';
 import { planStream } from './plan/plan-scan.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
@@ -18,7 +17,7 @@ export async function takeTurn(
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
   const started = { atMs: context.recordClock.now(), requests: context.client.usage.requests };
-  const facts = { nowMs: context.clock.now(), readable: countRequestsWithin(context, ONE_VERSION_MS) };
+  const facts = { nowMs: context.clock.now(), readable: countReadable(context) };
   const due = planStream(stream, checkpoint, context.options, facts);
   const folder = stageFolder(context.settings.stateDir, stream, context.options);
   // A run that was killed left pages that it meant to use, however fresh what came before is.

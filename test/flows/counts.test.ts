@@ -68,7 +68,7 @@ describe('the count of a sync', () => {
     expect(report.exitCode).toBe(0);
     expect(streamOf(report)).toMatchObject({ rowsInApi: 136, rowsInTable: 126, difference: 10 });
     expect(report.warnings).toEqual([
-      'the API counts 136 rows, the table has 126 rows: 10 rows are missing; the next sync reads the stream in full, as soon as the quota has room for it',
+      'items: the API counts 136 rows, the table has 126 rows: 10 rows are missing; the next sync reads the stream in full, as soon as the quota has room for it',
     ]);
     const [checkpoint] = await rowsFlow.flow.query('SELECT full_refresh_due AS due FROM _sluice.checkpoints');
     expect(checkpoint?.['due']).toContain('10 rows are missing');

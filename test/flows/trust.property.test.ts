@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest';
 import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
 import { createDailySource, type DailyRow, type DailySource } from '../support/daily-source.ts';
 import { countRuns } from '../support/seeds.ts';
-import { createFlow, DAY_MS, eventsOf, type Flow, HOUR_MS, noBuiltIns, START_MS } from '../support/sync-harness.ts';
+import {
+  createFlow,
+  DAY_MS,
+  eventsOf,
+  type Flow,
+  HOUR_MS,
+  noBuiltIns,
+  START_MS,
+} from '../support/sync-harness.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 // Random histories of a project: days pass, clocks are wrong, runs stop and are continued a day later, scans take

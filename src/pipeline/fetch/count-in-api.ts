@@ -24,12 +24,14 @@ export async function countInApi(
   scan: FetchedScan,
   load: PreparedLoad,
 ): Promise<FetchedScan> {
+  const { settings, options } = context;
   const isTrusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
-  if (scan.plan.mode === 'full' || !isTrusted || context.options.limit !== undefined) return scan;
-  const { settings } = context;
+  if (scan.plan.mode === 'full' || !isTrusted || options.limit !== undefined) return scan;
   const isNeeded = load.key === undefined && load.tableExisted && windowOf(scan, load) !== undefined;
-  const canAfford = stream.audit && countRequestsNow(context) > LEFT_FOR_SCANS * settings.streams.length;
-  if (!stream.paginated || scan.total === undefined || !(isNeeded || canAfford))
+  // Who asks from a date on knows that earlier rows are left out.
+  const isAudited = stream.audit && options.from === undefined;
+  const canAfford = countRequestsNow(context) > LEFT_FOR_SCANS * settings.streams.length;
+  if (!stream.paginated || scan.total === undefined || !(isNeeded || (isAudited && canAfford)))
     return { ...scan, counted: NOT_COUNTED };
   const ask = (count: () => Promise<ApiCount>) => (isNeeded ? count() : orNotCounted(context, stream, count));
   const counted = await ask(async () => {

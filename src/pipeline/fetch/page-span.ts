@@ -5,7 +5,7 @@ import { formatDuration } from '../../model/duration.ts';
  * How far apart the pages of a scan may be read and still be taken for one version of the data, ms. Nothing tells
  * when a source is refreshed ("typically daily"): a few hours within one day of the server are the best evidence.
  */
-export const ONE_VERSION_MS = 4 * 3_600_000;
+export const ONE_VERSION_MS = 6 * 3_600_000;
 
 /** When a page was read: by this machine's clock, and by the server's where its answer had a date. */
 export interface PageTime {
@@ -25,16 +25,18 @@ export class PageSpan {
 
   /** Whether a refresh of the source may lie between two of the pages. */
   get isApart(): boolean {
-    const isLong = Math.max(this.#local.length, this.#server.length) > ONE_VERSION_MS;
-    // A clock that was set may stand on any day; the server's decides where it is known.
-    return isLong || (this.#server.isEmpty ? this.#local : this.#server).spansDays;
+    const { length, spansDays } = this.#decisive;
+    return length > ONE_VERSION_MS || spansDays;
   }
 
   /** When the span began, as people read it, and how long it is. */
   describe(): string {
-    const shown = this.#server.isEmpty ? this.#local : this.#server;
-    const lengthMs = Math.max(this.#local.length, this.#server.length);
-    return `${formatDuration(lengthMs)} apart, from ${shown.describe()} UTC`;
+    return `${formatDuration(this.#decisive.length)} apart, from ${this.#decisive.describe()} UTC`;
+  }
+
+  /** This machine's clock may be set on the way: the server's decides, where its answers had a date that moves on. */
+  get #decisive(): Range {
+    return this.#server.length > 0 ? this.#server : this.#local;
   }
 }
 

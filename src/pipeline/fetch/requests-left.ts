@@ -1,5 +1,6 @@
 import { configDefaults } from '../../model/config.ts';
 import { requestsPerHour } from '../plan/estimate.ts';
+import { ONE_VERSION_MS } from './page-span.ts';
 import type { RunContext } from '../run-context.ts';
 
 /** What says how many requests a run may send. */
@@ -30,8 +31,13 @@ export function countRequestsNow({ client, options, readQuota, settings }: Limit
   return Math.max(0, Math.min(maxRequests - client.usage.requests, ofWindow));
 }
 
+/** How many requests the run may send while the source stays what it is; the last hour's may come at its end. */
+export function countReadable(limits: Limits): number {
+  return countRequestsWithin(limits, ONE_VERSION_MS - HOUR_MS);
+}
+
 /** How many requests the run may send within some time, if it waits for the quota as long as it may. */
-export function countRequestsWithin(limits: Limits, withinMs: number): number {
+function countRequestsWithin(limits: Limits, withinMs: number): number {
   const { client, options, readQuota, settings } = limits;
   const { maxRequests = Infinity, maxWaitMs = configDefaults.maxWaitMs, deadlineMs = Infinity } = options;
   const { quotaLimits } = settings;

@@ -6,8 +6,8 @@ import type { RunContext } from '../run-context.ts';
 import { isCommitted } from '../staged-scan.ts';
 import { nameKey, STAGE_LIFETIME_MS } from '../state-folder.ts';
 import { Coverage } from './coverage.ts';
-import { mayFollow, ONE_VERSION_MS, type PageTime } from './page-span.ts';
-import { countRequestsWithin } from './requests-left.ts';
+import { mayFollow, type PageTime } from './page-span.ts';
+import { countReadable, type Limits } from './requests-left.ts';
 import { toStagedPage } from './scan-stage.ts';
 import type { StagedHead } from './scanned-page.ts';
 
@@ -66,8 +66,8 @@ export function isOfKey({ settings }: RunContext, { scan }: StagedPages): boolea
 }
 
 /** Whether the run may still read a scan of so many pages from its start to its end as one version of the data. */
-export function canReadWhole(context: RunContext, pages: number): boolean {
-  return pages + 1 <= countRequestsWithin(context, ONE_VERSION_MS);
+export function canReadWhole(context: Limits, pages: number): boolean {
+  return pages + 1 <= countReadable(context);
 }
 
 /** When a staged page was read; of an older stage only the start of its scan is known. */

@@ -3,9 +3,9 @@ import type { PlannedStream } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Stream } from '../../model/stream.ts';
 import { readStage, type StagedScan, type StagedPageEntry } from '../../warehouse/stage-store.ts';
-import { mayFollow, ONE_VERSION_MS } from '../fetch/page-span.ts';
-import { countRequestsWithin, type Limits } from '../fetch/requests-left.ts';
-import { timeOf } from '../fetch/staged-pages.ts';
+import { mayFollow } from '../fetch/page-span.ts';
+import type { Limits } from '../fetch/requests-left.ts';
+import { canReadWhole, timeOf } from '../fetch/staged-pages.ts';
 import type { ScanPlan } from '../scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 import { countRequests, requestsPerDay } from './estimate.ts';
@@ -73,5 +73,5 @@ async function findStaged(
 function isReadAgain(limits: PlanLimits, { scan, pages }: Staged, planned: number, nowMs: number): boolean {
   const now = { readAtMs: nowMs, serverDateMs: nowMs };
   if (pages.every((page) => mayFollow(timeOf(scan, page), now))) return false;
-  return planned + 1 <= countRequestsWithin(limits, ONE_VERSION_MS);
+  return canReadWhole(limits, planned);
 }

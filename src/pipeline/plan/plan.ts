@@ -1,6 +1,7 @@
 import { readRunFile } from '../../../state/run-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
+import { DAY_MS } from '../../model/dates.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import type { Transport } from '../../model/http.ts';
 import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
@@ -15,9 +16,9 @@ import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
 import { planStream } from './plan-scan.ts';
 import type { ScanPlan } from '../scan.ts';
-import { ONE_VERSION_MS } from '../fetch/page-span.ts';
 import { requestPage } from '../fetch/request-page.ts';
-import { countRequestsWithin } from '../fetch/requests-left.ts';
+import { ONE_VERSION_MS } from '../fetch/page-span.ts';
+import { countReadable } from '../fetch/requests-left.ts';
 import { sampleDocument } from '../fetch/sample-document.ts';
 import { toReportedError } from '../../model/run-report.ts';
 
@@ -157,7 +158,7 @@ async function planOne(
 ): Promise<PlannedStream> {
   // Nothing is spent yet, and a full refresh that is due may take all that a sync may.
   const limits = { client: NO_CLIENT, options, settings };
-  const facts = { nowMs, readable: countRequestsWithin(limits, ONE_VERSION_MS) };
+  const facts = { nowMs, readable: countReadable(limits) };
   const plan = planStream(stream, checkpoint, options, facts);
   if (plan.action === 'skip') {
     return { ...emptyPlan(stream), action: 'skip-fresh', rows: 0, pages: 0, requests: 0, note: plan.reason };
@@ -183,11 +184,13 @@ async function planOne(
   }
 }
 
-/** A scan that takes longer than a day meets the next refresh: it can be loaded, and never verified. */
+/** A scan whose pages are read too far apart may meet a refresh: it can be loaded, and never verified. */
 function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
-  if (stream.pages === undefined || stream.pages <= perDay) return stream;
-  const days = Math.ceil(stream.pages / perDay);
-  const length = `${days} days of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
+  const most = (perDay * ONE_VERSION_MS) / DAY_MS;
+  if (stream.pages === undefined || stream.pages <= most) return stream;
+  const hours = Math.ceil((stream.pages / perDay) * 24);
+  const quota = hours > 24 ? `${Math.ceil(hours / 24)} days` : `${hours} hours`;
+  const length = `${quota} of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
   return addNote(stream, length);
 }
 
