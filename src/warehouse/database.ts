@@ -6,7 +6,7 @@ import { createInstance } from './create-instance.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { createUtcConverter, toQueryCell } from './query-cells.ts';
+import { createUtcConverter, nameType, toQueryCell } from './query-cells.ts';
 
 /** Alias of the attached file in every statement of ours. */
 export const ATTACHED = 'work';
@@ -136,7 +136,7 @@ export class Database implements SqlSession {
   async query(sql: string, maxRows: number): Promise<QueryResult> {
     const limit = Math.min(maxRows, Number.MAX_SAFE_INTEGER);
     const reader = await this.#guard(() => this.#connection.streamAndReadUntil(sql, limit));
-    const columns = reader.columnNames().map((name, at) => ({ name, type: String(reader.columnType(at)) }));
+    const columns = reader.columnNames().map((name, at) => ({ name, type: nameType(reader.columnType(at)) }));
     const rows = reader.convertRows(await createUtcConverter()).slice(0, limit);
     return { columns, rows: rows.map((row) => row.map(toQueryCell)) };
   }

@@ -1,4 +1,4 @@
-import type { DuckDBValueConverter, Json } from '@duckdb/node-api';
+import type { DuckDBType, DuckDBValueConverter, Json } from '@duckdb/node-api';
 import type { QueryCell } from '../model/reports.ts';
 
 // The library writes times with a zone in the machine's own; a result must not depend on the machine.
@@ -19,4 +19,9 @@ export async function createUtcConverter(): Promise<DuckDBValueConverter<Json>> 
 /** A cell of a result: that form has text for what a double cannot hold; lists and structs become JSON text. */
 export function toQueryCell(value: Json): QueryCell {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
+
+/** A column's type as SQL has it: to the library, JSON is a text with another name. */
+export function nameType(type: DuckDBType): string {
+  return type.alias === 'JSON' ? type.alias : String(type);
 }

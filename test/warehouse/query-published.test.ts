@@ -84,6 +84,19 @@ describe('queryPublished', () => {
     await expect(queryPublished(file, 'DROP TABLE prompts')).rejects.toThrow(`"${name}"`);
   });
 
+  it('tells columns that hold JSON by their type', async () => {
+    const { columns, rows } = await queryPublished(
+      await publish(),
+      `SELECT '{"a":[9007199254740993]}'::JSON, [1], {'a': 1}`,
+    );
+    expect(columns.map(({ type }) => type)).toEqual([
+      'JSON',
+      'INTEGER[]',
+      expect.stringMatching(/^STRUCT\(/),
+    ]);
+    expect(rows).toEqual([['{"a":[9007199254740993]}', '[1]', '{"a":1}']]);
+  });
+
   it('lets many read at once', async () => {
     const file = await publish();
     const readers = await Promise.all([openPublished(file), openPublished(file)]);

@@ -12,7 +12,7 @@ export const queryCommand = defineCommand({
   description:
     'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs. The file ' +
     'goes by its own name, as in any DuckDB program: warehouse.main.visibility_mentions. Columns that hold ' +
-    'JSON come as text, in json and ndjson as well.',
+    'JSON come as JSON in json and ndjson, else as text.',
   argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
   options: {
     format: choiceOption({

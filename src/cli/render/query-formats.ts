@@ -1,7 +1,7 @@
 import type { QueryCell, QueryResult } from '../../model/reports.ts';
 import { isNumericType } from './query-cells.ts';
 import type { QueryFormat } from './query-format-names.ts';
-import { writeJson } from './write-json.ts';
+import { escapeJson, writeJson } from './write-json.ts';
 import { toSafeCell } from './safe-text.ts';
 import { countFittingColumns, drawTable, drawTableWithin } from './table.ts';
 import { formatCountOf } from '../../model/format-count.ts';
@@ -19,10 +19,10 @@ export function formatQueryResult(
     case 'csv':
       return writeCsv(result, columns !== undefined);
     case 'json':
-      return `[${toObjects(result).map(writeJson).join(',\n ')}]\n`;
+      return `[${writeObjects(result).join(',\n ')}]\n`;
     case 'ndjson':
-      return toObjects(result)
-        .map((row) => `${writeJson(row)}\n`)
+      return writeObjects(result)
+        .map((row) => `${row}\n`)
         .join('');
     case 'markdown':
       return writeMarkdown(result);
@@ -71,14 +71,31 @@ function writeMarkdown({ columns, rows }: QueryResult): string {
   );
 }
 
-function toObjects({ columns, rows }: QueryResult): readonly Readonly<Record<string, QueryCell>>[] {
-  const names = distinguish(columns.map(({ name }) => name));
+/** A row as one JSON object on one line, put together as text: a number in a JSON value may be longer than a double. */
+function writeObjects({ columns, rows }: QueryResult): readonly string[] {
+  const names = distinguish(columns.map(({ name }) => name)).map(writeJson);
+  const isNested = columns.map(({ type }) => NESTED_TYPE.test(type));
   return rows.map((row) => {
-    // A column may be called __proto__.
-    const object = Object.create(null) as Record<string, QueryCell>;
-    names.forEach((name, i) => (object[name] = row[i] ?? null));
-    return object;
+    const members = names.map((name, i) => {
+      const cell = row[i] ?? null;
+      return `${name}:${isNested[i] === true ? writeNested(cell) : writeJson(cell)}`;
+    });
+    return `{${members.join(',')}}`;
   });
+}
+
+// Cells of these types are JSON texts, as the engine or its library wrote them.
+const NESTED_TYPE = /^(?:JSON$|STRUCT\(|MAP\()|\]$/;
+
+function writeNested(cell: QueryCell): string {
+  if (typeof cell !== 'string') return writeJson(cell);
+  try {
+    JSON.parse(cell);
+  } catch {
+    return writeJson(cell);
+  }
+  // A line break in a JSON text is never part of a value.
+  return escapeJson(cell.trim().replaceAll(/[\r\n\t]+/g, ' '));
 }
 
 // `select 1 as a, 2 as a` has two columns; as one object's members the second is a_2.

@@ -37,6 +37,25 @@ describe('json and ndjson', () => {
     const lines = formatQueryResult(hostile, 'ndjson', undefined).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
   });
+  it('hold JSON as JSON, digit by digit, on one line', () => {
+    const nested: QueryResult = {
+      columns: ['JSON', 'BIGINT[]', 'STRUCT(a INTEGER)', 'VARCHAR', 'JSON'].map((type, i) => ({
+        name: `c${i}`,
+        type,
+      })),
+      rows: [
+        ['{"a":[9007199254740993,\n 1.10],"a":"x\u009b"}', '["1","2"]', '{"a":1}', '[1]', null],
+        ['no JSON', '', null, 'x', '"text"'],
+      ],
+    };
+    const [first, second] = formatQueryResult(nested, 'ndjson', undefined).trimEnd().split('\n');
+    expect(first).toBe(
+      String.raw`{"c0":{"a":[9007199254740993,  1.10],"a":"x\u009b"},"c1":["1","2"],"c2":{"a":1},"c3":"[1]","c4":null}`,
+    );
+    expect(JSON.parse(second ?? '')).toEqual({ c0: 'no JSON', c1: '', c2: null, c3: 'x', c4: 'text' });
+    const all = JSON.parse(formatQueryResult(nested, 'json', undefined)) as unknown[];
+    expect(all[1]).toEqual(JSON.parse(second ?? ''));
+  });
   it('hold no control character', () => {
     expect(formatQueryResult(hostile, 'ndjson', undefined).replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   });
