@@ -19,6 +19,8 @@ export interface ContractInForce {
   readonly learned: LearnedField | undefined;
   /** Fields whose type config decides, by their names from the record's root. */
   readonly forced: readonly { readonly path: readonly string[]; readonly type: ForcedType }[];
+  /** Fields that tell records apart, by their names from the record's root: without them a record is no row. */
+  readonly key?: readonly (readonly string[])[];
   /** Top-level fields that a record is given where it lacks them. */
   readonly fill: Readonly<Record<string, unknown>>;
   /** Fields that are masked: what is left of them is not the API's value. */
@@ -62,7 +64,14 @@ export function compileAcceptance(contract: ContractInForce): AcceptRecord {
 
 type FindViolations = (record: RecordObject) => readonly Violation[];
 
-function compileFindings({ modes, schema, learned, forced, isMasked }: ContractInForce): FindViolations {
+function compileFindings({
+  modes,
+  schema,
+  learned,
+  forced,
+  key = [],
+  isMasked,
+}: ContractInForce): FindViolations {
   const isForced = compileIsForced(forced);
   const hasDescription = schema?.shape.properties !== undefined || learned !== undefined;
   // Where everything may change there is nothing to look for.
@@ -78,8 +87,18 @@ function compileFindings({ modes, schema, learned, forced, isMasked }: ContractI
       ? findUnlearned(record, { shape: schema?.shape, learned }, isExempt)
       : undefined;
     const byForce = forced.length === 0 ? undefined : findUnconvertible(record, forced);
-    return [...(bySchema ?? NONE), ...(byLearned ?? NONE), ...(byForce ?? NONE)];
+    const byKey = key.length === 0 ? NONE : findKeyless(record, key);
+    return [...(bySchema ?? NONE), ...(byLearned ?? NONE), ...(byForce ?? NONE), ...byKey];
   };
+}
+
+/** Why a record without a value in a field of its key goes to quarantine. */
+export const KEYLESS = 'is null, and the key';
+
+function findKeyless(record: RecordObject, key: readonly (readonly string[])[]): readonly Violation[] {
+  return key
+    .filter((path) => (readMember(record, path) ?? null) === null)
+    .map((path) => ({ path, kind: 'required', reason: KEYLESS }));
 }
 
 function compileIsForced(forced: ContractInForce['forced']): IsExempt {

@@ -17,6 +17,10 @@ export function hashQuarantined({ stream, slice }: QuarantineScope, text: string
   return createHash('sha256').update(`${stream}\n${slice}\n${text}`).digest('hex');
 }
 
+/** Why a record is in quarantine whose key its column cannot hold beside that of another record. */
+export const ALIKE =
+  "cannot be told from another record's: they differ in the API, and are one text in the table";
+
 /** Table with the ids of accepted records that may be in quarantine from earlier runs. */
 export const RELEASED = 'temp."~released"';
 
@@ -105,15 +109,18 @@ export const RETRIED = 'temp."~retried"';
 // Few enough that even large records do not fill the memory.
 const RECORDS_AT_ONCE = 200;
 
-/** Makes the table `retried` of a scope's records and returns how many there are. */
+/**
+ * Makes the table `retried` of a scope's records and returns how many there are. The row of a record whose key is alike
+ * is another's: only a scan that brings it alone can load it.
+ */
 export async function listRetried(database: Database, { stream, slice }: QuarantineScope): Promise<number> {
   await database.run(`DROP TABLE IF EXISTS ${RETRIED}`);
   await database.run(
     `CREATE TEMP TABLE "~retried" AS
        SELECT row_number() OVER (ORDER BY quarantined_at, page_offset, row_index, record) - 1 AS position, record,
               quarantined_at, absent_since IS NOT NULL AS absent
-         FROM _sluice.quarantine WHERE stream = $1 AND slice = $2`,
-    [stream, slice],
+         FROM _sluice.quarantine WHERE stream = $1 AND slice = $2 AND reason <> $3`,
+    [stream, slice, ALIKE],
   );
   return database.count(`SELECT count(*) FROM ${RETRIED}`);
 }

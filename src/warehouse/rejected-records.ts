@@ -1,3 +1,5 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
 import type { Database } from './database.ts';
 import { quoteLiteral } from './identifiers.ts';
 import { LineWriter, type WrittenLines } from './line-writer.ts';
@@ -49,6 +51,20 @@ export class RejectedWriter {
 
   close(): Promise<void> {
     return this.#lines.close();
+  }
+}
+
+/** Puts the records of a file before those that are to follow. */
+export async function copyRejected(from: RejectedRecords, to: RejectedWriter): Promise<void> {
+  if (from.count === 0) return;
+  let first = from.first;
+  for await (const line of createInterface({
+    input: createReadStream(from.lines.file, { encoding: 'utf8' }),
+  })) {
+    const { o, i, r, f, t } = JSON.parse(line) as Record<'o' | 'i', number> & Record<'r' | 'f' | 't', string>;
+    const position = first?.position ?? 0;
+    await to.add({ position, pageOffset: o, rowIndex: i, reason: r, path: f, text: t });
+    first = undefined;
   }
 }
 

@@ -164,6 +164,16 @@ describe('a value that its column does not hold', () => {
     expect(await flow.query('SELECT count(*) AS n FROM main.items WHERE amount IS NULL')).toEqual([{ n: 3 }]);
   });
 
+  it('of a whole column fails the stream under discard_value, as more than maxInvalidRatio would lose it', async () => {
+    const flow = await learnItems();
+    const changed = items.map((item) => ({ ...item, amount: 'much' }));
+    const report = await resync(flow, changed, { contract: 'discard_value' });
+    expect(report.exitCode).toBe(4);
+    expect(streamOf(report).error).toMatchObject({ code: 'contract_broken' });
+    expect(streamOf(report).error?.message).toMatch(/^items: 120 of 120 records would lose values: amount /);
+    expect(await flow.query('SELECT count(*) AS n FROM main.items WHERE amount IS NULL')).toEqual([{ n: 0 }]);
+  });
+
   it('decides the types and the key only if it was accepted', async () => {
     const flow = await learnItems({ stream: { key: 'auto' } });
     const odd = [...items, { id: 'x', date: 'never', name: 5, amount: {} }];

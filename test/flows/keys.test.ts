@@ -86,12 +86,45 @@ describe('a table without a key', () => {
 });
 
 describe('a configured key', () => {
-  it('with a null fails the stream with 4 and names the row', async () => {
+  it.each(['evolve', 'discard_row', 'discard_value'] as const)(
+    'sends a record without it to quarantine, under %s',
+    async (contract) => {
+      const without = (count: number) =>
+        makeItems(150).map((item) => (item.id < count ? { ...item, id: null } : item));
+      const flow = createItemsFlow(without(1), { stream: { ...full, key: ['id'], contract } });
+      const report = await flow.sync();
+      expect(report.exitCode, report.error?.message).toBe(0);
+      expect(streamOf(report)).toMatchObject({
+        verdict: 'verified',
+        rows: { inserted: 149, quarantined: 1 },
+      });
+      expect(report.warnings).toEqual([
+        expect.stringMatching(/^items: 1 record went to _sluice\.quarantine: id is null, and the key \(1\)/),
+      ]);
+      expect(await flow.query('SELECT path, reason FROM _sluice.quarantine')).toEqual([
+        { path: 'id', reason: 'is null, and the key' },
+      ]);
+      flow.simulator.editRecords('items', () => makeItems(150));
+      const mended = await flow.sync({ force: true });
+      expect(mended.rows).toMatchObject({ inserted: 1, unchanged: 149, quarantined: 0 });
+      flow.simulator.editRecords('items', () => without(20));
+      const many = await flow.sync({ force: true });
+      expect(many.exitCode).toBe(4);
+      expect(streamOf(many).error?.message).toMatch(
+        /20 records have no value for the key \(id\), the first at position 0/,
+      );
+      expect(streamOf(many).error?.hint).toMatch(/maxInvalidRatio \(0\.05\).*streams\.items\.key/);
+    },
+  );
+
+  it('that a record lacks fails the stream under freeze', async () => {
     const items = makeItems(150).map((item) => (item.id === 120 ? { ...item, id: null } : item));
-    const flow = createItemsFlow(items, { stream: { ...full, key: ['id'] } });
+    const flow = createItemsFlow(items, { stream: { ...full, key: ['id'], contract: 'freeze' } });
     const report = await flow.sync();
     expect(report.exitCode).toBe(4);
-    expect(streamOf(report).error?.message).toMatch(/1 record has no value for the key \(id\).*position 120/);
+    expect(streamOf(report).error?.message).toMatch(
+      /1 record breaks the contract: id is null, and the key.*position 120/,
+    );
     expect(flow.isPublished()).toBe(false);
   });
 

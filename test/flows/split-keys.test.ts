@@ -68,14 +68,17 @@ describe('a key whose later values its column does not hold', () => {
     }
   });
 
-  it('is still refused where a record has none, and says so of that record alone', async () => {
+  it('sends a record that has none to quarantine, and that record alone', async () => {
     const [, a, b] = pairs[0] ?? [];
     const flow = createItemsFlow([...fill(a ?? ''), record(b ?? '', 1), rawJson('{"id":null,"v":1}')], {
       stream: { key: ['id'], cursor: false },
     });
     const report = await flow.sync();
-    expect(report.exitCode).toBe(4);
-    expect(streamOf(report).error?.message).toMatch(/1 record has no value for the key \(id\)/);
+    expect(report.exitCode).toBe(0);
+    expect(report.rows).toMatchObject({ quarantined: 1 });
+    expect(await flow.query('SELECT record FROM _sluice.quarantine')).toEqual([
+      { record: '{"id":null,"v":1}' },
+    ]);
   });
 
   it('loses no row where both values come in two records of the same day, with deletes', async () => {

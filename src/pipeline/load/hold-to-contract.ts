@@ -3,7 +3,7 @@ import { compileSchema } from '../../contract/compile-schema.ts';
 import { readFieldShape } from '../../contract/field-shape.ts';
 import { buildLearnedFields } from '../../contract/learned-fields.ts';
 import { ViolationCounts } from '../../contract/violation-counts.ts';
-import { describeViolations, formatPath } from '../../contract/violation.ts';
+import { describeViolations, formatPath, type Violation } from '../../contract/violation.ts';
 import type { Checkpoint, LearnedColumn, Stream } from '../../model/stream.ts';
 import { toFieldName, toPathPart } from '../../schema/field-paths.ts';
 import { compileNames } from '../../schema/match-names.ts';
@@ -19,6 +19,8 @@ import type { ForcedColumn } from '../../schema/resolve-columns.ts';
 import type { HeldRecord } from '../../warehouse/project-stage.ts';
 import { readStagedRecords } from '../../warehouse/staged-records.ts';
 import { listSliceValues } from '../fetch/mask-records.ts';
+import { findKeyPaths, isFilledEverywhere } from './key-paths.ts';
+import { findNode } from './seen-types.ts';
 
 /** A scan's records held against the stream's contract: what is known before rows are made of them. */
 export interface HeldScan {
@@ -43,6 +45,8 @@ export interface ContractFindings {
   readonly failing: ViolationCounts;
   /** Values that were left out. */
   readonly discarded: ViolationCounts;
+  /** Of these, values of fields that are known: a row is poorer without them. */
+  readonly lost: ViolationCounts;
 }
 
 /** What a stream's records are held against. */
@@ -64,10 +68,13 @@ export async function holdToContract(
   signal: AbortSignal | undefined,
 ): Promise<HeldScan> {
   const { fields, unmatched } = findForcedTypes(question.stream.columns, scan.tree.root, question.learned);
-  const contract = buildContract(question, fields);
+  const key = findKeyPaths(question.stream, scan.tree, question.learned);
+  const contract = buildContract(question, fields, key);
   const pass = new ContractPass(compileAcceptance(contract));
   const fill = Object.entries(contract.fill).filter(([name]) => !isEverywhere(scan.tree, name));
-  const isTrivial = isPermissive(contract) && fill.every(([name]) => !scan.tree.root.children.has(name));
+  const isKeyed = areFilledEverywhere(scan.tree, key, contract.fill);
+  const isTrivial =
+    isPermissive(contract) && isKeyed && fill.every(([name]) => !scan.tree.root.children.has(name));
   if (isTrivial) {
     for (const [name, value] of fill) observeConstant(scan.tree, name, value);
   } else {
@@ -88,14 +95,17 @@ export async function holdToContract(
 /** Whether the contract lets every record of these fields pass as it is, and adds nothing to any. */
 export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean {
   const { fields } = findForcedTypes(question.stream.columns, tree.root, question.learned);
-  const contract = buildContract(question, fields);
-  return isPermissive(contract) && Object.keys(contract.fill).length === 0;
+  const key = findKeyPaths(question.stream, tree, question.learned);
+  const contract = buildContract(question, fields, key);
+  const isFilled = Object.keys(contract.fill).length === 0 && areFilledEverywhere(tree, key, contract.fill);
+  return isPermissive(contract) && isFilled;
 }
 
 /** The contract of a stream as it is in force for one scan. */
 export function buildContract(
   { stream, hashKey, checkpoint, learned }: ContractQuestion,
   forced: readonly ForcedField[],
+  key: readonly (readonly string[])[],
 ): ContractInForce {
   const { schema } = stream.contract;
   // Until a whole scan was trusted once, what comes is what there is to learn.
@@ -105,6 +115,7 @@ export function buildContract(
     schema: schema && { validate: compileSchema(schema.json), shape: readFieldShape(schema.json) },
     learned: isLearning ? undefined : buildLearnedFields(learned),
     forced: forced.map(({ path, type }) => ({ path: path.map(toFieldName), type })),
+    key: key.map((path) => path.map(toFieldName)),
     fill: stream.slice === undefined ? {} : listSliceValues(stream, hashKey),
     isMasked: compileNames(
       Object.entries(stream.columns).flatMap(([field, { kind }]) => (kind === 'type' ? [] : [field])),
@@ -116,6 +127,21 @@ export function buildContract(
 function isPermissive({ modes, schema, learned, forced }: ContractInForce): boolean {
   const mayChange = modes.columns === 'evolve' && modes.types === 'evolve';
   return schema === undefined && forced.length === 0 && (mayChange || learned === undefined);
+}
+
+/** Whether no record lacks a value of its key, with what its slice gives it. */
+function areFilledEverywhere(
+  tree: FieldTree,
+  key: readonly (readonly string[])[],
+  fill: ContractInForce['fill'],
+): boolean {
+  return key.every(
+    (path) =>
+      isFilledEverywhere(tree, path) ||
+      (path.length === 1 &&
+        Object.hasOwn(fill, toFieldName(path[0] ?? '')) &&
+        findNode(tree.root, path) === undefined),
+  );
 }
 
 function isEverywhere({ root, records }: FieldTree, name: string): boolean {
@@ -131,6 +157,7 @@ class ContractPass {
     rejected: new ViolationCounts(),
     failing: new ViolationCounts(),
     discarded: new ViolationCounts(),
+    lost: new ViolationCounts(),
   };
   readonly #accept: AcceptRecord;
 
@@ -143,6 +170,8 @@ class ContractPass {
     this.findings.rejected.add(position, rejectedFor);
     this.findings.failing.add(position, failing);
     this.findings.discarded.add(position, discarded);
+    const isKnown = ({ kind }: Violation) => kind !== 'unknown' && kind !== 'closed';
+    this.findings.lost.add(position, discarded.filter(isKnown));
     if (value === undefined) return;
     observeRecord(this.tree, value);
     for (const { path } of misfits) this.misfits.add(pathKey(path.map(String).map(toPathPart)));

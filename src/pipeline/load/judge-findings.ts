@@ -1,3 +1,4 @@
+import { KEYLESS } from '../../contract/accept-record.ts';
 import type { ViolationCount, ViolationCounts } from '../../contract/violation-counts.ts';
 import { ContractError, ResponseError } from '../../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
@@ -34,6 +35,18 @@ export function refuseTooManyRejects(
   const { count, first } = rejected;
   if (first === undefined || count / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
   const context = { stream: stream.name, offset: first.position };
+  const keyless = counts.list().filter(({ reason }) => reason === KEYLESS);
+  if (keyless.length > 0 && keyless.length === counts.list().length) {
+    const fields = keyless.map(({ field }) => field).join(', ');
+    throw new ResponseError(
+      `${nameOf(stream)}: ${formatCountOf(count, 'record')} ${verbOf(count, 'has', 'have')} no value for the key (${escapeForTerminal(fields)}), the first at position ${first.position}`,
+      {
+        code: 'response_invalid',
+        hint: `The table is as it was. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records would go to quarantine: name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        context,
+      },
+    );
+  }
   if (!breaksContract(counts)) {
     throw new ResponseError(
       `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'is no JSON object', 'are no JSON objects')}, the first at position ${first.position}`,
@@ -50,6 +63,20 @@ export function refuseTooManyRejects(
       code: 'contract_broken',
       hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: have the source mended, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context,
+    },
+  );
+}
+
+/** Fails a stream of which more than `maxInvalidRatio` would lose values: they say more about the contract than about records. */
+export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: ContractFindings): void {
+  const [first] = lost.list();
+  if (first === undefined || lost.records / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
+  throw new ContractError(
+    `${nameOf(stream)}: ${formatCount(lost.records)} of ${formatCountOf(rows, 'record')} would lose values: ${describeCounts(lost)}; the first at position ${first.firstPosition}`,
+    {
+      code: 'contract_broken',
+      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are concerned: have the source mended, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      context: { stream: stream.name, offset: first.firstPosition },
     },
   );
 }

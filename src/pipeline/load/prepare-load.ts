@@ -12,10 +12,16 @@ import { countMissingKeys } from '../../warehouse/find-key.ts';
 import { INCOMING, projectStage } from '../../warehouse/project-stage.ts';
 import { readQuarantineFilter } from '../../warehouse/quarantine.ts';
 import { findSuspects } from '../fetch/confirm-duplicates.ts';
+import { rejectAlikeKeys } from './alike-keys.ts';
 import { readCursorRange } from './cursor-range.ts';
 import type { EarlyWork } from './early-work.ts';
 import { holdToContract } from './hold-to-contract.ts';
-import { describeFindings, refuseBroken, refuseTooManyRejects } from './judge-findings.ts';
+import {
+  describeFindings,
+  refuseBroken,
+  refuseTooManyDiscards,
+  refuseTooManyRejects,
+} from './judge-findings.ts';
 import { findCompanion, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { isRespelt } from './key-doubt.ts';
 import { locateRecords } from './locate-records.ts';
@@ -43,9 +49,10 @@ export async function prepareLoad(
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await holdToContract(question, scan, signal);
   refuseBroken(stream, held.findings);
+  refuseTooManyDiscards(stream, scan.rows, held.findings);
   if (!tableExisted) refuseMisspeltMasks(context, stream, scan, held);
   const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
-  const { rejected, releases } = await projectStage(database, scan.recordsFile, columns, {
+  const projected = await projectStage(database, scan.recordsFile, columns, {
     hold: held.hold,
     locate: () => locateRecords(stream, scan.recordsFile),
     quarantined: await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) }),
@@ -54,6 +61,9 @@ export async function prepareLoad(
     early: await early?.takeRows(),
     signal,
   });
+  const { releases } = projected;
+  const found = held.findings.rejected;
+  const rejected = await rejectAlikeKeys({ database, stream, scan, columns, ...projected, found });
   refuseTooManyRejects(stream, scan.rows, rejected, held.findings);
 
   const { tree } = held;
