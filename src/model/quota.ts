@@ -80,13 +80,13 @@ export type CountAt = readonly [at: number, count: number];
 /** Why a request has to wait; `first-response` means that an answer still in flight decides. */
 export type WaitReason = 'burst' | 'hourly-quota' | 'rate-limited' | 'first-response' | 'retry';
 
-const waitReasons: readonly string[] = [
+export const waitReasons = [
   'burst',
   'hourly-quota',
   'rate-limited',
   'first-response',
   'retry',
-] satisfies WaitReason[];
+] as const satisfies readonly WaitReason[];
 
 /** Where the quota state lives; `update` is atomic across every process that shares the store. */
 export interface QuotaStore {
@@ -174,7 +174,12 @@ function isPartial(value: unknown): boolean {
 function isDeferral(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { atMs, recordedAtMs, reason } = value;
-  return isTime(atMs) && isTime(recordedAtMs) && typeof reason === 'string' && waitReasons.includes(reason);
+  return (
+    isTime(atMs) &&
+    isTime(recordedAtMs) &&
+    typeof reason === 'string' &&
+    (waitReasons as readonly string[]).includes(reason)
+  );
 }
 
 function isReservation(value: unknown): boolean {

@@ -4,6 +4,7 @@ import type { ExitCode } from './errors.ts';
 import type { RefusedRun } from './refused-run.ts';
 import type { CountedRows } from './stream.ts';
 import type { ReportedError, RunKind, RunReport, SchemaChange, Verdict } from './run-report.ts';
+import type { RunUnderWay } from './run-under-way.ts';
 
 /** What the next sync would do, as `plan` and `sync --dry-run` tell it. */
 export interface PlanReport {
@@ -74,6 +75,8 @@ export interface StatusReport {
   readonly quota: QuotaSnapshot | undefined;
   /** The last sync: rebuilds and retries of quarantined records say nothing of how things stand. */
   readonly lastRun: RunReport | undefined;
+  /** How far it has come, while it goes on. */
+  readonly underWay?: RunUnderWay | undefined;
   /** A sync after it that left no record of its own: what kept it from its beginning. */
   readonly refused: RefusedRun | undefined;
   /** Records in quarantine, those of streams that left the config as well. */

@@ -82,6 +82,22 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
   return { published: describePublished(settings, file, lake), failure };
 }
 
+/**
+ * Publishes in the middle of a run, and opens the work file again. What could not be published is only told: the end of
+ * the run tries once more. Throws where the work file cannot be opened again.
+ */
+export async function publishAndGoOn(context: RunContext): Promise<void> {
+  const { database, emit } = context;
+  try {
+    const { failure } = await publishRun(context);
+    if (failure !== undefined) emit({ type: 'note', message: `not published yet: ${failure.message}` });
+  } catch (thrown) {
+    emit({ type: 'note', message: `not published yet: ${toSyncError(thrown).message}` });
+  } finally {
+    await openAnew(database);
+  }
+}
+
 // Whoever mends one of both should know of the other.
 function joinFailures(first: SyncError | undefined, second: SyncError): SyncError {
   if (first === undefined) return second;

@@ -5,6 +5,7 @@ import type { OnProgress } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Database } from '../warehouse/database.ts';
+import type { PublishMeanwhile } from './publish-meanwhile.ts';
 
 /** What every stage of one run shares; the values in it never change during the run. */
 export interface RunContext {
@@ -18,6 +19,8 @@ export interface RunContext {
   readonly client: ApiClient;
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
+  /** Publishes what is committed while pages are waited for; without it the end of the run does. */
+  readonly meanwhile?: PublishMeanwhile | undefined;
   readonly emit: OnProgress;
   /** What is known of the hourly quota; without it the config's own limits hold. */
   readonly readQuota?: () => QuotaSnapshot;

@@ -16,13 +16,15 @@ import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { dropRawStages } from './fetch/drop-raw-stages.ts';
 import { refuseSecretId } from './hide-secrets.ts';
 import { judgeIdentity } from './identity.ts';
+import { keepProgress } from './keep-progress.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
 import { settleLineage } from './assert-lineage.ts';
 import { lockTargets } from './lock-targets.ts';
 import { openApi } from './open-api.ts';
 import { assertTargetIsOurs, openWarehouse, replaceDamaged } from './open-warehouse.ts';
-import { markGeneration, publishRun } from './publish.ts';
+import { PublishMeanwhile } from './publish-meanwhile.ts';
+import { markGeneration, publishAndGoOn, publishRun } from './publish.ts';
 import { addMissingRuns, chooseRunId, purgeRecords, reportRun } from './record-run.ts';
 import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
@@ -101,7 +103,9 @@ class SyncRun {
     options: SyncOptions & RunEffects,
     { clock, recordClock, database, runId }: RunGround,
   ) {
-    const emit = createTeller(settings, this.#warnings, options.onProgress);
+    const tell = keepProgress(settings.stateDir, { runId, clock }, options.onProgress);
+    const meanwhile = new PublishMeanwhile(clock, () => publishAndGoOn(this.#context));
+    const emit = meanwhile.watch(createTeller(settings, this.#warnings, tell));
     this.#startedAtMs = recordClock.now();
     this.#api = openApi(settings, options, { clock, emit });
     const { signal } = options;
@@ -116,6 +120,7 @@ class SyncRun {
       readQuota: () => this.#api.quota.snapshot(),
       database,
       signal,
+      meanwhile,
       emit,
       concurrency,
     };

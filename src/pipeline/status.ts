@@ -1,11 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
 import { readCheckpoints } from '../../state/checkpoints.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
+import { readProgressFile } from '../../state/progress-file.ts';
 import { readRunFile } from '../../state/run-file.ts';
 import type { NewestData } from '../model/data-age.ts';
 import { ConfigError } from '../model/errors.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
 import type { RunSummary, StatusReport, StreamStatusRow, UnsettledAttempt } from '../model/reports.ts';
 import { isSync, kindOf, type RunReport, type Verdict } from '../model/run-report.ts';
+import type { RunUnderWay } from '../model/run-under-way.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { SqlRow } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
@@ -31,6 +34,9 @@ export async function readStatus(
   opened?: Database,
 ): Promise<StatusReport> {
   const runs = readRecentRuns(settings.stateDir);
+  const lastRun = runs.find(isSync);
+  const underWay =
+    lastRun?.status === 'running' ? readProgressFile(settings.stateDir, lastRun.runId) : undefined;
   const unsettled = listUnsettled(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
@@ -42,8 +48,9 @@ export async function readStatus(
       .flatMap(sliceStream)
       .map((stream) => describeStream(stream, held, unsettled, nowMs)),
     // A rebuild, say, sees nothing of the quota.
-    quota: runs.find(({ quota }) => quota !== undefined)?.quota,
-    lastRun: runs.find(isSync),
+    quota: findQuota(underWay) ?? runs.find(({ quota }) => quota !== undefined)?.quota,
+    lastRun,
+    underWay,
     refused: findRefusal(settings.stateDir, runs),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     restoresFrom: findRestoreSource(settings)?.path,
@@ -56,6 +63,10 @@ export function readRecentRuns(stateDir: string): readonly RunReport[] {
   const runs = readRunFile(stateDir);
   if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
   return runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run));
+}
+
+function findQuota(run: RunUnderWay | undefined): QuotaSnapshot | undefined {
+  return run?.quota && { ...run.quota, notBeforeMs: undefined };
 }
 
 interface Facts {

@@ -193,7 +193,8 @@ async function fetchAndPrepare(
       scan.startedAtMs < beganAtMs,
     );
   for (let rescans = 0; ;) {
-    const fetched = await fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans, early);
+    const readPages = () => fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans, early);
+    const fetched = await (context.meanwhile?.during(early, readPages) ?? readPages());
     refuseUnfinished(context, stream, fetched);
     refuteByCounts(stream, fetched);
     context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });

@@ -2,6 +2,7 @@ import { formatDuration } from '../../model/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
+import { describeUnderWay } from './describe-under-way.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
@@ -38,6 +39,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describePublished(report),
     describeRestore(report),
     describeLastRun(report),
+    describeUnderWay(report.underWay, nowMs),
     describeLeft(report, nowMs),
     describeQuarantine(report),
   ];
@@ -130,7 +132,7 @@ const MOST_NAMES = 3;
 function describePublished({ published, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);
   if (published === undefined) {
-    return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the run that is under way publishes when it ends.' : 'run: sluice sync'}`;
+    return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the run that is under way publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
 }

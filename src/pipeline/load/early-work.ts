@@ -44,6 +44,7 @@ export class EarlyWork implements StageFollower {
   #endByte = 0;
   #readByte = 0;
   #reading: Promise<void> | undefined;
+  #aside: Promise<void> | undefined;
 
   constructor(context: RunContext, question: ContractQuestion) {
     this.#context = context;
@@ -62,7 +63,7 @@ export class EarlyWork implements StageFollower {
     this.#endByte = pages.at(-1)?.endByte ?? startByte;
     if (this.#pack !== undefined) this.#pack.take(toPackedPages(pages, startByte));
     else if (this.#rows === undefined) this.#held.push(...pages);
-    if (!this.#isPartWhole()) return;
+    if (this.#aside !== undefined || !this.#isPartWhole()) return;
     if (this.#rows === undefined) this.#start(this.#recordsFile, this.#tree);
     this.#reading ??= this.#readOn();
   }
@@ -88,6 +89,17 @@ export class EarlyWork implements StageFollower {
     this.#reading = undefined;
   }
 
+  /** Forgets the rows read so far and keeps from the work file until `work` is done: it may close it. */
+  async aside(work: () => Promise<void>): Promise<void> {
+    const stepAside = async () => {
+      await this.#reading;
+      await this.#rows?.drop();
+      await work();
+    };
+    this.#aside = stepAside().finally(() => (this.#aside = undefined));
+    return this.#aside;
+  }
+
   /** The rows read so far, once no more are being read; who takes them has them to himself. */
   async takeRows(): Promise<EarlyIncoming | undefined> {
     await this.#reading;
@@ -106,6 +118,7 @@ export class EarlyWork implements StageFollower {
   /** Throws away what nobody took. */
   async end(): Promise<void> {
     this.#recordsFile = undefined;
+    await this.#aside?.catch(() => undefined);
     await this.#reading;
     await this.#rows?.drop();
     await this.#pack?.abandon();

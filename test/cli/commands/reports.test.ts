@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/model/errors.ts';
 import type { CheckReport, RunSummary, StatusReport, StreamStatusRow } from '../../../src/model/reports.ts';
-import { run } from '../support/capture.ts';
+import { run, stoppedClock } from '../support/capture.ts';
 import { createFakeEngine } from '../support/fake-engine.ts';
 import { NOW_MS, makeRunReport } from '../support/reports.ts';
 
@@ -240,6 +240,26 @@ describe('status', () => {
     const { stdout } = await run(['status'], { engine: { readStatus: () => Promise.resolve(open) } });
     expect(stdout).toContain(line);
     expect(stdout).toContain('Quota when last seen: 558');
+  });
+
+  it('looks again with --watch until the run has ended', async () => {
+    const waiting = { reason: 'hourly-quota', until: new Date(NOW_MS + 720_000).toISOString() } as const;
+    const read = { pagesDone: 12, pagesPlanned: 60, rowsDone: 1_200, rowsDeclared: 6_000 };
+    const streams = [{ stream: 'prompts_analytics', state: 'reading' as const, ...read }];
+    const underWay = { runId: 'run-1', toldAt: '', streams, waiting, quota: undefined };
+    const looks = [
+      { ...report, lastRun: makeRunReport({ status: 'running' }), underWay },
+      { ...report, lastRun: makeRunReport({ status: 'complete' }) },
+    ];
+    const clock = { ...stoppedClock, sleep: () => Promise.resolve() };
+    const engine = { readStatus: () => Promise.resolve(looks.shift() ?? report) };
+    const { stdout, exitCode } = await run(['status', '--watch'], { engine, clock });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/prompts_analytics: reading, 12 of 60 pages, 1,200 of 6,000 rows/);
+    expect(stdout).toMatch(/waiting for the quota until 14:00 UTC/);
+    expect(stdout).toMatch(/Last: run run-1 complete/);
+    expect(looks).toEqual([]);
+    expect((await run(['status', '--watch', '--json'], { engine })).exitCode).toBe(2);
   });
 
   it('does not deny a run whose file is there', async () => {

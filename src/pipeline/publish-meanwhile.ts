@@ -1,0 +1,69 @@
+import type { Clock } from '../model/clock.ts';
+import { toSyncError } from '../model/errors.ts';
+import type { OnProgress, ProgressEvent } from '../model/progress.ts';
+
+/** Waits shorter than this are over before a large file is copied, ms. */
+const WORTH_MS = 60_000;
+
+/** Work of a scan that has the work file open, and can step aside for a while. */
+export interface StepsAside {
+  aside(work: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * Publishes what a run has committed as soon as it waits for the quota: readers need not wait for streams that are
+ * done until the last one is. Only while pages are asked for: nobody but early work uses the work file then.
+ */
+export class PublishMeanwhile {
+  readonly #clock: Clock;
+  readonly #publish: () => Promise<void>;
+  #scan: StepsAside | undefined;
+  #isDue = false;
+  #work: Promise<void> | undefined;
+  #failure: unknown;
+
+  constructor(clock: Clock, publish: () => Promise<void>) {
+    this.#clock = clock;
+    this.#publish = publish;
+  }
+
+  /** Fetches a scan's pages; returns once nothing is published beside any more. */
+  async during<T>(scan: StepsAside, readPages: () => Promise<T>): Promise<T> {
+    this.#scan = scan;
+    try {
+      return await readPages();
+    } finally {
+      this.#scan = undefined;
+      await this.#work;
+      this.#work = undefined;
+      this.#assertOpen();
+    }
+  }
+
+  /** Passes a run's events on, and looks for those that make publishing due, or give it time. */
+  watch(emit: OnProgress): OnProgress {
+    return (event) => {
+      emit(event);
+      this.#note(event);
+    };
+  }
+
+  #note(event: ProgressEvent): void {
+    if (event.type === 'stream-finished') this.#isDue = true;
+    if (event.type !== 'waiting' || !this.#isDue || this.#scan === undefined || this.#work !== undefined)
+      return;
+    const isQuota = event.reason === 'hourly-quota' || event.reason === 'rate-limited';
+    if (!isQuota || event.untilMs - this.#clock.now() < WORTH_MS) return;
+    this.#isDue = false;
+    this.#work = this.#scan.aside(this.#publish).then(
+      () => void (this.#work = undefined),
+      (thrown: unknown) => void (this.#failure = thrown),
+    );
+  }
+
+  #assertOpen(): void {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw toSyncError(failure);
+  }
+}
