@@ -39,6 +39,7 @@ export const checkpointSchema = z.object({
     .object({ question: z.string(), page: z.string(), total: z.number().optional(), day: date })
     .optional(),
   runId: z.string(),
+  seal: z.string().optional(),
 });
 
 /** The JSON that `state export` writes, in its first version. */

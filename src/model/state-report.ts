@@ -8,7 +8,13 @@ export interface ExportedState {
   readonly exportedAt: string;
   readonly connector: string;
   readonly baseUrl: string;
-  readonly checkpoints: readonly Checkpoint[];
+  readonly checkpoints: readonly ExportedCheckpoint[];
+}
+
+/** A checkpoint with a fingerprint of itself and of the rows that it speaks of. */
+export interface ExportedCheckpoint extends Checkpoint {
+  /** Missing where there is no table, and in what earlier versions exported. */
+  readonly seal?: string | undefined;
 }
 
 /** What is known of a state, and from which file. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { lockStateFolder } from '../../state/lock.ts';
 import type { ConfirmChange, ExportedState, StateChange } from '../../src/model/state-report.ts';
 import { importState, resetState } from '../../src/pipeline/state/change-state.ts';
+import { Database } from '../../src/warehouse/database.ts';
 import { readState } from '../../src/pipeline/state/read-state.ts';
 import {
   createItemsFlow,
@@ -77,12 +78,47 @@ describe('state export and import', () => {
     expect(await read(flow)).toEqual(state);
   });
 
-  it('warn where rows would be left out', async () => {
+  const UNREAD =
+    'the table of items does not hold the rows that its checkpoint speaks of: the next sync reads it in full';
+
+  it('leave no row out by a watermark that was moved forward', async () => {
     const flow = await createSynced();
     const { warnings } = await put(flow, change(await read(flow), { watermark: '2026-01-20' }));
-    expect(warnings).toEqual([
-      'the watermark of items moves forward: rows between both dates are left out until the next full scan',
-    ]);
+    expect(warnings).toEqual([UNREAD]);
+    expect(streamOf(await flow.sync())).toMatchObject({ mode: 'full', verdict: 'verified' });
+  });
+
+  it('give a checkpoint no rows that its table lacks: the next sync reads it in full', async () => {
+    const flow = await createSynced();
+    const state = await read(flow);
+    await resetState(flow.settings(), { confirm: agree, clock: flow.clock, dropTables: true });
+    await flow.sync({ limit: 7 });
+    expect((await put(flow, state)).warnings).toEqual([UNREAD]);
+    const report = await flow.sync();
+    expect(streamOf(report)).toMatchObject({ mode: 'full', verdict: 'verified', rowsInTable: 250 });
+    expect(await flow.rows('items')).toHaveLength(250);
+  });
+
+  it.each([
+    { what: 'a row less', sql: 'DELETE FROM main.items WHERE id = 9' },
+    { what: 'another value', sql: 'UPDATE main.items SET amount = -1 WHERE id = 9' },
+  ])('tell rows apart by their values: $what', async ({ sql }) => {
+    const flow = await createSynced();
+    const state = await read(flow);
+    await resetState(flow.settings(), { confirm: agree, clock: flow.clock });
+    const database = await Database.open({ file: join(flow.stateDir, 'work.duckdb'), folders: [] });
+    await database.run(sql);
+    await database.release();
+    expect((await put(flow, state)).warnings).toEqual([UNREAD]);
+    expect(streamOf(await flow.sync())).toMatchObject({ mode: 'full', rowsInTable: 250 });
+  });
+
+  it('go on from a checkpoint whose rows are all there, after it was forgotten', async () => {
+    const flow = await createSynced();
+    const state = await read(flow);
+    await resetState(flow.settings(), { confirm: agree, clock: flow.clock });
+    expect((await put(flow, state)).warnings).toEqual([]);
+    expect(streamOf(await flow.sync())).toMatchObject({ mode: 'incremental', verdict: 'verified' });
   });
 
   it.each<[string, (state: ExportedState) => unknown, RegExp]>([

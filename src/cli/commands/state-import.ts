@@ -9,7 +9,7 @@ import { loadOfflineSettings } from './load-settings.ts';
 /** Checkpoints put back. */
 export const stateImportCommand = defineCommand({
   description:
-    'Puts exported checkpoints in the place of those of now, and publishes them. Refused for another source, and where the tables here could not go on from them.',
+    'Puts exported checkpoints in the place of the current ones, and publishes them. One whose table here does not hold the rows it speaks of is imported without its progress: the next sync reads that stream in full. Refused for another source, and where the tables here could not go on from them.',
   argument: { name: 'FILE', summary: 'what `sluice state export` wrote', required: true },
   options: { yes: flagOption({ flag: 'yes', summary: 'Do not ask', group: 'Import:' }) },
   examples: [

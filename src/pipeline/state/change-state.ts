@@ -15,6 +15,7 @@ import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run
 import { parseState } from './parse-state.ts';
 import { askForRewrite } from '../publish.ts';
 import type { RunContext } from '../run-context.ts';
+import { sealCheckpoint } from './seal-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';
 import { countRepeated } from '../verify/verify-tables.ts';
 
@@ -29,8 +30,9 @@ export interface ResetOptions extends ChangeStateOptions {
 }
 
 /**
- * Puts exported checkpoints in the place of those of now. A checkpoint whose table is not there, or lacks the
- * columns it names, is refused: the next sync would skip rows that nobody has.
+ * Puts exported checkpoints in the place of the current ones. A checkpoint whose table is not there, or lacks the
+ * columns it names, is refused. One whose rows are not those of the table here is imported without how far it
+ * reached: the next sync reads the stream in full, since it would skip rows that nobody has.
  */
 export async function importState(
   settings: OfflineSettings,
@@ -47,8 +49,22 @@ export async function importState(
     const find = ({ stream, slice }: Checkpoint) =>
       held.find((one) => one.stream === stream && one.slice === slice);
     // One that is as it is stays so, and the archive goes on from it.
-    const others = state.checkpoints.filter((checkpoint) => !isSame(checkpoint, find(checkpoint)));
-    for (const checkpoint of others) await assertFits(context, checkpoint);
+    const others: Checkpoint[] = [];
+    const warnings: string[] = [];
+    for (const { seal, ...checkpoint } of state.checkpoints) {
+      const before = find(checkpoint);
+      if (isSame(checkpoint, before)) continue;
+      await assertFits(context, checkpoint);
+      const isTrue = seal !== undefined && seal === (await sealCheckpoint(context.database, checkpoint));
+      if (isTrue || goesBack(checkpoint, before)) {
+        others.push(toUnproven(checkpoint, context.runId));
+        continue;
+      }
+      others.push(toUnread(checkpoint, context.runId));
+      warnings.push(
+        `the table of ${nameScan(checkpoint.stream, checkpoint.slice)} does not hold the rows that its checkpoint speaks of: the next sync reads it in full`,
+      );
+    }
     const changes = others.map((checkpoint): StateChange => {
       const { stream, slice, watermark } = checkpoint;
       const before = find(checkpoint);
@@ -61,16 +77,8 @@ export async function importState(
         rowsDropped: undefined,
       };
     });
-    const ahead = changes.filter(
-      ({ watermarkBefore = '9999', watermarkAfter = '' }) => watermarkAfter > watermarkBefore,
-    );
-    const warnings = ahead.map(
-      ({ stream, slice }) =>
-        `the watermark of ${nameScan(stream, slice)} moves forward: rows between both dates are left out until the next full scan`,
-    );
     const apply = async () => {
-      for (const checkpoint of others)
-        await writeCheckpoint(context.database, toUnproven(checkpoint, context.runId));
+      for (const checkpoint of others) await writeCheckpoint(context.database, checkpoint);
     };
     return { changes, warnings, apply };
   });
@@ -218,6 +226,33 @@ function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean {
  */
 function toUnproven(checkpoint: Checkpoint, runId: string): Checkpoint {
   return { ...checkpoint, lastVerifiedAt: undefined, head: undefined, runId };
+}
+
+/** The same where the table here holds other rows: what was learned stays, and all of it is read. */
+function toUnread(checkpoint: Checkpoint, runId: string): Checkpoint {
+  return {
+    ...toUnproven(checkpoint, runId),
+    watermark: undefined,
+    lastFullScanAt: undefined,
+    lastVerdict: undefined,
+    rowsDeclared: undefined,
+    fullRefreshDue: undefined,
+    wholeAt: undefined,
+    provedFrom: undefined,
+    counts: undefined,
+  };
+}
+
+/** Whether a checkpoint lies behind the current one of a table that was read in full: nothing is left out by it. */
+function goesBack(checkpoint: Checkpoint, before: Checkpoint | undefined): boolean {
+  const { fingerprint, keyFields, cursorField, watermark } = checkpoint;
+  if (before?.lastFullScanAt === undefined || before.watermark === undefined) return false;
+  if (watermark === undefined || watermark > before.watermark) return false;
+  const asked = { fingerprint, keyFields, cursorField };
+  const { fingerprint: own, keyFields: ownKey, cursorField: ownCursor } = before;
+  return (
+    canonicalText(asked) === canonicalText({ fingerprint: own, keyFields: ownKey, cursorField: ownCursor })
+  );
 }
 
 async function assertFits({ database }: RunContext, checkpoint: Checkpoint): Promise<void> {

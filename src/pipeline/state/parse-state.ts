@@ -1,13 +1,10 @@
 import { ConfigError } from '../../model/errors.ts';
 import { exportedStateSchema } from '../../../state/exported-state.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import type { Checkpoint } from '../../model/stream.ts';
+import type { ExportedState } from '../../model/state-report.ts';
 
 /** Reads an exported state; refuses one of another source, of a newer version, or that is none. */
-export function parseState(
-  settings: OfflineSettings,
-  text: string,
-): { readonly checkpoints: readonly Checkpoint[] } {
+export function parseState(settings: OfflineSettings, text: string): Pick<ExportedState, 'checkpoints'> {
   const json = parseJson(text);
   const { format, version } = (json ?? {}) as { readonly format?: unknown; readonly version?: unknown };
   if (format !== 'sluice-state') throw refuse('it is no state that `sluice state export` wrote');

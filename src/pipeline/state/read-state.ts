@@ -5,12 +5,12 @@ import { readMeta } from '../../../state/migrations.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { LockedError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import type { ExportedState, StateReport } from '../../model/state-report.ts';
-import type { Checkpoint } from '../../model/stream.ts';
+import type { ExportedCheckpoint, ExportedState, StateReport } from '../../model/state-report.ts';
 import { Database } from '../../warehouse/database.ts';
 import { openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertIdentity } from '../open-warehouse.ts';
 import { withoutKey } from '../refuse-requests.ts';
+import { sealCheckpoint } from './seal-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';
 import { workFile } from '../state-folder.ts';
 
@@ -43,9 +43,9 @@ export async function readState(
 }
 
 /** The checkpoints as they go into a file. */
-export function exportState(
+function exportState(
   settings: OfflineSettings,
-  checkpoints: readonly Checkpoint[],
+  checkpoints: readonly ExportedCheckpoint[],
   exportedAt: string,
 ): ExportedState {
   return {
@@ -61,7 +61,7 @@ export function exportState(
 interface ReadCheckpoints {
   readonly source: StateReport['source'];
   readonly path: string;
-  readonly checkpoints: readonly Checkpoint[];
+  readonly checkpoints: readonly ExportedCheckpoint[];
 }
 
 async function readWork(settings: OfflineSettings, since: string): Promise<ReadCheckpoints | undefined> {
@@ -95,7 +95,10 @@ async function readFrom(
 ): Promise<ReadCheckpoints> {
   try {
     assertIdentity(await readMeta(database), withoutKey(settings), path);
-    return { source, path, checkpoints: await readCheckpoints(database) };
+    const checkpoints: ExportedCheckpoint[] = [];
+    for (const checkpoint of await readCheckpoints(database))
+      checkpoints.push({ ...checkpoint, seal: await sealCheckpoint(database, checkpoint) });
+    return { source, path, checkpoints };
   } finally {
     await database.release();
   }
