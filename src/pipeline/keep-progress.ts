@@ -22,9 +22,11 @@ export function keepProgress(
     run = followProgress(run, event);
     const nowMs = clock.monotonic();
     const isLongWait = event.type === 'waiting' && event.untilMs - clock.now() >= LONG_WAIT_MS;
+    // The last page before a long wait is staged after it began, and nothing comes for a while.
+    const isLastPage = event.type === 'page-staged' && run.waiting !== undefined;
     if (event.type === 'run-finished') {
       if (isTold) removeProgressFile(stateDir);
-    } else if (isLongWait || event.type === 'resumed' || nowMs - toldAtMs >= TOLD_EVERY_MS) {
+    } else if (isLongWait || isLastPage || event.type === 'resumed' || nowMs - toldAtMs >= TOLD_EVERY_MS) {
       writeProgressFile(stateDir, { ...run, toldAt: new Date(clock.now()).toISOString() });
       toldAtMs = nowMs;
       isTold = true;
