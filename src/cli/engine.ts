@@ -154,7 +154,12 @@ export interface DiscoverRequest extends Cancellable {
   readonly confirmProbes:
     | ((
         mostRequests: number,
-        sampled: { readonly requestsSpent: number; readonly quotaLeft: number | undefined },
+        sampled: {
+          readonly requestsSpent: number;
+          readonly quotaLeft: number | undefined;
+          readonly wanted: number;
+          readonly returnsAtMs: number | undefined;
+        },
       ) => Promise<boolean>)
     | undefined;
 }

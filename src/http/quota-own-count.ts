@@ -43,6 +43,12 @@ export function readOwnBudget(state: QuotaState, limits: QuotaLimits): number {
   return Math.min(ceiling ?? Infinity, state.knownLimit ?? defaultRequestsPerHour) - reserve;
 }
 
+/** When the own count has room for more than now; undefined while nothing was sent. */
+export function readOwnReturn(sends: readonly CountAt[]): number | undefined {
+  const oldest = sends.find(([, count]) => count > 0);
+  return oldest && oldest[0] * MINUTE_MS + COUNTS_FOR_MS;
+}
+
 /** How long the own count over a sliding hour holds a request back; undefined when it may leave. */
 export function readOwnCountWait(state: QuotaState, limits: QuotaLimits): QuotaWait | undefined {
   let excess = 1 - readOwnBudget(state, limits);

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../model/clock.ts';
-import type { QuotaLimits, QuotaSnapshot, QuotaStore } from '../model/quota.ts';
+import type { QuotaLimits, QuotaRoom, QuotaSnapshot, QuotaStore } from '../model/quota.ts';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import {
   buildDeadlineError,
@@ -142,6 +142,11 @@ export class Quota {
   /** What is known now. */
   snapshot(): QuotaSnapshot {
     return this.#state.snapshot();
+  }
+
+  /** How many requests may leave before one has to wait for the quota; undefined while nothing is known. */
+  room(): QuotaRoom | undefined {
+    return this.#state.room();
   }
 
   async #admit(signal: AbortSignal | undefined): Promise<Slot> {

@@ -1,7 +1,8 @@
 import type { Clock } from '../model/clock.ts';
-import type { QuotaLimits, QuotaSnapshot, QuotaState, QuotaStore } from '../model/quota.ts';
+import type { QuotaLimits, QuotaRoom, QuotaSnapshot, QuotaState, QuotaStore } from '../model/quota.ts';
 import { createClockWatch, type WatchedTime } from './clock-watch.ts';
 import { isOwnerGone } from './quota-owner.ts';
+import { readRoom } from './quota-room.ts';
 import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
 import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
 
@@ -99,6 +100,14 @@ export class SharedQuotaState {
     return this.#update((before, now) => {
       const state = tidyState(before, now);
       return { state, result: readSnapshot(state) };
+    });
+  }
+
+  /** What the quota still has room for; undefined while nothing is known of it. */
+  room(): QuotaRoom | undefined {
+    return this.#update((before, now) => {
+      const state = tidyState(before, now);
+      return { state, result: readRoom(state, this.#limits) };
     });
   }
 

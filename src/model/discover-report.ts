@@ -17,8 +17,18 @@ export interface DiscoverReport {
 export interface ProbeOutcome {
   readonly state: 'asked' | 'not-asked' | 'nothing-to-ask';
   readonly mostRequests: number;
-  /** What ended the trying early, e.g. a spent quota. */
+  /** The most that there was room for, where that is less. */
+  readonly affordable?: number | undefined;
+  /** Parameters that were not asked about because the quota, or `--max-requests`, had no room for them. */
+  readonly leftOut?: readonly LeftOutParam[] | undefined;
+  /** What ended the trying early or left some out, e.g. a spent quota. */
   readonly error: ReportedError | undefined;
+}
+
+/** A parameter that nothing was asked about. */
+export interface LeftOutParam {
+  readonly stream: string;
+  readonly param: string;
 }
 
 export interface DiscoveredStream {

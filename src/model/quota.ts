@@ -105,6 +105,14 @@ export interface QuotaSnapshot {
   readonly notBeforeMs: number | undefined;
 }
 
+/** What the quota still has room for, by every rule that requests obey. */
+export interface QuotaRoom {
+  /** Requests that may leave before one has to wait for the quota. */
+  readonly requests: number;
+  /** When there is room for more, epoch ms; undefined when nobody knows. */
+  readonly returnsAtMs: number | undefined;
+}
+
 /** Knows nothing, which is the safe start: one request goes alone, and its answer tells the rest. */
 export function initialQuotaState(): QuotaState {
   return {

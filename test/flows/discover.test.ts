@@ -415,6 +415,69 @@ describe('costs', () => {
     expect(paramOf(found, 'regions').evidence).toEqual(['not asked']);
   });
 
+  it('are within what the quota has left, and what was left out is named with when to come back', async () => {
+    const all = await discoverStreams({ probes: false });
+    const [wanted = 0] = all.confirmed;
+    const sampled = all.asked.length;
+    const { report, confirmed, told, asked } = await discoverStreams({
+      simulator: { rateLimit: { requestsPerHour: sampled + 8 } },
+    });
+    expect(wanted).toBeGreaterThan(8);
+    expect(confirmed).toEqual([8]);
+    expect(told).toMatchObject([{ wanted, quotaLeft: 8, returnsAtMs: expect.any(Number) as number }]);
+    expect(asked.length).toBeLessThanOrEqual(sampled + 8);
+    const { probes } = report;
+    expect(probes).toMatchObject({ state: 'asked', mostRequests: wanted, affordable: 8 });
+    expect(probes.error).toMatchObject({
+      code: 'quota_exhausted',
+      exitCode: 75,
+      message: expect.stringMatching(
+        new RegExp(`^trying all takes up to ${wanted} requests, and the quota had 8 left; left out: `),
+      ) as string,
+      hint: expect.stringMatching(/^Run `sluice discover \S+ --yes` after \d{4}-.* UTC/) as string,
+    });
+    // What decides how a stream is synced comes first.
+    const verdicts = report.streams.flatMap(({ params }) =>
+      params.filter(({ param }) => param === 'startDate'),
+    );
+    expect(verdicts.map(({ evidence }) => evidence)).not.toContainEqual(['not asked']);
+    const named = probes.leftOut?.length ?? 0;
+    const notAsked = report.streams.flatMap(({ params }) => params.map(({ evidence }) => evidence[0]));
+    expect(notAsked.filter((text) => text === 'not asked')).toHaveLength(named);
+    expect(named).toBeGreaterThan(0);
+  });
+
+  it('leave alone what config keeps in reserve, and what is over its ceiling', async () => {
+    const records = makeItems(300);
+    for (const quota of [{ reserve: 595 }, { requestsPerHour: 5 }]) {
+      const { confirmed, asked } = await discoverItems(records, {
+        config: { quota },
+        rateLimit: { requestsPerHour: 600 },
+      });
+      expect(confirmed).toEqual([2]);
+      expect(asked.length).toBeLessThanOrEqual(5);
+    }
+  });
+
+  it('are within the own count where the API tells nothing of its quota', async () => {
+    const { confirmed, asked } = await discoverItems(makeItems(300), {
+      config: { quota: { requestsPerHour: 6 } },
+      rateLimit: { headers: false },
+    });
+    expect(confirmed).toEqual([3]);
+    expect(asked.length).toBeLessThanOrEqual(6);
+  });
+
+  it('are not asked about where nothing is left', async () => {
+    const { confirmed, report, asked } = await discoverItems(makeItems(300), {
+      rateLimit: { requestsPerHour: 3 },
+    });
+    expect(asked).toHaveLength(3);
+    expect(confirmed).toEqual([]);
+    expect(report.probes).toMatchObject({ state: 'not-asked', affordable: 0, error: { exitCode: 75 } });
+    expect(foundOf({ report } as never).fields).not.toEqual([]);
+  });
+
   it('stop at a quota that is spent, without waiting', async () => {
     const { report, asked } = await discoverStreams({ simulator: { rateLimit: { requestsPerHour: 2 } } });
     expect(asked).toHaveLength(2);

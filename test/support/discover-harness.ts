@@ -5,6 +5,7 @@ import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { DiscoveredStream, DiscoverReport, ParamFinding } from '../../src/model/discover-report.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { discover, type DiscoverOptions } from '../../src/pipeline/discover/discover.ts';
+import type { SampledSoFar } from '../../src/pipeline/discover/probe-all.ts';
 import type { EndpointOptions } from '../../src/simulator/endpoint.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import type { SimulatorOptions } from '../../src/simulator/simulator-options.ts';
@@ -24,6 +25,8 @@ export interface Discovered {
   readonly asked: readonly string[];
   /** Requests that had to be confirmed, if it was asked. */
   readonly confirmed: readonly number[];
+  /** What was told with them. */
+  readonly told: readonly SampledSoFar[];
 }
 
 export interface DiscoverCase extends Omit<DiscoverOptions, 'confirmProbes' | 'clock' | 'transport'> {
@@ -40,12 +43,14 @@ export async function discoverStreams(given: DiscoverCase = {}): Promise<Discove
   const clock = createVirtualClock({ startMs: START_MS });
   const simulator = createSimulator({ ...options, rateLimit: { ...unlimited, ...options?.rateLimit } });
   const confirmed: number[] = [];
+  const told: SampledSoFar[] = [];
   const report = await discover(makeSettings(folder, config, clock.now()), {
     ...rest,
     clock,
     transport: createSimulatorTransport(simulator, clock),
-    confirmProbes: (mostRequests) => {
+    confirmProbes: (mostRequests, soFar) => {
       confirmed.push(mostRequests);
+      told.push(soFar);
       return Promise.resolve(probes);
     },
   });
@@ -54,6 +59,7 @@ export async function discoverStreams(given: DiscoverCase = {}): Promise<Discove
     folder,
     simulator,
     confirmed,
+    told,
     asked: simulator.log.map(({ query }) => decodeURIComponent(query)),
   };
 }

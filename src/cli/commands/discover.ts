@@ -9,6 +9,7 @@ import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
 import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatUpcoming } from '../render/format-values.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
 import { loadSettings } from './load-settings.ts';
@@ -93,15 +94,25 @@ function chooseConfirmation(
   if (choice.yes === true) return () => Promise.resolve(true);
   const { prompt } = context;
   if (prompt === undefined || choice.isJson) return undefined;
-  return async (mostRequests, { requestsSpent, quotaLeft }) => {
+  return async (mostRequests, { requestsSpent, quotaLeft, wanted, returnsAtMs }) => {
     const left = quotaLeft === undefined ? '' : `, ${formatCount(quotaLeft)} are left this hour`;
     note(context, `Sampled with ${formatCountOf(requestsSpent, 'request')}${left}.`);
     const most = formatCountOf(mostRequests, 'more request');
-    const question = `Try what start dates and filters do? That takes up to ${most}`;
+    const isShort = mostRequests < wanted;
+    if (isShort) note(context, describeShortage(wanted, returnsAtMs, context.clock.now()));
+    const what = isShort ? 'Try some of them now?' : 'Try what start dates and filters do?';
+    const question = `${what} That takes up to ${most}`;
     // Whoever ends the input does not want it; what was sampled is shown all the same.
     const answer = await prompt(question, 'yes').catch(() => 'no');
     return /^y(es)?$/i.test(answer);
   };
+}
+
+function describeShortage(wanted: number, returnsAtMs: number | undefined, nowMs: number): string {
+  const all = `Trying what all start dates and filters do takes up to ${formatCountOf(wanted, 'request')}.`;
+  const more =
+    returnsAtMs === undefined ? '' : `; the quota has more at ${formatUpcoming(returnsAtMs, nowMs)}`;
+  return `${all} There is not room for all of them now${more}.`;
 }
 
 function note({ output }: CliContext, line: string): void {

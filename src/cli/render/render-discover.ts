@@ -98,12 +98,13 @@ function describeSample({ sample }: DiscoveredStream): string {
   return `${all}${formatCount(records)}${of} ${noun}${from}, ${where}${aside}`;
 }
 
-function describeProbes({ state, mostRequests, error }: ProbeOutcome): string {
+function describeProbes({ state, mostRequests, affordable, error }: ProbeOutcome): string {
   if (error !== undefined)
-    return `Parameters were not all tried: ${toSafeBlock(error.message)}\n  next: ${toSafeBlock(error.hint)}`;
+    return `Parameters were not ${state === 'asked' ? 'all ' : ''}tried: ${toSafeBlock(error.message)}\n  next: ${toSafeBlock(error.hint)}`;
   if (state !== 'not-asked') return '';
   const cost = formatCountOf(mostRequests, 'more request');
-  return `What start dates and filters do was not tried: that takes up to ${cost}, with --yes.`;
+  const room = affordable === undefined ? '' : `, and there is room for ${formatCount(affordable)} now`;
+  return `What start dates and filters do was not tried: that takes up to ${cost}, with --yes${room}.`;
 }
 
 function describeContract({ path, state, differences }: ContractFile): string {

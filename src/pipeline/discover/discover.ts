@@ -2,7 +2,7 @@ import path from 'node:path';
 import { selectStreams } from '../../config/select-streams.ts';
 import { describeFields } from '../../discover/describe-fields.ts';
 import { findCursors } from '../../discover/find-cursors.ts';
-import { countProbes, type ParamPlan, planFilter, planStartDate } from '../../discover/plan-probes.ts';
+import { type ParamPlan, planFilter, planStartDate } from '../../discover/plan-probes.ts';
 import { proveKeys } from '../../discover/prove-keys.ts';
 import { suggestConfig } from '../../discover/suggest-config.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
@@ -29,6 +29,7 @@ import { toFieldName } from '../../schema/field-paths.ts';
 import type { Asking } from '../fetch/sample-document.ts';
 import { hideSecrets } from '../hide-secrets.ts';
 import { openApi } from '../open-api.ts';
+import { type ConfirmProbes, probeAll, type ReadSpent } from './probe-all.ts';
 import { probeParam } from './probe-params.ts';
 import { sampleStream, type StreamSample } from './sample-stream.ts';
 import { writeContract } from './write-contracts.ts';
@@ -39,20 +40,14 @@ export interface DiscoverOptions {
   readonly pages?: number;
   /** Whether values of the data may be shown; true when left out. */
   readonly examples?: boolean;
-  /** Asked once, with the most requests that trying parameters takes; without it nothing is tried. */
-  readonly confirmProbes?: ((mostRequests: number, sampled: SampledSoFar) => Promise<boolean>) | undefined;
+  /** Asked once, with the most requests that there is room for; without it nothing is tried. */
+  readonly confirmProbes?: ConfirmProbes | undefined;
   readonly maxRequests?: number;
   /** Saves contracts; `force` replaces files that say something else. */
   readonly write?: { readonly force: boolean } | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
-}
-
-/** What was spent by the time that probes are to be confirmed. */
-export interface SampledSoFar {
-  readonly requestsSpent: number;
-  readonly quotaLeft: number | undefined;
 }
 
 const SAMPLED_PAGES = 3;
@@ -75,8 +70,8 @@ export async function discover(settings: Settings, options: DiscoverOptions = {}
     const work = new Discovery(asking, options, clock);
     await work.sampleAll(streams);
     const probes = await work.probeAll(() => ({
-      requestsSpent: api.client.usage.requests,
-      quotaLeft: api.quota.snapshot().remaining,
+      requests: api.client.usage.requests,
+      quota: api.quota.room(),
     }));
     const found = work.describeAll();
     const contracts = await writeContracts(settings, found, options);
@@ -151,32 +146,14 @@ class Discovery {
     ];
   }
 
-  async probeAll(soFar: () => SampledSoFar): Promise<ProbeOutcome> {
-    const mostRequests = this.#streams
-      .flatMap(({ plans }) => plans.map(countProbes))
-      .reduce((a, b) => a + b, 0);
-    if (mostRequests === 0) return { state: 'nothing-to-ask', mostRequests, error: undefined };
-    const isWanted = (await this.#options.confirmProbes?.(mostRequests, soFar())) ?? false;
-    if (!isWanted) return { state: 'not-asked', mostRequests, error: undefined };
-    let stopped: SyncError | undefined;
-    for (const { stream, taken, plans, params } of this.#streams) {
-      for (const plan of plans) {
-        if (taken === undefined) break;
-        if (stopped !== undefined) {
-          params.push({ param: plan.param, verdict: 'undecided', evidence: ['not asked'] });
-          continue;
-        }
-        try {
-          const showsValues = this.#options.examples !== false;
-          params.push(await probeParam(this.#asking, stream, taken.base, plan, { showsValues }));
-        } catch (thrown) {
-          stopped = toSyncError(thrown);
-          if (stopped instanceof AbortedError) throw stopped;
-          params.push({ param: plan.param, verdict: 'undecided', evidence: ['not asked'] });
-        }
-      }
-    }
-    return { state: 'asked', mostRequests, error: stopped && report(stopped) };
+  probeAll(readSpent: ReadSpent): Promise<ProbeOutcome> {
+    const { examples, confirmProbes, maxRequests } = this.#options;
+    const sampled = this.#streams.flatMap((one) =>
+      one.taken === undefined ? [] : [{ ...one, taken: one.taken }],
+    );
+    const probe = ({ stream, taken }: (typeof sampled)[number], plan: ParamPlan) =>
+      probeParam(this.#asking, stream, taken.base, plan, { showsValues: examples !== false });
+    return probeAll(sampled, { confirmProbes, maxRequests, readSpent, probe, report });
   }
 
   describeAll(): readonly DiscoveredStream[] {

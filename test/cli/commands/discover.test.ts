@@ -99,14 +99,19 @@ function makeReport(changes: Partial<DiscoverReport> = {}): DiscoverReport {
   };
 }
 
-async function discover(argv: readonly string[], changes: Partial<DiscoverReport> = {}, world: World = {}) {
+async function discover(
+  argv: readonly string[],
+  changes: Partial<DiscoverReport> = {},
+  { short = false, ...world }: World & { readonly short?: boolean } = {},
+) {
   const confirmed: boolean[] = [];
   const captured = await run(['discover', ...argv], {
     ...world,
     engine: {
       async discover(_settings, { confirmProbes }) {
-        const sampled = { requestsSpent: 3, quotaLeft: 597 };
-        if (confirmProbes !== undefined) confirmed.push(await confirmProbes(12, sampled));
+        const [most, quotaLeft] = short ? [8, 8] : [12, 597];
+        const sampled = { requestsSpent: 3, quotaLeft, wanted: 12, returnsAtMs: NOW_MS + 600_000 };
+        if (confirmProbes !== undefined) confirmed.push(await confirmProbes(most, sampled));
         return makeReport(changes);
       },
     },
@@ -248,6 +253,29 @@ describe('trying parameters', () => {
     expect(confirmed).toEqual([wanted]);
     expect(asked).toEqual(['Try what start dates and filters do? That takes up to 12 more requests']);
     expect(stderr).toContain('Sampled with 3 requests, 597 are left this hour.');
+  });
+
+  it('asks for no more than the quota has left, and says what all takes and when there is more', async () => {
+    const asked: string[] = [];
+    const prompt = (question: string) => {
+      asked.push(question);
+      return Promise.resolve('yes');
+    };
+    const { stderr } = await discover([], {}, { prompt, short: true });
+    expect(asked).toEqual(['Try some of them now? That takes up to 8 more requests']);
+    expect(stderr).toContain('Sampled with 3 requests, 8 are left this hour.');
+    expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(
+      /Trying what all start dates and filters do takes up to 12 requests\. There is not room for all of them now; the quota has more at .*UTC\./,
+    );
+  });
+
+  it('tells what there is room for where nobody is there to ask', async () => {
+    const probes = { state: 'not-asked', mostRequests: 12, affordable: 8, error: undefined } as const;
+    const { stdout, exitCode } = await discover([], { probes });
+    expect(exitCode).toBe(0);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'that takes up to 12 more requests, with --yes, and there is room for 8 now.',
+    );
   });
 
   it.each([
