@@ -1,13 +1,27 @@
 import type { ExportedColumn, ExportedTable } from './exported-table.ts';
 
-/** A dbt `sources.yml` of published tables; its tests are what the rows keep to now. */
-export function toDbtSources(tables: readonly ExportedTable[], database: string): string {
+/** A published table as a source of dbt. */
+export interface DbtTable extends ExportedTable {
+  /** Columns that together tell the live rows apart; undefined where nothing is known to. */
+  readonly uniqueBy: readonly string[] | undefined;
+  /** Names of the columns in which a contract file allows no null. */
+  readonly neverNull: ReadonlySet<string>;
+  /** SQL that gives the time of the last verified scan. */
+  readonly loadedAt: string;
+  /** Age at which data that was not verified again is late. */
+  readonly lateAfterHours: number;
+  /** SQL that dbt-duckdb reads the table by; undefined where it is in the database. */
+  readonly location: string | undefined;
+}
+
+/** A dbt `sources.yml` of published tables; undefined as database for tables that are in none. */
+export function toDbtSources(tables: readonly DbtTable[], database: string | undefined): string {
   return [
     'version: 2',
     '',
     'sources:',
     '  - name: sluice',
-    `    database: ${quote(database)}`,
+    ...(database === undefined ? [] : [`    database: ${quote(database)}`]),
     '    schema: main',
     '    tables:',
     ...tables.flatMap(writeTable),
@@ -15,14 +29,30 @@ export function toDbtSources(tables: readonly ExportedTable[], database: string)
   ].join('\n');
 }
 
-function writeTable({ stream, table, columns, key }: ExportedTable): readonly string[] {
-  const [only] = key?.length === 1 ? key : [];
+function writeTable(table: DbtTable): readonly string[] {
+  const { stream, columns, key, uniqueBy, loadedAt, lateAfterHours, location } = table;
+  const [only] = uniqueBy?.length === 1 ? uniqueBy : [];
   return [
-    `      - name: ${quote(table)}`,
+    `      - name: ${quote(table.table)}`,
     `        description: ${quote(describe(stream, key))}`,
-    '        loaded_at_field: _synced_at',
+    '        config:',
+    `          loaded_at_query: ${quote(loadedAt)}`,
+    '          freshness:',
+    `            warn_after: { count: ${lateAfterHours}, period: hour }`,
+    `            error_after: { count: ${lateAfterHours * 2}, period: hour }`,
+    ...(location === undefined
+      ? []
+      : [
+          '          meta:',
+          // The other ways to fill in names would take the braces of SQL for theirs.
+          '            formatter: template',
+          `            external_location: ${quote(location.replaceAll('$', '$$$$'))}`,
+        ]),
+    ...(uniqueBy === undefined || only !== undefined
+      ? []
+      : ['        data_tests:', ...writeUnique(table, uniqueBy, '          ')]),
     '        columns:',
-    ...columns.flatMap((column) => writeColumn(column, column.name === only)),
+    ...columns.flatMap((column) => writeColumn(table, column, column.name === only)),
   ];
 }
 
@@ -32,8 +62,16 @@ function describe(stream: string, key: readonly string[] | undefined): string {
     : `Stream ${stream}, one row for each (${key.join(', ')}).`;
 }
 
-function writeColumn({ name, type, field, required }: ExportedColumn, isKey: boolean): readonly string[] {
-  const tests = [...(required && field !== undefined ? ['not_null'] : []), ...(isKey ? ['unique'] : [])];
+function writeColumn(
+  table: DbtTable,
+  { name, type, field }: ExportedColumn,
+  isUnique: boolean,
+): readonly string[] {
+  const indent = '              ';
+  const tests = [
+    ...(table.neverNull.has(name) ? [`${indent}- not_null`] : []),
+    ...(isUnique ? writeUnique(table, undefined, indent) : []),
+  ];
   return [
     `          - name: ${quote(name)}`,
     '            quote: true',
@@ -41,11 +79,36 @@ function writeColumn({ name, type, field, required }: ExportedColumn, isKey: boo
     ...(field === undefined || field === name
       ? []
       : [`            description: ${quote(`Field ${field}.`)}`]),
-    ...(tests.length === 0 ? [] : [`            data_tests: [${tests.join(', ')}]`]),
+    ...(tests.length === 0 ? [] : ['            data_tests:', ...tests]),
   ];
 }
 
-/** A text in double quotes, which YAML reads as JSON does. */
+/** dbt's own test, which also takes an expression; of several columns a row is one that has no null of its own. */
+function writeUnique(
+  { columns }: ExportedTable,
+  names: readonly string[] | undefined,
+  indent: string,
+): readonly string[] {
+  // A row that was marked may have the key of a live one.
+  const isMarkable = columns.some(({ name }) => name === '_deleted_at');
+  if (names === undefined && !isMarkable) return [`${indent}- unique`];
+  return [
+    `${indent}- unique:`,
+    ...(names === undefined
+      ? []
+      : [
+          `${indent}    arguments:`,
+          `${indent}      column_name: ${quote(`row(${names.map(quoteName).join(', ')})`)}`,
+        ]),
+    ...(isMarkable ? [`${indent}    config:`, `${indent}      where: _deleted_at is null`] : []),
+  ];
+}
+
+function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A text in double quotes, which YAML reads as JSON does, and in which dbt finds no template of its own. */
 function quote(text: string): string {
-  return JSON.stringify(text.toWellFormed());
+  return JSON.stringify(text.toWellFormed().replaceAll(/\{(?=[{%#])/g, "{{ '{' }}"));
 }

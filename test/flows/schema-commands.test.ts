@@ -156,7 +156,7 @@ describe('schema export', () => {
     const [table] = dbt.sources[0]?.tables ?? [];
     expect(table?.name).toBe('items');
     expect(table?.columns).toContainEqual(
-      expect.objectContaining({ name: 'id', data_type: 'BIGINT', data_tests: ['not_null', 'unique'] }),
+      expect.objectContaining({ name: 'id', data_type: 'BIGINT', data_tests: ['unique'] }),
     );
     expect(table?.columns.find(({ name }) => name === 'rank')?.data_tests).toBeUndefined();
     expect(table?.columns.map(({ name }) => name)).toContain('_synced_at');

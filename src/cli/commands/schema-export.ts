@@ -44,7 +44,9 @@ export const schemaExportCommand = defineCommand({
     context.chooseStop('quit');
     const { format = 'json-schema', output, force, enums } = values;
     const streams = readStreamNames(argument);
-    const settings = await loadOfflineSettings(context, globals, { contracts: 'ignored' });
+    // Only dbt's tests go by contract files; the other formats help to write one that is refused.
+    const read = format === 'dbt' ? {} : { contracts: 'ignored' as const };
+    const settings = await loadOfflineSettings(context, globals, read);
     const exported = await context.engine.exportSchema(settings, {
       ...(streams !== undefined && { streams }),
       format,
@@ -52,10 +54,10 @@ export const schemaExportCommand = defineCommand({
     });
     const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
     if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
-    const files = await planFiles(exported, context.cwd, output);
-    if (force !== true) await refuseExisting(files);
-    for (const file of files) await writeExport(file, force === true);
-    const paths = files.map(({ path }) => path);
+    const planned = await planFiles(exported, context.cwd, output);
+    if (force !== true) await refuseExisting(planned);
+    for (const file of planned) await writeExport(file, force === true);
+    const paths = planned.map(({ path }) => path);
     const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');
     const result = { format, streams: exported.streams, files: paths };
     return { exitCode: 0, summary: `${summary} written`, result, text };

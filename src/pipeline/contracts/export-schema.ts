@@ -1,8 +1,6 @@
-import { parse } from 'node:path';
 import { readContract } from '../../../state/checkpoints.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import type { ExportedColumn, ExportedTable } from '../../contract/exported-table.ts';
-import { toDbtSources } from '../../contract/to-dbt.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
 import { toSql } from '../../contract/to-sql.ts';
 import { toTypeScript } from '../../contract/to-typescript.ts';
@@ -17,6 +15,7 @@ import { countFilled, listFewValues } from '../../warehouse/column-facts.ts';
 import { readColumns, tableExists } from '../../warehouse/evolve-table.ts';
 import { withPublished } from '../../warehouse/query-published.ts';
 import { readKeys, withoutForced } from './read-schema.ts';
+import { writeDbtSources } from './write-dbt-sources.ts';
 
 export interface ExportOptions {
   readonly streams?: readonly string[];
@@ -42,24 +41,16 @@ export async function exportSchema(
     const tables: ExportedTable[] = [];
     const keys = await readKeys(database);
     for (const one of learned) tables.push(await describeTable(database, one, keys.get(one.stream.name)));
-    return { format, streams: names, files: [{ stream: undefined, text: write(format, tables, settings) }] };
+    const text = format === 'dbt' ? await writeDbtSources(database, settings, tables) : write(format, tables);
+    return { format, streams: names, files: [{ stream: undefined, text }] };
   });
 }
 
 function write(
-  format: Exclude<ExportFormat, 'json-schema'>,
+  format: Exclude<ExportFormat, 'json-schema' | 'dbt'>,
   tables: readonly ExportedTable[],
-  { duckdbPath }: OfflineSettings,
 ): string {
-  switch (format) {
-    case 'typescript':
-      return toTypeScript(tables);
-    case 'dbt':
-      // The name a file gets that is attached without one.
-      return toDbtSources(tables, parse(duckdbPath).name);
-    case 'sql':
-      return toSql(tables);
-  }
+  return format === 'typescript' ? toTypeScript(tables) : toSql(tables);
 }
 
 interface LearnedStream {

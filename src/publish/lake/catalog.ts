@@ -73,16 +73,24 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
 }
 
 /** SQL that reads a table of a lake back, or one file of it, with the types it has in the warehouse. */
-export function selectRows(
-  lake: string,
-  { table, generation, columns, partitionBy }: Omit<CatalogTable, 'files'>,
-  path = '**/*.parquet',
+export function selectRows(lake: string, table: Omit<CatalogTable, 'files'>, path = '**/*.parquet'): string {
+  return selectFiles(`${generationFolder(lake, table.table, table.generation)}/${path}`, table);
+}
+
+/** The same for what readers see at any time: the folder that is current when they look. */
+export function selectCurrent(lake: string, table: CatalogTable): string {
+  return selectFiles(`${join(lake, table.table, 'current')}/**/*.parquet`, table);
+}
+
+function selectFiles(
+  pattern: string,
+  { columns, partitionBy }: Pick<CatalogTable, 'columns' | 'partitionBy'>,
 ): string {
   const names = columns.map(({ name, type, storedAs }) => {
     const column = quoteIdentifier(name);
     return storedAs === type ? column : `CAST(${column} AS ${type}) AS ${column}`;
   });
-  const files = quoteLiteral(`${generationFolder(lake, table, generation)}/${path}`);
+  const files = quoteLiteral(pattern);
   const hive =
     partitionBy.length === 0
       ? 'hive_partitioning = false'
