@@ -32,6 +32,7 @@ export const checkpointSchema = z.object({
       unloaded: z.int(),
       quarantined: z.int().nonnegative(),
       difference: z.int(),
+      broughtForwardAt: time.optional(),
     })
     .transform((counts) => ({ ...counts, inApi: counts.inApi }))
     .optional(),

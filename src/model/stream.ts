@@ -130,6 +130,8 @@ export interface CountedRows {
   readonly quarantined: number;
   /** Rows the API has and the table lacks; negative: rows of the table that the API does not have. 0 where both agree. */
   readonly difference: number;
+  /** When a full refresh was last brought forward, ISO time. */
+  readonly broughtForwardAt?: string | undefined;
 }
 
 /** What earlier runs learned and reached for one stream; `undefined` before the first committed scan. */

@@ -20,6 +20,8 @@ export interface ScanPlan {
   readonly warnings: readonly string[];
   /** The scan is to go on from staged pages; where they do not hold any more, another one is planned. */
   readonly goesOn?: true;
+  /** A full refresh before its time, as a count or a new column asked for it. */
+  readonly isBroughtForward?: true;
 }
 
 export type StreamPlan =

@@ -114,7 +114,14 @@ async function scanAndCommit(
     const why = toReadInFull(stream, plan, context.options, thrown);
     if (why === undefined) throw thrown;
     emit({ type: 'note', stream: stream.name, message: why.message });
-    const full: ScanPlan = { mode: 'full', from: undefined, trial: false, reason: why.message, warnings: [] };
+    const full: ScanPlan = {
+      mode: 'full',
+      from: undefined,
+      trial: false,
+      reason: why.message,
+      warnings: [],
+      isBroughtForward: true,
+    };
     const known = checkpoint && { ...checkpoint, ...why.unlearned };
     return scanAndCommit(context, stream, full, known, started, saveRun);
   }

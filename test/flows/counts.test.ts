@@ -59,12 +59,12 @@ describe('the count of a sync', () => {
     expect(streamOf(await rowsFlow.syncAfter(1))).toMatchObject({ mode: 'incremental', difference: 0 });
   });
 
-  it('that differs is a warning while the last full scan was just now, and the next sync reads in full', async () => {
+  it('that differs is a warning where the run has no room to read in full, and the next sync does', async () => {
     let extra: readonly Row[] = [];
     const rowsFlow = createRowsFlow({ rows: (day) => [...rowsOf(day), ...extra] }, keyed);
     await rowsFlow.syncAfter(0);
     extra = late(10);
-    const report = await rowsFlow.syncAfter(0, { force: true });
+    const report = await rowsFlow.syncAfter(0, { force: true, maxRequests: 6 });
     expect(report.exitCode).toBe(0);
     expect(streamOf(report)).toMatchObject({ rowsInApi: 136, rowsInTable: 126, difference: 10 });
     expect(report.warnings).toEqual([
@@ -72,7 +72,24 @@ describe('the count of a sync', () => {
     ]);
     const [checkpoint] = await rowsFlow.flow.query('SELECT full_refresh_due AS due FROM _sluice.checkpoints');
     expect(checkpoint?.['due']).toContain('10 rows are missing');
-    expect(streamOf(await rowsFlow.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
+    // Also a stream that was verified just now is not fresh while it differs.
+    expect(streamOf(await rowsFlow.syncAfter(0))).toMatchObject({ mode: 'full', verdict: 'verified' });
+    await expectSame(rowsFlow);
+  });
+
+  it('brings a full refresh forward once a day, however often rows come late', async () => {
+    let extra: readonly Row[] = [];
+    const rowsFlow = createRowsFlow({ rows: (day) => [...rowsOf(day), ...extra] }, keyed);
+    await rowsFlow.syncAfter(0);
+    extra = late(10);
+    expect(streamOf(await rowsFlow.syncAfter(0, { force: true }))).toMatchObject({ mode: 'full' });
+    extra = late(11);
+    const again = await rowsFlow.syncAfter(0.5, { force: true });
+    expect(streamOf(again)).toMatchObject({ mode: 'incremental', difference: 1 });
+    expect(again.warnings.join()).toMatch(
+      /1 row is missing; it was read in full today already.*a sync tomorrow/,
+    );
+    expect(streamOf(await rowsFlow.syncAfter(0.5))).toMatchObject({ mode: 'full', verdict: 'verified' });
     await expectSame(rowsFlow);
   });
 

@@ -2,7 +2,7 @@ import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../..
 import type { Database } from '../../warehouse/database.ts';
 import { countLackedRows } from '../../warehouse/lacked-rows.ts';
 import type { TableChange } from '../../warehouse/merge-rows.ts';
-import { mayBringForward } from '../plan/plan-scan.ts';
+import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
 import { ReadInFull } from '../read-in-full.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
@@ -86,10 +86,16 @@ export async function bringForward(database: Database, stream: string, reason: s
   );
 }
 
+function sayWhen({ at, broughtForwardAt }: CountedRows): string {
+  if (broughtForwardAt === undefined || isDayOver(broughtForwardAt, Date.parse(at)))
+    return 'the next sync reads the stream in full, as soon as the quota has room for it';
+  return 'it was read in full today already, for the same reason: a sync tomorrow does so again, sluice sync --full-refresh does it now';
+}
+
 /** What a difference means, and what becomes of it. */
 export function warnOfDifference(counts: CountedRows, stream: Stream): string {
   const next = isBeyondGuard(stream, counts)
     ? `that is more than maxDeleteRatio lets go, so they stay; if they really left the source, raise streams.${stream.name}.maxDeleteRatio and run sluice sync --full-refresh`
-    : 'the next sync reads the stream in full, as soon as the quota has room for it';
+    : sayWhen(counts);
   return `${describeDifference(counts)}; ${next}`;
 }

@@ -29,6 +29,8 @@ export function countTable(table: MergedTable): CountedRows | undefined {
   const { scan, at, rowsInTable, rowsCame, quarantined, before } = table;
   if (scan.verdict !== 'verified' && scan.verdict !== 'unverified') return before;
   if (scan.plan.mode === 'full') {
+    const { broughtForwardAt } =
+      scan.plan.isBroughtForward === true ? { broughtForwardAt: at } : (before ?? {});
     const kept = Math.max(0, rowsInTable - rowsCame);
     const unloaded = scan.rows - rowsCame;
     return {
@@ -40,6 +42,7 @@ export function countTable(table: MergedTable): CountedRows | undefined {
       unloaded,
       quarantined,
       difference: 0,
+      broughtForwardAt,
     };
   }
   const inApi = scan.counted?.rows;
@@ -61,6 +64,7 @@ export function countTable(table: MergedTable): CountedRows | undefined {
     unloaded,
     quarantined: base,
     difference,
+    broughtForwardAt: before?.broughtForwardAt,
   };
   if (difference >= 0 || !table.keepsGone) return counts;
   return { ...counts, kept: Math.max(0, rowsInTable + unloaded - inApi - suspected), difference: 0 };

@@ -4,7 +4,7 @@ import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { ScanPlan, StreamPlan } from '../scan.ts';
 import { countRequests } from './estimate.ts';
 
-/** A full refresh that is brought forward keeps this distance from the last full scan, so that none follows another. */
+/** A full refresh that is brought forward keeps this distance from the last such one, so that none follows another. */
 const LEAST_BETWEEN_MS = 20 * 3_600_000;
 /** A time ahead by less than this share of what is asked for, and by less than a day, is a clock that was corrected. */
 const CLOCK_SLACK = 1 / 10;
@@ -42,9 +42,14 @@ function findDue(
   return requests <= readable ? checkpoint.fullRefreshDue : undefined;
 }
 
-/** Whether the last full scan lies so far back that another one may be brought forward. */
+/** Whether no full refresh was brought forward lately: where rows come late all day, one a day is enough. */
 export function mayBringForward(checkpoint: Checkpoint | undefined, nowMs: number): boolean {
-  return isLongAgo(checkpoint?.lastFullScanAt, LEAST_BETWEEN_MS, nowMs);
+  return isDayOver(checkpoint?.counts?.broughtForwardAt, nowMs);
+}
+
+/** Whether the next full refresh may be brought forward, after one at that time. */
+export function isDayOver(broughtForwardAt: string | undefined, nowMs: number): boolean {
+  return isLongAgo(broughtForwardAt, LEAST_BETWEEN_MS, nowMs);
 }
 
 /** Whether a time lies so far back; one in the future excuses nothing, as a clock was wrong. */
@@ -122,7 +127,7 @@ function planScan(
   if (isLongAgo(checkpoint.lastFullScanAt, stream.fullRefreshEveryMs, nowMs))
     return full('a full refresh is due');
   const due = findDue(stream, checkpoint, facts);
-  if (due !== undefined) return full(`a full refresh is due: ${due}`);
+  if (due !== undefined) return { ...full(`a full refresh is due: ${due}`), isBroughtForward: true };
   if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
   if (checkpoint.watermark === undefined) return full('its cursor has no date to go on from yet');
