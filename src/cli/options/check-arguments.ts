@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts';
 import type { CommandEntry } from '../commands.ts';
 import { globalOptions } from './global-options.ts';
+import { takesStreams } from './named-streams.ts';
 import { suggestName } from './suggest-name.ts';
 import { usageError } from './usage-error.ts';
 
@@ -27,7 +28,9 @@ const SECRET_FLAG = /^(api-?key|key|token|(api|access|bearer|auth)-?token|secret
 /** Throws a usage error for an unknown command, option or word, naming what is nearest. */
 export async function checkArguments(given: ArgumentsToCheck): Promise<void> {
   const options = [...Object.values(globalOptions), ...(given.chosen?.command.options ?? [])];
-  const known = new Set([...ALWAYS_KNOWN, ...options.flatMap(({ flag, alias = flag }) => [flag, alias])]);
+  const named = given.chosen !== undefined && takesStreams(given.chosen.command).asWords ? ['streams'] : [];
+  const flags = options.flatMap(({ flag, alias = flag }) => [flag, alias]);
+  const known = new Set([...ALWAYS_KNOWN, ...flags, ...named]);
   const unknown = Object.keys(given.flags).filter(
     (name) => name !== '_' && name !== '$0' && !known.has(name),
   );
@@ -96,12 +99,11 @@ function checkWords({ words, chosen }: ArgumentsToCheck): void {
   if (argument?.required === true && (rest[0] ?? '').trim() === '') {
     throw usageError(`${name} needs ${argument.summary}`, example);
   }
+  const { asWords, asOption } = takesStreams(command);
   const surplus = rest[argument === undefined ? 0 : 1];
-  if (surplus === undefined) return;
+  if (surplus === undefined || asWords || asOption) return;
   const cause = argument === undefined ? '' : '; put a text with spaces in quotes';
-  const takesStreams = argument === undefined && command.options.some(({ flag }) => flag === 'streams');
-  const hint = takesStreams ? `Streams are named as --streams ${rest.join(',')}.` : example;
-  throw usageError(`${name} does not take ${JSON.stringify(surplus)}${cause}`, hint);
+  throw usageError(`${name} does not take ${JSON.stringify(surplus)}${cause}`, example);
 }
 
 function writeFlag(name: string): string {

@@ -7,6 +7,7 @@ import { checkArguments } from './check-arguments.ts';
 import type { ShownOption } from './describe-options.ts';
 import { describeOptions } from './describe-options.ts';
 import { globalOptions } from './global-options.ts';
+import { nameStreams, takesStreams } from './named-streams.ts';
 import type { Option } from './option.ts';
 import type { RawFlags } from './resolve-values.ts';
 
@@ -48,7 +49,11 @@ export async function parseCommandLine(
   await checkArguments({ argv, words, flags: parsed, chosen, commands });
   if (chosen === undefined) return { kind: 'help', text: tidyHelp(await parser.getHelp()), asked: false };
   const rest = words.slice(chosen.name.split(' ').length);
-  return { kind: 'run', ...chosen, flags: readFlags(parsed), argument: rest[0] };
+  return {
+    kind: 'run',
+    ...chosen,
+    ...nameStreams(chosen.command, { flags: readFlags(parsed), words: rest }),
+  };
 }
 
 /** `sluice help sync` is `sluice sync --help`; a command nobody knows is left to be refused as one. */
@@ -156,14 +161,16 @@ function addCommand(
     const command = await load();
     choose({ name, command });
     const { argument, description } = command;
-    const shown =
-      argument === undefined ? '' : argument.required ? ` ${argument.name}` : ` [${argument.name}]`;
+    const { asWords, asOption } = takesStreams(command);
+    const word = argument?.name ?? (asOption ? 'streams' : undefined);
+    const shown = word === undefined ? '' : argument?.required === true ? ` ${word}` : ` [${word}]`;
     options
       .usage(`sluice ${name}${shown} [options]\n\n${description}`)
       .epilogue(
         `${describeOptions([...command.options, ...GLOBAL], columns)}\n\n${describeExamples(command)}`,
       );
     addOptions(options, command.options);
+    if (asWords) options.option('streams', { type: 'string', hidden: true });
     return options;
   };
   // Its types know no builder that loads something first.

@@ -356,7 +356,7 @@ describe('options', () => {
     [['--pages', '0'], '--pages'],
     [['Wrong-Name'], '"Wrong-Name" is no stream name'],
     [['a,,b'], 'is no stream name'],
-    [['a', 'b'], 'does not take "b"'],
+    [['a', '--streams', 'b'], 'streams are named twice: a as words, b by --streams'],
   ])('that make no sense are refused: %j', async (argv, message) => {
     const { exitCode, stderr, calls } = await discover(argv);
     expect(exitCode).toBe(2);

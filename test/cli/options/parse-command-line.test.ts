@@ -118,9 +118,9 @@ describe('a wrong command line is refused with exit code 2', () => {
     { argv: ['sync', '-x'], message: /unknown option: -x/, hint: /sluice sync --help/ },
     { argv: ['--wat'], message: /unknown option: --wat/, hint: /sluice --help/ },
     {
-      argv: ['sync', 'extra'],
-      message: /sync does not take "extra"/,
-      hint: /Streams are named as --streams extra\./,
+      argv: ['status', 'extra'],
+      message: /status does not take "extra"/,
+      hint: /For example: sluice status/,
     },
     { argv: ['query'], message: /query needs an SQL text/, hint: /For example: sluice query/ },
     { argv: ['query', 'select', '1'], message: /quotes/, hint: /For example/ },
