@@ -14,6 +14,8 @@ const recordSchema = z.object({
   size: z.number().optional(),
   modifiedAtMs: z.number().optional(),
   changedAtMs: z.number().optional(),
+  /** A sum over its bytes; undefined for a large file. */
+  fingerprint: z.string().optional(),
   /** Which commit the file holds. */
   generation: z.string(),
 });

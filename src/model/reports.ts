@@ -67,6 +67,13 @@ export interface CheckItem {
   readonly fix: string | undefined;
 }
 
+/** A file that readers open, and that is not what was published. */
+export interface PublishedFault {
+  readonly path: string;
+  readonly detail: string;
+  readonly fix: string;
+}
+
 /** Result of `status`, read from the published file and the small run file only. */
 export interface StatusReport {
   readonly duckdbPath: string;
@@ -85,6 +92,8 @@ export interface StatusReport {
   readonly restoresFrom?: string | undefined;
   /** What the files of a lake lack, or have too many, of the rows that were published; a sentence a table. */
   readonly losses?: readonly string[] | undefined;
+  /** Published files that are damaged, or that another program has written into. */
+  readonly faults?: readonly PublishedFault[] | undefined;
 }
 
 export interface StreamStatusRow {

@@ -19,6 +19,7 @@ import { describeIdentity, judgeIdentity } from './identity.ts';
 import { describeNetworkDisks } from './network-disk.ts';
 import { openApi } from './open-api.ts';
 import { assertIdentity, assertTargetIsOurs } from './open-warehouse.ts';
+import { findPublishedFaults, tryPublishedFiles } from './published-fault.ts';
 import { requestPage } from './fetch/request-page.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
 import { type Asking, sampleDocument } from './fetch/sample-document.ts';
@@ -55,7 +56,7 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
       item: warningItem('state folder', detail),
       error: undefined,
     })),
-    await attempt('destination', async () => checkDestination(settings)),
+    ...(await checkDestinations(settings)),
     await attempt('disk', async () => okItem('disk', await checkDisk(settings, options.readDisk))),
   ];
   const told: ProgressEvent[] = [];
@@ -125,11 +126,30 @@ async function tryWorkFile(settings: Settings): Promise<string | undefined> {
   }
 }
 
+async function checkDestinations(settings: Settings): Promise<readonly Outcome[]> {
+  const outcome = await attempt('destination', async () => checkDestination(settings));
+  return outcome.error === undefined ? [outcome, ...(await checkPublished(settings))] : [outcome];
+}
+
 async function checkDestination(settings: Settings): Promise<CheckItem> {
   await assertTargetIsOurs(settings);
   const { publishesDuckdb, duckdbPath, lakePath } = settings;
   const lake = lakePath === undefined ? [] : [`${lakePath} (lake)`];
   return okItem('destination', [...(publishesDuckdb ? [duckdbPath] : []), ...lake].join(', '));
+}
+
+/** What readers open, read to its end: nothing is said of files that are as they were published. */
+async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
+  const tried = await attempt('published file', async () => {
+    await tryPublishedFiles(settings);
+    return okItem('published file', '');
+  });
+  if (tried.error !== undefined) return [tried];
+  const faults = await findPublishedFaults(settings);
+  return faults.map(({ detail, fix }) => ({
+    item: { name: 'published file', status: 'warning', detail, fix },
+    error: undefined,
+  }));
 }
 
 async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {

@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
-import {
-  isPublishedFile,
-  isUntouched,
-  readPublishedRecord,
-  writePublishedRecord,
-} from '../../state/published-record.ts';
+import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../config/real-paths.ts';
 import { toAbortError } from '../model/abort.ts';
 import { PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
@@ -15,11 +10,13 @@ import { publishLake } from '../publish/lake/publish-lake.ts';
 import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
 import type { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { fingerprintFile } from '../warehouse/fingerprint-file.ts';
 import { proveReadable } from '../warehouse/prove-readable.ts';
 import { rewriteFile } from '../warehouse/rewrite-file.ts';
 import { prepareSecondLook, readGeneration } from './assert-lineage.ts';
 import { listLakeTables } from './lake-tables.ts';
 import { ownerOf } from './open-warehouse.ts';
+import { isPublishedWhole } from './published-fault.ts';
 import { writeLastTime } from './record-times.ts';
 import { workFile } from './state-folder.ts';
 import type { RunContext } from './run-context.ts';
@@ -63,7 +60,7 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
   const generation = meta.get('generation');
   if (generation === undefined) return { published: undefined, failure: undefined };
   const { lakePath, publishesDuckdb, stateDir, duckdbPath } = settings;
-  const isFileDue = publishesDuckdb && !isPublished(stateDir, duckdbPath, generation);
+  const isFileDue = publishesDuckdb && !(await isPublishedWhole(stateDir, duckdbPath, generation));
   let lake: PublishedLake | undefined;
   let failure: SyncError | undefined;
   try {
@@ -175,6 +172,8 @@ async function publishFile(
   await closeWorkFile(context, meta);
   // A rename over a link would put a file in its place and leave what it points to, if that is there, as it was.
   const target = resolveLinks(path);
+  // Of the work file: by then another program may have written into what is published.
+  const fingerprint = await fingerprintFile(workFile(stateDir));
   const published = await publishDuckdbFile(workFile(stateDir), target, runId, async () => {
     const record = readPublishedRecord(stateDir);
     // One that is still ours is known without opening it: a user may hold it for writing.
@@ -182,7 +181,7 @@ async function publishFile(
     if (!isOurs) look(path, await readGeneration(target));
   });
   const { bytes, ...left } = published;
-  writePublishedRecord(stateDir, { ...left, path, size: bytes, generation });
+  writePublishedRecord(stateDir, { ...left, path, size: bytes, fingerprint, generation });
   emit({ type: 'published', path, bytes });
   return { path, bytes };
 }
@@ -206,10 +205,4 @@ async function closeWorkFile(
   }
   if (meta.has(REWRITE))
     await rewriteFile(file, (fresh) => fresh.run('DELETE FROM _sluice.meta WHERE key = $1', [REWRITE]));
-}
-
-function isPublished(stateDir: string, path: string, generation: string): boolean {
-  const record = readPublishedRecord(stateDir);
-  if (record?.generation !== generation || !existsSync(path)) return false;
-  return isPublishedFile(record, path) && isUntouched(record, path);
 }

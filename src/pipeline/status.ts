@@ -20,6 +20,7 @@ import { readNewest } from './read-newest.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
 import { isFresh } from './plan/plan-scan.ts';
+import { findPublishedFaults } from './published-fault.ts';
 import { findRestoreSource } from './restore-work-file.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
 
@@ -40,6 +41,7 @@ export async function readStatus(
   const unsettled = listUnsettled(settings.stateDir);
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
+  const faults = await findPublishedFaults(settings);
   const held = published === undefined ? nothingHeld : await readHeld(duckdbPath, opened, runs);
   return {
     duckdbPath,
@@ -54,6 +56,7 @@ export async function readStatus(
     refused: findRefusal(settings.stateDir, runs),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     restoresFrom: findRestoreSource(settings)?.path,
+    ...(faults.length > 0 && { faults }),
     ...(held.losses.length > 0 && { losses: held.losses }),
   };
 }

@@ -18,6 +18,11 @@ const OUT_OF_MEMORY = /Out of Memory Error|(?:could not|failed to) allocate/;
 const NEWER_FORMAT = /version number \d+, but we can only read/;
 const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
 
+const RESTORE_WORK_FILE =
+  'Run `sluice sync`: it keeps a damaged work file under another name and restores its state from the published file. If nothing is published yet, move it aside (do not delete it): the next sync reads everything from the API.';
+const PUBLISH_AGAIN =
+  'Run `sluice sync`: it publishes this file again from the state folder; fresh streams cost no request. Should it not, move the file away first. Without a state folder, put a backup of the file in its place.';
+
 /** Whether a statement failed because a table it names is not there. */
 export function isUnknownTable(error: unknown): boolean {
   const cause = error instanceof SyncError ? error.cause : error;
@@ -25,7 +30,7 @@ export function isUnknownTable(error: unknown): boolean {
 }
 
 /** Gives an engine's error its place in our taxonomy; the engine has no codes, only texts. */
-export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
+export function wrapDatabaseError(thrown: unknown, file: string, isPublished = false): SyncError {
   if (thrown instanceof SyncError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const isReplay = REPLAY_ERROR.test(message);
@@ -71,7 +76,7 @@ export function wrapDatabaseError(thrown: unknown, file: string): SyncError {
   if (isReplay || DAMAGE.test(message) || isCutShort(message, file)) {
     return new DamagedFileError(`${file} is damaged: ${message}`, {
       code: 'state_damaged',
-      hint: 'Run `sluice sync`: it keeps a damaged work file under another name and restores its state from the published file. If nothing is published yet, move it aside (do not delete it): the next sync reads everything from the API.',
+      hint: isPublished ? PUBLISH_AGAIN : RESTORE_WORK_FILE,
       ...options,
     });
   }

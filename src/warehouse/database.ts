@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   readonly folders: readonly string[];
   /** A folder whose files a reader's views are made of. */
   readonly views?: string | undefined;
+  /** Whether it is what readers open: that one is published again, and no state is restored in its place. */
+  readonly isPublished?: boolean;
   /** What statements call the file, for texts of people; ours say `work`. */
   readonly alias?: string | undefined;
 }
@@ -282,7 +284,7 @@ export class Database implements SqlSession {
       if (performance.now() - startedMs >= LARGE_STATEMENT_MS) await this.trim();
       return result;
     } catch (thrown) {
-      const error = wrapDatabaseError(thrown, this.file);
+      const error = wrapDatabaseError(thrown, this.file, this.#options.isPublished);
       if (isFatal(error)) this.#failure = error;
       throw error;
     }

@@ -79,7 +79,7 @@ export async function openForReading(
   folders: readonly string[],
   alias?: string,
 ): Promise<Database> {
-  return Database.open({ file, readOnly: true, folders, views: lakeOf(file), alias });
+  return Database.open({ file, readOnly: true, isPublished: true, folders, views: lakeOf(file), alias });
 }
 
 /**
@@ -155,7 +155,7 @@ export async function withPublished<T>(
 function describeUnreadable(path: string, error: StorageError): ConfigError {
   return new ConfigError(`${path} is no DuckDB file that this version can read`, {
     code: 'query_failed',
-    hint: "If it is not Sluice's, name another file as destination.duckdb; if it is, move it aside and run `sluice sync`, which publishes it again.",
+    hint: 'If Sluice wrote it, run `sluice sync`: it publishes the file again from the state folder, or says what to do first. If not, name another file as destination.duckdb.',
     context: { path },
     cause: error,
   });

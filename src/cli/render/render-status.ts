@@ -44,6 +44,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeQuarantine(report),
   ];
   const prose = [
+    describeFaults(report),
     describeLosses(report),
     describeRefusal(report.refused),
     describeUnsettled(report),
@@ -82,6 +83,11 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
   return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
 }
 
+/** Published files that are not what was published: what is counted above may be wrong, and readers may fail. */
+function describeFaults({ faults = [] }: StatusReport): string {
+  return faults.map(({ detail, fix }) => `${toSafeLine(detail)}\n  next: ${toSafeLine(fix)}`).join('\n');
+}
+
 /** Files of the lake that are not as they were published: what is counted above is not what was verified. */
 function describeLosses({ losses = [] }: StatusReport): string {
   if (losses.length === 0) return '';
@@ -94,7 +100,14 @@ function describeLosses({ losses = [] }: StatusReport): string {
 }
 
 /** One sentence about the status. */
-export function summarizeStatus({ streams, published, lastRun, refused, losses }: StatusReport): string {
+export function summarizeStatus({
+  streams,
+  published,
+  lastRun,
+  refused,
+  losses,
+  faults,
+}: StatusReport): string {
   const ending = summarizeRefusal(refused);
   const more = ending === '' ? [] : [ending];
   if (published === undefined) return ['nothing is published yet', ...more].join(', ');
@@ -108,6 +121,7 @@ export function summarizeStatus({ streams, published, lastRun, refused, losses }
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
     `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
+    ...(faults === undefined ? [] : ['a published file is not as it was published']),
     ...(losses === undefined ? [] : ['the lake is not whole']),
     ...(due > 0 ? [`${due} ${verbOf(due, 'differs', 'differ')}`] : []),
     ...(stale > 0 ? [`${stale} stale`] : []),

@@ -72,7 +72,7 @@ export async function measureLeastDisk(
   settings: OfflineSettings,
   readDisk?: ReadDisk,
 ): Promise<readonly DiskNeed[]> {
-  const { fileBytes } = await measureTables(settings);
+  const fileBytes = await measureFiles(settings);
   const copy = Math.max(fileBytes, EMPTY_FILE_BYTES);
   const restored = existsSync(workFile(settings.stateDir)) ? 0 : copy;
   return addUp(listPlaces(settings, Math.max(restored, EMPTY_FILE_BYTES), copy), readDisk);
@@ -99,20 +99,24 @@ function isPublishDue({ stateDir, publishesDuckdb, duckdbPath }: OfflineSettings
   return record === undefined || !existsSync(duckdbPath) || !isPublishedFile(record, duckdbPath);
 }
 
+// The file is replaced whole: a copy of the larger one of both lies beside it.
+async function measureFiles({ stateDir, duckdbPath }: OfflineSettings): Promise<number> {
+  const bytes = async (name: string) => (existsSync(name) ? (await stat(name)).size : 0);
+  return Math.max(await bytes(workFile(stateDir)), await bytes(duckdbPath));
+}
+
 async function measureTables(
   settings: OfflineSettings,
 ): Promise<{ readonly fileBytes: number; readonly rows: number }> {
-  const file = workFile(settings.stateDir);
   const path = settings.duckdbPath;
-  // The file is replaced whole: a copy of the larger one of both lies beside it.
-  const bytes = async (name: string) => (existsSync(name) ? (await stat(name)).size : 0);
-  if (!existsSync(path)) return { fileBytes: await bytes(file), rows: 0 };
+  const fileBytes = await measureFiles(settings);
+  if (!existsSync(path)) return { fileBytes, rows: 0 };
   const database = await openOwnPublished(path);
   try {
     const rows = await database.count(
       `SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'`,
     );
-    return { fileBytes: Math.max(await bytes(file), await bytes(path)), rows };
+    return { fileBytes, rows };
   } finally {
     await database.release();
   }

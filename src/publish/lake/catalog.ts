@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
+import { type FileMark, fingerprintFile } from '../../warehouse/fingerprint-file.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
 import { syncFile, syncFolder } from './folders.ts';
@@ -13,8 +14,13 @@ const ATTACHED = 'lake_catalog';
 /**
  * Writes `lake.duckdb` anew and puts it in the place of the one before: a view for each table over the files of
  * one generation, and the `_sluice` tables as they are in the work file.
+ *
+ * @returns what the manifest says of it, so that damage is found without opening it
  */
-export async function publishCatalog(job: LakeJob, tables: readonly TableManifest[]): Promise<void> {
+export async function publishCatalog(
+  job: LakeJob,
+  tables: readonly TableManifest[],
+): Promise<FileMark & { readonly size: number }> {
   const path = join(job.lake, LAKE_CATALOG);
   const temporary = join(job.lake, `.${LAKE_CATALOG}.tmp`);
   await removeDatabase(temporary);
@@ -43,10 +49,12 @@ export async function publishCatalog(job: LakeJob, tables: readonly TableManifes
   }
   await chmod(temporary, 0o666 & ~process.umask());
   await syncFile(temporary);
+  const mark = { size: statSync(temporary).size, fingerprint: await fingerprintFile(temporary) };
   // A log beside the old file belongs to it.
   await rm(`${path}.wal`, { force: true });
   await rename(temporary, path);
   await syncFolder(job.lake);
+  return mark;
 }
 
 async function copyState({ session }: LakeJob, tables: readonly TableManifest[]): Promise<void> {

@@ -76,6 +76,8 @@ const manifestSchema = z.object({
   commit: z.string().optional(),
   runId: z.string().optional(),
   publishedAt: z.string().optional(),
+  /** `lake.duckdb` as it was left. */
+  catalog: z.object({ size: z.int(), fingerprint: z.string().optional() }).optional(),
   tables: z.array(tableSchema),
   /** Tables that are no longer published; their field ids stay theirs. */
   dropped: z.array(tableSchema),

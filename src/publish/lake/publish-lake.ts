@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LAKE_CATALOG, type PublishedLake } from '../../model/lake.ts';
+import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
@@ -42,7 +43,7 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
   let publish: LakePublish | undefined;
   try {
     const manifest = await openLake(job);
-    if (isPublished(job, manifest)) {
+    if (await isPublished(job, manifest)) {
       await expire(job, manifest);
       return undefined;
     }
@@ -74,9 +75,11 @@ async function openLake(job: LakeJob): Promise<LakeManifest> {
   return empty;
 }
 
-function isPublished(job: LakeJob, manifest: LakeManifest): boolean {
-  const { commit, path, tables } = manifest;
-  if (commit !== job.commit || path !== job.lake || !existsSync(join(job.lake, LAKE_CATALOG))) return false;
+async function isPublished(job: LakeJob, manifest: LakeManifest): Promise<boolean> {
+  const { commit, path, tables, catalog } = manifest;
+  const file = join(job.lake, LAKE_CATALOG);
+  if (commit !== job.commit || path !== job.lake || !existsSync(file)) return false;
+  if (catalog !== undefined && !(await isAsMarked(file, catalog))) return false;
   return (
     tables.length === job.tables.length &&
     job.tables.every(({ table, partitionBy }) => {
@@ -226,7 +229,7 @@ class LakePublish {
 
   async #finish(tables: readonly TableManifest[]): Promise<void> {
     const { lake, connector, baseUrl, commit, runId, clock, graceMs } = this.#job;
-    await publishCatalog(this.#job, tables);
+    const catalog = await publishCatalog(this.#job, tables);
     const names = new Set(tables.map(({ table }) => table));
     const gone = this.#manifest.tables.filter(({ table }) => !names.has(table));
     const dropped = [
@@ -251,6 +254,7 @@ class LakePublish {
       commit,
       runId,
       publishedAt: new Date(nowMs).toISOString(),
+      catalog,
       tables: tables.map(without),
       dropped: dropped.map(without),
     });

@@ -1,0 +1,173 @@
+import {
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { renderStatus, summarizeStatus } from '../../src/cli/render/render-status.ts';
+import { runChecks } from '../../src/pipeline/check.ts';
+import { readStatus } from '../../src/pipeline/status.ts';
+import { queryPublished } from '../../src/warehouse/query-published.ts';
+import { changeFile, damageBlocksOf } from '../support/damage-file.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import { createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
+
+const destinations = {
+  'the file': { destination: { duckdb: './warehouse.duckdb' }, path: 'warehouse.duckdb' },
+  'the file of a lake': { destination: { parquet: './lake' }, path: 'lake/lake.duckdb' },
+};
+
+async function createFlow(destination: object): Promise<Flow> {
+  const flow = createItemsFlow(makeItems(2_000), { config: { destination } });
+  expect((await flow.sync()).exitCode).toBe(0);
+  return flow;
+}
+
+async function check(flow: Flow) {
+  const { clock, simulator } = flow;
+  const transport = createSimulatorTransport(simulator, clock);
+  const report = await runChecks(flow.settings(), { clock, transport });
+  return { ...report, published: report.items.find(({ name }) => name === 'published file') };
+}
+
+const status = (flow: Flow) => readStatus(flow.settings(), flow.clock.now());
+
+/** Overwrites bytes in the middle; the size stays as it is. */
+function overwrite(file: string, bytes = 8_192): void {
+  const content = readFileSync(file);
+  const start = Math.floor(content.length / 2);
+  writeFileSync(file, content.fill(7, start, start + bytes));
+}
+
+/** Has the state folder believe that the file's times are those it was left with, as after damage on the disk itself. */
+function keepTimes(flow: Flow): void {
+  const file = join(flow.stateDir, 'published.json');
+  const { mtimeMs, ctimeMs } = statSync(flow.duckdbPath);
+  const record = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...record, modifiedAtMs: mtimeMs, changedAtMs: ctimeMs }));
+}
+
+describe.each(Object.entries(destinations))('%s that readers open', (_, { destination, path }) => {
+  it('is said to be damaged by check and status, and the sync that they advise publishes it again', async () => {
+    const flow = await createFlow(destination);
+    const file = join(flow.folder, path);
+    const whole = readFileSync(file);
+    overwrite(file);
+    const { published } = await check(flow);
+    expect(published?.status).toMatch(/^(?:warning|failed)$/);
+    expect(published?.fix).toContain('Run `sluice sync`: it publishes the file again from the state folder');
+    const report = await status(flow).catch((error: unknown) => error as Error & { hint: string });
+    const told =
+      report instanceof Error
+        ? report.hint
+        : renderStatus(report, { nowMs: flow.clock.now(), columns: 1_000 });
+    expect(told).toContain('Run `sluice sync`: it publishes');
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(readFileSync(file).length).toBe(whole.length);
+    expect(await check(flow)).toMatchObject({ ok: true, published: undefined });
+    expect((await status(flow)).faults).toBeUndefined();
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, published: undefined });
+  });
+
+  it('is published again where it is no longer a database at all', async () => {
+    const flow = await createFlow(destination);
+    const file = join(flow.folder, path);
+    writeFileSync(file, Buffer.alloc(statSync(file).size, 7));
+    const { published, items } = await check(flow);
+    expect(published).toMatchObject({ status: 'failed' });
+    expect(items.find(({ name }) => name === 'disk')).toMatchObject({ status: 'ok' });
+    await expect(status(flow)).rejects.toMatchObject({
+      hint: expect.stringContaining('If Sluice wrote it, run `sluice sync`') as string,
+    });
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await check(flow)).toMatchObject({ ok: true, published: undefined });
+  });
+});
+
+describe('a published file', () => {
+  it('with a block that readers cannot read fails the check with 6, and a query names what helps', async () => {
+    const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+    await damageBlocksOf(flow.duckdbPath, 'items');
+    expect(await check(flow)).toMatchObject({ ok: false, exitCode: 6, published: { status: 'failed' } });
+    await expect(queryPublished(flow.duckdbPath, 'SELECT max(name) FROM items')).rejects.toMatchObject({
+      code: 'state_damaged',
+      hint: expect.stringContaining('it publishes this file again') as string,
+    });
+    await flow.sync();
+    const { rows } = await queryPublished(flow.duckdbPath, 'SELECT count(name) FROM items');
+    expect(rows.map(([count]) => Number(count))).toEqual([2_000]);
+  });
+
+  it('that another program has written into is a warning, with the sync that publishes it again', async () => {
+    const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+    await changeFile(flow.duckdbPath, 'DELETE FROM items WHERE id = 1');
+    expect(await check(flow)).toMatchObject({
+      ok: true,
+      exitCode: 0,
+      published: { status: 'warning', detail: expect.stringContaining('not as it was published') as string },
+    });
+    const report = await status(flow);
+    expect(report.faults).toHaveLength(1);
+    expect(summarizeStatus(report)).toContain('a published file is not as it was published');
+    await flow.sync();
+    expect((await status(flow)).faults).toBeUndefined();
+  });
+
+  it.each(['its modification time', 'all of its times'])(
+    'that is damaged while it keeps %s is published again by a sync without requests',
+    async (kept) => {
+      const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+      const whole = readFileSync(flow.duckdbPath);
+      const { atime, mtime } = statSync(flow.duckdbPath);
+      overwrite(flow.duckdbPath, 1);
+      utimesSync(flow.duckdbPath, atime, mtime);
+      if (kept === 'all of its times') keepTimes(flow);
+      expect((await status(flow)).faults).toHaveLength(1);
+      expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+      expect(readFileSync(flow.duckdbPath).equals(whole)).toBe(true);
+    },
+  );
+
+  it('of a version that kept no sum of its bytes is moved away first where no time tells of the damage', async () => {
+    const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+    await damageBlocksOf(flow.duckdbPath, 'items');
+    keepTimes(flow);
+    const file = join(flow.stateDir, 'published.json');
+    const { fingerprint, ...record } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    expect(fingerprint).toMatch(/^[0-9a-f]{64}$/);
+    writeFileSync(file, JSON.stringify(record));
+    const { published } = await check(flow);
+    expect(published?.fix).toMatch(/^Move \S+warehouse\.duckdb away and run `sluice sync`/);
+    renameSync(flow.duckdbPath, `${flow.duckdbPath}.old`);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await check(flow)).toMatchObject({ ok: true, published: undefined });
+  });
+
+  it('that is damaged where the state is lost too is not said to be published by a sync', async () => {
+    const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+    await damageBlocksOf(flow.duckdbPath, 'items');
+    rmSync(flow.stateDir, { recursive: true });
+    const { published } = await check(flow);
+    expect(published).toMatchObject({ status: 'failed' });
+    expect(published?.fix).toContain('put a backup of');
+    await expect(flow.sync()).rejects.toMatchObject({ exitCode: 6 });
+    renameSync(flow.duckdbPath, `${flow.duckdbPath}.old`);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0 });
+    expect(existsSync(flow.duckdbPath)).toBe(true);
+  });
+
+  it('that is cut short is told, and published again', async () => {
+    const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+    const { size } = statSync(flow.duckdbPath);
+    truncateSync(flow.duckdbPath, size - 262_144);
+    expect((await check(flow)).published).toBeDefined();
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(statSync(flow.duckdbPath).size).toBe(size);
+  });
+});
