@@ -1,6 +1,7 @@
 import type { KeyCandidate } from '../model/discover-report.ts';
 import { type CandidateColumn, proposeKeys } from '../schema/key-candidates.ts';
-import { codeValues, type Sample } from './sample.ts';
+import { areDaysEnough, proposeSingleKeys, UUID_SHAPE } from '../schema/single-keys.ts';
+import { codeValues, readField, type Sample } from './sample.ts';
 
 const MOST_PROVED = 3;
 const MOST_REFUTED = 3;
@@ -23,7 +24,7 @@ export function proveKeys(sample: Sample, cursor: string | undefined): readonly 
   const proved: KeyCandidate[] = [];
   const provedSets: (readonly string[])[] = [];
   const refuted: KeyCandidate[] = [];
-  for (const set of proposeKeys(listCandidates(sample), cursor)) {
+  for (const set of [...listSingleKeys(sample, cursor), ...proposeKeys(listCandidates(sample), cursor)]) {
     if (proved.length >= MOST_PROVED) break;
     if (provedSets.some((smaller) => smaller.every((name) => set.includes(name)))) continue;
     const wanted = refuted.length < MOST_REFUTED;
@@ -43,6 +44,36 @@ export function proveKeys(sample: Sample, cursor: string | undefined): readonly 
     }
   }
   return [...proved, ...refuted];
+}
+
+/** Ids that a sync would try without their date, over rows of as many days. */
+function listSingleKeys(sample: Sample, cursor: string | undefined): readonly (readonly string[])[] {
+  const dated = sample.columns.find(({ name }) => name === cursor);
+  if (dated === undefined || cursor === undefined) return [];
+  const days = new Map<string, number>();
+  for (const row of sample.rows) {
+    const day = String(readField(row, dated.path)).slice(0, 10);
+    days.set(day, (days.get(day) ?? 0) + 1);
+  }
+  if (!areDaysEnough([...days.values()])) return [];
+  const isUuid = new RegExp(UUID_SHAPE);
+  return (
+    proposeSingleKeys(listCandidates(sample), cursor)
+      .filter(({ name, isByShape }) => {
+        const path = sample.columns.find((column) => column.name === name)?.path ?? [];
+        return !isByShape || sample.rows.every((row) => isUuid.test(String(readField(row, path))));
+      })
+      .map(({ name }) => [name])
+      // One that repeats is no more than a part of the others.
+      .filter(
+        (set) =>
+          countDistinct(
+            set.map((name) => codeColumn(sample, name)),
+            sample.rows.length,
+            true,
+          ) === sample.rows.length,
+      )
+  );
 }
 
 /** The sample's columns as the search for keys and cursors sees them. */

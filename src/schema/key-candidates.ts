@@ -86,7 +86,8 @@ export function proposeKeys(
   return proposals;
 }
 
-function rankKeyColumn({ name, type, longestText }: CandidateColumn): number {
+/** How likely a column is part of a key: lower is likelier, Infinity never. */
+export function rankKeyColumn({ name, type, longestText }: CandidateColumn): number {
   const last = name.split('__').at(-1) ?? name;
   const nested = name.includes('__') ? 0.5 : 0;
   if (TOUCHED_NAME.test(last)) return Infinity;

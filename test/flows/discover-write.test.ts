@@ -151,7 +151,7 @@ describe('lines for the config', () => {
       [
         'streams:',
         '  visibility_mentions:',
-        '    key: [date, mentionId]',
+        '    key: [mentionId]',
         '    cursor: { field: date, param: startDate }',
         '    contract: freeze',
         '  prompts_analytics:',
@@ -177,7 +177,7 @@ describe('lines for the config', () => {
     });
     expect(told.report.configLines).toBeUndefined();
     const untried = await discoverItems(makeItems(200), { ...tried, write: undefined, probes: false });
-    expect(untried.report.configLines).toBe('streams:\n  items:\n    key: [date, id]');
+    expect(untried.report.configLines).toBe('streams:\n  items:\n    key: [id]');
   });
 
   it('lead to a sync that the contract lets through', async () => {

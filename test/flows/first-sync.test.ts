@@ -100,7 +100,7 @@ describe('the first sync of the built-in streams, over real sockets', () => {
   it('learns the keys that tell the rows apart', () => {
     const keys = report.streams.map(({ stream, key }) => [stream, key?.origin, key?.columns]);
     expect(keys).toEqual([
-      ['visibility_mentions', 'learned', ['date', 'mention_id']],
+      ['visibility_mentions', 'learned', ['mention_id']],
       ['prompts_analytics', 'learned', ['date', 'prompt_id']],
       ['commerce_category_products', 'learned', ['category_id', 'product_id']],
       ['commerce_top_products', 'learned', ['date', 'region', 'rank']],

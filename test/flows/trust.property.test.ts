@@ -35,7 +35,7 @@ type Step =
   | { readonly kind: 'config'; readonly setup: Setup };
 
 const setups: fc.Arbitrary<Setup> = fc.record({
-  key: fc.constantFrom(['id'] as const),
+  key: fc.constantFrom('auto' as const, ['id'] as const),
   deletes: fc.constantFrom('keep', 'soft', 'hard'),
   isSliced: fc.boolean(),
   pageSize: fc.constantFrom(5, 9, 40),

@@ -63,7 +63,7 @@ export function createRowsFlow(
       const all = api.rows(day());
       const matching = startDate === undefined ? all : all.filter((row) => isAsked(row, startDate, day()));
       const offset = Number(query.get('offset') ?? 0);
-      const limit = Number(query.get('limit') ?? 50);
+      const limit = Number(query.get('limit') ?? Math.max(1, all.length));
       const total = api.total?.(matching.length, all.length) ?? matching.length;
       const hasMore = offset + limit < matching.length;
       const body = {

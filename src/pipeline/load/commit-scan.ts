@@ -21,6 +21,7 @@ import {
 } from './confirm-count.ts';
 import { countSuspected, describeGone } from './gone-rows.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
+import { findMovedRows } from './key-without-date.ts';
 import { describeRehashed } from './rehashed-key.ts';
 import { findAdoption, settleLeftSlices } from './left-slices.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
@@ -57,6 +58,7 @@ export async function commitScan(
   const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options });
   const absentFacts = { stream, scan, load, next, options, keyInDoubt };
   const decision = decideAbsent(absentFacts);
+  const moved = await findMovedRows(context, stream, scan, load);
   let warnings: readonly string[] = [];
   let keptBecause: string | undefined;
   const isWindow = decision.absent !== 'keep' && decision.absent.window !== undefined;
@@ -128,6 +130,7 @@ export async function commitScan(
     const due = findDueReason(scan, checkpoint?.fullRefreshDue, [
       difference && !isBeyondGuard(stream, difference) ? describeDifference(difference) : undefined,
       newColumns,
+      moved,
     ]);
     const reached = { ...next, fullRefreshDue: due, counts };
     await writeCheckpoint(database, reached);

@@ -6,6 +6,7 @@ import { readScope } from '../../warehouse/live-rows.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { findCompanion, withCompanions } from './key-columns.ts';
+import { isDateShed } from './key-without-date.ts';
 import type { ColumnChanges } from './plan-columns.ts';
 
 /**
@@ -27,6 +28,7 @@ export async function isKeyInDoubt(
   // A field that is spread over its companion since this scan: no row has a value there that this key does not find.
   if (before !== undefined && withCompanions(before, load.columns).join() === columns.join())
     return checkpoint?.fingerprint !== stream.fingerprint && !isTyped(load);
+  if (origin === 'learned' && (await isDateShed(context, stream, columns, checkpoint))) return false;
   if (origin === 'learned' && checkpoint !== undefined && scan.rows > 0) return true;
   // Old rows can stay beside the new ones if the new key tells them apart as well.
   const known = columns.every((name) =>

@@ -8,6 +8,7 @@ import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { INCOMING } from '../../warehouse/project-stage.ts';
 import { dropEqualRows, findDuplicatePositions } from '../fetch/confirm-duplicates.ts';
 import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
+import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
 import { describeWrongKey } from './refuse-scan.ts';
 import { ReadInFull } from '../read-in-full.ts';
 import type { RunContext } from '../run-context.ts';
@@ -15,7 +16,7 @@ import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../scan.ts';
 
 /** The key that the incoming rows are told apart by, of which each is there once afterwards; undefined without one. */
 export async function settleKey(
-  { database, options }: RunContext,
+  context: RunContext,
   stream: Stream,
   scan: FetchedScan,
   checkpoint: Checkpoint | undefined,
@@ -24,6 +25,7 @@ export async function settleKey(
   cursor: string | undefined,
   notes: string[],
 ): Promise<PreparedKey | undefined> {
+  const { database, options } = context;
   if (stream.key.kind === 'fields') {
     if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
     const fields = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
@@ -44,7 +46,12 @@ export async function settleKey(
     checkpoint?.cursorState === 'refuted' &&
     checkpoint.keyProvedOn.length < KEY_PROOF_DAYS &&
     scan.plan.mode === 'full';
-  if (known !== undefined && !stale && (await isKey(database, known, columns))) return learnedKey(known);
+  if (known !== undefined && !stale && (await isKey(database, known, columns))) {
+    const shed = await shedDate(context, { stream, scan, key: known, candidates, cursor });
+    if (shed !== undefined)
+      notes.push(`learned the key (${shed.join(', ')}): it tells rows apart without ${cursor ?? 'a date'}`);
+    return learnedKey(shed ?? known);
+  }
   // Pages that moved repeat rows: that says nothing about the key.
   if (known !== undefined && scan.verdict === 'drifted' && (await isFilled(database, known, columns)))
     return {
@@ -57,7 +64,9 @@ export async function settleKey(
   const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
   if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental') return undefined;
   if (scan.cause === 'too-long') await dropEqualRows(database, storedNames(columns));
-  const learned = await findKey(database, proposeKeys(candidates, cursor));
+  const learned =
+    (await findKeyWithoutDate(database, candidates, cursor)) ??
+    (await findKey(database, proposeKeys(candidates, cursor)));
   if (learned === undefined) {
     notes.push('no set of fields tells its rows apart; the table is replaced as a whole');
     return undefined;

@@ -102,6 +102,11 @@ async function readKnown(
   const held = await readCheckpoint(database, stream.name, sliceIdOf(stream));
   if (held === undefined) return known?.cursorState === 'refuted' ? refutedBefore(stream, runId) : undefined;
   const cursorState = known?.cursorState;
+  // Its rows were told apart by their date as well: without it one could take the place of another.
+  const dated = plan.mode === 'incremental' && held.keyOrigin === 'learned' ? known?.keyFields : undefined;
+  const isDated = dated !== undefined && held.keyFields?.every((name) => dated.includes(name)) === true;
+  if (isDated && dated.length > (held.keyFields?.length ?? 0))
+    return { ...held, cursorState, keyFields: dated };
   const mayRelearn = plan.mode === 'full' && known?.keyFields === undefined && held.keyOrigin === 'learned';
   if (!mayRelearn) return { ...held, cursorState };
   // Its run had found that the key did not hold.

@@ -1,0 +1,57 @@
+import { areDaysEnough, type SingleKey, UUID_SHAPE } from '../schema/single-keys.ts';
+import type { Database } from './database.ts';
+import { tableName } from './evolve-table.ts';
+import { findKey } from './find-key.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { readScope } from './live-rows.ts';
+import { INCOMING } from './project-stage.ts';
+
+/** The first of some columns that is unique over incoming rows of days enough to prove it, or undefined. */
+export async function findSingleKey(
+  database: Database,
+  proposals: readonly SingleKey[],
+  cursor: string,
+): Promise<readonly string[] | undefined> {
+  if (proposals.length === 0) return undefined;
+  const days = await database.all(
+    `SELECT count(*) AS n FROM ${INCOMING} s WHERE ${dayOf('s', cursor)} IS NOT NULL GROUP BY ${dayOf('s', cursor)}`,
+  );
+  if (!areDaysEnough(days.map(({ n }) => Number(n)))) return undefined;
+  const columns: string[] = [];
+  for (const { name, isByShape } of proposals)
+    if (!isByShape || (await areUuids(database, name))) columns.push(name);
+  return findKey(
+    database,
+    columns.map((name) => [name]),
+  );
+}
+
+async function areUuids(database: Database, name: string): Promise<boolean> {
+  const others = `SELECT count(*) FROM ${INCOMING} WHERE NOT regexp_matches(${quoteIdentifier(name)}, ${quoteLiteral(UUID_SHAPE)})`;
+  return (await database.count(others)) === 0;
+}
+
+/**
+ * Whether rows of the table that are older than all that came have an id again: among themselves, or one of a row that
+ * came. An API that lets old rows go does not bring them, so that what came cannot tell.
+ */
+export async function doOlderRowsRepeat(
+  database: Database,
+  { table, slice }: { readonly table: string; readonly slice: string },
+  id: string,
+  cursor: string,
+): Promise<boolean> {
+  const { own, live } = await readScope(database, table, slice);
+  const name = quoteIdentifier(id);
+  const oldest = `(SELECT min(${dayOf('s', cursor)}) FROM ${INCOMING} s)`;
+  const older = `SELECT CAST(t.${name} AS VARCHAR) AS id FROM ${tableName(table)} t
+    WHERE ${own} AND ${live} AND ${dayOf('t', cursor)} < ${oldest}`;
+  const repeats = await database.count(`WITH older AS (${older}) SELECT
+    (SELECT count(*) - count(DISTINCT id) FROM older)
+    + (SELECT count(*) FROM older WHERE id IN (SELECT CAST(${name} AS VARCHAR) FROM ${INCOMING}))`);
+  return repeats > 0;
+}
+
+function dayOf(alias: string, cursor: string): string {
+  return `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(cursor)} AS VARCHAR), 10) AS DATE)`;
+}
