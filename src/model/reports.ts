@@ -97,6 +97,8 @@ export interface StatusReport {
 }
 
 export interface StreamStatusRow {
+  /** The lake has not the rows of its table that were published: `losses` says what is missing. */
+  readonly isDamaged?: true | undefined;
   readonly stream: string;
   /** Empty for a stream that is read as a whole. */
   readonly slice: string;

@@ -95,7 +95,7 @@ export async function publishAndGoOn(context: RunContext): Promise<void> {
   }
 }
 
-// Whoever mends one of both should know of the other.
+// Whoever repairs one of both should know of the other.
 function joinFailures(first: SyncError | undefined, second: SyncError): SyncError {
   if (first === undefined) return second;
   const both = [first, second];

@@ -14,7 +14,7 @@ import type { SqlRow } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
-import { findLakeLosses } from '../warehouse/lake-losses.ts';
+import { findLakeLosses, type LakeLoss } from '../warehouse/lake-losses.ts';
 import { lakeOf, openOwnPublished } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
 import { findRefusal } from './refused-run.ts';
@@ -57,7 +57,7 @@ export async function readStatus(
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     restoresFrom: findRestoreSource(settings)?.path,
     ...(faults.length > 0 && { faults }),
-    ...(held.losses.length > 0 && { losses: held.losses }),
+    ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
   };
 }
 
@@ -83,7 +83,7 @@ interface Held {
   readonly facts: ReadonlyMap<string, Facts>;
   /** Records in quarantine, where there are any. */
   readonly quarantined: ReadonlyMap<string, number>;
-  readonly losses: readonly string[];
+  readonly losses: readonly LakeLoss[];
 }
 
 const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [] };
@@ -138,15 +138,17 @@ async function countRows(database: Database, table: string, slice: string): Prom
 
 function describeStream(
   stream: Stream,
-  { facts, quarantined }: Held,
+  { facts, quarantined, losses }: Held,
   unsettled: ReadonlyMap<string, UnsettledAttempt>,
   nowMs: number,
 ): StreamStatusRow {
   const name = nameOf(stream);
   const { checkpoint, rows, newest } = facts.get(name) ?? {};
+  const isDamaged = losses.some(({ table }) => table === stream.table);
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),
+    ...(isDamaged && { isDamaged }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     unsettled: unsettled.get(name),
     rows,

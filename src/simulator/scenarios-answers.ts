@@ -140,7 +140,7 @@ export const answerScenarios: readonly Scenario[] = [
   {
     name: 'missing-entity',
     sentence: 'visibility/mentions answers 400 until the parameter entity is given.',
-    watch: 'Exit code 4; the message has the line of config that mends it.',
+    watch: 'Exit code 4; the message has the line of config that fixes it.',
     stream: 'visibility_mentions',
     steps: ['sync'],
     options: () => ({ requireEntity: true }),

@@ -5,8 +5,15 @@ import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY, readLakeEntry } from './lake-entry.ts';
 
+/** A table of a lake that has not the rows that were published. */
+export interface LakeLoss {
+  readonly table: string;
+  /** A sentence that begins with the table. */
+  readonly text: string;
+}
+
 /**
- * What the views of an open `lake.duckdb` would give too few or too many rows for, a sentence a table: files that are
+ * What the views of an open `lake.duckdb` would give too few or too many rows for, table by table: files that are
  * gone or of another size, and counts that are not those that were published. A view itself says nothing of it.
  *
  * @param isWanted whether to look at a table; each costs a look at all of its files
@@ -15,14 +22,14 @@ export async function findLakeLosses(
   database: Database,
   lake: string,
   isWanted: (table: string) => boolean = () => true,
-): Promise<readonly string[]> {
+): Promise<readonly LakeLoss[]> {
   // What somebody else put under that name has no rows of ours to miss.
   if ((await database.count('SELECT count(*) FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY])) === 0)
     return [];
-  const losses: string[] = [];
+  const losses: LakeLoss[] = [];
   for (const table of await readLakeEntry(database)) {
     const loss = isWanted(table.table) ? await findLoss(database, lake, table) : undefined;
-    if (loss !== undefined) losses.push(loss);
+    if (loss !== undefined) losses.push({ table: table.table, text: loss });
   }
   return losses;
 }

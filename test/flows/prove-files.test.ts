@@ -187,9 +187,10 @@ describe('a lake that lacks a file', () => {
     const report = await readStatus(flow.settings(), flow.clock.now());
     expect(report.losses).toEqual([loss]);
     expect(summarizeStatus(report)).toContain('the lake is not whole');
-    expect(renderStatus(report, { nowMs: flow.clock.now(), columns: undefined })).toMatch(
-      /next: sluice verify/,
-    );
+    const text = renderStatus(report, { nowMs: flow.clock.now(), columns: undefined });
+    expect(text).toMatch(/next: sluice verify/);
+    expect(text).toMatch(/^items +damaged /m);
+    expect(summarizeStatus(report)).toMatch(/^0 of 1 stream verified/);
     // Other tables have all of their rows.
     for (const table of ['items_history', '_sluice.runs'])
       expect((await queryPublished(catalog, `FROM ${table}`)).rows).not.toEqual([]);

@@ -95,7 +95,7 @@ function describeLosses({ losses = [] }: StatusReport): string {
   return [
     ...losses.slice(0, MOST_NAMES).map((loss) => `the lake is not whole: ${toSafeLine(loss)}`),
     ...(more > 0 ? [`and ${formatCountOf(more, 'more table')}`] : []),
-    '  next: sluice verify says what mends it; until then readers miss rows',
+    '  next: sluice verify says what repairs it; until then readers miss rows',
   ].join('\n');
 }
 
@@ -112,7 +112,8 @@ export function summarizeStatus({
   const more = ending === '' ? [] : [ending];
   if (published === undefined) return ['nothing is published yet', ...more].join(', ');
   const verified = streams.filter(
-    (row) => row.unsettled === undefined && row.verdict === 'verified' && !isDue(row),
+    (row) =>
+      row.isDamaged !== true && row.unsettled === undefined && row.verdict === 'verified' && !isDue(row),
   ).length;
   const due = streams.filter(isDue).length;
   const fresh = streams.filter((row) => row.fresh).length;
@@ -163,6 +164,7 @@ function isDue({ fullRefreshDue, counts }: StreamStatusRow): boolean {
 }
 
 function describeVerdict(row: StreamStatusRow): string {
+  if (row.isDamaged === true) return 'damaged';
   const verdict = row.unsettled?.status ?? row.verdict ?? 'never';
   return verdict === 'verified' && isDue(row) ? 'differs' : verdict;
 }

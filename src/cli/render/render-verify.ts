@@ -11,7 +11,7 @@ import { wrapText } from './wrap-text.ts';
 
 /** What to do about rows that differ. */
 export const AFTER_DIFFERENCE =
-  'the API may have changed since the last sync. Run sluice sync --force and verify again; what still differs then, sluice sync --full-refresh mends.';
+  'the API may have changed since the last sync. Run sluice sync --force and verify again; what still differs then, sluice sync --full-refresh repairs.';
 
 /** The result of `verify` for people. */
 export function renderVerify(report: VerifyReport, terminal: Terminal, nowMs: number): string {

@@ -44,7 +44,7 @@ export async function findDamagedRows(
   return damages;
 }
 
-// A sync mends the work file from the published one, not the other way round.
+// A sync repairs the work file from the published one, not the other way round.
 export function hintFor(name: string, { code, hint }: SyncError): string {
   return name === 'published file' && code === 'state_damaged'
     ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'

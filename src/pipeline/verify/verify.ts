@@ -229,7 +229,7 @@ class Verification {
     }
   }
 
-  /** What a file failed with and what mends it; of a lake's file the engine says neither. */
+  /** What a file failed with and what repairs it; of a lake's file the engine says neither. */
   async #explain(
     name: string,
     file: string,
