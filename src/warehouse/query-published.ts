@@ -66,11 +66,14 @@ async function assertLakeHas(database: Database, path: string, sql: string): Pro
   const losses =
     lake === undefined ? [] : await findLakeLosses(database, lake, (table) => mayRead(sql, table));
   if (lake === undefined || losses.length === 0) return;
-  throw new StorageError(`the lake ${lake} is not whole, and rows would be missing (${losses.map(({ text }) => text).join('; ')})`, {
-    code: 'state_damaged',
-    hint: '`sluice verify` says what repairs it. Should a sync have published at this moment, run the query again. Nothing was changed.',
-    context: { path: lake },
-  });
+  throw new StorageError(
+    `the lake ${lake} is not whole, and rows would be missing (${losses.map(({ text }) => text).join('; ')})`,
+    {
+      code: 'state_damaged',
+      hint: '`sluice verify` says what repairs it. Should a sync have published at this moment, run the query again. Nothing was changed.',
+      context: { path: lake },
+    },
+  );
 }
 
 /** Opens a file for reading; that of a lake with the lake, whose files its views are made of. */
