@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
@@ -19,13 +19,18 @@ export function destinationLockFile(destination: string): string {
  * @throws LockedError (75)
  */
 export async function lockDestinations(destinations: readonly string[]): Promise<StateLock> {
-  const held: { readonly file: string; readonly database: DatabaseSync }[] = [];
+  const held: {
+    readonly file: string;
+    readonly database: DatabaseSync;
+    readonly made: string | undefined;
+  }[] = [];
   const lock = {
     release: () => {
-      for (const { file, database } of held.splice(0)) {
+      for (const { file, database, made } of held.splice(0)) {
         // While it is still locked: whoever opened it meanwhile sees that the name stands for another file.
         rmSync(file, { force: true });
         database.close();
+        if (made !== undefined) removeEmpty(dirname(file), made);
       }
     },
   };
@@ -33,8 +38,8 @@ export async function lockDestinations(destinations: readonly string[]): Promise
   for (const destination of destinations) {
     const file = destinationLockFile(destination);
     try {
-      mkdirSync(dirname(file), { recursive: true });
-      held.push({ file, database: openNamed(sqlite, file) });
+      const made = mkdirSync(dirname(file), { recursive: true });
+      held.push({ file, database: openNamed(sqlite, file), made });
     } catch (error) {
       if (!isBusy(error)) continue;
       lock.release();
@@ -47,6 +52,16 @@ export async function lockDestinations(destinations: readonly string[]): Promise
     }
   }
   return lock;
+}
+
+/** Removes folders that were made for the lock alone, from the innermost to the first one that was made. */
+function removeEmpty(folder: string, made: string): void {
+  try {
+    rmdirSync(folder);
+    if (folder !== made) removeEmpty(dirname(folder), made);
+  } catch {
+    // Something was published there, or somebody else uses it.
+  }
 }
 
 /** Locks the file of a name, and not one that lost the name between its opening and its lock. */

@@ -1,16 +1,19 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
@@ -106,7 +109,7 @@ function createLockFile(file: string, mode: number): void {
 /** Creates the state folder for its owner only (0700). */
 export function makeStateFolder(stateDir: string): void {
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    mkdirSync(pointedFolder(stateDir), { recursive: true, mode: 0o700 });
     // One that was there before may let others in.
     if ((statSync(stateDir).mode & 0o077) !== 0) closeToOthers(stateDir);
   } catch (error) {
@@ -117,6 +120,13 @@ export function makeStateFolder(stateDir: string): void {
       cause: error,
     });
   }
+}
+
+// A link may point to a folder that is still to be made: a new disk, say.
+function pointedFolder(stateDir: string): string {
+  const link = lstatSync(stateDir, { throwIfNoEntry: false });
+  if (link?.isSymbolicLink() !== true || existsSync(stateDir)) return stateDir;
+  return resolve(dirname(stateDir), readlinkSync(stateDir));
 }
 
 // A volume that another user owns, as containers get them, cannot be closed; the files in it are private all the same.

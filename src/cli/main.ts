@@ -63,7 +63,7 @@ export async function main(): Promise<void> {
 function toOutputError(cause: Error): StorageError {
   return new StorageError(`the output could not be written: ${cause.message}`, {
     code: 'storage_failed',
-    hint: 'Check the space and the rights where the output goes; what was committed is safe.',
+    hint: 'Check the space and the rights where the output goes; nothing is left half done.',
     cause,
   });
 }

@@ -53,7 +53,7 @@ export function listenForSignals(host: SignalHost, output: Pick<Output, 'writeNo
 function toAbortedError(signal: StopSignal): AbortedError {
   return new AbortedError(`stopped by ${signal}`, {
     code: 'aborted',
-    hint: 'What was committed is safe; run the same command again to go on.',
+    hint: 'Nothing is left half done; run the same command again to go on.',
     exitCode: EXIT_CODES[signal],
   });
 }

@@ -197,6 +197,6 @@ function warnOnce(onWarning: ((message: string) => void) | undefined): (message:
 function closedError(): AbortedError {
   return new AbortedError('the run has ended', {
     code: 'aborted',
-    hint: 'What was committed is safe. Run the same command again to continue.',
+    hint: 'Nothing is left half done. Run the same command again to continue.',
   });
 }

@@ -3,8 +3,7 @@ import type { ApiRequest, FaultKind, TransportFault } from '../model/http.ts';
 import { quoteServerText } from '../model/redact.ts';
 import { isLoopback } from './loopback.ts';
 import { buildContext, describeRequest } from './describe-request.ts';
-
-const COMMITTED = 'What was committed is safe.';
+import { NO_TABLE_CHANGED } from './no-table-changed.ts';
 
 /** The error that says why no answer came, after the last try. */
 export function buildFaultError(
@@ -25,7 +24,7 @@ export function buildFaultError(
       return new ResponseError(message, {
         ...options,
         code: 'response_invalid',
-        hint: `${COMMITTED} What answers is no healthy HTTP server: check source.baseUrl, and any proxy in between.`,
+        hint: `${NO_TABLE_CHANGED} What answers is no healthy HTTP server: check source.baseUrl, and any proxy in between.`,
       });
     case 'encoding-refused':
     case 'body-corrupt':
@@ -33,19 +32,19 @@ export function buildFaultError(
       return new ResponseError(message, {
         ...options,
         code: 'page_unreadable',
-        hint: `${COMMITTED} Check source.baseUrl and any proxy in between${adviseOnSize(request, fault.kind)}.`,
+        hint: `${NO_TABLE_CHANGED} Check source.baseUrl and any proxy in between${adviseOnSize(request, fault.kind)}.`,
       });
     case 'tls':
       return new NetworkError(message, {
         ...options,
         code: 'network_unreachable',
-        hint: `${COMMITTED} Nothing was sent. For a certificate of your own authority set NODE_EXTRA_CA_CERTS; certificates are always checked.`,
+        hint: `${NO_TABLE_CHANGED} Nothing was sent. For a certificate of your own authority set NODE_EXTRA_CA_CERTS; certificates are always checked.`,
       });
     case 'no-tls':
       return new NetworkError(message, {
         ...options,
         code: 'network_unreachable',
-        hint: `${COMMITTED} Nothing was sent. Check the port in source.baseUrl${isLoopback(hostname) ? ', or write http:// for a server on this machine' : ', and any proxy in between: https:// needs a port that speaks TLS'}.`,
+        hint: `${NO_TABLE_CHANGED} Nothing was sent. Check the port in source.baseUrl${isLoopback(hostname) ? ', or write http:// for a server on this machine' : ', and any proxy in between: https:// needs a port that speaks TLS'}.`,
       });
     case 'proxy':
       return fault.proxyStatus === 407 || fault.proxyStatus === 403
@@ -81,7 +80,7 @@ function buildUnreachableError(
   return new NetworkError(message, {
     ...options,
     code: 'network_unreachable',
-    hint: `${COMMITTED} Check the network, the proxy settings and source.baseUrl, or run again later.`,
+    hint: `${NO_TABLE_CHANGED} Check the network, the proxy settings and source.baseUrl, or run again later.`,
   });
 }
 

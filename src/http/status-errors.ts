@@ -17,6 +17,7 @@ import { readErrorEnvelope } from './error-envelope.ts';
 import { readSingleHeader } from './header-values.ts';
 import { formatUtc } from './quota-errors.ts';
 import { isRetryableStatus } from './retry-delay.ts';
+import { NO_TABLE_CHANGED } from './no-table-changed.ts';
 
 /** An answer that is no success, after the last try. */
 export interface FailedAnswer {
@@ -28,8 +29,6 @@ export interface FailedAnswer {
   /** When the key may be used again after a 429, or the server wants to be asked again, epoch ms. */
   readonly resumeAtMs: number | undefined;
 }
-
-const COMMITTED = 'What was committed is safe.';
 
 /** The error that says what a status outside 2xx means and what to do about it. */
 export function buildStatusError(answer: FailedAnswer): SyncError {
@@ -46,8 +45,8 @@ export function buildStatusError(answer: FailedAnswer): SyncError {
       code: 'server_failed',
       hint:
         resumeAtMs === undefined
-          ? `${COMMITTED} The server may recover: run again later.`
-          : `${COMMITTED} The server asked for a pause (Retry-After): run again after ${formatUtc(resumeAtMs)}.`,
+          ? `${NO_TABLE_CHANGED} The server may recover: run again later.`
+          : `${NO_TABLE_CHANGED} The server asked for a pause (Retry-After): run again after ${formatUtc(resumeAtMs)}.`,
       context,
       resumeAtMs,
     });
@@ -56,13 +55,13 @@ export function buildStatusError(answer: FailedAnswer): SyncError {
     case 401:
       return new AuthError(message, {
         code: 'key_rejected',
-        hint: `The key is one of: ${connector.auth.rejectionCauses.join(', ')}. Make a new one in ${connector.auth.whereKeysAreMade}. ${COMMITTED}`,
+        hint: `The key is one of: ${connector.auth.rejectionCauses.join(', ')}. Make a new one in ${connector.auth.whereKeysAreMade}. ${NO_TABLE_CHANGED}`,
         context,
       });
     case 403:
       return new ForbiddenError(message, {
         code: 'key_forbidden',
-        hint: `The key is valid but its account may not read this endpoint: ask for the permission, or disable the stream. ${COMMITTED}`,
+        hint: `The key is valid but its account may not read this endpoint: ask for the permission, or disable the stream. ${NO_TABLE_CHANGED}`,
         context,
       });
     case 404:
@@ -107,14 +106,14 @@ function adviseOnRefusal({ request, response, connector }: FailedAnswer): string
   const { message = '' } = readErrorEnvelope(response.body);
   const named = connector.filterParams.find((name) => new RegExp(`\\b${name}\\b`).test(message));
   if (named === undefined) {
-    return `${COMMITTED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
+    return `${NO_TABLE_CHANGED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
   }
   // A parameter that is there and wrong is mended by one value; one that is missing may take several.
   const isMissing = /\b(missing|required)\b/i.test(message);
   const params = isMissing ? `params: { ${named}: [a, b] }, sliceBy: [${named}]` : `params: { ${named}: … }`;
   const line = `streams: { ${request.stream}: { ${params} } }`;
   const effect = isMissing ? `e.g. ${line}, which reads each value by itself` : line;
-  return `${COMMITTED} Set the parameter in the config, ${effect}; asking again cannot help.`;
+  return `${NO_TABLE_CHANGED} Set the parameter in the config, ${effect}; asking again cannot help.`;
 }
 
 /** Names only the host of the target: the rest of a URL may hold anything. */
@@ -131,7 +130,7 @@ function buildRedirectError(answer: FailedAnswer, context: ErrorContext): Respon
     `${describeRequest(request)}: the API answered ${response.status}, a redirect to ${host}, which is not followed`,
     {
       code: 'redirect_refused',
-      hint: `No redirect is followed, because it would hand the API key on. If the API has moved, set source.baseUrl to its new address. ${COMMITTED}`,
+      hint: `No redirect is followed, because it would hand the API key on. If the API has moved, set source.baseUrl to its new address. ${NO_TABLE_CHANGED}`,
       context,
     },
   );

@@ -11,7 +11,7 @@ export function toAbortError(signal: AbortSignal): SyncError {
   if (reason instanceof SyncError) return reason;
   return new AbortedError('the run was interrupted', {
     code: 'aborted',
-    hint: 'What was committed is safe. Run the same command again to continue.',
+    hint: 'Nothing is left half done. Run the same command again to continue.',
     cause: reason,
   });
 }

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -10,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { unauthorized } from '../../src/simulator/fault-effects.ts';
 import { createItemsFlow, makeFolder, makeItems } from '../support/sync-harness.ts';
 
 describe('a published file', () => {
@@ -34,6 +36,31 @@ describe('a published file', () => {
     expect(lstatSync(flow.duckdbPath).isSymbolicLink()).toBe(true);
     expect(statSync(target).isFile()).toBe(true);
     expect(await flow.sync()).toMatchObject({ exitCode: 0, published: undefined });
+  });
+});
+
+describe('a first sync', () => {
+  it('that is refused leaves no folder behind that it made for its destination', async () => {
+    const folder = makeFolder();
+    const flow = createItemsFlow(makeItems(5), {
+      folder,
+      config: { destination: { duckdb: join(folder, 'new', 'deep', 'w.duckdb') } },
+    });
+    flow.simulator.setFaults([unauthorized()]);
+    expect((await flow.sync()).exitCode).not.toBe(0);
+    expect(existsSync(join(folder, 'new'))).toBe(false);
+    flow.simulator.setFaults([]);
+    expect((await flow.sync()).exitCode).toBe(0);
+    expect(existsSync(join(folder, 'new', 'deep', 'w.duckdb'))).toBe(true);
+  });
+
+  it('makes the state folder where a link points that points to nothing yet', async () => {
+    const folder = makeFolder();
+    symlinkSync(join(folder, 'disk', 'state'), join(folder, 'state'));
+    const flow = createItemsFlow(makeItems(5), { folder });
+    expect((await flow.sync()).exitCode).toBe(0);
+    expect(existsSync(join(folder, 'disk', 'state', 'work.duckdb'))).toBe(true);
+    expect(lstatSync(join(folder, 'state')).isSymbolicLink()).toBe(true);
   });
 });
 
