@@ -48,9 +48,10 @@ describe('a name that reaches SQL', () => {
         .map((entry) => join(entry.parentPath, entry.name))
         .filter((file) => /replaceAll\((['"`])['"]\1, (['"`])(?:''|"")\2\)/.test(readFileSync(file, 'utf8'))),
     );
-    // The others write CSV, and DDL for people to read.
+    // The others write CSV, and what other programs read: a dbt source, and DDL.
     expect(quoting.map((file) => relative(root, file)).toSorted()).toEqual([
       'src/cli/render/query-formats.ts',
+      'src/contract/to-dbt.ts',
       'src/contract/to-sql.ts',
       'src/warehouse/identifiers.ts',
     ]);

@@ -119,7 +119,7 @@ describe('verify', () => {
       },
       'published file',
       'no DuckDB file',
-      'move it aside',
+      'publishes the file again',
     ],
     'a commit that is not published': [
       (flow) => tamper(workOf(flow), `UPDATE _sluice.meta SET value = 'later' WHERE key = 'generation'`),

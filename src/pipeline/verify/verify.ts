@@ -16,7 +16,7 @@ import type { Checkpoint } from '../../model/stream.ts';
 import { inspectLake, type LakeFacts } from '../../publish/lake/inspect-lake.ts';
 import { readManifest } from '../../publish/lake/manifest.ts';
 import { findUnreadable } from '../../publish/lake/unreadable-file.ts';
-import type { Database } from '../../warehouse/database.ts';
+import { Database } from '../../warehouse/database.ts';
 import { fingerprintTables, type TableFingerprint } from '../../warehouse/fingerprint-tables.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertIdentity } from '../open-warehouse.ts';
@@ -186,7 +186,9 @@ class Verification {
   // Keys of many rows are counted with more memory than there may be.
   #open(file: string): Promise<Database> {
     const spill = join(this.#settings.stateDir, 'tmp');
-    return openForReading(file, existsSync(spill) ? [spill] : []);
+    const folders = existsSync(spill) ? [spill] : [];
+    if (file === workFile(this.#settings.stateDir)) return Database.open({ file, readOnly: true, folders });
+    return openForReading(file, folders);
   }
 
   /** Reads a file and holds it against itself; the problems of tables are told once, of the first file. */
