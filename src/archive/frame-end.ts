@@ -9,26 +9,25 @@ interface Part {
   readonly isRead: boolean;
 }
 
+const NO_END: Part = { bytes: Infinity, isRead: false };
+
 /**
  * Finds where a Zstandard frame ends. The engine's reader gives all records of a file that lacks its last bytes, or has
  * bytes after them, and how many bytes a frame has depends on the pieces its text came in.
  */
 export class FrameEnd {
-  readonly #parts = walkFrame();
+  #parts = walkFrame();
   #part = this.#parts.next().value;
   /** Bytes of the part that came already: their number, and those to look at. */
   #passed = 0;
   #read = Buffer.alloc(0);
-  #hasMore = false;
 
   /** Takes the next bytes of the file. */
   take(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
-      const part = this.#part;
-      if (part === undefined) {
-        this.#hasMore = true;
-        return;
-      }
+      // The packer may add a frame that holds nothing; anything else is no frame, and has no end.
+      if (this.#part === undefined) this.#begin();
+      const part = this.#part ?? NO_END;
       const end = Math.min(chunk.length, at + part.bytes - this.#passed);
       if (part.isRead) this.#read = Buffer.concat([this.#read, chunk.subarray(at, end)]);
       this.#passed += end - at;
@@ -39,7 +38,12 @@ export class FrameEnd {
 
   /** Whether the bytes so far are one whole frame and nothing else. */
   get isReached(): boolean {
-    return this.#part === undefined && !this.#hasMore;
+    return this.#part === undefined;
+  }
+
+  #begin(): void {
+    this.#parts = walkFrame();
+    this.#part = this.#parts.next().value;
   }
 
   #goOn(): void {

@@ -70,10 +70,6 @@ async function* readContent(
   const hash = createHash('sha256');
   const packed = createReadStream(path, { highWaterMark: CHUNK });
   const unpacked = createZstdDecompress({ chunkSize: CHUNK });
-  const end = new FrameEnd();
-  packed.on('data', (chunk) => {
-    end.take(chunk as Buffer);
-  });
   packed.once('error', (error) => unpacked.destroy(error));
   try {
     for await (const chunk of packed.pipe(unpacked)) {
@@ -89,6 +85,8 @@ async function* readContent(
   }
   if (hash.digest('hex') !== content.sha256)
     throw damagedFile(path, 'its records are not those that were written');
-  // Its last bytes are a checksum: without them every record still comes out.
+  // Its last bytes are a checksum: without them every record still comes out. The reader may end before it saw them.
+  const end = new FrameEnd();
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK })) end.take(chunk as Buffer);
   if (!end.isReached) throw damagedFile(path, 'it is cut, or goes on after its end');
 }

@@ -30,8 +30,8 @@ export async function readOutcome(duckdb: string): Promise<Outcome> {
   );
   const checkpoints = await queryCopy(
     duckdb,
-    `SELECT * EXCLUDE (run_id, last_full_scan_at, last_verified_at, whole_at, proved_from, head, counts),
-            json_merge_patch(counts, '{"at": null}') AS counts
+    `SELECT * EXCLUDE (run_id, last_full_scan_at, last_verified_at, whole_at, proved_from, head, counts,
+                       full_refresh_due, rows_declared)
        FROM _sluice.checkpoints ORDER BY stream, slice`,
   );
   return { tables, contract: contract.rows, checkpoints: checkpoints.rows };
