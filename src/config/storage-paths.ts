@@ -80,17 +80,17 @@ function checkLake(text: string, lakePath: string, refuse: Refuse): void {
   if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
   if (isFolder(lakePath) === false)
     refuse(key, `${lakePath} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
-  // Readers name its files with a pattern, and these would be part of it; a folder with `=` is a column to them.
+  // Readers name its files with a pattern, and these would be part of it.
   const odd = [lakePath, resolveLinks(lakePath)].find((place) => ODD_IN_LAKES.test(place));
   if (odd !== undefined)
     refuse(
       key,
-      `must not lie at a path with one of * ? [ ] { } = or a backslash: ${odd}`,
+      `must not lie at a path with one of * ? [ ] { } or a backslash: ${odd}`,
       'Name another folder.',
     );
 }
 
-const ODD_IN_LAKES = path.sep === '/' ? /[*?[\]{}=\\]/ : /[*?[\]{}=]/;
+const ODD_IN_LAKES = path.sep === '/' ? /[*?[\]{}\\]/ : /[*?[\]{}]/;
 
 function isElsewhere(text: string): boolean {
   return /^(?:[a-z][a-z0-9+.-]+:\/\/|md:|:memory:)/i.test(text);

@@ -41,7 +41,7 @@ function resolve(
 describe('destination.parquet', () => {
   it('is looked at behind links, also those that point to nothing yet', () => {
     const folder = makeTempFolder();
-    symlinkSync(join(folder, 'env=prod'), join(folder, 'odd'));
+    symlinkSync(join(folder, 'env*prod'), join(folder, 'odd'));
     expect(() => resolve({ parquet: join(folder, 'odd', 'lake') })).toThrow(
       'must not lie at a path with one of',
     );
@@ -74,10 +74,14 @@ describe('destination.parquet', () => {
     expect(() => resolve({})).toThrow('needs duckdb (a file), parquet (a folder), or both');
   });
 
+  it('may lie in a folder that readers take for a column', () => {
+    const { settings, folder } = resolve({ parquet: './env=prod/lake' });
+    expect(settings.lakePath).toBe(join(folder, 'env=prod', 'lake'));
+  });
+
   it.each([
     [{ parquet: 's3://bucket/lake' }, undefined, 'must be a folder on this machine'],
     [{ parquet: './la*e' }, undefined, 'must not lie at a path with one of'],
-    [{ parquet: './env=prod/lake' }, undefined, 'must not lie at a path with one of'],
     [{ parquet: './.sluice/lake' }, undefined, 'must not lie in the state folder'],
     [{ parquet: './data' }, './data/state', 'must not lie in the state folder'],
     [{ parquet: './.sluice' }, undefined, 'must not lie in the state folder'],

@@ -6,6 +6,7 @@ import { readCurrent } from './folders.ts';
 import { inspectTable } from './inspect-lake.ts';
 import type { LakeJob, LakeTable } from './lake-job.ts';
 import type { LakeColumn, LakeFile, TableManifest } from './manifest.ts';
+import { assertPathNamesNoColumn } from './path-columns.ts';
 import { columnsInFolders, keyExpression, type PartitionKey, partitionFolder } from './partitions.ts';
 import { isWholeFile } from './whole-file.ts';
 
@@ -44,6 +45,7 @@ export async function planTable(
   earlier: TableManifest | undefined = before,
 ): Promise<TablePlan> {
   const { columns, fieldIds } = await planColumns(job, table, earlier);
+  assertPathNamesNoColumn(job.lake, { table: table.table, columns });
   const parts = await readParts(job, table);
   const current = readCurrent(job.lake, table.table);
   const isReshaped =

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StorageError } from '../../model/errors.ts';
+import { PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
@@ -12,6 +12,7 @@ import {
   readLakeEntry,
 } from '../../warehouse/lake-entry.ts';
 import { selectRows } from './catalog.ts';
+import { assertPathNamesNoColumn } from './path-columns.ts';
 import { syncFile } from './folders.ts';
 import { describeFiles } from './inspect-lake.ts';
 import { findWrongRows, measureRows } from './prove-rows.ts';
@@ -41,7 +42,7 @@ export async function restoreFromLake(lake: string, file: string, spillFolder: s
     await syncFile(temporary);
     await rename(temporary, file);
   } catch (error) {
-    if (error instanceof IncompleteLakeError) throw error;
+    if (error instanceof IncompleteLakeError || error instanceof PublishError) throw error;
     throw new StorageError(`cannot restore the state from ${lake}: ${(error as Error).message}`, {
       code: 'storage_failed',
       hint: `Mend the cause (permissions, space) and run again; or restore a backup of the lake. If it is lost, move it aside: the next sync reads everything from the API.`,
@@ -68,6 +69,7 @@ async function copyLake(database: Database, lake: string): Promise<void> {
   await database.run('DELETE FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
   const problems = tables.flatMap((table) => describeLosses(lake, table));
   if (problems.length > 0) throw refuseIncomplete(lake, problems);
+  for (const table of tables) assertPathNamesNoColumn(lake, table);
   for (const one of tables) {
     const table = `main.${quoteIdentifier(one.table)}`;
     const columns = one.columns.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);
