@@ -16,6 +16,7 @@ const WEEK_MS = 7 * 86_400_000;
 const MOST_NAMES = 5;
 
 const todos: Readonly<Partial<Record<StreamState, string>>> = {
+  damaged: 'Run `sluice verify`: it names the files, and says what repairs them.',
   stopped: 'Run `sluice sync` again: it goes on from the pages that are kept.',
   never: 'Run `sluice sync`.',
   partial: 'Run `sluice sync` again, and `sluice runs` to see why it ended.',

@@ -5,6 +5,7 @@ import { nameScan } from '../model/stream.ts';
 
 /** How a stream stands, the first that is true of it. */
 export type StreamState =
+  | 'damaged'
   | 'failed'
   | 'stopped'
   | 'never'
@@ -35,6 +36,7 @@ export interface Finding {
 }
 
 const tones: Readonly<Record<StreamState, Tone>> = {
+  damaged: 'bad',
   failed: 'bad',
   stopped: 'note',
   never: 'note',
@@ -73,10 +75,11 @@ export function judgeStream(facts: StreamFacts, nowMs: number, lateAfterMs: numb
 }
 
 function findState(
-  { lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamFacts,
+  { isDamaged, lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamFacts,
   nowMs: number,
   lateAfterMs: number,
 ): StreamState {
+  if (isDamaged === true) return 'damaged';
   if (lastAttempt?.status === 'failed') return 'failed';
   if (lastAttempt?.status === 'stopped') return 'stopped';
   if (verdict === undefined) return lastAttempt?.status === 'unavailable' ? 'unavailable' : 'never';
@@ -103,6 +106,8 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
       return 'The data moved while it was read: rows may be missing until the next scan.';
     case 'partial':
       return 'Not read to its end; the table is as it was before.';
+    case 'damaged':
+      return 'Files of the lake are missing or damaged: readers miss rows until it is whole again.';
     case 'failed':
       return 'The last attempt failed; the table is as it was before.';
     case 'stopped':

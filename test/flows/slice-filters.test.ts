@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/model/run-report.ts';
 import type { Transport } from '../../src/model/http.ts';
+import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
 import {
   createFlow,
   DAY_MS,
@@ -21,6 +22,7 @@ type Answer = (query: URLSearchParams) => readonly Row[] | undefined;
 interface SlicedApi {
   answer: Answer;
   readonly flow: Flow;
+  readonly transport: Transport;
   /** Queries of the last sync, in order. */
   readonly asked: readonly URLSearchParams[];
   sync(options?: Parameters<Flow['sync']>[0]): Promise<RunReport>;
@@ -52,6 +54,7 @@ function createApi(answer: Answer, stream: StreamInput): SlicedApi {
   const api: SlicedApi = {
     answer,
     flow,
+    transport,
     asked,
     sync(options) {
       asked.length = 0;
@@ -101,6 +104,23 @@ const VERIFIED = [
   ['entity=acme', 'complete', 'verified', undefined],
   ['entity=globex', 'complete', 'verified', undefined],
 ];
+
+describe('a plan of slices', () => {
+  it('counts the requests that prove the filter of the first slice', async () => {
+    const rows = rowsOf(() => ({}));
+    const api = createApi((query) => {
+      const of = entities.indexOf(query.get('entity') as (typeof entities)[number]);
+      return of < 0 ? [] : rows.filter((_, id) => id % 2 === of);
+    }, sliced());
+    const { clock } = api.flow;
+    const plan = await planSync(api.flow.settings(), { clock, transport: api.transport });
+    await api.sync();
+    const sent = api.asked.filter((query) => query.get('entity') !== 'globex').length;
+    expect(plan.streams[0]).toMatchObject({ slice: 'entity=acme', requests: sent });
+    const [again] = (await planOffline(api.flow.settings(), { clock, fullRefresh: true })).streams;
+    expect(again?.requests).toBe(sent - 1);
+  });
+});
 
 describe('a slice whose filter the API ignores', () => {
   it.each([

@@ -26,6 +26,7 @@ describe('the state of a stream', () => {
     ['late', { ...good, verifiedAt: old, newest: standing(true) }, 'bad'],
     ['drifted', { ...good, verdict: 'drifted' }, 'note'],
     ['partial', { ...good, verdict: 'partial' }, 'bad'],
+    ['damaged', { ...good, isDamaged: true }, 'bad'],
     ['failed', endWith(good, { status: 'failed', verdict: undefined }), 'bad'],
     ['stopped', endWith(good, { status: 'stopped', verdict: undefined }), 'note'],
     ['never', makeStream('good', []), 'note'],

@@ -4,6 +4,7 @@ import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts'
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { countSharedRows, type SharedRows } from '../../warehouse/shared-rows.ts';
 import { findAnswerAlike } from '../fetch/ask-other-slice.ts';
+import { isAnySliceRead } from '../plan/slices-read.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import {
@@ -63,7 +64,7 @@ async function findDoubt(context: RunContext, { stream, load, checkpoint }: Slic
   const equal = await look(columns);
   if (equal !== undefined && areMost(equal)) return equal.shared * 10 >= equal.looked * 9 ? 'same' : 'shared';
   if (isProved) return 'none';
-  if ((equal?.shared ?? 0) > 0 || !(await isAnyProved(context, stream))) return 'first';
+  if ((equal?.shared ?? 0) > 0 || !isAnySliceRead(stream, await readCheckpoints(database))) return 'first';
   // Rows that were restated meanwhile are equal by their key alone.
   const key = load.key?.columns ?? [];
   const alike = key.length === 0 ? undefined : await look(columns.filter(({ name }) => key.includes(name)));
@@ -72,15 +73,6 @@ async function findDoubt(context: RunContext, { stream, load, checkpoint }: Slic
 
 function areMost({ looked, shared, holdsMost }: SharedRows): boolean {
   return looked > 0 && (shared * 2 >= looked || holdsMost);
-}
-
-/** Whether another slice of the stream was read to its end: what the parameters do was asked then. */
-async function isAnyProved({ database }: RunContext, stream: Stream): Promise<boolean> {
-  const wanted = new Map(stream.slices.map(({ id, fingerprint }) => [id, fingerprint]));
-  return (await readCheckpoints(database)).some(
-    ({ stream: name, slice, fingerprint, lastFullScanAt }) =>
-      name === stream.name && lastFullScanAt !== undefined && wanted.get(slice) === fingerprint,
-  );
 }
 
 function describeIgnored(

@@ -15,6 +15,7 @@ import { hideSecrets } from '../hide-secrets.ts';
 import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
 import { planStream } from './plan-scan.ts';
+import { isAnySliceRead } from './slices-read.ts';
 import type { ScanPlan } from '../scan.ts';
 import { requestPage } from '../fetch/request-page.ts';
 import { ONE_VERSION_MS } from '../fetch/page-span.ts';
@@ -44,7 +45,7 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
     const known = await readKnown(settings);
     const sizeOf: SizeOf = async (stream, scan, checkpoint) => {
       // One request a stream is what a plan costs: of its other slices it tells what earlier runs saw.
-      if (stream.slice !== undefined && stream.slice !== stream.slices[0])
+      if (stream.slice !== undefined && !isFirstSlice(stream))
         return { rows: await estimateRows(stream, scan, checkpoint, known) };
       // A refused key or a spent quota ends every other request alike.
       if (stopped !== undefined) throw stopped;
@@ -103,11 +104,23 @@ async function planStreams(
   sizeOf: SizeOf,
 ): Promise<readonly PlannedStream[]> {
   const planned: PlannedStream[] = [];
+  const read = [...known.checkpoints.values()];
   for (const stream of selectStreams(settings, options.streams).flatMap(sliceStream)) {
     const checkpoint = known.checkpoints.get(nameOf(stream));
-    planned.push(await planOne(settings, options, stream, checkpoint, sizeOf, clock.now()));
+    const plan = await planOne(settings, options, stream, checkpoint, sizeOf, clock.now());
+    planned.push(isFirstSlice(stream) && !isAnySliceRead(stream, read) ? addProof(plan, stream) : plan);
   }
   return planned;
+}
+
+/** The first slice that is read shows whether the API narrows its answers: each parameter is asked with nonsense. */
+function addProof(plan: PlannedStream, { slice }: Stream): PlannedStream {
+  if (plan.requests === undefined || plan.requests === 0) return plan;
+  return { ...plan, requests: plan.requests + Object.keys(slice?.values ?? {}).length };
+}
+
+function isFirstSlice({ slice, slices }: Stream): boolean {
+  return slice !== undefined && slice === slices[0];
 }
 
 function summarize(
