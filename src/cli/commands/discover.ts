@@ -95,7 +95,7 @@ function chooseConfirmation(
   const { prompt } = context;
   if (prompt === undefined || choice.isJson) return undefined;
   return async (mostRequests, { requestsSpent, quotaLeft, wanted, returnsAtMs }) => {
-    const left = quotaLeft === undefined ? '' : `, ${formatCount(quotaLeft)} are left this hour`;
+    const left = quotaLeft === undefined ? '' : `, ${formatCount(quotaLeft)} are left now`;
     note(context, `Sampled with ${formatCountOf(requestsSpent, 'request')}${left}.`);
     const most = formatCountOf(mostRequests, 'more request');
     const isShort = mostRequests < wanted;

@@ -27,8 +27,9 @@ export function renderItems(items: readonly CheckItem[], terminal: Terminal): st
 export function summarizeCheck({ items }: CheckReport): string {
   const failed = items.filter(({ status }) => status === 'failed').length;
   const warnings = items.filter(({ status }) => status === 'warning').length;
+  if (failed === 0 && warnings === 0) return 'everything works';
   const aside = warnings === 0 ? '' : `, ${formatCountOf(warnings, 'warning')}`;
-  return failed === 0 ? `everything works${aside}` : `${formatCountOf(failed, 'check')} failed${aside}`;
+  return `${failed === 0 ? 'nothing' : formatCountOf(failed, 'check')} failed${aside}`;
 }
 
 function renderItem({ name, status, detail, fix }: CheckItem, nameWidth: number, terminal: Terminal): string {

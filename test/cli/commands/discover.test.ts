@@ -252,7 +252,7 @@ describe('trying parameters', () => {
     const { confirmed, stderr } = await discover([], {}, { prompt });
     expect(confirmed).toEqual([wanted]);
     expect(asked).toEqual(['Try what start dates and filters do? That takes up to 12 more requests']);
-    expect(stderr).toContain('Sampled with 3 requests, 597 are left this hour.');
+    expect(stderr).toContain('Sampled with 3 requests, 597 are left now.');
   });
 
   it('asks for no more than the quota has left, and says what all takes and when there is more', async () => {
@@ -263,7 +263,7 @@ describe('trying parameters', () => {
     };
     const { stderr } = await discover([], {}, { prompt, short: true });
     expect(asked).toEqual(['Try some of them now? That takes up to 8 more requests']);
-    expect(stderr).toContain('Sampled with 3 requests, 8 are left this hour.');
+    expect(stderr).toContain('Sampled with 3 requests, 8 are left now.');
     expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(
       /Trying what all start dates and filters do takes up to 12 requests\. There is not room for all of them now; the quota has more at .*UTC\./,
     );

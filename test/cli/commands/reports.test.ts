@@ -66,7 +66,7 @@ describe('check', () => {
     expect(stdout).toMatch(
       /^warning notify {2}notify\.onFailure: the program \/nowhere\/tell\.sh does not exist\n {8}fix: /m,
     );
-    expect(stdout).toContain('Everything works, 1 warning.');
+    expect(stdout).toContain('Nothing failed, 1 warning.');
   });
 
   it('names the failure of its exit code as the error of --json', async () => {
