@@ -6,14 +6,20 @@ import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { LackedRows } from '../warehouse/lacked-rows.ts';
 import type { FetchedScan, ScanPlan } from './scan.ts';
 
-/** What an incremental scan taught that only a full one can mend; its message says why, to people. */
+/** What an incremental scan taught that only a full one can repair; its message says why, to people. */
 export class ReadInFull extends Error {
   /** What is not to be taken for granted any more. */
   readonly unlearned: Partial<Checkpoint>;
+  /** Rows may differ again and again: one such full scan a day is enough. */
+  readonly isBroughtForward: boolean;
 
-  constructor(reason: string, unlearned: Partial<Checkpoint> = {}) {
+  constructor(
+    reason: string,
+    { isBroughtForward = false, ...unlearned }: Partial<Checkpoint> & { isBroughtForward?: boolean } = {},
+  ) {
     super(`${reason}; reading the stream in full`);
     this.unlearned = unlearned;
+    this.isBroughtForward = isBroughtForward;
   }
 }
 

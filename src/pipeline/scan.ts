@@ -21,7 +21,9 @@ export interface ScanPlan {
   /** The scan is to go on from staged pages; where they do not hold any more, another one is planned. */
   readonly goesOn?: true;
   /** A full refresh before its time, as a count or a new column asked for it. */
-  readonly isBroughtForward?: true;
+  readonly isBroughtForward?: boolean;
+  /** Something showed that rows of the table are wrong: no first page that looks unchanged ends this scan. */
+  readonly readsAll?: true;
 }
 
 export type StreamPlan =

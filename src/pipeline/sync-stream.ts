@@ -120,7 +120,8 @@ async function scanAndCommit(
       trial: false,
       reason: why.message,
       warnings: [],
-      isBroughtForward: true,
+      isBroughtForward: why.isBroughtForward,
+      readsAll: true,
     };
     const known = checkpoint && { ...checkpoint, ...why.unlearned };
     return scanAndCommit(context, stream, full, known, started, saveRun);
@@ -151,7 +152,7 @@ async function scanOnce(
     fetchAndPrepare(context, stream, plan, checkpoint, contract, onFirstPage, early),
   );
   const { load, packing } = prepared;
-  const scan = await countInApi(context, stream, prepared.scan, load);
+  const scan = await packing.orAbandon(() => countInApi(context, stream, prepared.scan, load));
   const folder = stageFolder(settings.stateDir, stream, context.options);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   noteOddities(context, stream, scan, load);

@@ -58,6 +58,29 @@ describe('keys that differ in the API and are one in the table', () => {
     expect(await flow.query("SELECT v FROM main.items WHERE id = '1'")).toEqual([{ v: 1 }]);
   });
 
+  it('are told apart by all fields of the key in an incremental scan', async () => {
+    const days = others.map((_, at) => ({ id: `x${at}`, date: `2026-01-${10 + (at % 20)}`, v: 0 }));
+    const pair = [
+      { id: 1, date: '2026-01-29', v: 1 },
+      { id: '1', date: '2026-01-29', v: 2 },
+    ];
+    const text = { id: '1', date: '2026-01-30', v: 5 };
+    const flow = createItemsFlow([...days, ...pair, text], {
+      endpoint: { dateField: 'date' },
+      stream: { key: ['id', 'date'], maxInvalidRatio: 0.3 },
+    });
+    await flow.sync();
+    const added = { id: '1', date: '2026-01-31', v: 8 };
+    flow.simulator.editRecords('items', () => [...days, ...pair, { ...text, v: 77 }, added]);
+    flow.clock.stepWall(DAY_MS);
+    expect(streamOf(await flow.sync())).toMatchObject({ mode: 'incremental', rows: { quarantined: 1 } });
+    expect(await flow.query("SELECT v FROM main.items WHERE id = '1' ORDER BY date")).toEqual([
+      { v: 1 },
+      { v: 77 },
+      { v: 8 },
+    ]);
+  });
+
   it('are the source’s own where the same key comes twice', async () => {
     const flow = createItemsFlow([...others, row('"a"', 1), row('"a"', 2)], { stream });
     const report = await flow.sync();

@@ -160,6 +160,16 @@ describe('an id that was unique over three days by chance', () => {
     ]);
   });
 
+  it('is found out where earlier days are asked for by hand, and the record says so', async () => {
+    const rowsFlow = createRowsFlow(api, { ...dated, audit: false });
+    await rowsFlow.syncAfter(0);
+    const report = await rowsFlow.syncAfter(1, { from: dateOf(-5) });
+    expect(streamOf(report)).toMatchObject({ mode: 'incremental' });
+    expect(streamOf(report).reasons.join()).toContain('8 rows of earlier days came with another date');
+    expect(streamOf(await rowsFlow.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
+    await expectHeld(rowsFlow);
+  });
+
   it('of a document is found out by the run itself', async () => {
     const rowsFlow = createRowsFlow(api, { ...dated, paginated: false });
     await rowsFlow.syncAfter(0);

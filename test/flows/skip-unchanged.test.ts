@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRowsFlow, dateOf } from '../support/rows-api.ts';
 import {
   countScanRequests,
   createItemsFlow,
@@ -144,5 +145,27 @@ describe('skipUnchanged', () => {
       rows: { read: 0 },
       requests: 1,
     });
+  });
+
+  it('does not end a full scan that an incremental one asked for', async () => {
+    const rowsAt = (isLater: boolean) =>
+      Array.from({ length: 120 }, (_, n) => ({
+        date: dateOf(Math.floor(n / 6) - 20),
+        score: isLater && n === 119 ? 1000 : n,
+        mark: n === 116 ? 1.5 : 0,
+      }));
+    let isLater = false;
+    const { flow, syncAfter } = createRowsFlow(
+      {
+        rows: () => rowsAt(isLater),
+        isAsked: (row, from) => String(row['date']) >= from && !(isLater && row['mark'] === 1.5),
+      },
+      { skipUnchanged: true, cursor: { field: 'date', param: 'startDate' } },
+    );
+    await syncAfter(0);
+    isLater = true;
+    const report = await syncAfter(0.3);
+    expect(streamOf(report)).toMatchObject({ mode: 'full', verdict: 'verified', rowsInTable: 120 });
+    expect(await flow.query('SELECT max(score) AS most FROM main.items')).toEqual([{ most: 1000 }]);
   });
 });

@@ -36,7 +36,13 @@ export async function countInApi(
   const ask = (count: () => Promise<ApiCount>) => (isNeeded ? count() : orNotCounted(context, stream, count));
   const counted = await ask(async () => {
     const rows = await readTotal(context, stream, undefined);
-    return { ...toCount(context, stream, rows), again: () => ask(() => countAgain(context, stream, scan)) };
+    const first = toCount(context, stream, rows);
+    const again = async () => {
+      const second = await ask(() => countAgain(context, stream, scan));
+      // What the first count showed is not undone by a second one that failed.
+      return second.rows === null ? { ...first, canReadInFull: false } : second;
+    };
+    return { ...first, again };
   });
   return { ...scan, counted };
 }

@@ -17,10 +17,12 @@ export interface PageTime {
 export class PageSpan {
   readonly #local = new Range();
   readonly #server = new Range();
+  #isDated = true;
 
   add({ readAtMs, serverDateMs }: PageTime): void {
     this.#local.add(readAtMs);
-    if (serverDateMs !== undefined) this.#server.add(serverDateMs);
+    if (serverDateMs === undefined) this.#isDated = false;
+    else this.#server.add(serverDateMs);
   }
 
   /** Whether a refresh of the source may lie between two of the pages. */
@@ -34,9 +36,9 @@ export class PageSpan {
     return `${formatDuration(this.#decisive.length)} apart, from ${this.#decisive.describe()} UTC`;
   }
 
-  /** This machine's clock may be set on the way: the server's decides, where its answers had a date that moves on. */
+  /** This machine's clock may be set on the way: the server's decides, where all answers had a date that moves on. */
   get #decisive(): Range {
-    return this.#server.length > 0 ? this.#server : this.#local;
+    return this.#isDated && this.#server.length > 0 ? this.#server : this.#local;
   }
 }
 

@@ -31,7 +31,13 @@ export async function watchHead(
   const { settings, options, clock } = context;
   const head = checkpoint?.head;
   const isAsked = options.force === true || options.fullRefresh === true || options.from !== undefined;
-  if (!stream.skipUnchanged || isAsked || options.limit !== undefined || head?.total === undefined)
+  if (
+    !stream.skipUnchanged ||
+    plan.readsAll === true ||
+    isAsked ||
+    options.limit !== undefined ||
+    head?.total === undefined
+  )
     return undefined;
   // Something less than a verified scan was committed since, or by other rules.
   if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)

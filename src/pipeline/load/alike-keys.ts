@@ -105,16 +105,25 @@ async function listKnown(
     [stream.name, sliceIdOf(stream), ALIKE],
   );
   if (rows.length === 0) return [];
-  const known = new Set(rows.map(({ record }) => identify(parseExact(String(record)), fields)));
+  const known = new Set(rows.map(({ record }) => identifyWhole(parseExact(String(record)), fields)));
   const found: StagedRecord[] = [];
   for await (const staged of readStagedRecords(scan.recordsFile))
-    found.push(...staged.filter(({ value }) => known.has(identify(value, fields))));
+    found.push(...staged.filter(({ value }) => known.has(identifyWhole(value, fields))));
   return found;
 }
 
 /** A record's key as the API tells it apart. */
 function identify(record: unknown, fields: readonly ColumnPlan[]): string {
   return fields.map((field) => identifyValue(readPath(record, field), field)).join('\n');
+}
+
+/** The same with the values themselves, for records that need not share a key of the table. */
+function identifyWhole(record: unknown, fields: readonly ColumnPlan[]): string {
+  const values = fields.map((field) => {
+    const value = readPath(record, field) ?? null;
+    return field.forcedType !== undefined && typeof value === 'string' ? value : canonicalText(value);
+  });
+  return [identify(record, fields), ...values].join('\n');
 }
 
 function identifyValue(value: unknown, { type, forcedType }: ColumnPlan): string {

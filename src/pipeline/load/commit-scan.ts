@@ -153,7 +153,7 @@ export async function commitScan(
         ...describeGone(absentFacts, decision, suspected),
         ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
         ...(isCounted ? describeLeftApi(checkpoint?.counts, counts) : []),
-        ...(newColumns === undefined ? [] : [newColumns]),
+        ...[newColumns, moved].filter((note) => note !== undefined),
         ...describeMarkedGone(markedGone + left.markedGone),
         ...left.notes,
       ],

@@ -19,13 +19,25 @@ export interface CountFacts {
  * A suspected row may be gone or not, and a record in quarantine the newer version of a row or a row of its own: both
  * counts agree as long as one such case explains them.
  */
-export function compareCounts({ inApi, inTable, suspected, quarantined, before }: CountFacts): number {
-  // Nobody knows what was kept or left out: only rows that cannot be in the table are surely missing.
-  if (before === undefined) return Math.max(0, inApi - inTable - quarantined);
-  const { kept, unloaded } = before;
-  const moreHeld = quarantined - before.quarantined;
-  const least = inTable - kept - suspected + unloaded + Math.min(0, moreHeld);
-  const most = inTable - kept + unloaded + Math.max(0, moreHeld);
+export function compareCounts(facts: CountFacts): number {
+  const { inApi } = facts;
+  const { least, most } = boundCount(facts);
   if (inApi > most) return inApi - most;
   return inApi < least ? inApi - least : 0;
+}
+
+/** The fewest and the most rows that the API may count while the table is whole. */
+export function boundCount(facts: Omit<CountFacts, 'inApi'>): {
+  readonly least: number;
+  readonly most: number;
+} {
+  const { inTable, suspected, quarantined, before } = facts;
+  // Nobody knows what was kept or left out: only rows that cannot be in the table are surely missing.
+  if (before === undefined) return { least: -Infinity, most: inTable + quarantined };
+  const { kept, unloaded } = before;
+  const moreHeld = quarantined - before.quarantined;
+  return {
+    least: inTable - kept - suspected + unloaded + Math.min(0, moreHeld),
+    most: inTable - kept + unloaded + Math.max(0, moreHeld),
+  };
 }

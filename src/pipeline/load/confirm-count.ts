@@ -41,7 +41,7 @@ export async function prepareJudge(
     const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, lacked };
     const judged = judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
     if (judged.kind === 'recount') throw new CountsDiffer();
-    if (judged.kind === 'read-in-full') throw new ReadInFull(judged.because);
+    if (judged.kind === 'read-in-full') throw new ReadInFull(judged.because, { isBroughtForward: true });
     return judged.kind === 'keep' ? judged.because : undefined;
   };
 }
@@ -59,7 +59,8 @@ export function settleDifference(
   if (counted?.again !== undefined) throw new CountsDiffer();
   if (isBeyondGuard(stream, counts)) return;
   const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
-  if (counted?.canReadInFull === true && mayRefresh) throw new ReadInFull(describeDifference(counts));
+  if (counted?.canReadInFull === true && mayRefresh)
+    throw new ReadInFull(describeDifference(counts), { isBroughtForward: true });
 }
 
 /** Whether so many rows are no longer counted that a full scan would be refused for what it would delete. */

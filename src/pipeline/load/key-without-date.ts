@@ -77,7 +77,7 @@ export async function isDateShed(
  * in full at once.
  */
 export async function findMovedRows(
-  { database, options }: RunContext,
+  { database }: RunContext,
   stream: Stream,
   scan: FetchedScan,
   load: PreparedLoad,
@@ -87,8 +87,7 @@ export async function findMovedRows(
   const isDated = cursorColumn === undefined || key?.columns.includes(cursorColumn) === true;
   if (key?.origin !== 'learned' || isDated || !tableExisted || window === undefined) return undefined;
   // What was archived before there was this question was loaded without it.
-  if (scan.counted === undefined || scan.counted.rows !== null || options.from !== undefined)
-    return undefined;
+  if (scan.counted === undefined || scan.counted.rows !== null) return undefined;
   const { own, live } = await readScope(database, stream.table, sliceIdOf(stream));
   const moved = await database.count(`SELECT count(*) FROM ${INCOMING} s
     JOIN ${tableName(stream.table)} t ON ${await matchColumns(database, INCOMING, key.columns)}
@@ -98,6 +97,7 @@ export async function findMovedRows(
   if (!stream.paginated)
     throw new ReadInFull(
       `${rows}, and nobody counted whether the learned key (${key.columns.join(', ')}) repeats`,
+      { isBroughtForward: true },
     );
   return `${rows}, and nobody counted whether the learned key repeats`;
 }

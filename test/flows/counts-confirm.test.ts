@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, it } from 'vitest';
+import { createRowsFlow, dateOf, type Row, type RowsApi } from '../support/rows-api.ts';
+import { streamOf } from '../support/sync-harness.ts';
+
+const PER_DAY = 6;
+const FIRST_DAY = -20;
+const keyed = { key: ['id'], cursor: { field: 'date', param: 'startDate' } };
+
+/** Some rows a day, from twenty days before the first sync to the day that it is. */
+function rowsOf(day: number): readonly Row[] {
+  return Array.from({ length: day - FIRST_DAY + 1 }, (_, at) => FIRST_DAY + at).flatMap((date) =>
+    Array.from({ length: PER_DAY }, (_, n) => ({
+      id: `${date}/${n}`,
+      date: dateOf(date),
+      score: date + n / 8,
+    })),
+  );
+}
+
+/** An API whose start date goes by the day on which a row was made: one row got a later date since. */
+function createMovedFlow(
+  id: string,
+  date: string,
+  rows: RowsApi['rows'],
+  stream: Parameters<typeof createRowsFlow>[1] = {},
+) {
+  const move = (row: Row, day: number) => (row['id'] === id && day >= 2 ? { id, date, score: 99 } : row);
+  return createRowsFlow(
+    {
+      rows: (day) => rows(day).map((row) => move(row, day)),
+      isAsked: (row, from) => String(row['date']) >= from && row['id'] !== id,
+    },
+    { ...keyed, maxInvalidRatio: 0.5, ...stream },
+  );
+}
+
+const hasRow = async ({ flow }: ReturnType<typeof createRowsFlow>, id: string) =>
+  (await flow.query(`SELECT count(*)::INTEGER AS n FROM main.items WHERE id = '${id}'`))[0]?.['n'];
+
+describe('a row that the start date leaves out is kept under deletes: hard', () => {
+  it('while a broken newer version of another row makes up for it in the count', async () => {
+    const broken = (day: number) =>
+      rowsOf(day).map((row) => (row['id'] === '3/0' && day >= 4 ? { ...row, id: null } : row));
+    const api = createMovedFlow('-19/3', dateOf(9), broken, { deletes: 'hard' });
+    await api.syncAfter(0);
+    await api.syncAfter(1);
+    await api.syncAfter(1, { fullRefresh: true });
+    for (let day = 3; day <= 9; day += 1) expect(await api.syncAfter(1)).toMatchObject({ exitCode: 0 });
+    expect(api.held()).toContainEqual({ id: '-19/3', date: dateOf(9), score: 99 });
+    expect(await hasRow(api, '-19/3')).toBe(1);
+  });
+
+  it('while nobody knows how many rows of the table the API lacks', async () => {
+    const forgetful = (day: number) => rowsOf(day).slice(day * PER_DAY);
+    const api = createMovedFlow('-12/3', dateOf(4), forgetful);
+    await api.syncAfter(0);
+    await api.syncAfter(1);
+    await api.syncAfter(1, { fullRefresh: true });
+    // As a release left it that did not count.
+    const instance = await DuckDBInstance.create(join(api.flow.stateDir, 'work.duckdb'));
+    const connection = await instance.connect();
+    await connection.run('UPDATE _sluice.checkpoints SET counts = NULL');
+    connection.closeSync();
+    instance.closeSync();
+    const config = {
+      streams: { items: { path: 'items', paginated: true, ...keyed, deletes: 'hard' } },
+    } as const;
+    for (let day = 3; day <= 5; day += 1) {
+      expect(await api.syncAfter(1, { config })).toMatchObject({ exitCode: 0 });
+      expect(await hasRow(api, '-12/3')).toBe(1);
+    }
+  });
+});
+
+describe('a difference', () => {
+  it('stands where the second look at it fails', async () => {
+    let extra: readonly Row[] = [];
+    let asked = 0;
+    const api = createRowsFlow(
+      {
+        rows: (day) => [...rowsOf(day), ...extra],
+        refuses() {
+          asked += 1;
+          return extra.length > 0 && asked > 1;
+        },
+      },
+      keyed,
+    );
+    await api.syncAfter(0);
+    extra = Array.from({ length: 10 }, (_, at) => ({
+      id: `late/${at}`,
+      date: dateOf(FIRST_DAY + 2),
+      score: at / 2,
+    }));
+    asked = 0;
+    const report = await api.syncAfter(0, { force: true });
+    expect(asked).toBe(2);
+    expect(streamOf(report)).toMatchObject({ mode: 'incremental', difference: 10 });
+    expect(report.warnings.join()).toContain('10 rows are missing');
+  });
+});
