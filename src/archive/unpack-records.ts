@@ -6,7 +6,7 @@ import { assertNotAborted } from '../model/abort.ts';
 import { StorageError, SyncError } from '../model/errors.ts';
 import { damagedFile } from './archive-errors.ts';
 import type { ArchivedContent } from './archived-scan.ts';
-import { FrameEnd } from './frame-end.ts';
+import { isWholeFrames } from './frame-end.ts';
 
 const CHUNK = 1 << 18;
 
@@ -86,7 +86,5 @@ async function* readContent(
   if (hash.digest('hex') !== content.sha256)
     throw damagedFile(path, 'its records are not those that were written');
   // Its last bytes are a checksum: without them every record still comes out. The reader may end before it saw them.
-  const end = new FrameEnd();
-  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK })) end.take(chunk as Buffer);
-  if (!end.isReached) throw damagedFile(path, 'it is cut, or goes on after its end');
+  if (!(await isWholeFrames(path))) throw damagedFile(path, 'it is cut, or goes on after its end');
 }

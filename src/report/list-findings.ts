@@ -1,3 +1,4 @@
+import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
 import { describeEnd, withoutName } from '../model/name-once.ts';
 import { isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
@@ -132,7 +133,11 @@ function describeGroup(first: JudgedStream, names: readonly string[], lateAfterM
       ? describeEnd(listNames(names), state, (isAlone && attempt?.error?.message) || ending)
       : `${listNames(names)}: ${describeGroupState(first, lateAfterMs)}${isJudged && reasons !== '' ? ` (${reasons})` : ''}`;
   const hint = ending === undefined ? undefined : attempt?.error?.hint;
-  const todo = hint ?? todos[state] ?? 'Run `sluice runs` to see what happened.';
+  const isStuck = state === 'differs' && facts.fullRefreshDue === undefined;
+  const todo =
+    hint ??
+    (isStuck ? toSentence(adviseTooManyGone(facts.stream)) : todos[state]) ??
+    'Run `sluice runs` to see what happened.';
   return { tone, what: endSentence(what), todo };
 }
 
@@ -142,7 +147,8 @@ function describeGroupState(stream: JudgedStream, lateAfterMs: number): string {
 
 /** Why a full refresh is due, in the words of the sync that found it. */
 function explainDifference({ state, facts }: JudgedStream): string | undefined {
-  return state === 'differs' ? facts.fullRefreshDue : undefined;
+  if (state !== 'differs') return undefined;
+  return facts.fullRefreshDue ?? (facts.counts && describeDifference(facts.counts));
 }
 
 /** What a stream failed of or was stopped by, without its name in front. */

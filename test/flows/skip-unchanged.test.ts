@@ -155,17 +155,17 @@ describe('skipUnchanged', () => {
         mark: n === 116 ? 1.5 : 0,
       }));
     let isLater = false;
-    const { flow, syncAfter } = createRowsFlow(
+    const rowsFlow = createRowsFlow(
       {
         rows: () => rowsAt(isLater),
         isAsked: (row, from) => String(row['date']) >= from && !(isLater && row['mark'] === 1.5),
       },
       { skipUnchanged: true, cursor: { field: 'date', param: 'startDate' } },
     );
-    await syncAfter(0);
+    await rowsFlow.syncAfter(0);
     isLater = true;
-    const report = await syncAfter(0.3);
+    const report = await rowsFlow.syncAfter(0.3);
     expect(streamOf(report)).toMatchObject({ mode: 'full', verdict: 'verified', rowsInTable: 120 });
-    expect(await flow.query('SELECT max(score) AS most FROM main.items')).toEqual([{ most: 1000 }]);
+    expect(await rowsFlow.flow.query('SELECT max(score) AS most FROM main.items')).toEqual([{ most: 1000 }]);
   });
 });

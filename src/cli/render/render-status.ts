@@ -1,3 +1,4 @@
+import { adviseTooManyGone, describeDifference } from '../../model/describe-difference.ts';
 import { formatDuration } from '../../model/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
@@ -177,8 +178,9 @@ function describeRows({ rows, counts }: StreamStatusRow): string {
 /** Why streams are to be read in full, and what to do. */
 function describeDue({ streams }: StatusReport): string {
   const due = streams.filter(isDue);
-  const lines = due.slice(0, MOST_NAMES).map(({ stream, slice, fullRefreshDue }) => {
-    const why = fullRefreshDue ?? 'the API counts other rows than the table has';
+  const lines = due.slice(0, MOST_NAMES).map(({ stream, slice, fullRefreshDue, counts }) => {
+    const why =
+      fullRefreshDue ?? (counts && `${describeDifference(counts)}; ${adviseTooManyGone(stream)}`) ?? '';
     return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why)}`;
   });
   if (lines.length === 0) return '';
@@ -186,7 +188,9 @@ function describeDue({ streams }: StatusReport): string {
   return [
     ...lines,
     ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
-    '  next: sluice sync reads such a stream in full, as soon as the quota has room for it',
+    ...(due.some(({ fullRefreshDue }) => fullRefreshDue !== undefined)
+      ? ['  next: sluice sync reads such a stream in full, as soon as the quota has room for it']
+      : []),
   ].join('\n');
 }
 

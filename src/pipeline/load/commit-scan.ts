@@ -1,3 +1,4 @@
+import { describeDifference } from '../../model/describe-difference.ts';
 import { ResponseError } from '../../model/errors.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { type Checkpoint, type LearnedColumn, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
@@ -28,13 +29,7 @@ import { nextCheckpoint } from './next-checkpoint.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../scan.ts';
-import {
-  countTable,
-  describeDifference,
-  describeLeftApi,
-  describeNewColumns,
-  findDueReason,
-} from './settle-counts.ts';
+import { countTable, describeLeftApi, describeNewColumns, findDueReason } from './settle-counts.ts';
 import { markUnseen } from './unseen-records.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { adviseTooManyGone, describeDifference } from '../../model/describe-difference.ts';
 import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { countLackedRows } from '../../warehouse/lacked-rows.ts';
@@ -9,7 +10,7 @@ import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import type { AbsentDecision } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
 import { judgeAbsence } from './judge-absence.ts';
-import { CountsDiffer, describeDifference } from './settle-counts.ts';
+import { CountsDiffer } from './settle-counts.ts';
 
 /** An incremental scan and the rows of its days that `deletes`, or their replacement, would take. */
 export interface AbsenceQuestion {
@@ -95,8 +96,6 @@ function sayWhen({ at, broughtForwardAt }: CountedRows): string {
 
 /** What a difference means, and what becomes of it. */
 export function warnOfDifference(counts: CountedRows, stream: Stream): string {
-  const next = isBeyondGuard(stream, counts)
-    ? `that is more than maxDeleteRatio lets go, so they stay; if they really left the source, raise streams.${stream.name}.maxDeleteRatio and run sluice sync --full-refresh`
-    : sayWhen(counts);
+  const next = isBeyondGuard(stream, counts) ? adviseTooManyGone(stream.name) : sayWhen(counts);
   return `${describeDifference(counts)}; ${next}`;
 }

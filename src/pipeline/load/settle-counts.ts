@@ -85,15 +85,6 @@ export function describeLeftApi(
   ];
 }
 
-/** What a difference says, for the notes and as the reason of the next full refresh. */
-export function describeDifference({ inApi = 0, inTable, difference }: CountedRows): string {
-  const api = `the API counts ${formatCountOf(inApi, 'row')}, the table has ${formatCountOf(inTable, 'row')}`;
-  const rows = formatCountOf(Math.abs(difference), 'row');
-  return difference > 0
-    ? `${api}: ${rows} ${verbOf(difference, 'is', 'are')} missing`
-    : `${api}: ${rows} ${verbOf(-difference, 'is', 'are')} no longer there`;
-}
-
 /** What an incremental scan leaves open about a column it brought for the first time. */
 export function describeNewColumns(
   scan: Pick<FetchedScan, 'plan'>,

@@ -127,7 +127,8 @@ function planScan(
   if (isLongAgo(checkpoint.lastFullScanAt, stream.fullRefreshEveryMs, nowMs))
     return full('a full refresh is due');
   const due = findDue(stream, checkpoint, facts);
-  if (due !== undefined) return { ...full(`a full refresh is due: ${due}`), isBroughtForward: true, readsAll: true };
+  if (due !== undefined)
+    return { ...full(`a full refresh is due: ${due}`), isBroughtForward: true, readsAll: true };
   if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
   if (checkpoint.watermark === undefined) return full('its cursor has no date to go on from yet');

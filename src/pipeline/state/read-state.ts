@@ -28,15 +28,11 @@ export async function readState(
   { streams, clock = systemClock }: ReadStateOptions = {},
 ): Promise<StateReport> {
   const now = new Date(clock.now()).toISOString();
-  const read = (await readWork(settings, now)) ?? (await readPublished(settings));
-  const checkpoints = read?.checkpoints ?? [];
-  const names = chooseKnown(settings, checkpoints, streams);
+  const request = { settings, streams };
+  const read = (await readWork(request, now)) ?? (await readPublished(request));
+  if (read === undefined) chooseKnown(settings, [], streams);
   return {
-    state: exportState(
-      settings,
-      checkpoints.filter(({ stream }) => names.includes(stream)),
-      now,
-    ),
+    state: exportState(settings, read?.checkpoints ?? [], now),
     source: read?.source ?? 'nothing',
     path: read?.path ?? workFile(settings.stateDir),
   };
@@ -64,14 +60,20 @@ interface ReadCheckpoints {
   readonly checkpoints: readonly ExportedCheckpoint[];
 }
 
-async function readWork(settings: OfflineSettings, since: string): Promise<ReadCheckpoints | undefined> {
+interface ReadRequest {
+  readonly settings: OfflineSettings;
+  readonly streams: readonly string[] | undefined;
+}
+
+async function readWork(request: ReadRequest, since: string): Promise<ReadCheckpoints | undefined> {
+  const { settings } = request;
   const file = workFile(settings.stateDir);
   if (!existsSync(file)) return undefined;
   try {
     const lock = await lockStateFolder(settings.stateDir, since, 'state');
     try {
       const database = await Database.open({ file, readOnly: true, folders: [] });
-      return await readFrom(settings, database, 'work file', file);
+      return await readFrom(request, database, 'work file', file);
     } finally {
       lock.release();
     }
@@ -81,22 +83,25 @@ async function readWork(settings: OfflineSettings, since: string): Promise<ReadC
   }
 }
 
-async function readPublished(settings: OfflineSettings): Promise<ReadCheckpoints | undefined> {
-  const path = settings.duckdbPath;
+async function readPublished(request: ReadRequest): Promise<ReadCheckpoints | undefined> {
+  const path = request.settings.duckdbPath;
   if (!existsSync(path)) return undefined;
-  return readFrom(settings, await openOwnPublished(path), 'published file', path);
+  return readFrom(request, await openOwnPublished(path), 'published file', path);
 }
 
 async function readFrom(
-  settings: OfflineSettings,
+  { settings, streams }: ReadRequest,
   database: Database,
   source: StateReport['source'],
   path: string,
 ): Promise<ReadCheckpoints> {
   try {
     assertIdentity(await readMeta(database), withoutKey(settings), path);
+    const held = await readCheckpoints(database);
+    const names = chooseKnown(settings, held, streams);
     const checkpoints: ExportedCheckpoint[] = [];
-    for (const checkpoint of await readCheckpoints(database))
+    // A seal reads the whole table.
+    for (const checkpoint of held.filter(({ stream }) => names.includes(stream)))
       checkpoints.push({ ...checkpoint, seal: await sealCheckpoint(database, checkpoint) });
     return { source, path, checkpoints };
   } finally {

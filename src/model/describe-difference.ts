@@ -1,0 +1,16 @@
+import { formatCountOf, verbOf } from './format-count.ts';
+import type { CountedRows } from './stream.ts';
+
+/** What a difference says, for the notes and as the reason of the next full refresh. */
+export function describeDifference({ inApi = 0, inTable, difference }: CountedRows): string {
+  const api = `the API counts ${formatCountOf(inApi, 'row')}, the table has ${formatCountOf(inTable, 'row')}`;
+  const rows = formatCountOf(Math.abs(difference), 'row');
+  return difference > 0
+    ? `${api}: ${rows} ${verbOf(difference, 'is', 'are')} missing`
+    : `${api}: ${rows} ${verbOf(-difference, 'is', 'are')} no longer there`;
+}
+
+/** What to do about a difference that no sync repairs by itself, as so many rows would have to be deleted. */
+export function adviseTooManyGone(stream: string): string {
+  return `that is more than maxDeleteRatio allows to delete, so they stay; if they really left the source, raise streams.${stream}.maxDeleteRatio and run sluice sync --full-refresh`;
+}
