@@ -116,6 +116,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'flows/verify',
     'package',
     'publish/lake-live-reader',
+    'tools/',
     'warehouse/engine-memory',
   ],
 };

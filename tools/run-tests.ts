@@ -25,19 +25,29 @@ interface FileResult {
   }[];
 }
 
+interface VitestEnd {
+  readonly exitCode: number | null;
+  readonly output: string;
+}
+
+/** How much of what vitest printed last is shown where no test explains how it ended. */
+const MOST_OUTPUT_CHARS = 10_000;
+
 /** Runs vitest with these arguments, in silence, and counts. */
 export async function runTests(args: readonly string[], env: NodeJS.ProcessEnv): Promise<TestCounts> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-tests-'));
   try {
     const file = join(folder, 'results.json');
-    const output = await runVitest([...args, '--reporter', 'json', '--outputFile', file], env);
-    return count(file, output);
+    // Without `dot` nobody would print an error that belongs to no test, e.g. an unhandled rejection.
+    const reporters = ['--reporter', 'dot', '--reporter', 'json', '--outputFile.json', file];
+    const end = await runVitest([...args, ...reporters], env);
+    return count(file, end);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function count(file: string, output: string): TestCounts {
+function count(file: string, { exitCode, output }: VitestEnd): TestCounts {
   let results: readonly FileResult[];
   try {
     ({ testResults: results } = JSON.parse(readFileSync(file, 'utf8')) as { testResults: FileResult[] });
@@ -51,21 +61,26 @@ function count(file: string, output: string): TestCounts {
     ({ status, assertionResults }) =>
       status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
+  const failed = [
+    ...broken.map(({ name, message }) => `${relative(root, name)}\n${message}`),
+    ...tests
+      .filter(({ status }) => status === 'failed')
+      .map(({ title, failureMessages = [] }) => `${title}\n${failureMessages.join('\n')}`),
+  ];
+  if (exitCode !== 0 && failed.length === 0)
+    failed.push(
+      `vitest ended with exit code ${exitCode}, though no test failed\n${output.slice(-MOST_OUTPUT_CHARS)}`,
+    );
   return {
     passed: tests.filter(({ status }) => status === 'passed').length,
-    failed: [
-      ...broken.map(({ name, message }) => `${relative(root, name)}\n${message}`),
-      ...tests
-        .filter(({ status }) => status === 'failed')
-        .map(({ title, failureMessages = [] }) => `${title}\n${failureMessages.join('\n')}`),
-    ],
+    failed,
     skipped: tests
       .filter(({ status }) => status !== 'passed' && status !== 'failed')
       .map(({ title }) => title),
   };
 }
 
-function runVitest(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+function runVitest(args: readonly string[], env: NodeJS.ProcessEnv): Promise<VitestEnd> {
   const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args], {
     cwd: root,
     env: { ...env, NO_COLOR: '1' },
@@ -76,6 +91,6 @@ function runVitest(args: readonly string[], env: NodeJS.ProcessEnv): Promise<str
   child.stderr.on('data', (chunk) => (output += String(chunk)));
   return new Promise((done, reject) => {
     child.once('error', reject);
-    child.once('close', () => done(output));
+    child.once('close', (exitCode) => done({ exitCode, output }));
   });
 }

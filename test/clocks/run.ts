@@ -29,7 +29,10 @@ const only = process.argv[2];
 const clocks = listMovedClocks(Date.now()).filter(({ name }) => only === undefined || name === only);
 if (clocks.length === 0) fail(`there is no clock "${only}"`);
 
-const files = listTestFiles()
+const testFiles = listTestFiles();
+const missing = DATED.filter((place) => !testFiles.some((file) => file.startsWith(place)));
+if (missing.length > 0) fail(`no test file is named ${missing.join(', ')}`);
+const files = testFiles
   .filter((file) => findTier(file) === 'fast' || DATED.some((place) => file.startsWith(place)))
   .map((file) => `test/${file}`);
 
@@ -50,6 +53,7 @@ for (const clock of clocks) {
   const seconds = Math.round((performance.now() - startMs) / 1000);
   say(`${clock.name}, ${clock.timeZone}: ${passed} tests passed, ${failed.length} failed, ${seconds} s`);
   if (failed.length > 0) fail(failed.join('\n'));
+  if (passed === 0) fail('no test ran');
   total += passed;
 }
 say(`${total} tests passed under ${clocks.length} clocks`);

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { listFailedFiles } from './list-failed-files.ts';
 import { listRandomTests } from './list-random-tests.ts';
 
 const DEFAULT_MINUTES = 30;
@@ -87,7 +88,7 @@ function runRound(seed: number) {
     child.once('error', reject);
     child.once('close', (exitCode) => {
       clearTimeout(timer);
-      const failed = files.filter((file) => output.includes(`FAIL  ${file}`));
+      const failed = listFailedFiles(output, files);
       // What failed before the time was up counts.
       if (failed.length > 0) isTimeUp = false;
       if (exitCode !== 0 && !isTimeUp) process.stdout.write(output);
