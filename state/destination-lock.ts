@@ -27,8 +27,7 @@ export async function lockDestinations(destinations: readonly string[]): Promise
   const lock = {
     release: () => {
       for (const { file, database, made } of held.splice(0)) {
-        // While it is still locked: whoever opened it meanwhile sees that the name stands for another file.
-        rmSync(file, { force: true });
+        removeLocked(file);
         database.close();
         if (made !== undefined) removeEmpty(dirname(file), made);
       }
@@ -52,6 +51,15 @@ export async function lockDestinations(destinations: readonly string[]): Promise
     }
   }
   return lock;
+}
+
+/** While it is still locked: whoever opened it meanwhile sees that the name stands for another file. */
+function removeLocked(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // One that is left means nothing once this process let go of it: a run that is done does not fail by it.
+  }
 }
 
 /** Removes folders that were made for the lock alone, from the innermost to the first one that was made. */
