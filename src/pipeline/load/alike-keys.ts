@@ -67,9 +67,14 @@ async function listRepeated(
   key: readonly string[],
 ): Promise<ReadonlyMap<number, number>> {
   const names = key.map(quoteIdentifier).join(', ');
+  const match = key.map(
+    (name) => `i.${quoteIdentifier(name)} IS NOT DISTINCT FROM g.${quoteIdentifier(name)}`,
+  );
+  // Grouped and not sorted: of most scans no key repeats.
   const rows = await database.all(
-    `SELECT _sluice_position AS p, dense_rank() OVER (ORDER BY ${names}) AS k FROM ${INCOMING}
-       QUALIFY count(*) OVER (PARTITION BY ${names}) > 1`,
+    `SELECT i._sluice_position AS p, g.k FROM ${INCOMING} i
+       JOIN (SELECT ${names}, row_number() OVER () AS k FROM ${INCOMING} GROUP BY ${names} HAVING count(*) > 1) g
+         ON ${match.join(' AND ')}`,
   );
   return new Map(rows.map(({ p, k }) => [Number(p), Number(k)]));
 }
