@@ -1,12 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { HEADERS_DEADLINE_MS } from '../../src/http/deadlines.ts';
 import type { ErrorCode } from '../../src/model/errors.ts';
 import { noBuiltIns } from '../support/sync-harness.ts';
 import { createCliProject } from './kit/cli-project.ts';
 import { readEnd } from './kit/scenario.ts';
 import { servePages } from './kit/serve-pages.ts';
 import { WIRE_ROWS } from './kit/wire-flow.ts';
-import { type Misbehaviour, startWireServer, type Step, toBytes } from './kit/wire-server.ts';
+import { type Misbehaviour, startWireServer, toBytes } from './kit/wire-server.ts';
 
 const STREAMS = ['one', 'two', 'three'];
 
@@ -21,19 +22,31 @@ async function setUp(misbehave?: Misbehaviour) {
   const project = createCliProject({
     baseUrl: server.baseUrl,
     config: { streams: { ...noBuiltIns, ...streams } },
-    limits: { headersMs: 100 },
   });
   return { server, project };
 }
 
-const answer = (status: string, headers: Readonly<Record<string, string>> = {}): readonly Step[] => [
-  { send: toBytes({ status, headers, body: '{"error":{"code":"SOME_CODE","message":"some words"}}' }) },
-];
+/** Nothing comes, and time passes only once the request is here: the deadline is the real one. */
+const staySilent: Misbehaviour = () => {
+  setImmediate(() => vi.advanceTimersByTime(HEADERS_DEADLINE_MS));
+  return ['hang'];
+};
+
+function stopTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+function answer(status: string, headers: Readonly<Record<string, string>> = {}): Misbehaviour {
+  const body = '{"error":{"code":"SOME_CODE","message":"some words"}}';
+  return () => [{ send: toBytes({ status, headers, body }) }];
+}
 
 interface Trouble {
   readonly what: string;
   readonly code: ErrorCode;
-  readonly steps: readonly Step[];
+  /** What the server does in place of its healthy answer. */
+  readonly misbehave: Misbehaviour;
   /** Exit code when it befalls every request, and when only the second. */
   readonly always: number;
   readonly second: number;
@@ -45,7 +58,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a 429',
     code: 'quota_exhausted',
-    steps: answer('429 Slow Down', { 'retry-after': '60' }),
+    misbehave: answer('429 Slow Down', { 'retry-after': '60' }),
     always: 75,
     second: 75,
     isLast: true,
@@ -53,7 +66,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a 429 without a hint',
     code: 'quota_exhausted',
-    steps: answer('429 Slow Down'),
+    misbehave: answer('429 Slow Down'),
     always: 75,
     second: 75,
     isLast: true,
@@ -61,7 +74,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a refused key',
     code: 'key_rejected',
-    steps: answer('401 Unauthorized'),
+    misbehave: answer('401 Unauthorized'),
     always: 3,
     second: 3,
     isLast: true,
@@ -69,7 +82,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a missing permission',
     code: 'key_forbidden',
-    steps: answer('403 Forbidden'),
+    misbehave: answer('403 Forbidden'),
     always: 3,
     second: 3,
     isLast: false,
@@ -77,7 +90,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a wrong path',
     code: 'stream_not_found',
-    steps: answer('404 Not Found'),
+    misbehave: answer('404 Not Found'),
     always: 4,
     second: 4,
     isLast: false,
@@ -85,7 +98,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a wrong parameter',
     code: 'request_rejected',
-    steps: answer('400 Bad Request'),
+    misbehave: answer('400 Bad Request'),
     always: 4,
     second: 4,
     isLast: false,
@@ -93,7 +106,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a redirect',
     code: 'redirect_refused',
-    steps: answer('302 Found', { location: '/login' }),
+    misbehave: answer('302 Found', { location: '/login' }),
     always: 4,
     second: 4,
     isLast: false,
@@ -101,7 +114,7 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a server that fails',
     code: 'server_failed',
-    steps: answer('500 Oops'),
+    misbehave: answer('500 Oops'),
     always: 75,
     second: 75,
     isLast: false,
@@ -109,24 +122,34 @@ const troubles: readonly Trouble[] = [
   {
     what: 'a connection that ends',
     code: 'network_unreachable',
-    steps: ['fin'],
+    misbehave: () => ['fin'],
     always: 75,
     second: 75,
     isLast: true,
   },
-  { what: 'silence', code: 'network_unreachable', steps: ['hang'], always: 75, second: 75, isLast: true },
+  {
+    what: 'silence',
+    code: 'network_unreachable',
+    misbehave: staySilent,
+    always: 75,
+    second: 75,
+    isLast: true,
+  },
 ];
 
 describe('check', () => {
   it.each(troubles)(
     'meets $what with one request, and stops where the next would end alike',
     async (trouble) => {
-      const always = await setUp(() => trouble.steps);
+      if (trouble.misbehave === staySilent) stopTimers();
+      const always = await setUp(trouble.misbehave);
       const end = readEnd(await always.project.run(['check', '--json']));
       expect(end).toMatchObject({ exitCode: trouble.always, code: trouble.code });
       expect(always.server.arrivals).toHaveLength(trouble.isLast ? 1 : STREAMS.length);
 
-      const second = await setUp(({ path }) => (path.endsWith('two') ? trouble.steps : undefined));
+      const second = await setUp((request, healthy) =>
+        request.path.endsWith('two') ? trouble.misbehave(request, healthy) : undefined,
+      );
       expect((await second.project.run(['check'])).exitCode).toBe(trouble.second);
       expect(second.server.arrivals).toHaveLength(trouble.isLast ? 2 : STREAMS.length);
       expect(readdirSync(second.project.folder).toSorted()).toEqual(['quota', 'sluice.yaml', 'state']);
@@ -145,8 +168,9 @@ describe.each([['plan'], ['sync', '--dry-run']])('%s %s', (...argv) => {
     expect(existsSync(project.stateDir)).toBe(false);
   });
 
-  it.each(troubles)('meets $what with one request', async ({ steps, always, code, isLast }) => {
-    const { server, project } = await setUp(() => steps);
+  it.each(troubles)('meets $what with one request', async ({ misbehave, always, code, isLast }) => {
+    if (misbehave === staySilent) stopTimers();
+    const { server, project } = await setUp(misbehave);
     const end = readEnd(await project.run([...command, '--json']));
     expect(end).toMatchObject({ exitCode: always, code });
     expect(server.arrivals).toHaveLength(isLast ? 1 : STREAMS.length);

@@ -264,6 +264,7 @@ describe('a body on its way to a sink', () => {
     });
     for (const wanted of [5, 10]) {
       const run = new AbortController();
+      const reached = Promise.withResolvers<void>();
       let seen = 0;
       let hasLeft = false;
       const sending = send(
@@ -271,7 +272,9 @@ describe('a body on its way to a sink', () => {
           try {
             for await (const chunk of chunks) {
               seen += chunk.length;
-              if (seen === wanted) await untilAborted(run.signal);
+              if (seen < wanted) continue;
+              reached.resolve();
+              await untilAborted(run.signal);
             }
           } finally {
             hasLeft = true;
@@ -280,7 +283,7 @@ describe('a body on its way to a sink', () => {
         { signal: run.signal },
       );
       sending.catch(() => undefined);
-      await vi.waitUntil(() => seen === wanted);
+      await reached.promise;
       run.abort(new Error('stop'));
       expect(await faultOf(sending)).toMatchObject({ kind: 'aborted', sent: true });
       expect(hasLeft).toBe(true);
@@ -371,7 +374,7 @@ async function untilItStands(read: () => number): Promise<number> {
       last = read();
       return last === before;
     },
-    { interval: 100 },
+    { interval: 100, timeout: 30_000 },
   );
   return last;
 }

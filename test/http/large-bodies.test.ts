@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { LARGE_BODY_BYTES, LargeBodies } from '../../src/http/large-bodies.ts';
 import { createUndiciTransport } from '../../src/http/undici-transport.ts';
+import { FakeDispatcher } from '../support/fake-dispatcher.ts';
 import { buildResponse, createRawServer } from '../support/raw-server.ts';
 
 describe('large bodies', () => {
@@ -71,26 +72,29 @@ describe('bodies beyond that size', () => {
   });
 
   it('that are aborted while they wait let the others through', async () => {
-    const body = Buffer.alloc(2 * LARGE_BODY_BYTES, 'x');
-    const server = await createRawServer(({ n, socket }) => {
-      // The first never ends.
-      socket.write(
-        n === 0 ? buildResponse(body, { 'content-length': String(body.length + 1) }) : buildResponse(body),
-      );
-    });
-    const baseUrl = new URL(`http://127.0.0.1:${server.port}/v1/`);
-    const transport = createUndiciTransport({ baseUrl, userAgent: 'test' });
-    onTestFinished(async () => {
-      await transport.close();
-      await server.close();
-    });
+    const baseUrl = new URL('http://127.0.0.1/v1/');
+    const dispatcher = new FakeDispatcher();
+    const transport = createUndiciTransport({ baseUrl, userAgent: 'test', dispatcher });
     const stops = [new AbortController(), new AbortController(), new AbortController()];
     const sent = stops.map(({ signal }) => transport.send({ url: baseUrl, headers: {}, signal }));
     const ends = Promise.allSettled(sent);
-    await vi.waitUntil(() => server.requests.length === 3);
-    stops[1]?.abort();
-    await sent[1]?.catch(() => undefined);
-    stops[0]?.abort();
+    const asked = () => dispatcher.exchanges.map((exchange) => exchange.asked);
+
+    const chunk = Buffer.alloc(LARGE_BODY_BYTES + 1, 'x');
+    for (const { handler, wire } of dispatcher.exchanges) {
+      handler.onRequestStart(wire, undefined);
+      handler.onResponseStart(wire, 200, {}, 'OK');
+      handler.onResponseData(wire, chunk);
+    }
+    expect(asked()).toEqual([[], ['pause'], ['pause']]);
+    for (const at of [1, 0]) {
+      stops[at]?.abort();
+      await expect(sent[at]).rejects.toMatchObject({ kind: 'aborted' });
+    }
+    expect(asked()).toEqual([['abort'], ['pause', 'abort'], ['pause', 'resume']]);
+    const [, , last] = dispatcher.exchanges;
+    last?.handler.onResponseEnd(last.wire, {});
     expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    expect((await sent[2])?.body).toEqual(chunk);
   });
 });

@@ -223,15 +223,17 @@ describe('a deadline', () => {
 describe('a signal', () => {
   it('ends a request before, while and after it is sent', async () => {
     const reason = new Error('stop');
-    const { server, get, fault } = await connect(({ n, socket }) => {
+    const arrivals = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { get, fault } = await connect(({ n, socket }) => {
+      arrivals[n]?.resolve();
       if (n === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345');
       if (n === 2) socket.write(buildResponse('{}'));
     });
     expect(await fault({}, AbortSignal.abort(reason))).toMatchObject({ kind: 'aborted', sent: false });
-    for (const length of [1, 2]) {
+    for (const arrival of arrivals) {
       const run = new AbortController();
       const pending = fault({}, run.signal);
-      await vi.waitUntil(() => server.requests.length === length);
+      await arrival.promise;
       run.abort(reason);
       expect(await pending).toMatchObject({ kind: 'aborted', sent: true });
     }

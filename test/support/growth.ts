@@ -1,0 +1,29 @@
+import { expect } from 'vitest';
+
+/** Four times the size may take this many times as long: what grows with its square takes sixteen times. */
+const MOST_GROWTH = 8;
+const LEAST_ROUNDS = 3;
+const MOST_ROUNDS = 10;
+
+/**
+ * Fails when the time that `run` takes grows like the square of its size. Only the best of several rounds count, so
+ * that it does not matter how fast the machine is, or what else it does.
+ */
+export async function expectNoSquare(size: number, run: (size: number) => unknown): Promise<void> {
+  // The first run also compiles the code.
+  await run(size);
+  let smallMs = Infinity;
+  let largeMs = Infinity;
+  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    smallMs = Math.min(smallMs, await measureMs(() => run(size)));
+    largeMs = Math.min(largeMs, await measureMs(() => run(4 * size)));
+    if (round >= LEAST_ROUNDS && largeMs < MOST_GROWTH * smallMs) return;
+  }
+  expect(largeMs / smallMs, `${smallMs} ms became ${largeMs} ms`).toBeLessThan(MOST_GROWTH);
+}
+
+async function measureMs(run: () => unknown): Promise<number> {
+  const startMs = performance.now();
+  await run();
+  return performance.now() - startMs;
+}
