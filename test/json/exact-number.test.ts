@@ -122,7 +122,7 @@ describe('normalizeDecimal', () => {
   });
 
   it('takes a number with very many zeros inside in a time that does not grow with their square', async () => {
-    await expectNoSquare(50_000, (length) => {
+    await expectNoSquare(10_000, (length) => {
       const source = `1${'0'.repeat(length)}1`;
       expect(normalizeDecimal(source)).toBe(`${source}e0`);
     });

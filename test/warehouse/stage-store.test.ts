@@ -276,7 +276,7 @@ describe('readStagedRecords', () => {
 
   it('reads a large record in a time that does not grow with its square', async () => {
     const file = join(makeTempFolder(), 'records.ndjson');
-    await expectNoSquare(4 * 2 ** 20, async (length) => {
+    await expectNoSquare(2 ** 20, async (length) => {
       writeFileSync(file, `0p"${'x'.repeat(length)}"\n1p1\n`);
       expect(await readPositions(file)).toEqual([0, 1]);
     });
