@@ -47,7 +47,7 @@ export async function proveTables(
     const table = tables.get(name) ?? name;
     if (except.includes(name) || found.has(`${table}.${String(column)}`)) continue;
     const what = column === '_run_id' ? 'is gone' : `has lost its column ${String(column)}`;
-    throw refuse(file, `the table ${table} ${what}`);
+    throw toDamageError(file, `the table ${table} ${what}`);
   }
 }
 
@@ -61,7 +61,7 @@ async function proveColumns(session: SqlSession, file: string): Promise<void> {
     const wanted = columns.join(', ');
     const actual = found.get(table);
     if (actual !== wanted)
-      throw refuse(file, `_sluice.${table} has ${actual ?? 'no'} columns, where ${wanted} belong`);
+      throw toDamageError(file, `_sluice.${table} has ${actual ?? 'no'} columns, where ${wanted} belong`);
   }
 }
 
@@ -69,15 +69,15 @@ async function proveCheckpoints(session: SqlSession, file: string): Promise<void
   const paths = await session.all('SELECT stream, path FROM _sluice.contracts');
   const badPath = paths.find(({ path }) => !pathSchema.safeParse(parse(path)).success);
   if (badPath !== undefined)
-    throw refuse(file, `a path in _sluice.contracts of ${String(badPath['stream'])}`);
+    throw toDamageError(file, `a path in _sluice.contracts of ${String(badPath['stream'])}`);
   const checkpoints = await readCheckpoints(session).catch((error: unknown) => {
-    if (error instanceof SyntaxError) throw refuse(file, 'a checkpoint in _sluice.checkpoints');
+    if (error instanceof SyntaxError) throw toDamageError(file, 'a checkpoint in _sluice.checkpoints');
     throw error;
   });
   for (const checkpoint of checkpoints) {
     const issue = checkpointSchema.safeParse(checkpoint).error?.issues[0];
     if (issue !== undefined)
-      throw refuse(
+      throw toDamageError(
         file,
         `${issue.path.join('.')} of the checkpoint of ${checkpoint.stream}: ${issue.message}`,
       );
@@ -92,7 +92,7 @@ function parse(text: unknown): unknown {
   }
 }
 
-function refuse(file: string, what: string): StorageError {
+function toDamageError(file: string, what: string): StorageError {
   return new StorageError(`${file} was changed by something else than Sluice: ${what}`, {
     code: 'state_damaged',
     hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores tables and state from the published file, without a request.',

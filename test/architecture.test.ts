@@ -99,8 +99,8 @@ const spine: Readonly<Record<string, readonly string[]>> = {
   'src/pipeline/check.ts': [],
   // The report begins with what `status` tells.
   'src/pipeline/status.ts': ['src/pipeline/report/gather-report.ts'],
-  'src/pipeline/take-turn.ts': ['src/pipeline/run.ts'],
-  'src/pipeline/sync-stream.ts': ['src/pipeline/take-turn.ts'],
+  'src/pipeline/sync-if-due.ts': ['src/pipeline/run.ts'],
+  'src/pipeline/sync-stream.ts': ['src/pipeline/sync-if-due.ts'],
   // A comparison with the API reads scans as a sync does, and writes none of them.
   'src/pipeline/fetch/fetch-scan.ts': [
     'src/pipeline/sync-stream.ts',

@@ -39,7 +39,7 @@ export async function assertOwnLineage(settings: Settings, database: Database): 
   const work = await readLineage(database);
   const assertKnown = (path: string, published: Lineage) => {
     const relation = compareLineages(work, published);
-    if (relation !== 'known') throw refuse(settings, path, published.generation ?? '', relation);
+    if (relation !== 'known') throw toRefusal(settings, path, published.generation ?? '', relation);
   };
   if (publishesDuckdb && existsSync(duckdbPath)) {
     const record = readPublishedRecord(stateDir);
@@ -108,7 +108,7 @@ export async function prepareSecondLook(settings: Settings, database: Database):
   const known = new Set(runs.map((row) => String(row['run_id'])));
   return (path, generation) => {
     if (generation === undefined || generation === own || known.has(toRunId(generation))) return;
-    throw refuse(settings, path, generation, 'other');
+    throw toRefusal(settings, path, generation, 'other');
   };
 }
 
@@ -117,7 +117,7 @@ export async function readGeneration(path: string): Promise<string | undefined> 
   return existsSync(path) ? (await readPublishedMeta(path))?.get('generation') : undefined;
 }
 
-function refuse(
+function toRefusal(
   settings: Settings,
   path: string,
   generation: string,

@@ -12,7 +12,7 @@ import { assertLakeIsOurs, hasLostItsState, type LakeOwner } from '../publish/la
 import { Database, type DatabaseOptions } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { historyOf } from '../warehouse/evolve-table.ts';
-import { proveReadable } from '../warehouse/prove-readable.ts';
+import { checkReadable } from '../warehouse/check-readable.ts';
 import { describeNetworkDisks } from './network-disk.ts';
 import {
   clearUnbegun,
@@ -129,7 +129,7 @@ async function openPrepared(
       await proveState(database, database.file);
       await claimIdentity(database, settings);
     });
-    await proveReadable(database, proved === 'state' ? '_sluice' : undefined);
+    await checkReadable(database, proved === 'state' ? '_sluice' : undefined);
     return database;
   } catch (error) {
     await database.release();

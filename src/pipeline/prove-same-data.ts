@@ -15,7 +15,7 @@ import { formatStagedLines } from '../warehouse/staged-records.ts';
 import { requestPage } from './fetch/request-page.ts';
 import { sampleDocument } from './fetch/sample-document.ts';
 import { adviseOwnFolder } from './identity.ts';
-import { holdToContract } from './load/hold-to-contract.ts';
+import { checkContract } from './load/check-contract.ts';
 import { planColumns } from './load/plan-columns.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -48,10 +48,10 @@ export async function proveSameData(context: RunContext): Promise<void> {
     isHeld = true;
     const seen = await lookAt(context, stream);
     if (seen === undefined) continue;
-    if (!isSame(seen)) throw refuse(context, describe(stream, seen));
+    if (!isSame(seen)) throw toMismatchError(context, describe(stream, seen));
     isShown = true;
   }
-  if (isHeld && !isShown) throw refuse(context, 'no stream that has rows could be asked for them');
+  if (isHeld && !isShown) throw toMismatchError(context, 'no stream that has rows could be asked for them');
 }
 
 async function findSliceWithRows({ database }: RunContext, whole: Stream): Promise<Stream | undefined> {
@@ -105,7 +105,7 @@ async function compare(context: RunContext, stream: Stream, records: readonly Pa
     await store.flush();
     const { recordsFile } = store;
     const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
-    const held = await holdToContract(question, { recordsFile, tree }, signal);
+    const held = await checkContract(question, { recordsFile, tree }, signal);
     const { columns } = await planColumns(database, stream, held, learned, settings.hashKey);
     await projectStage(database, recordsFile, columns, { hold: held.hold, signal });
     const { rowsCompared, missing, differing } = await compareRows(database, {
@@ -130,7 +130,7 @@ function describe(stream: Stream, { compared, known, equal }: Seen): string {
   return `of ${records} of ${nameOf(stream)} ${known} ${known === 1 ? 'is' : 'are'} in the table by key, and ${equal} with all values`;
 }
 
-function refuse({ settings, client }: RunContext, why: string): ConfigError {
+function toMismatchError({ settings, client }: RunContext, why: string): ConfigError {
   const requests = formatCountOf(client.usage.requests, 'request');
   return new ConfigError(
     `the state in ${settings.stateDir} was made with another key, and this one does not show the same data: ${why}`,

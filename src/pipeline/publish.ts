@@ -11,7 +11,7 @@ import { publishDuckdbFile } from '../publish/publish-duckdb.ts';
 import type { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { fingerprintFile } from '../warehouse/fingerprint-file.ts';
-import { proveReadable } from '../warehouse/prove-readable.ts';
+import { checkReadable } from '../warehouse/check-readable.ts';
 import { rewriteFile } from '../warehouse/rewrite-file.ts';
 import { prepareSecondLook, readGeneration } from './assert-lineage.ts';
 import { listLakeTables } from './lake-tables.ts';
@@ -29,7 +29,7 @@ export async function markGeneration(database: Database, runId: string, atMs: nu
 }
 
 /** Has the work file written anew before it is published next: values that left it are still among its bytes. */
-export async function askForRewrite(database: Database): Promise<void> {
+export async function scheduleCompaction(database: Database): Promise<void> {
   await writeMeta(database, REWRITE, 'due');
 }
 
@@ -70,7 +70,7 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
   }
   let file: Published | undefined;
   try {
-    if (isFileDue && failure !== undefined) await openAnew(database);
+    if (isFileDue && failure !== undefined) await reopen(database);
     if (isFileDue) file = await publishFile(context, meta, generation);
     else if (lake !== undefined && meta.has(REWRITE)) await closeWorkFile(context, meta);
   } catch (thrown) {
@@ -91,7 +91,7 @@ export async function publishAndGoOn(context: RunContext): Promise<void> {
   } catch (thrown) {
     emit({ type: 'note', message: `not published yet: ${toSyncError(thrown).message}` });
   } finally {
-    await openAnew(database);
+    await reopen(database);
   }
 }
 
@@ -111,7 +111,7 @@ function joinFailures(first: SyncError | undefined, second: SyncError): SyncErro
 }
 
 // A full disk under the lake can make the engine give up all it has open; the work file itself is whole.
-async function openAnew(database: Database): Promise<void> {
+async function reopen(database: Database): Promise<void> {
   await database.release();
   await database.reopen();
 }
@@ -193,7 +193,7 @@ async function closeWorkFile(
 ): Promise<void> {
   await database.checkpoint();
   // The published file is what a damaged work file is restored from.
-  await proveReadable(database);
+  await checkReadable(database);
   await database.release();
   const file = workFile(settings.stateDir);
   if (existsSync(`${file}.wal`)) {

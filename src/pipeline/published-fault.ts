@@ -9,7 +9,7 @@ import type { OfflineSettings } from '../model/settings.ts';
 import { readManifest } from '../publish/lake/manifest.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { isAsMarked } from '../warehouse/fingerprint-file.ts';
-import { proveReadable } from '../warehouse/prove-readable.ts';
+import { checkReadable } from '../warehouse/check-readable.ts';
 import { openForReading } from '../warehouse/query-published.ts';
 import { workFile } from './state-folder.ts';
 
@@ -40,7 +40,7 @@ export async function tryPublishedFiles(settings: Places): Promise<void> {
   for (const path of listFiles(settings)) {
     try {
       const database = await openForReading(path, []);
-      await proveReadable(database, lakeFileOf(settings) === path ? '_sluice' : undefined).finally(() =>
+      await checkReadable(database, lakeFileOf(settings) === path ? '_sluice' : undefined).finally(() =>
         database.release(),
       );
     } catch (error) {

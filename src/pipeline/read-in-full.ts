@@ -3,7 +3,7 @@ import { formatCountOf } from '../model/format-count.ts';
 import type { Page } from '../model/page.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
-import type { LackedRows } from '../warehouse/lacked-rows.ts';
+import type { MissingRows } from '../warehouse/missing-rows.ts';
 import type { FetchedScan, ScanPlan } from './scan.ts';
 
 /** What an incremental scan taught that only a full one can repair; its message says why, to people. */
@@ -70,17 +70,17 @@ export function refuteByCounts(stream: Stream, { plan, cause }: FetchedScan): vo
 }
 
 // More is no coincidence.
-const MOST_LACKED = 1 / 5;
+const MOST_MISSING = 1 / 5;
 
 /**
  * The same of the rows of a trial: an answer that lacks rows which the table has in the days it read went by another date
  * than the cursor's. A few of them may have left the source: a full scan tells, unless this one lets no row go anyway.
  */
-export function refuteByRows(stream: Stream, { held, lacked }: LackedRows, letsGo: boolean): void {
-  if (lacked === 0) return;
-  if (lacked / held > MOST_LACKED) throw refute(stream);
-  if (!letsGo) return;
-  const rows = formatCountOf(lacked, 'row');
+export function refuteByRows(stream: Stream, { held, missing }: MissingRows, mayDelete: boolean): void {
+  if (missing === 0) return;
+  if (missing / held > MOST_MISSING) throw refute(stream);
+  if (!mayDelete) return;
+  const rows = formatCountOf(missing, 'row');
   throw new ReadInFull(`${rows} of the days asked for did not come, and ${paramOf(stream)} is only tried`);
 }
 

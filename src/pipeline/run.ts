@@ -30,9 +30,9 @@ import { reportStream } from './report-stream.ts';
 import type { RunContext } from './run-context.ts';
 import { describeClock, openRecordClock } from './record-times.ts';
 import { settleIdentity } from './settle-identity.ts';
-import { takeTurn } from './take-turn.ts';
-import { createTeller } from './tell-progress.ts';
-import { tendArchives } from './rebuild/tend-archives.ts';
+import { syncIfDue } from './sync-if-due.ts';
+import { createProgressReporter } from './report-progress.ts';
+import { maintainArchives } from './rebuild/maintain-archives.ts';
 
 /** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
 export interface RunEffects {
@@ -105,7 +105,7 @@ class SyncRun {
   ) {
     const tell = keepProgress(settings.stateDir, { runId, clock }, options.onProgress);
     const meanwhile = new PublishMeanwhile(clock, () => publishAndGoOn(this.#context));
-    const emit = meanwhile.watch(createTeller(settings, this.#warnings, tell));
+    const emit = meanwhile.watch(createProgressReporter(settings, this.#warnings, tell));
     this.#startedAtMs = recordClock.now();
     this.#api = openApi(settings, options, { clock, emit });
     const { signal } = options;
@@ -173,7 +173,7 @@ class SyncRun {
       const held = withoutFreshness(found, unsettled);
       const checkpoint =
         held && held.fingerprint !== stream.fingerprint ? { ...held, cursorState: undefined } : held;
-      const outcome = await takeTurn(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
+      const outcome = await syncIfDue(this.#context, stream, checkpoint, (report) => this.#saveRun(report));
       this.#reports.push(outcome.report);
       this.#warnOfClock();
       if (outcome.committed) {
@@ -228,7 +228,7 @@ class SyncRun {
       if (this.#committed.size > 0) await this.#saveFinalRun(this.#report(error, undefined));
       // A run that leaves readers without what it committed is not complete.
       error ??= stopped();
-      await tendArchives(this.#context);
+      await maintainArchives(this.#context);
       const outcome = signal?.aborted === true ? undefined : await publishRun(this.#context);
       published = outcome?.published;
       if (outcome?.failure !== undefined) throw outcome.failure;

@@ -75,7 +75,7 @@ export interface FetchedScan {
   /** Of an incremental scan; undefined for one that was archived before this was asked. */
   readonly counted?: ApiCount;
   /** Asks for the page that begins at an offset, once more. */
-  readonly askAgain: (offset: number) => Promise<Page>;
+  readonly reread: (offset: number) => Promise<Page>;
 }
 
 /** A scan's rows in the incoming table, with the key and cursor they will be merged by. */

@@ -4,7 +4,7 @@ import { formatCountOf, verbOf } from '../model/format-count.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
-import { countLackedRows } from '../warehouse/lacked-rows.ts';
+import { countMissingRows } from '../warehouse/missing-rows.ts';
 import { discardStage } from '../warehouse/stage-store.ts';
 import { beginPacking, commitAndArchive, type Packing } from './rebuild/archive-scan.ts';
 import { commitScan } from './load/commit-scan.ts';
@@ -244,8 +244,8 @@ async function tryCursor(
   // A part of the rows, as --limit reads, proves nothing.
   const isWhole = scan.verdict !== 'partial' && scan.rows > 0;
   if (!scan.plan.trial || !load.tableExisted || !isWhole || window === undefined) return;
-  const lacked = await countLackedRows(database, stream.table, sliceIdOf(stream), window);
-  refuteByRows(stream, lacked, load.key === undefined || stream.deletes !== 'keep');
+  const missing = await countMissingRows(database, stream.table, sliceIdOf(stream), window);
+  refuteByRows(stream, missing, load.key === undefined || stream.deletes !== 'keep');
 }
 
 /**

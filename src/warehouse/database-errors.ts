@@ -34,7 +34,7 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
   if (thrown instanceof SyncError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const isReplay = REPLAY_ERROR.test(message);
-  if (STATEMENT_ERROR.test(message) && !isReplay) return refusedStatement(message, file, thrown);
+  if (STATEMENT_ERROR.test(message) && !isReplay) return toBugError(message, file, thrown);
   const options = { context: { path: file }, cause: thrown };
   if (message.includes('Could not set lock on file')) {
     return new LockedError(`${file} is open in another process: ${holderOf(message)}`, {
@@ -87,7 +87,7 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
       ...options,
     });
   }
-  return refusedStatement(message, file, thrown);
+  return toBugError(message, file, thrown);
 }
 
 /** Whether a statement needs more memory than the engine was given. */
@@ -111,7 +111,7 @@ function isCutShort(message: string, file: string): boolean {
 }
 
 // Whatever else the engine refuses is a statement of ours that it should not have been given.
-function refusedStatement(message: string, file: string, thrown: unknown): BugError {
+function toBugError(message: string, file: string, thrown: unknown): BugError {
   return new BugError(`the warehouse refused a statement: ${message}`, {
     code: 'bug',
     hint: 'Everything committed before is intact. This is a defect of Sluice; please report it with the text above.',

@@ -57,11 +57,11 @@ export function countMissingKeys(
   table: string,
   fields: readonly (readonly string[])[],
 ): Promise<number> {
-  return database.count(`SELECT count(*) FROM ${table} WHERE ${lacksKey(fields)}`);
+  return database.count(`SELECT count(*) FROM ${table} WHERE ${isKeyMissing(fields)}`);
 }
 
 /** Condition for rows that lack a value for a field of the key. */
-export function lacksKey(fields: readonly (readonly string[])[]): string {
+export function isKeyMissing(fields: readonly (readonly string[])[]): string {
   const lacks = (columns: readonly string[]) =>
     `(${columns.map((name) => `${quoteIdentifier(name)} IS NULL`).join(' AND ')})`;
   return fields.map(lacks).join(' OR ');

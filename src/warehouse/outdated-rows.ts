@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
-import { lacksKey } from './find-key.ts';
+import { isKeyMissing } from './find-key.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
@@ -11,7 +11,7 @@ export async function dropWithoutKey(
   database: Database,
   fields: readonly (readonly string[])[],
 ): Promise<number> {
-  const where = lacksKey(fields);
+  const where = isKeyMissing(fields);
   await database.run(
     `DELETE FROM ${RELEASED} WHERE position IN (SELECT _sluice_position FROM ${INCOMING} WHERE ${where})`,
   );

@@ -2,7 +2,7 @@ import { hashPage } from '../../src/json/fingerprint.ts';
 import type { Page } from '../../src/model/page.ts';
 import type { Verdict } from '../../src/model/run-report.ts';
 import { Coverage } from '../../src/pipeline/fetch/coverage.ts';
-import { judgeScan } from '../../src/pipeline/fetch/judge-scan.ts';
+import { decideVerdict } from '../../src/pipeline/fetch/decide-verdict.ts';
 import { JointRepair } from '../../src/pipeline/fetch/repair-joint.ts';
 import { requestPages } from '../../src/pipeline/fetch/request-pages.ts';
 import type { Server } from './drive-coverage.ts';
@@ -55,7 +55,7 @@ export async function driveScan(server: Server, options: ScanDriveOptions): Prom
     const { complete, pages, problems, moved, total, rows, headHash } = coverage;
     const asksHead = complete && !moved && (pages > 1 || problems.length > 0);
     const headUnchanged = asksHead ? hashPage(await request(0)) === headHash : undefined;
-    const judged = judgeScan({ complete, problems, moved, total, rows, headUnchanged, limited: false });
+    const judged = decideVerdict({ complete, problems, moved, total, rows, headUnchanged, limited: false });
     return { ...judged, values, requests, pagesAgain: joints.notes.length > 0, refused: undefined };
   } catch (thrown) {
     if (thrown instanceof RangeError) throw thrown;

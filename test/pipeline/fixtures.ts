@@ -83,7 +83,7 @@ export function makeScan(parts: Partial<FetchedScan> = {}): FetchedScan {
     startedAtMs: NOW_MS,
     head: undefined,
     serverDateMs: NOW_MS,
-    askAgain: () => Promise.reject(new Error('nobody asks here')),
+    reread: () => Promise.reject(new Error('nobody asks here')),
     ...parts,
   };
 }

@@ -30,10 +30,10 @@ import {
   releaseAccepted,
 } from '../../warehouse/quarantine.ts';
 import { formatStagedLines } from '../../warehouse/staged-records.ts';
-import { holdToContract } from '../load/hold-to-contract.ts';
+import { checkContract } from '../load/check-contract.ts';
 import { applyColumnChanges, type ColumnChanges, planColumns } from '../load/plan-columns.ts';
 import { groupByField, withCompanions } from '../load/key-columns.ts';
-import { isRespelt } from '../load/key-doubt.ts';
+import { isKeyFormatChanged } from '../load/key-doubt.ts';
 import { listSeenTypes } from '../load/seen-types.ts';
 import { findConfiguredKey } from '../load/settle-key.ts';
 import type { RunContext } from '../run-context.ts';
@@ -86,7 +86,7 @@ async function retryIn(
   const tableExisted = await tableExists(database, stream.table);
   const learned = tableExisted ? await readContract(database, stream.name) : [];
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
-  const held = await holdToContract(question, staged, signal);
+  const held = await checkContract(question, staged, signal);
   const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
   refuseUnmasked(stream, changes);
   const { rejected, releases } = await projectStage(database, staged.recordsFile, columns, {
@@ -95,7 +95,7 @@ async function retryIn(
     signal,
   });
   const key = releases ? chooseKey(stream, checkpoint, columns) : undefined;
-  refuseRespelt(stream, key, changes);
+  refuseChangedKeyFormat(stream, key, changes);
   const unkeyed = key === undefined ? 0 : await dropWithoutKey(database, groupByField(key, columns));
   const facts: Facts = {
     tried,
@@ -164,8 +164,12 @@ function refuseUnmasked(stream: Stream, { masked, rehashed }: ColumnChanges): vo
 }
 
 /** By a key whose spelling the table does not know, a record would stand beside its own row. */
-function refuseRespelt(stream: Stream, key: readonly string[] | undefined, changes: ColumnChanges): void {
-  if (!isRespelt(key, changes)) return;
+function refuseChangedKeyFormat(
+  stream: Stream,
+  key: readonly string[] | undefined,
+  changes: ColumnChanges,
+): void {
+  if (!isKeyFormatChanged(key, changes)) return;
   throw new StreamConfigError(
     `${nameOf(stream)}: config gives a column of its key (${key?.join(', ') ?? ''}) another type than at its last sync`,
     {

@@ -6,7 +6,7 @@ import type { StagedPageEntry } from '../../warehouse/stage-store.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, ScanPlan } from '../scan.ts';
 import { hashQuestion, nameKey, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
-import { judgeScan } from './judge-scan.ts';
+import { decideVerdict } from './decide-verdict.ts';
 import { describeMasks } from './mask-records.ts';
 import { PageSpan } from './page-span.ts';
 import { requestPage } from './request-page.ts';
@@ -235,7 +235,7 @@ export class ChainedScan {
     const limited = this.#isDone && (total ?? Infinity) > this.#rows;
     const apart = this.#span.isApart ? this.#span.describe() : undefined;
     const facts = { complete: this.#next === undefined, problems, moved: false, total, limited, apart };
-    const judged = judgeScan({ ...facts, rows: this.#rows, headUnchanged });
+    const judged = decideVerdict({ ...facts, rows: this.#rows, headUnchanged });
     return {
       ...judged,
       plan: this.#plan,
@@ -256,11 +256,11 @@ export class ChainedScan {
         day: toDate(this.#serverDateMs),
       },
       masked: this.#isResumed ? undefined : this.#masked,
-      askAgain: (offset) => this.#askAgain(offset),
+      reread: (offset) => this.#reread(offset),
     };
   }
 
-  #askAgain(position: number): Promise<Page> {
+  #reread(position: number): Promise<Page> {
     // The page that holds a position begins at it, or at the last offset before it.
     const offset = [...this.#cursors.keys()].findLast((start) => start <= position) ?? 0;
     return this.#request(offset, this.#cursors.get(offset));

@@ -87,7 +87,7 @@ export async function judgeDuplicates(
   const { duplicates = 0, duplicatePositions = [] } = load.key ?? {};
   const positions = duplicates > 0 ? duplicatePositions : (load.suspects ?? []);
   if (positions.length === 0 || !stream.paginated || scan.verdict === 'drifted') return scan;
-  if (!(await recordsStillThere(scan.recordsFile, positions, scan.askAgain))) {
+  if (!(await recordsStillThere(scan.recordsFile, positions, scan.reread))) {
     const reason = 'rows came twice, and not where they had been';
     return { ...scan, verdict: 'drifted', cause: 'moved', reasons: [reason, ...scan.reasons] };
   }

@@ -13,7 +13,7 @@ import { BodyCipher } from '../../warehouse/body-cipher.ts';
 import { BodyFile } from '../../warehouse/body-file.ts';
 import { discardStage, StageStore } from '../../warehouse/stage-store.ts';
 import { formatStagedLines } from '../../warehouse/staged-records.ts';
-import { judgeScan } from './judge-scan.ts';
+import { decideVerdict } from './decide-verdict.ts';
 import { compileMask, describeMasks, isMasked, type RecordMask } from './mask-records.ts';
 import { readRecords } from './read-document.ts';
 import { requestDocument, type RequestedDocument } from './request-document.ts';
@@ -104,7 +104,7 @@ class DocumentIntake {
     const rows = this.#rows;
     const limited = rows >= this.#mostRows() && total > rows;
     return {
-      ...judgeScan({
+      ...decideVerdict({
         complete: true,
         problems: [],
         total,
@@ -124,7 +124,7 @@ class DocumentIntake {
       serverDateMs: this.#document.answer.serverDateMs ?? this.#context.clock.now(),
       head: undefined,
       masked: this.#mask?.matched,
-      askAgain: refuseToAskAgain,
+      reread: refuseToReread,
     };
   }
 
@@ -170,7 +170,7 @@ class DocumentIntake {
   }
 }
 
-function refuseToAskAgain(): Promise<Page> {
+function refuseToReread(): Promise<Page> {
   const hint = 'Nothing was changed. Please report this.';
   return Promise.reject(
     new BugError('an answer without pages was asked for one of them', { code: 'bug', hint }),

@@ -5,7 +5,7 @@ import { hashPage } from '../../json/fingerprint.ts';
 import { Coverage } from './coverage.ts';
 import { createRequest } from './create-request.ts';
 import { requestsPerDay } from '../plan/estimate.ts';
-import { judgeScan } from './judge-scan.ts';
+import { decideVerdict } from './decide-verdict.ts';
 import { describeMasks } from './mask-records.ts';
 import { PageSpan } from './page-span.ts';
 import { JointRepair } from './repair-joint.ts';
@@ -81,7 +81,7 @@ export class OffsetScan {
   async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
     const resumed = this.#rescans === 0 && (await this.#resume(onFirstPage));
     this.#isResumed = resumed;
-    if (!resumed) await this.#beginAnew();
+    if (!resumed) await this.#restart();
     await this.#fetchPages(onFirstPage);
     return this.#judge(await this.#checkHead());
   }
@@ -148,7 +148,7 @@ export class OffsetScan {
     emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
   }
 
-  async #beginAnew(): Promise<void> {
+  async #restart(): Promise<void> {
     if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
     await this.#begin();
   }
@@ -255,7 +255,7 @@ export class OffsetScan {
     const { limit } = this.#context.options;
     const limited = limit !== undefined && rows >= limit && (total ?? Infinity) > limit;
     const apart = this.#span.isApart ? this.#span.describe() : undefined;
-    const judged = judgeScan({ complete, problems, moved, total, rows, headUnchanged, limited, apart });
+    const judged = decideVerdict({ complete, problems, moved, total, rows, headUnchanged, limited, apart });
     const cause = judged.cause === 'moved' && this.#isTooLong ? 'too-long' : judged.cause;
     return {
       ...judged,
@@ -276,7 +276,7 @@ export class OffsetScan {
       head: this.#describeHead(),
       masked: this.#isResumed ? undefined : this.#masked,
       // Not by way of this scan, whose joints are many and would stay until the rows are loaded.
-      askAgain: createRequest(this.#context, this.#stream, this.#plan, this.#masked),
+      reread: createRequest(this.#context, this.#stream, this.#plan, this.#masked),
     };
   }
 

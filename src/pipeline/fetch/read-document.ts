@@ -174,7 +174,7 @@ export async function* readRecords(
 ): AsyncGenerator<RecordBatch> {
   const { start, end } = place;
   if (end === undefined) return;
-  const tooLong = (index: number) => refuseTooLong(answer, place, index);
+  const tooLong = (index: number) => toTooLongError(answer, place, index);
   if (place.kind === 'object') {
     if (end - start > MOST_RECORD_BYTES) throw tooLong(0);
     yield readRun(answer, await readWhole(read(start, end)), 0);
@@ -201,7 +201,7 @@ async function readWhole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-function refuseTooLong(answer: AnswerHead, { kind, pointer }: RecordsPlace, index: number): Error {
+function toTooLongError(answer: AnswerHead, { kind, pointer }: RecordsPlace, index: number): Error {
   if (kind === 'array') return tooLarge(answer, index);
   const megabytes = MOST_RECORD_BYTES / 2 ** 20;
   const { stream } = answer.request;

@@ -32,7 +32,7 @@ export async function* requestPages(
     }
     if (arrivals.expected === 0) {
       if (failures.length === 0) return;
-      yield await askAgain(coverage, failures, request);
+      yield await reread(coverage, failures, request);
       failures = [];
       continue;
     }
@@ -96,7 +96,7 @@ function settle(segment: Segment, request: RequestPage): Promise<Settled> {
  * Gives one failed page another chance if the server fails no longer. A page that fails again while the
  * head is answered is broken at its offset, and waiting will not mend it; every other failure is thrown.
  */
-async function askAgain(
+async function reread(
   coverage: Coverage,
   failures: readonly FailedPage[],
   request: RequestPage,

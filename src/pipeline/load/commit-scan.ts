@@ -24,7 +24,7 @@ import { countSuspected, describeGone } from './gone-rows.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
 import { findMovedRows } from './key-without-date.ts';
 import { describeRehashed } from './rehashed-key.ts';
-import { findAdoption, settleLeftSlices } from './left-slices.ts';
+import { findAdoption, settleRemovedSlices } from './removed-slices.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run-context.ts';
@@ -99,7 +99,7 @@ export async function commitScan(
     const deletion = { history: stream.history, runId, syncedAt: nowIso };
     // Whether every slice was read in full, checkpoints tell; the counts are added to this one below.
     await writeCheckpoint(database, next);
-    const left = await settleLeftSlices(context, stream, scan, load, deletion);
+    const left = await settleRemovedSlices(context, stream, scan, load, deletion);
     // Set, not added: a transaction that lacked memory is done again.
     const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
     warnings = [...left.warnings, ...beside];

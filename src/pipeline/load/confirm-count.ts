@@ -1,7 +1,7 @@
 import { adviseTooManyGone, describeDifference } from '../../model/describe-difference.ts';
 import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { countLackedRows } from '../../warehouse/lacked-rows.ts';
+import { countMissingRows } from '../../warehouse/missing-rows.ts';
 import type { TableChange } from '../../warehouse/merge-rows.ts';
 import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
 import { ReadInFull } from '../read-in-full.ts';
@@ -33,13 +33,13 @@ export async function prepareJudge(
   const slice = sliceIdOf(stream);
   const window = windowOf(scan, load);
   const isBlind = replaces && scan.counted?.rows === null && load.tableExisted;
-  const lacked =
+  const missing =
     isBlind && window !== undefined
-      ? (await countLackedRows(database, stream.table, slice, window)).lacked
+      ? (await countMissingRows(database, stream.table, slice, window)).missing
       : 0;
   const held = await countQuarantined(database, { stream: stream.name, slice });
   return (change) => {
-    const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, lacked };
+    const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, missing };
     const judged = judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
     if (judged.kind === 'recount') throw new CountsDiffer();
     if (judged.kind === 'read-in-full') throw new ReadInFull(judged.because, { isBroughtForward: true });

@@ -4,7 +4,7 @@ import { EarlyIncoming } from '../../warehouse/early-incoming.ts';
 import { tableExists } from '../../warehouse/evolve-table.ts';
 import { readQuarantineFilter } from '../../warehouse/quarantine.ts';
 import type { RunContext } from '../run-context.ts';
-import { acceptsAll, type ContractQuestion } from './hold-to-contract.ts';
+import { acceptsAll, type ContractQuestion } from './check-contract.ts';
 import { planColumns } from './plan-columns.ts';
 
 /** Reads a scan's rows into the table `incoming` while the scan goes on. What goes wrong here is done again later. */

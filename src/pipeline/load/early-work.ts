@@ -6,7 +6,7 @@ import type { StageFollower } from '../fetch/scan-stage.ts';
 import { beginEarlyPack, toPackedPages } from '../rebuild/archive-scan.ts';
 import type { RunContext } from '../run-context.ts';
 import { EarlyRows } from './early-rows.ts';
-import type { ContractQuestion } from './hold-to-contract.ts';
+import type { ContractQuestion } from './check-contract.ts';
 
 /** A scan of less is soon loaded once it has ended, bytes. */
 const LONG_BYTES = 16 * 2 ** 20;

@@ -14,7 +14,7 @@ export interface AbsenceFacts {
   readonly before: CountedRows | undefined;
   readonly quarantined: number;
   /** Rows that are lacking when days are compared by their number of rows; of replaced days only. */
-  readonly lacked: number;
+  readonly missing: number;
 }
 
 /** What becomes of rows that did not come: they go, they stay, or more has to be asked first. */
@@ -31,13 +31,13 @@ const APPLY = { kind: 'apply' } as const;
  * another date than the cursor's. They go once the count of the whole stream confirms it.
  */
 export function judgeAbsence(facts: AbsenceFacts): AbsenceDecision {
-  const { counted, change, replaces, isPaginated, lacked } = facts;
+  const { counted, change, replaces, isPaginated, missing } = facts;
   const suspected = change.deleted - change.superseded;
   // What was archived before there was this question was loaded without it.
   if (suspected <= 0 || counted === undefined) return APPLY;
   const rows = `${formatCountOf(suspected, 'row')} of the days just read did not come`;
   if (counted.rows === null) {
-    if (replaces && lacked <= 0) return APPLY;
+    if (replaces && missing <= 0) return APPLY;
     if (replaces || !isPaginated) return { kind: 'read-in-full', because: rows };
     return { kind: 'keep', because: `${rows}, and the API was not asked for its count` };
   }

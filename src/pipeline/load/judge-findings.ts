@@ -5,14 +5,14 @@ import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts'
 import { escapeForTerminal } from '../../model/redact.ts';
 import { nameOf, type Stream } from '../../model/stream.ts';
 import type { RejectedRecords } from '../../warehouse/rejected-records.ts';
-import type { ContractFindings, HeldScan } from './hold-to-contract.ts';
+import type { ContractFindings, CheckedScan } from './check-contract.ts';
 
 // A message is read in a terminal; `quarantine list` and the file have the rest.
 const MOST_NAMED = 5;
 const KEPT = 'The table is as it was, and the pages are kept for a run within 24 h.';
 
 /** Fails a stream whose records break a contract that nothing may break (`freeze`). */
-export function refuseBroken(stream: Stream, { failing }: ContractFindings): void {
+export function assertContractKept(stream: Stream, { failing }: ContractFindings): void {
   const [first] = failing.list();
   if (first === undefined) return;
   throw new ContractError(
@@ -82,7 +82,7 @@ export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: Co
 }
 
 /** What people are to know of a scan that its contract let through. */
-export function describeFindings(rejected: RejectedRecords, held: HeldScan): readonly string[] {
+export function describeFindings(rejected: RejectedRecords, held: CheckedScan): readonly string[] {
   const { findings } = held;
   return [
     ...(rejected.count === 0 ? [] : [describeRejected(rejected, findings.rejected)]),

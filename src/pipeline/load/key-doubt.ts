@@ -22,7 +22,7 @@ export async function isKeyInDoubt(
 ): Promise<boolean> {
   if (!load.tableExisted || load.key === undefined) return false;
   const { columns, origin } = load.key;
-  if (isRespelt(columns, load.columnChanges)) return true;
+  if (isKeyFormatChanged(columns, load.columnChanges)) return true;
   const before = checkpoint?.keyFields;
   if (before?.join() === columns.join()) return false;
   // A field that is spread over its companion since this scan: no row has a value there that this key does not find.
@@ -43,7 +43,7 @@ export async function isKeyInDoubt(
  * Whether the key is spelt otherwise than before by the table alone: of moments and long decimals it does not know how
  * the API writes them, nor which texts were numbers, so that the same row may have another key now.
  */
-export function isRespelt(key: readonly string[] | undefined, { retyped }: ColumnChanges): boolean {
+export function isKeyFormatChanged(key: readonly string[] | undefined, { retyped }: ColumnChanges): boolean {
   return retyped.some(({ column, companion, from, to }) => {
     const isKey = [column, companion].some((name) => name !== undefined && key?.includes(name));
     const isSpelling = to === 'VARCHAR' || to === 'JSON' || companion !== undefined;

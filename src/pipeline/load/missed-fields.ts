@@ -4,7 +4,7 @@ import { escapeForTerminal } from '../../model/redact.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
 import { companionSource, toFieldName } from '../../schema/field-paths.ts';
 import type { FieldNode, FieldTree } from '../../schema/observe-fields.ts';
-import type { HeldScan } from './hold-to-contract.ts';
+import type { CheckedScan } from './check-contract.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan } from '../scan.ts';
 
@@ -44,7 +44,7 @@ export function findUnmatchedRules(
   { options }: RunContext,
   stream: Stream,
   scan: FetchedScan,
-  { unmatched }: HeldScan,
+  { unmatched }: CheckedScan,
 ): readonly string[] {
   // A mask is done when a page is read: what it left out is nowhere in the tree.
   const { masked } = scan;
@@ -58,11 +58,11 @@ export function findUnmatchedRules(
  * Stops the first load of a stream whose config leaves out or hashes a field under a misspelt name: what it should
  * keep out would be published. A name that is like no field is only told, since some fields are rare.
  */
-export function refuseMisspeltMasks(
+export function refuseUnmatchedMasks(
   { options }: RunContext,
   stream: Stream,
   scan: FetchedScan,
-  { tree }: HeldScan,
+  { tree }: CheckedScan,
 ): void {
   const { masked } = scan;
   if (masked === undefined || !isWholeScan(scan, options.limit)) return;

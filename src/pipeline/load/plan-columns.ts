@@ -10,9 +10,9 @@ import { clearColumn, dropColumn, survivesCast } from '../../warehouse/evolve-ta
 import { forgetUnmasked } from '../../warehouse/quarantine.ts';
 import { convertsExactly, retypeColumn, type Retyping } from '../../warehouse/retype-column.ts';
 import { describeMasks, type MaskedFields } from '../fetch/mask-records.ts';
-import type { HeldScan } from './hold-to-contract.ts';
+import type { CheckedScan } from './check-contract.ts';
 import { findCompanion } from './key-columns.ts';
-import { askForRewrite } from '../publish.ts';
+import { scheduleCompaction } from '../publish.ts';
 
 /** What config's rules for columns ask of a table that is there, before rows are merged into it. */
 export interface ColumnChanges {
@@ -35,7 +35,7 @@ export interface PlannedColumns {
 export async function planColumns(
   database: Database,
   stream: Stream,
-  held: Pick<HeldScan, 'tree' | 'forced'>,
+  held: Pick<CheckedScan, 'tree' | 'forced'>,
   learned: readonly LearnedColumn[],
   hashKey: string | undefined,
 ): Promise<PlannedColumns> {
@@ -90,7 +90,7 @@ function masksOf(stream: string): string {
 async function askForced(
   database: Database,
   { table }: Stream,
-  forced: HeldScan['forced'],
+  forced: CheckedScan['forced'],
   existing: readonly LearnedColumn[],
 ): Promise<ReadonlyMap<string, ForcedColumn>> {
   const known = new Map(existing.map((column) => [pathKey(column.path), column]));
@@ -173,7 +173,7 @@ export async function rememberMasks(
 ): Promise<void> {
   if (masked !== undefined || rehashed.length > 0) await forgetUnmasked(database, stream.name);
   if (masked !== undefined) {
-    if (await wasSynced(database, stream)) await askForRewrite(database);
+    if (await wasSynced(database, stream)) await scheduleCompaction(database);
   }
   if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);
 }

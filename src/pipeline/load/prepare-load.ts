@@ -15,17 +15,17 @@ import { findSuspects } from '../fetch/confirm-duplicates.ts';
 import { rejectAlikeKeys } from './alike-keys.ts';
 import { readCursorRange } from './cursor-range.ts';
 import type { EarlyWork } from './early-work.ts';
-import { holdToContract } from './hold-to-contract.ts';
+import { checkContract } from './check-contract.ts';
 import {
   describeFindings,
-  refuseBroken,
+  assertContractKept,
   refuseTooManyDiscards,
   refuseTooManyRejects,
 } from './judge-findings.ts';
 import { findCompanion, resolveField, storedNames, withCompanions } from './key-columns.ts';
-import { isRespelt } from './key-doubt.ts';
+import { isKeyFormatChanged } from './key-doubt.ts';
 import { locateRecords } from './locate-records.ts';
-import { findAbsentFields, findUnmatchedRules, isWholeScan, refuseMisspeltMasks } from './missed-fields.ts';
+import { findAbsentFields, findUnmatchedRules, isWholeScan, refuseUnmatchedMasks } from './missed-fields.ts';
 import { describeMisfits } from './misfit-types.ts';
 import { planColumns } from './plan-columns.ts';
 import { ReadInFull } from '../read-in-full.ts';
@@ -47,10 +47,10 @@ export async function prepareLoad(
   const tableExisted = await tableExists(database, stream.table);
   const learned = tableExisted ? contract : [];
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
-  const held = await holdToContract(question, scan, signal);
-  refuseBroken(stream, held.findings);
+  const held = await checkContract(question, scan, signal);
+  assertContractKept(stream, held.findings);
   refuseTooManyDiscards(stream, scan.rows, held.findings);
-  if (!tableExisted) refuseMisspeltMasks(context, stream, scan, held);
+  if (!tableExisted) refuseUnmatchedMasks(context, stream, scan, held);
   const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
   const projected = await projectStage(database, scan.recordsFile, columns, {
     hold: held.hold,
@@ -73,7 +73,7 @@ export async function prepareLoad(
   const absent = findAbsentFields(context, stream, scan, tree, changes.masked?.left ?? learned);
   const notes = [...absent.notes];
   const key = await settleKey(context, stream, scan, known, columns, candidates, cursorColumn, notes);
-  if (scan.plan.mode === 'incremental' && tableExisted && isRespelt(key?.columns, changes))
+  if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
     throw new ReadInFull('its key has columns of another type now');
   return {
     columns,

@@ -3,7 +3,7 @@ import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
 import { type CandidateColumn, proposeKeys } from '../../schema/key-candidates.ts';
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
-import { countDuplicates, countMissingKeys, findKey, lacksKey } from '../../warehouse/find-key.ts';
+import { countDuplicates, countMissingKeys, findKey, isKeyMissing } from '../../warehouse/find-key.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { INCOMING } from '../../warehouse/project-stage.ts';
 import { dropEqualRows, findDuplicatePositions } from '../fetch/confirm-duplicates.ts';
@@ -127,7 +127,7 @@ async function refuseMissingKeys(
   const missing = await countMissingKeys(database, INCOMING, fields);
   if (missing > 0) {
     const [row] = await database.all(
-      `SELECT min(_sluice_position) AS p FROM ${INCOMING} WHERE ${lacksKey(fields)}`,
+      `SELECT min(_sluice_position) AS p FROM ${INCOMING} WHERE ${isKeyMissing(fields)}`,
     );
     throw new ResponseError(
       `${stream.name}: ${formatCountOf(missing, 'record')} ${verbOf(missing, 'has', 'have')} no value for the key (${key.join(', ')}), the first at position ${String(row?.['p'])}`,

@@ -46,16 +46,16 @@ export async function carryRows(
   if ((await countCandidates(database, { older, candidates })) === 0) return 0;
   const isComparable =
     key === undefined ||
-    (!key.some((name) => cleared.has(name)) && (await isSpeltAlike(context, stream, key, contract)));
+    (!key.some((name) => cleared.has(name)) && (await isKeyFormatSame(context, stream, key, contract)));
   const missing = isComparable
     ? await findMissingRows(database, { older, newer, key, candidates })
     : undefined;
   if (missing === undefined)
-    throw refuse(stream, 'by its key of now its earlier rows cannot be told from those of the archive');
+    throw toRefusal(stream, 'by its key of now its earlier rows cannot be told from those of the archive');
   if (missing > 0) {
     const { columns, lossy, extra } = await fitMissingRows(database, older, newer, cleared);
     if (lossy.length > 0)
-      throw refuse(
+      throw toRefusal(
         stream,
         `${missing} earlier rows are not in it, and their values do not fit the types that ${lossy.join(', ')} would have`,
       );
@@ -78,7 +78,7 @@ export async function carryRows(
  * Whether rows of the older table have their key of now. Moments and numbers of a key do not, once its column is a text
  * one: the older table does not know how the API wrote them. Nor do values that lie beside their column in one table only.
  */
-async function isSpeltAlike(
+async function isKeyFormatSame(
   { database }: RunContext,
   stream: Stream,
   key: readonly string[],
@@ -146,6 +146,6 @@ async function listCandidates(
   ];
 }
 
-function refuse(stream: Stream, reason: string) {
+function toRefusal(stream: Stream, reason: string) {
   return incomplete(stream, `${reason}. --archived-only rebuilds the table without them`);
 }

@@ -17,7 +17,7 @@ import { countLiveRows } from '../../warehouse/live-rows.ts';
 import { carryRows } from './carry-rows.ts';
 import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../load/plan-columns.ts';
-import { askForRewrite } from '../publish.ts';
+import { scheduleCompaction } from '../publish.ts';
 import { type ReplayedScan, replayScan } from './replay-scan.ts';
 import { restoreHistory } from './restore-history.ts';
 import type { RunContext } from '../run-context.ts';
@@ -89,7 +89,7 @@ export async function rebuildTable(
   });
   await dropTable(database, asideOf(stream.table));
   // The file holds the bytes of both tables until it is written anew.
-  await askForRewrite(database);
+  await scheduleCompaction(database);
   const quarantined = await database.count('SELECT count(*) FROM _sluice.quarantine WHERE stream = $1', [
     stream.name,
   ]);

@@ -13,7 +13,7 @@ import {
   type OpenedState,
   runOffline,
 } from '../offline-run.ts';
-import { askForRewrite } from '../publish.ts';
+import { scheduleCompaction } from '../publish.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
 import { measureArchives, type RebuiltTable, rebuildTable } from './rebuild-stream.ts';
 import { replaceByCopy } from './work-copy.ts';
@@ -153,7 +153,7 @@ class Rebuild {
       const report = this.#describe(stream, startedAtMs, table, undefined);
       await copy.transaction(async () => {
         // The bytes of the table as it was, and maybe of fields that are masked by now, are in the file still.
-        await askForRewrite(copy);
+        await scheduleCompaction(copy);
         await this.#run.save([report], copy);
       });
       return { table, report };

@@ -161,7 +161,7 @@ async function unpackScan(
     startedAtMs: archived.startedAtMs,
     serverDateMs: archived.serverDateMs,
     head: archived.head && { ...archived.head, total: archived.head.total },
-    askAgain: () =>
+    reread: () =>
       Promise.reject(
         new BugError('an archived scan was asked for a page', { code: 'bug', hint: 'Please report this.' }),
       ),

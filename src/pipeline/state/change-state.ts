@@ -13,7 +13,7 @@ import { dropTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, readColumns, tableExists, tableName } from '../../warehouse/evolve-table.ts';
 import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run.ts';
 import { parseState } from './parse-state.ts';
-import { askForRewrite } from '../publish.ts';
+import { scheduleCompaction } from '../publish.ts';
 import type { RunContext } from '../run-context.ts';
 import { sealCheckpoint } from './seal-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';
@@ -108,7 +108,7 @@ export async function resetState(
     const apply = async () => {
       for (const { stream, slice } of forgotten) await deleteCheckpoint(database, stream, slice);
       for (const name of dropped) await dropStream(context, name);
-      if (dropped.length > 0) await askForRewrite(database);
+      if (dropped.length > 0) await scheduleCompaction(database);
     };
     return { changes, apply, after: () => dropStages(settings, names) };
   });

@@ -7,16 +7,16 @@ import type { ExportedState } from '../../model/state-report.ts';
 export function parseState(settings: OfflineSettings, text: string): Pick<ExportedState, 'checkpoints'> {
   const json = parseJson(text);
   const { format, version } = (json ?? {}) as { readonly format?: unknown; readonly version?: unknown };
-  if (format !== 'sluice-state') throw refuse('it is no state that `sluice state export` wrote');
+  if (format !== 'sluice-state') throw toRefusal('it is no state that `sluice state export` wrote');
   if (typeof version === 'number' && version > 1)
-    throw refuse(
+    throw toRefusal(
       `it was written by a newer Sluice (version ${version})`,
       'Upgrade Sluice. Nothing was imported.',
     );
   const parsed = exportedStateSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw refuse(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not what was expected'}`);
+    throw toRefusal(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not what was expected'}`);
   }
   const { connector, baseUrl, checkpoints } = parsed.data;
   const ours = settings.baseUrl.href.replace(/\/$/, '');
@@ -31,7 +31,7 @@ export function parseState(settings: OfflineSettings, text: string): Pick<Export
   }
   const names = checkpoints.map(({ stream, slice }) => `${stream}\n${slice}`);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw refuse(`it has two checkpoints of ${twice.split('\n')[0] ?? ''}`);
+  if (twice !== undefined) throw toRefusal(`it has two checkpoints of ${twice.split('\n')[0] ?? ''}`);
   return { checkpoints };
 }
 
@@ -39,10 +39,10 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw refuse(`it is no JSON: ${(error as Error).message}`);
+    throw toRefusal(`it is no JSON: ${(error as Error).message}`);
   }
 }
 
-function refuse(why: string, hint = 'Nothing was imported.'): ConfigError {
+function toRefusal(why: string, hint = 'Nothing was imported.'): ConfigError {
   return new ConfigError(`the state cannot be imported: ${why}`, { code: 'usage_invalid', hint });
 }

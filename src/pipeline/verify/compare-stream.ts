@@ -19,7 +19,7 @@ import { formatStagedLines } from '../../warehouse/staged-records.ts';
 import { countRequests } from '../plan/estimate.ts';
 import { fetchScan } from '../fetch/fetch-scan.ts';
 import { MAX_RESCANS } from '../fetch/offset-scan.ts';
-import { holdToContract } from '../load/hold-to-contract.ts';
+import { checkContract } from '../load/check-contract.ts';
 import { planColumns } from '../load/plan-columns.ts';
 import { requestPage } from '../fetch/request-page.ts';
 import type { RunContext } from '../run-context.ts';
@@ -60,7 +60,7 @@ export async function compareStream(
   const learned = await readContract(database, stream.name);
   const records = await fetchRecords(context, stream, budget);
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
-  const held = await holdToContract(question, records, signal);
+  const held = await checkContract(question, records, signal);
   const { columns } = await planColumns(database, stream, held, learned, settings.hashKey);
   const { rejected } = await projectStage(database, records.recordsFile, columns, {
     hold: held.hold,

@@ -32,7 +32,7 @@ export async function assertLakeIsOurs(
       },
     );
   }
-  if (!isFolder(lake, statSync)) throw refuse(lake, `${lake} is no folder`);
+  if (!isFolder(lake, statSync)) throw toRefusal(lake, `${lake} is no folder`);
   assertIsWritable(lake);
   if (!existsSync(lake)) return;
   const manifest = readManifest(lake);
@@ -40,7 +40,7 @@ export async function assertLakeIsOurs(
     // What a killed first run can leave.
     const foreign = (await readdir(lake)).filter((name) => name !== `.${LAKE_MANIFEST}.tmp`);
     if (foreign.length > 0)
-      throw refuse(lake, `${lake} holds other files (${nameSome(foreign)}) and no ${LAKE_MANIFEST}`);
+      throw toRefusal(lake, `${lake} holds other files (${nameSome(foreign)}) and no ${LAKE_MANIFEST}`);
     return;
   }
   for (const [name, held, wanted] of [
@@ -59,9 +59,9 @@ export async function assertLakeIsOurs(
     const folder = join(lake, table);
     // A link, too: what is in it is linked to by its place in the lake.
     for (const path of [folder, join(lake, GENERATIONS), generationsFolder(lake, table)])
-      if (!isFolder(path, lstatSync)) throw refuse(path, `${path} is in the way: it is no folder`);
+      if (!isFolder(path, lstatSync)) throw toRefusal(path, `${path} is in the way: it is no folder`);
     if (!(await isOwnTableFolder(folder)))
-      throw refuse(folder, `${folder} holds files that Sluice did not put there`);
+      throw toRefusal(folder, `${folder} holds files that Sluice did not put there`);
   }
   assertCurrentsAreLinks(lake, tables);
 }
@@ -105,7 +105,7 @@ function assertIsWritable(lake: string): void {
   }
 }
 
-function refuse(path: string, why: string): PublishError {
+function toRefusal(path: string, why: string): PublishError {
   return new PublishError(`${why}; nothing is written into it`, {
     code: 'publish_refused',
     hint: 'Name an empty or new folder as destination.parquet, or move these files away. Nothing was requested.',

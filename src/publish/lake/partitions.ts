@@ -26,16 +26,20 @@ export function resolvePartitions(
   for (const { column, transform } of rules) {
     const type = columns.get(column);
     if (type === undefined) {
-      throw refuse(table, `there is no column ${column}`, `Its columns: ${[...columns.keys()].join(', ')}.`);
+      throw toRefusal(
+        table,
+        `there is no column ${column}`,
+        `Its columns: ${[...columns.keys()].join(', ')}.`,
+      );
     }
     if (transform === 'identity' && !PLAIN.includes(type)) {
       const instead = DATED.includes(type)
         ? `Write day(${column}) or month(${column}).`
         : `Choose another one.`;
-      throw refuse(table, `${column} is of type ${type}, which names no folders`, instead);
+      throw toRefusal(table, `${column} is of type ${type}, which names no folders`, instead);
     }
     if (transform !== 'identity' && !DATED.includes(type))
-      throw refuse(
+      throw toRefusal(
         table,
         `${transform}(${column}) needs a date, and ${column} is of type ${type}`,
         'Choose another one.',
@@ -51,11 +55,11 @@ export function resolvePartitions(
   }
   const names = found.map(({ folder }) => folder.toLowerCase());
   const twice = found.find(({ folder }, at) => names.indexOf(folder.toLowerCase()) !== at);
-  if (twice !== undefined) throw refuse(table, `${twice.column} is named twice`, 'Name it once.');
+  if (twice !== undefined) throw toRefusal(table, `${twice.column} is named twice`, 'Name it once.');
   return found;
 }
 
-function refuse(table: string, why: string, instead: string): ConfigError {
+function toRefusal(table: string, why: string, instead: string): ConfigError {
   return new ConfigError(`the lake cannot partition ${table}: ${why}`, {
     code: 'config_invalid',
     hint: `Mend streams.${table.replace(/_history$/, '')}.partitionBy. ${instead} The rows are committed, and the lake is as it was.`,
@@ -115,7 +119,7 @@ export function partitionFolder(
       const name = `${folder}=${encodeValue(key[at] ?? null)}`;
       if (Buffer.byteLength(name) <= NAME_BYTES) return name;
       const shown = `${(key[at] ?? '').slice(0, 40)}…`;
-      throw refuse(
+      throw toRefusal(
         table,
         `a value of ${column} is too long to name a folder (${shown})`,
         'Choose another one.',

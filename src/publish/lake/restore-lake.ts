@@ -68,7 +68,7 @@ async function copyLake(database: Database, lake: string): Promise<void> {
   const tables = await readLakeEntry(database);
   await database.run('DELETE FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
   const problems = tables.flatMap((table) => describeLosses(lake, table));
-  if (problems.length > 0) throw refuseIncomplete(lake, problems);
+  if (problems.length > 0) throw toIncompleteError(lake, problems);
   for (const table of tables) assertPathNamesNoColumn(lake, table);
   for (const one of tables) {
     const table = `main.${quoteIdentifier(one.table)}`;
@@ -76,10 +76,10 @@ async function copyLake(database: Database, lake: string): Promise<void> {
     await database.run(`CREATE TABLE ${table} (${columns.join(', ')})`);
     await database.run(`INSERT INTO ${table} ${selectRows(lake, one)}`).catch(async (error: unknown) => {
       const path = await findUnreadable(database, lake, [one]);
-      throw path === undefined ? error : refuseIncomplete(lake, [`${path}: damaged`], error);
+      throw path === undefined ? error : toIncompleteError(lake, [`${path}: damaged`], error);
     });
     const wrong = await findWrongRows(database, lake, one, await measureRows(database, table));
-    if (wrong !== undefined) throw refuseIncomplete(lake, [wrong]);
+    if (wrong !== undefined) throw toIncompleteError(lake, [wrong]);
   }
 }
 
@@ -89,7 +89,7 @@ function describeLosses(lake: string, { table, generation, files }: CatalogTable
   return existsSync(folder) ? describeFiles(folder, folder, files) : [`${folder}: missing`];
 }
 
-function refuseIncomplete(lake: string, problems: readonly string[], cause?: unknown): IncompleteLakeError {
+function toIncompleteError(lake: string, problems: readonly string[], cause?: unknown): IncompleteLakeError {
   return new IncompleteLakeError(
     `the state cannot be restored: the lake ${lake} is not whole (${problems.join('; ')})`,
     {

@@ -13,7 +13,7 @@ import { archiveFolder } from '../state-folder.ts';
  * the config no longer has cannot be loaded again: of those even the newest go with their age. What fails here
  * is a warning.
  */
-export async function tendArchives(context: RunContext): Promise<void> {
+export async function maintainArchives(context: RunContext): Promise<void> {
   const { settings, database, emit } = context;
   const { archiveMs } = settings.retention;
   const root = join(settings.stateDir, 'archive');

@@ -40,7 +40,7 @@ export async function findAdoption(
  * `deletes`, and forgets the checkpoints of those whose rows went, so that one that returns is read in full. The
  * last slice does that for all of them. Call in the transaction of the commit, after its checkpoint was written.
  */
-export async function settleLeftSlices(
+export async function settleRemovedSlices(
   context: RunContext,
   stream: Stream,
   scan: FetchedScan,

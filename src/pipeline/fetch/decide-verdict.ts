@@ -24,7 +24,7 @@ export interface ScanFacts {
  * The verdict, as docs/delivery.md has it: `verified` excludes any net shift at a joint, and a changed head.
  * A restatement in place between the joints cannot be seen in one scan; that is what the lookback is for.
  */
-export function judgeScan(facts: ScanFacts): {
+export function decideVerdict(facts: ScanFacts): {
   readonly verdict: Verdict;
   readonly reasons: readonly string[];
   /** Of a `drifted` scan only. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeScan, type ScanFacts } from '../../src/pipeline/fetch/judge-scan.ts';
+import { decideVerdict, type ScanFacts } from '../../src/pipeline/fetch/decide-verdict.ts';
 
 const whole: ScanFacts = {
   complete: true,
@@ -10,7 +10,7 @@ const whole: ScanFacts = {
   limited: false,
 };
 
-describe('judgeScan', () => {
+describe('decideVerdict', () => {
   it.each<readonly [string, Partial<ScanFacts>, string, readonly string[]]>([
     ['is whole and counted', {}, 'verified', []],
     ['was one page', { headUnchanged: undefined }, 'verified', []],
@@ -43,7 +43,7 @@ describe('judgeScan', () => {
       [expect.any(String) as string],
     ],
   ])('of a scan that %s', (_, facts, verdict, reasons) => {
-    expect(judgeScan({ ...whole, ...facts })).toMatchObject({ verdict, reasons });
+    expect(decideVerdict({ ...whole, ...facts })).toMatchObject({ verdict, reasons });
   });
 
   it.each<readonly [string, Partial<ScanFacts>, string | undefined]>([
@@ -59,6 +59,6 @@ describe('judgeScan', () => {
     ['is verified', {}, undefined],
     ['was not read to its end', { complete: false }, undefined],
   ])('tells why a scan drifted that %s', (_, facts, cause) => {
-    expect(judgeScan({ ...whole, ...facts }).cause).toBe(cause);
+    expect(decideVerdict({ ...whole, ...facts }).cause).toBe(cause);
   });
 });

@@ -23,7 +23,7 @@ import { findKeyPaths, isFilledEverywhere } from './key-paths.ts';
 import { findNode } from './seen-types.ts';
 
 /** A scan's records held against the stream's contract: what is known before rows are made of them. */
-export interface HeldScan {
+export interface CheckedScan {
   /** The fields of the records that were accepted, as they were accepted. */
   readonly tree: FieldTree;
   /** Decides about each record; undefined where every object is accepted as it is. */
@@ -62,11 +62,11 @@ export interface ContractQuestion {
  * Holds a scan against its contract. Where the contract can change nothing, the records are not read again: the
  * fields that were seen while they came are the answer.
  */
-export async function holdToContract(
+export async function checkContract(
   question: ContractQuestion,
   scan: { readonly recordsFile: string; readonly tree: FieldTree },
   signal: AbortSignal | undefined,
-): Promise<HeldScan> {
+): Promise<CheckedScan> {
   const { fields, unmatched } = findForcedTypes(question.stream.columns, scan.tree.root, question.learned);
   const key = findKeyPaths(question.stream, scan.tree, question.learned);
   const contract = buildContract(question, fields, key);

@@ -7,7 +7,7 @@ import { parseContract } from '../../src/contract/parse-contract.ts';
 import { parseExact } from '../../src/json/exact-number.ts';
 import type { ColumnRule, ContractMode } from '../../src/model/schema.ts';
 import type { LearnedColumn, Stream } from '../../src/model/stream.ts';
-import { holdToContract } from '../../src/pipeline/load/hold-to-contract.ts';
+import { checkContract } from '../../src/pipeline/load/check-contract.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
@@ -44,7 +44,7 @@ async function hold({ texts, modes = {}, file, learned = [], columns = {}, slice
     slice: slice && { id: 'slice', values: slice, params: slice, fingerprint: 'f' },
   };
   const checkpoint = makeCheckpoint({ lastFullScanAt: '2026-01-01T00:00:00.000Z' });
-  const held = await holdToContract(
+  const held = await checkContract(
     { stream, hashKey: undefined, checkpoint, learned },
     { recordsFile, tree },
     undefined,

@@ -10,7 +10,7 @@ import { stageFolder } from './state-folder.ts';
 import type { SaveRun, StreamOutcome } from './sync-stream.ts';
 
 /** Gives a stream its turn in a run: one that is fresh is left alone, any other is synced. Never throws. */
-export async function takeTurn(
+export async function syncIfDue(
   context: RunContext,
   stream: Stream,
   checkpoint: Checkpoint | undefined,

@@ -4,7 +4,7 @@ import { hideSecrets } from './hide-secrets.ts';
 import { nameWarning } from './record-run.ts';
 
 /** Passes events on to whoever watches a run, with secrets hidden; warnings are added to a list of them. */
-export function createTeller(
+export function createProgressReporter(
   settings: Settings,
   warnings: string[],
   onProgress: OnProgress | undefined,

@@ -5,29 +5,29 @@ import { type CursorWindow, isInWindow, readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
 /** How many rows a table, or a slice of it, holds in a window, and how many fewer came of its days. */
-export interface LackedRows {
+export interface MissingRows {
   readonly held: number;
-  readonly lacked: number;
+  readonly missing: number;
 }
 
 /**
  * Compares the incoming rows with those of a window day by day. By their number, as a row that was restated is another
  * one where no key tells that it is the same.
  */
-export async function countLackedRows(
+export async function countMissingRows(
   database: Database,
   table: string,
   slice: string,
   window: CursorWindow,
-): Promise<LackedRows> {
+): Promise<MissingRows> {
   const { own, live } = await readScope(database, table, slice);
   const day = (alias: string) =>
     `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(window.column)} AS VARCHAR), 10) AS DATE)`;
   const [row] = await database.all(`SELECT
       coalesce(sum(held.n), 0) AS held,
-      coalesce(sum(greatest(held.n - coalesce(came.n, 0), 0)), 0) AS lacked
+      coalesce(sum(greatest(held.n - coalesce(came.n, 0), 0)), 0) AS missing
     FROM (SELECT ${day('t')} AS day, count(*) AS n FROM ${tableName(table)} t
       WHERE ${own} AND ${live} AND ${isInWindow('t', window)} GROUP BY 1) held
     LEFT JOIN (SELECT ${day('s')} AS day, count(*) AS n FROM ${INCOMING} s GROUP BY 1) came USING (day)`);
-  return { held: Number(row?.['held'] ?? 0), lacked: Number(row?.['lacked'] ?? 0) };
+  return { held: Number(row?.['held'] ?? 0), missing: Number(row?.['missing'] ?? 0) };
 }

@@ -7,7 +7,7 @@ import { quoteIdentifier } from './identifiers.ts';
  *
  * @throws DamagedFileError
  */
-export async function proveReadable(database: Database, onlySchema?: '_sluice'): Promise<void> {
+export async function checkReadable(database: Database, onlySchema?: '_sluice'): Promise<void> {
   const tables = await database.all(
     `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal`,
   );
