@@ -25,7 +25,6 @@ it('every block is run by a test', () => {
   expect(found.toSorted()).toEqual([...elsewhere, ...here].toSorted());
   // Compared with what there is by `shown.test.ts`.
   expect(listCases('text').map(([place]) => place.replace(/:\d+$/, ''))).toEqual([
-    'README.md',
     'docs/architecture.md',
     'docs/lake.md',
   ]);
