@@ -1,20 +1,16 @@
 import type { Clock } from '../model/clock.ts';
 import { toSyncError } from '../model/errors.ts';
 import type { OnProgress, ProgressEvent } from '../model/progress.ts';
+import type { Meanwhile, StepsAside } from './run-context.ts';
 
 /** Waits shorter than this are over before a large file is copied, ms. */
 const WORTH_MS = 60_000;
-
-/** Work of a scan that has the work file open, and can step aside for a while. */
-export interface StepsAside {
-  aside(work: () => Promise<void>): Promise<void>;
-}
 
 /**
  * Publishes what a run has committed as soon as it waits for the quota: readers need not wait for streams that are
  * done until the last one is. Only while pages are asked for: nobody but early work uses the work file then.
  */
-export class PublishMeanwhile {
+export class PublishMeanwhile implements Meanwhile {
   readonly #clock: Clock;
   readonly #publish: () => Promise<void>;
   #scan: StepsAside | undefined;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
+import { REWRITE } from '../../state/rewrite-mark.ts';
 import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../config/real-paths.ts';
 import { toAbortError } from '../model/abort.ts';
@@ -27,13 +28,6 @@ export async function markGeneration(database: Database, runId: string, atMs: nu
   await writeMeta(database, 'generation', `${runId} ${randomBytes(6).toString('hex')}`);
   await writeLastTime(database, atMs);
 }
-
-/** Has the work file written anew before it is published next: values that left it are still among its bytes. */
-export async function scheduleCompaction(database: Database): Promise<void> {
-  await writeMeta(database, REWRITE, 'due');
-}
-
-const REWRITE = 'rewrite';
 
 /** What a run published, and where readers find it. */
 export interface Published {

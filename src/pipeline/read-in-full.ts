@@ -4,7 +4,8 @@ import type { Page } from '../model/page.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { MissingRows } from '../warehouse/missing-rows.ts';
-import type { FetchedScan, ScanPlan } from './scan.ts';
+import type { FetchedScan } from './scan.ts';
+import type { ScanPlan } from './scan-plan.ts';
 
 /** What an incremental scan taught that only a full one can repair; its message says why, to people. */
 export class ReadInFull extends Error {

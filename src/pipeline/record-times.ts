@@ -3,10 +3,22 @@ import { limitRunTimes } from '../../state/run-file.ts';
 import type { Clock } from '../model/clock.ts';
 import { formatDuration } from '../model/duration.ts';
 import { formatCountOf } from '../model/format-count.ts';
+import type { ApiClient } from '../model/http.ts';
+import type { OnProgress } from '../model/progress.ts';
+import type { OfflineSettings } from '../model/settings.ts';
 import { RecordClock } from '../model/record-clock.ts';
 import type { Database } from '../warehouse/database.ts';
 import { limitTimes } from '../warehouse/limit-times.ts';
-import type { RunContext } from './run-context.ts';
+
+/** What of a run has to do with time. */
+interface TimedRun {
+  readonly settings: Pick<OfflineSettings, 'stateDir'>;
+  readonly clock: Clock;
+  readonly recordClock: RecordClock;
+  readonly client: Pick<ApiClient, 'serverAheadMs'>;
+  readonly database: Database;
+  readonly emit: OnProgress;
+}
 
 const LAST_TIME = 'last_time';
 const HOUR_MS = 3_600_000;
@@ -36,7 +48,7 @@ export async function writeLastTime(database: Database, atMs: number): Promise<v
  * Corrects times that a clock recorded which was far ahead, once the API's clock shows that this machine's is right
  * again: they become now. Without it every later time would have to lie behind them.
  */
-export async function correctFutureTimes(context: RunContext): Promise<void> {
+export async function correctFutureTimes(context: TimedRun): Promise<void> {
   const { recordClock, clock, client, database, settings, emit } = context;
   if (!recordClock.isFarAhead || Math.abs(client.serverAheadMs ?? Infinity) > CLOCKS_AGREE_MS) return;
   const nowMs = clock.now();
@@ -53,7 +65,7 @@ export async function correctFutureTimes(context: RunContext): Promise<void> {
 }
 
 /** What the run says of a clock that the API's contradicts; undefined where both agree. */
-export function describeClock({ client, clock }: Pick<RunContext, 'client' | 'clock'>): string | undefined {
+export function describeClock({ client, clock }: Pick<TimedRun, 'client' | 'clock'>): string | undefined {
   const aheadMs = client.serverAheadMs ?? 0;
   // A Date header has whole seconds.
   const minutes = Math.round(Math.abs(aheadMs) / MINUTE_MS);
@@ -71,7 +83,7 @@ export function findRetentionTime({
   client,
   clock,
   recordClock,
-}: Pick<RunContext, 'client' | 'clock' | 'recordClock'>): number {
+}: Pick<TimedRun, 'client' | 'clock' | 'recordClock'>): number {
   const { serverAheadMs } = client;
   const nowMs = clock.now();
   const otherMs = serverAheadMs === undefined ? recordClock.recordedMs : nowMs + serverAheadMs;

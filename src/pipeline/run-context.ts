@@ -5,7 +5,17 @@ import type { OnProgress } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Database } from '../warehouse/database.ts';
-import type { PublishMeanwhile } from './publish-meanwhile.ts';
+
+/** Work of a scan that has the work file open, and can step aside for a while. */
+export interface StepsAside {
+  aside(work: () => Promise<void>): Promise<void>;
+}
+
+/** What is done while a scan waits for its pages. */
+export interface Meanwhile {
+  /** Reads a scan's pages; returns once the work beside it has ended. */
+  during<T>(scan: StepsAside, readPages: () => Promise<T>): Promise<T>;
+}
 
 /** What every stage of one run shares; the values in it never change during the run. */
 export interface RunContext {
@@ -20,7 +30,7 @@ export interface RunContext {
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
   /** Publishes what is committed while pages are waited for; without it the end of the run does. */
-  readonly meanwhile?: PublishMeanwhile | undefined;
+  readonly meanwhile?: Meanwhile | undefined;
   readonly emit: OnProgress;
   /** What is known of the hourly quota; without it the config's own limits hold. */
   readonly readQuota?: () => QuotaSnapshot;

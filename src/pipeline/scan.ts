@@ -5,29 +5,11 @@ import type { Checkpoint, ScanHead } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { RejectedRecords } from '../warehouse/rejected-records.ts';
-import type { ColumnChanges } from './load/plan-columns.ts';
+import type { MaskedColumns } from '../schema/mask-columns.ts';
+import type { Retyping } from '../warehouse/retype-column.ts';
+import type { ScanPlan } from './scan-plan.ts';
 
 // The values that pass from stage to stage of a scan: planned -> fetched -> prepared -> committed.
-
-/** What the next scan of a stream asks for, and why. */
-export interface ScanPlan {
-  readonly mode: 'full' | 'incremental';
-  /** ISO date sent as the cursor's parameter. */
-  readonly from: string | undefined;
-  /** The parameter is only tried: the answer decides whether the API honours it. */
-  readonly trial: boolean;
-  readonly reason: string;
-  readonly warnings: readonly string[];
-  /** The scan is to go on from staged pages; where they do not hold any more, another one is planned. */
-  readonly goesOn?: true;
-  /** A full refresh before its time, as a count or a new column asked for it. */
-  readonly isBroughtForward?: boolean;
-  /** Something showed that rows of the table are wrong: no first page that looks unchanged ends this scan. */
-  readonly readsAll?: true;
-}
-
-export type StreamPlan =
-  { readonly action: 'scan'; readonly scan: ScanPlan } | { readonly action: 'skip'; readonly reason: string };
 
 /**
  * Why a scan is `drifted`: its data moved, the source contradicts itself while its data stands still, or the
@@ -76,6 +58,17 @@ export interface FetchedScan {
   readonly counted?: ApiCount;
   /** Asks for the page that begins at an offset, once more. */
   readonly reread: (offset: number) => Promise<Page>;
+}
+
+/** What config's rules for columns ask of a table that is there, before rows are merged into it. */
+export interface ColumnChanges {
+  /** Fields that are masked since this scan; undefined where none is. */
+  readonly masked: MaskedColumns | undefined;
+  /** The masks to remember; undefined where they are as they were. */
+  readonly masks: string | undefined;
+  /** Fields whose hashes are made with another key since this scan. */
+  readonly rehashed: readonly string[];
+  readonly retyped: readonly Retyping[];
 }
 
 /** A scan's rows in the incoming table, with the key and cursor they will be merged by. */

@@ -25,7 +25,8 @@ import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './load/ref
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
 import { refuseUnseenKey } from './unseen-names.ts';
 import type { RunContext } from './run-context.ts';
-import type { CommittedScan, FetchedScan, PreparedLoad, ScanPlan } from './scan.ts';
+import type { CommittedScan, FetchedScan, PreparedLoad } from './scan.ts';
+import type { ScanPlan } from './scan-plan.ts';
 import { reportUnmoved, SourceUnmoved, watchHead } from './fetch/skip-unchanged.ts';
 
 /** What a stream's sync led to; the error is for the run to act on (see `recovery`). */

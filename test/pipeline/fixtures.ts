@@ -1,7 +1,8 @@
 import type { Checkpoint, Stream } from '../../src/model/stream.ts';
 import type { StreamReport } from '../../src/model/run-report.ts';
 import { createFieldTree } from '../../src/schema/observe-fields.ts';
-import type { FetchedScan, PreparedLoad, ScanPlan } from '../../src/pipeline/scan.ts';
+import type { FetchedScan, PreparedLoad } from '../../src/pipeline/scan.ts';
+import type { ScanPlan } from '../../src/pipeline/scan-plan.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

@@ -31,7 +31,8 @@ import {
 } from '../../warehouse/quarantine.ts';
 import { formatStagedLines } from '../../warehouse/staged-records.ts';
 import { checkContract } from '../load/check-contract.ts';
-import { applyColumnChanges, type ColumnChanges, planColumns } from '../load/plan-columns.ts';
+import type { ColumnChanges } from '../scan.ts';
+import { applyColumnChanges, planColumns } from '../load/plan-columns.ts';
 import { groupByField, withCompanions } from '../load/key-columns.ts';
 import { isKeyFormatChanged } from '../load/key-doubt.ts';
 import { listSeenTypes } from '../load/seen-types.ts';

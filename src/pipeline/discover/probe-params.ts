@@ -14,7 +14,7 @@ import type { ParamFinding } from '../../model/discover-report.ts';
 import { toSyncError } from '../../model/errors.ts';
 import type { ParamValue, Stream } from '../../model/stream.ts';
 import type { Asking } from '../fetch/sample-document.ts';
-import { askFirst } from './sample-stream.ts';
+import { askFirst } from '../fetch/ask-first.ts';
 
 /** Finds out what an endpoint does with one parameter; throws only what ends every request alike. */
 export async function probeParam(

@@ -8,10 +8,8 @@ import type { Stream } from '../../model/stream.ts';
 import { isRecordObject } from '../../schema/observe-fields.ts';
 import { listSliceValues } from '../fetch/mask-records.ts';
 import { requestPage } from '../fetch/request-page.ts';
-import { type Asking, sampleDocument } from '../fetch/sample-document.ts';
-
-/** Most records of an unpaginated answer that are looked at. */
-const MOST_RECORDS = 20_000;
+import { askFirst } from '../fetch/ask-first.ts';
+import type { Asking } from '../fetch/sample-document.ts';
 
 /** Some records of a stream, and what is known of the rest. */
 export interface StreamSample {
@@ -23,37 +21,6 @@ export interface StreamSample {
   readonly masked: ReadonlySet<string>;
   readonly serverDateMs: number | undefined;
   readonly notes: readonly string[];
-}
-
-/** One answer: the first page of a stream, or as much of an unpaginated one as a sample takes. */
-export interface FirstAnswer {
-  readonly rows: RowsAnswer;
-  readonly page: Page;
-  readonly place: SampleFacts['place'];
-  /** That it had not ended when its time was over. */
-  readonly slowness?: string | undefined;
-}
-
-/** Asks for a stream's first records. */
-export async function askFirst(asking: Asking, stream: Stream): Promise<FirstAnswer> {
-  const { settings, client, signal } = asking;
-  if (stream.paginated) {
-    const page = await requestPage(settings, client, stream, undefined, 0, signal);
-    const pointer = stream.recordsPointer ?? settings.connector.paging.records;
-    return toFirst(page, { pointer, kind: 'array' });
-  }
-  const document = await sampleDocument(asking, stream, undefined, MOST_RECORDS);
-  const { records, total, serverDateMs, masked, place, slowness } = document;
-  const hasMore = total === undefined || records.length < total;
-  const page = { offset: 0, records, total, hasMore, duplicateMembers: 0, serverDateMs };
-  const first = toFirst(masked === undefined ? page : { ...page, masked }, place);
-  return { ...first, slowness };
-}
-
-function toFirst(page: Page, place: SampleFacts['place']): FirstAnswer {
-  const rows = page.total ?? (page.hasMore === false ? page.records.length : undefined);
-  const records = page.records.map(({ value }) => value).filter(isRecordObject);
-  return { page, place, rows: { kind: 'rows', rows, records, head: hashPage(page) } };
 }
 
 /** Samples a stream: its first page, its last one and some between them; one answer if it has no pages. */

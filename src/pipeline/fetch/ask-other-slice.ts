@@ -4,7 +4,7 @@ import { NONSENSE } from '../../discover/plan-probes.ts';
 import { toSyncError } from '../../model/errors.ts';
 import type { ParamValue, Stream } from '../../model/stream.ts';
 import { readStagedRecords } from '../../warehouse/staged-records.ts';
-import { askFirst, type FirstAnswer } from '../discover/sample-stream.ts';
+import { askFirst, type FirstAnswer } from './ask-first.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan } from '../scan.ts';
 import { listDifferingFields } from './differing-fields.ts';

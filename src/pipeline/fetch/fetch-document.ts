@@ -18,7 +18,8 @@ import { compileMask, describeMasks, isMasked, type RecordMask } from './mask-re
 import { readRecords } from './read-document.ts';
 import { requestDocument, type RequestedDocument } from './request-document.ts';
 import type { RunContext } from '../run-context.ts';
-import type { FetchedScan, ScanPlan } from '../scan.ts';
+import type { FetchedScan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { hashQuestion, stageFolder } from '../state-folder.ts';
 
 /**

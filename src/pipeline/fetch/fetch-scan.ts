@@ -1,7 +1,8 @@
 import type { Page } from '../../model/page.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { RunContext } from '../run-context.ts';
-import type { FetchedScan, ScanPlan } from '../scan.ts';
+import type { FetchedScan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { ChainedScan } from './chained-scan.ts';
 import { fetchDocument } from './fetch-document.ts';
 import { MAX_RESCANS, OffsetScan } from './offset-scan.ts';

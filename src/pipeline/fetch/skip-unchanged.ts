@@ -8,7 +8,7 @@ import { discardStage, readStage } from '../../warehouse/stage-store.ts';
 import { haveRulesChanged } from '../plan/plan-scan.ts';
 import { reportStream, type Started } from '../report-stream.ts';
 import type { RunContext } from '../run-context.ts';
-import type { ScanPlan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { hashQuestion, stageFolder } from '../state-folder.ts';
 
 /** Thrown on a scan's first page when it shows that nothing moved since the last verified scan; says why. */

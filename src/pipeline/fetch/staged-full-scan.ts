@@ -2,7 +2,7 @@ import type { PagingDescription } from '../../model/connector.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
 import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
 import type { RunContext } from '../run-context.ts';
-import type { ScanPlan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { isCommitted } from '../staged-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 

@@ -7,7 +7,7 @@ import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { findCompanion, withCompanions } from './key-columns.ts';
 import { isDateShed } from './key-without-date.ts';
-import type { ColumnChanges } from './plan-columns.ts';
+import type { ColumnChanges } from '../scan.ts';
 
 /**
  * Whether the table's rows came by another key than this scan's, so that those it does not find again may be

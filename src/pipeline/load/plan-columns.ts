@@ -1,7 +1,7 @@
 import { readMeta, writeMeta } from '../../../state/migrations.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
-import { findMaskedColumns, type MaskedColumns } from '../../schema/mask-columns.ts';
+import { findMaskedColumns } from '../../schema/mask-columns.ts';
 import { pathKey } from '../../schema/name-columns.ts';
 import type { FieldTree } from '../../schema/observe-fields.ts';
 import { type ColumnPlan, type ForcedColumn, resolveColumns } from '../../schema/resolve-columns.ts';
@@ -10,20 +10,10 @@ import { clearColumn, dropColumn, survivesCast } from '../../warehouse/evolve-ta
 import { forgetUnmasked } from '../../warehouse/quarantine.ts';
 import { convertsExactly, retypeColumn, type Retyping } from '../../warehouse/retype-column.ts';
 import { describeMasks, type MaskedFields } from '../fetch/mask-records.ts';
+import type { ColumnChanges } from '../scan.ts';
 import type { CheckedScan } from './check-contract.ts';
 import { findCompanion } from './key-columns.ts';
-import { scheduleCompaction } from '../publish.ts';
-
-/** What config's rules for columns ask of a table that is there, before rows are merged into it. */
-export interface ColumnChanges {
-  /** Fields that are masked since this scan; undefined where none is. */
-  readonly masked: MaskedColumns | undefined;
-  /** The masks to remember; undefined where they are as they were. */
-  readonly masks: string | undefined;
-  /** Fields whose hashes are made with another key since this scan. */
-  readonly rehashed: readonly string[];
-  readonly retyped: readonly Retyping[];
-}
+import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 
 /** The columns of a scan's table, and how the table comes to have them. */
 export interface PlannedColumns {

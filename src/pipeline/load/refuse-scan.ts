@@ -1,4 +1,4 @@
-import { BugError, NotFoundError, ResponseError, StreamConfigError } from '../../model/errors.ts';
+import { BugError, ResponseError, StreamConfigError } from '../../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
 import { type Checkpoint, nameOf, type Stream } from '../../model/stream.ts';
 import { adviseExclude } from '../fetch/differing-fields.ts';
@@ -88,20 +88,3 @@ const ADVICE: Readonly<Record<DriftCause, string>> = {
   'too-long':
     'The next sync goes on from the day this scan began. Cut the stream into slices (sliceBy) that a day is enough for.',
 };
-
-/** A page refused at its offset, while those before it were answered, says nothing about the stream as a whole. */
-export function blameOffset(stream: Stream, offset: number, thrown: unknown): unknown {
-  const refused =
-    thrown instanceof NotFoundError ||
-    (thrown instanceof ResponseError && thrown.code === 'request_rejected');
-  if (!refused) return thrown;
-  return new ResponseError(
-    `${nameOf(stream)}: the API refuses the page at offset ${offset}, though it answers earlier ones: ${thrown.message}`,
-    {
-      code: 'page_unreadable',
-      hint: `The table is as it was. If the API serves no larger offsets, read less at once: cut the stream into slices (streams.${stream.name}.sliceBy) or narrow it with params.`,
-      context: { ...thrown.context, offset },
-      cause: thrown,
-    },
-  );
-}

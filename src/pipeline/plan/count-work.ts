@@ -6,7 +6,7 @@ import { readStage, type StagedScan, type StagedPageEntry } from '../../warehous
 import { mayFollow } from '../fetch/page-span.ts';
 import type { Limits } from '../fetch/requests-left.ts';
 import { canReadWhole, timeOf } from '../fetch/staged-pages.ts';
-import type { ScanPlan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 import { countRequests, requestsPerDay } from './estimate.ts';
 

@@ -4,7 +4,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, nameScan, type Stream } from '../../model/stream.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { openOwnPublished } from '../../warehouse/query-published.ts';
-import type { ScanPlan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { listUnsettled, withoutFreshness } from './last-attempts.ts';
 
 /** What earlier runs learned, from the published file. */

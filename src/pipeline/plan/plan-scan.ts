@@ -1,7 +1,7 @@
 import { DAY_MS, subtractDays, toDate } from '../../model/dates.ts';
 import type { SyncOptions } from '../../model/settings.ts';
 import type { Checkpoint, Stream } from '../../model/stream.ts';
-import type { ScanPlan, StreamPlan } from '../scan.ts';
+import type { ScanPlan, StreamPlan } from '../scan-plan.ts';
 import { countRequests } from './estimate.ts';
 
 /** A full refresh that is brought forward keeps this distance from the last such one, so that none follows another. */

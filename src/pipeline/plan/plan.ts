@@ -16,7 +16,7 @@ import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
 import { planStream } from './plan-scan.ts';
 import { isAnySliceRead } from './slices-read.ts';
-import type { ScanPlan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { requestPage } from '../fetch/request-page.ts';
 import { ONE_VERSION_MS } from '../fetch/page-span.ts';
 import { countReadable } from '../fetch/requests-left.ts';

@@ -17,7 +17,7 @@ import { countLiveRows } from '../../warehouse/live-rows.ts';
 import { carryRows } from './carry-rows.ts';
 import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../load/plan-columns.ts';
-import { scheduleCompaction } from '../publish.ts';
+import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { type ReplayedScan, replayScan } from './replay-scan.ts';
 import { restoreHistory } from './restore-history.ts';
 import type { RunContext } from '../run-context.ts';

@@ -13,7 +13,7 @@ import {
   type OpenedState,
   runOffline,
 } from '../offline-run.ts';
-import { scheduleCompaction } from '../publish.ts';
+import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
 import { measureArchives, type RebuiltTable, rebuildTable } from './rebuild-stream.ts';
 import { replaceByCopy } from './work-copy.ts';

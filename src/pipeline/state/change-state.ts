@@ -13,7 +13,7 @@ import { dropTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, readColumns, tableExists, tableName } from '../../warehouse/evolve-table.ts';
 import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run.ts';
 import { parseState } from './parse-state.ts';
-import { scheduleCompaction } from '../publish.ts';
+import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import type { RunContext } from '../run-context.ts';
 import { sealCheckpoint } from './seal-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';

@@ -23,7 +23,7 @@ import { checkContract } from '../load/check-contract.ts';
 import { planColumns } from '../load/plan-columns.ts';
 import { requestPage } from '../fetch/request-page.ts';
 import type { RunContext } from '../run-context.ts';
-import type { ScanPlan } from '../scan.ts';
+import type { ScanPlan } from '../scan-plan.ts';
 import { stageFolder } from '../state-folder.ts';
 
 /** Records of the API, on disk, as many as the budget allowed. */

@@ -1,0 +1,19 @@
+/** What the next scan of a stream asks for, and why. */
+export interface ScanPlan {
+  readonly mode: 'full' | 'incremental';
+  /** ISO date sent as the cursor's parameter. */
+  readonly from: string | undefined;
+  /** The parameter is only tried: the answer decides whether the API honours it. */
+  readonly trial: boolean;
+  readonly reason: string;
+  readonly warnings: readonly string[];
+  /** The scan is to go on from staged pages; where they do not hold any more, another one is planned. */
+  readonly goesOn?: true;
+  /** A full refresh before its time, as a count or a new column asked for it. */
+  readonly isBroughtForward?: boolean;
+  /** Something showed that rows of the table are wrong: no first page that looks unchanged ends this scan. */
+  readonly readsAll?: true;
+}
+
+export type StreamPlan =
+  { readonly action: 'scan'; readonly scan: ScanPlan } | { readonly action: 'skip'; readonly reason: string };
