@@ -7,7 +7,7 @@ const phrases: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['anew', /\banew\b/i],
   ['mend', /\bmend(?:s|ed|ing)?\b/i],
   ['is another one', /\b(?:is|are|was|were) another one\b/i],
-  ['is no X', /\b(?:is|are) no (?!longer\b|more than\b|later than\b|less than\b)\w/i],
+  ['is no X', /(?<!there )\b(?:is|are) no (?!longer\b|more\b|less\b|\w+er than\b)\w/i],
   ['is none', /\b(?:that|which) (?:is|are) none\b/i],
   ['of now', /\bof now\b/i],
   ['held against', /\b(?:held|holds?) (?:\w+ ){0,3}against\b/i],
