@@ -7,7 +7,7 @@ declare -A packages=(
   [chromium]=chromium
   [faketime]=faketime
   [strace]=strace
-  [python3]=python3-venv
+  [python3]=python3
   [setpriv]=util-linux
   [systemd-analyze]=systemd
 )
@@ -15,6 +15,8 @@ missing=()
 for program in "${!packages[@]}"; do
   command -v "$program" > /dev/null || missing+=("${packages[$program]}")
 done
+# Python may be there without what makes an environment of its own.
+python3 -c 'import ensurepip' 2> /dev/null || missing+=(python3-venv)
 if [ "${#missing[@]}" -gt 0 ]; then
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
