@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { type ArchivedScan, parseArchivedScan } from './archived-scan.ts';
 
 const HEADER = '.json';
-// Written before the commit, renamed after it: which of both a kill came first, the checkpoint tells.
+// Written before the commit and renamed after it. After a kill, the checkpoint shows whether the commit happened.
 const PENDING = '.json.pending';
 
-/** What lies in the folder of one stream or slice. */
+/** The contents of one stream's or slice's folder. */
 export interface ArchiveListing {
   /** Oldest first by the time of loading. */
   readonly scans: readonly ArchivedScan[];
@@ -16,8 +16,8 @@ export interface ArchiveListing {
 }
 
 /**
- * Reads the headers of a folder. One that waits for its commit counts when `committedRunId`, the run of the
- * stream's checkpoint, is its own: the process died between the commit and its renaming.
+ * Reads the headers of a folder. A pending header counts when it belongs to `committedRunId`, the run of the stream's
+ * checkpoint: the process died between the commit and the rename.
  */
 export async function listArchive(
   folder: string,
@@ -38,7 +38,7 @@ export async function listArchive(
   return { scans: scans.toSorted((a, b) => a.loadedAtMs - b.loadedAtMs), damaged };
 }
 
-/** Names of the files in a folder, in order; none where there is no such folder. */
+/** Names of the files in a folder, sorted; empty if the folder does not exist. */
 export async function listNames(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted();
@@ -48,30 +48,30 @@ export async function listNames(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Whether a folder has a scan loaded before a moment, as the names of its files tell. */
+/** Whether a folder has a scan loaded before a given time, judging by its file names. */
 export async function hasOlderScan(folder: string, beforeMs: number): Promise<boolean> {
   const before = compactTime(beforeMs);
   return (await listNames(folder)).some((name) => name.endsWith(HEADER) && name < before);
 }
 
-/** Puts a header beside its records, to wait for the commit. */
+/** Writes a pending header next to its records; the commit will confirm it. */
 export async function announceScan(folder: string, scan: ArchivedScan): Promise<void> {
   await replaceFile(join(folder, nameOf(scan) + PENDING), `${JSON.stringify(scan, undefined, 1)}\n`);
 }
 
-/** Makes a header count: its scan is committed. */
+/** Confirms a header once its scan is committed. */
 export async function confirmScan(folder: string, scan: ArchivedScan): Promise<void> {
   const file = join(folder, nameOf(scan));
   await rename(file + PENDING, file + HEADER);
   await syncFolder(folder);
 }
 
-/** Puts another header in the place of a scan's own, e.g. when its records were masked anew. */
+/** Replaces the header of a scan, e.g. after its records were masked again. */
 export async function replaceScan(folder: string, scan: ArchivedScan): Promise<void> {
   await replaceFile(join(folder, nameOf(scan) + HEADER), `${JSON.stringify(scan, undefined, 1)}\n`);
 }
 
-/** Settles what a killed run left waiting: what was committed counts, the rest goes. */
+/** Resolves the pending headers of a killed run: confirms the committed scan and deletes the others. */
 export async function settleArchive(folder: string, committedRunId: string | undefined): Promise<void> {
   for (const name of await listNames(folder)) {
     const file = join(folder, name);
@@ -83,7 +83,7 @@ export async function settleArchive(folder: string, committedRunId: string | und
   }
 }
 
-/** Removes scans and then the records that no header names any more. */
+/** Removes scans, then the records files that no header refers to any more. */
 export async function removeScans(folder: string, scans: readonly ArchivedScan[]): Promise<void> {
   for (const scan of scans) {
     await rm(join(folder, nameOf(scan) + HEADER), { force: true });
@@ -92,7 +92,7 @@ export async function removeScans(folder: string, scans: readonly ArchivedScan[]
   const names = await listNames(folder);
   const headers = names.filter((name) => name.endsWith(HEADER) || name.endsWith(PENDING));
   const read = await Promise.all(headers.map(async (name) => readHeader(join(folder, name))));
-  // A header that cannot be read may name any of them.
+  // An unreadable header may refer to any of them.
   if (read.includes(undefined)) return;
   const named = new Set(read.map((scan) => scan?.content.file));
   for (const name of names) {
@@ -105,7 +105,7 @@ export async function makeArchiveFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Name of a file that is being written; one that is found was left by a killed process. */
+/** Name of a file while it is being written. One found on start was left by a killed process. */
 export function temporaryName(name: string): string {
   return `${name}.part`;
 }
@@ -122,7 +122,7 @@ async function readHeader(file: string): Promise<ArchivedScan | undefined> {
   }
 }
 
-// Sorted by time; a run id may be any text, so only its hash is sure to be a file name.
+// Sorts by time. A run id may be any text, so its hash is used as the file name.
 function nameOf({ loadedAtMs, runId }: ArchivedScan): string {
   return `${compactTime(loadedAtMs)}-${createHash('sha256').update(runId).digest('hex').slice(0, 12)}`;
 }
@@ -138,13 +138,13 @@ async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Some systems do not let folders be opened; the rename is atomic there as well.
+  // Some systems cannot open folders; the rename is atomic there as well.
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();
 }
 
 function describeReason(error: Error): string {
-  if (error instanceof SyntaxError) return 'it is no JSON';
-  return error.name === 'ZodError' ? 'it is no header that this version knows' : error.message;
+  if (error instanceof SyntaxError) return 'it is not JSON';
+  return error.name === 'ZodError' ? 'it is not a header that this version can read' : error.message;
 }

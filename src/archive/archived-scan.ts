@@ -4,14 +4,14 @@ const schema = z.object({
   format: z.literal('sluice-archive'),
   version: z.literal(1),
   stream: z.string(),
-  /** Empty for a stream that is read as a whole. */
+  /** Empty for a stream without slices. */
   slice: z.string(),
   runId: z.string(),
-  /** The run whose scan of this stream was committed before; the scans of an archive form a chain by it. */
+  /** The run that committed the previous scan of this stream. It links the scans of an archive into a chain. */
   previousRunId: z.string().optional(),
-  /** What was asked, apart from the start date: pages of another address are another stream's. */
+  /** The request without its start date. Pages with a different address belong to a different stream. */
   address: z.string(),
-  /** Fields that were left out or hashed before the pages reached the disk; see `MaskedFields`. */
+  /** Fields that were excluded or hashed before the pages were written to disk; see `MaskedFields`. */
   masks: z.record(z.string(), z.string()),
   plan: z.object({
     mode: z.enum(['full', 'incremental']),
@@ -24,14 +24,14 @@ const schema = z.object({
     from: z.string().optional(),
     allowEmpty: z.boolean().optional(),
   }),
-  /** What the commit took for known from earlier scans; undefined for a first one. */
+  /** What the commit knew from earlier scans; undefined for a first scan. */
   known: z
     .object({
       cursorState: z.enum(['candidate', 'proved', 'refuted']).optional(),
       keyFields: z.array(z.string()).optional(),
     })
     .optional(),
-  /** Path of the field its rows are dated by, null for none: it says what the start date was about. */
+  /** Path of the date field that the start date applied to; null if there was none. */
   datedBy: z.array(z.string()).nullable().optional(),
   verdict: z.enum(['verified', 'unverified', 'drifted', 'partial']),
   reasons: z.array(z.string()),
@@ -42,9 +42,9 @@ const schema = z.object({
   pages: z.number(),
   rescans: z.number(),
   duplicateMembers: z.number(),
-  /** A refresh of the source may lie between its pages. */
+  /** The source may have been refreshed between its pages. */
   isApart: z.boolean().optional(),
-  /** Rows the API counted in all when an incremental scan ended; null: it was not asked, or did not tell. */
+  /** Total row count reported by the API when an incremental scan ended; null if it was not asked or gave none. */
   inApi: z.number().nullable().optional(),
   startedAtMs: z.number(),
   serverDateMs: z.number(),
@@ -53,27 +53,27 @@ const schema = z.object({
   head: z
     .object({ question: z.string(), page: z.string(), total: z.number().optional(), day: z.string() })
     .optional(),
-  /** The compressed records; scans that brought the same share one file. */
+  /** The compressed records; scans with the same records share one file. */
   content: z.object({
     file: z.string().regex(/^[0-9a-f]{32}\.ndjson\.zst$/),
     /** SHA-256 of the lines before compression, hex. */
     sha256: z.string(),
     bytes: z.number(),
-    /** Size of the file; headers of earlier releases may tell another one, so nothing is proved by it. */
+    /** Size of the file. Headers of earlier releases may have a wrong value, so it is not used as a check. */
     packedBytes: z.number(),
   }),
 });
 
-/** A scan as the archive keeps it: everything its commit was told, and where its records are. */
+/** A scan as stored in the archive: everything its commit needed, and where its records are. */
 export type ArchivedScan = z.infer<typeof schema>;
 export type ArchivedContent = ArchivedScan['content'];
 
-/** Reads a header; throws for anything that is none. */
+/** Parses a header; throws if it is invalid. */
 export function parseArchivedScan(text: string): ArchivedScan {
   return schema.parse(JSON.parse(text));
 }
 
-/** Whether a scan read everything there is, so that a table can begin with it. */
+/** Whether a scan read the whole stream, so that a rebuild can start from it. */
 export function isWhole({ verdict, plan, options }: ArchivedScan): boolean {
   const trusted = verdict === 'verified' || verdict === 'unverified';
   return trusted && plan.mode === 'full' && options.limit === undefined;

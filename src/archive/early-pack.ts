@@ -2,33 +2,33 @@ import type { ArchivedContent } from './archived-scan.ts';
 import { joinNeighbours, orderPages, type PackedPage, type PageRuns, packRuns } from './pack-records.ts';
 
 /**
- * Packs a scan's pages while more of them come, as far as each follows the one before it. When the scan has ended,
- * what was packed counts only if it is what packing all of its pages would begin with.
+ * Packs a scan's pages while it is still running, as long as each page follows the previous one. When the scan ends,
+ * the packed part is used only if it is a prefix of what packing all pages would give.
  */
 export class EarlyPack {
   readonly #content: Promise<ArchivedContent>;
   readonly #ending = new AbortController();
   /** Every page, in the order of the file. */
   readonly #all: PackedPage[] = [];
-  /** Pages ahead of one that has not come yet, by position. */
+  /** Pages that wait for an earlier page, by position. */
   readonly #waiting = new Map<number, PackedPage>();
   #ready: PackedPage[] = [];
   #isClosed = false;
   #wake: (() => void) | undefined;
   #nextPosition = 0;
-  /** Pages in the order in which they are packed, as far as that is known. */
+  /** Pages whose place in the file is known, in that order. */
   readonly #begun: PackedPage[] = [];
 
-  /** @param prepare makes the folder ready; done first. */
+  /** @param prepare creates the folder; called first */
   constructor(folder: string, recordsFile: string, prepare: () => Promise<void>) {
     this.#content = prepare().then(() =>
       packRuns(folder, recordsFile, this.#takeRuns(), this.#ending.signal),
     );
-    // It is asked for when the scan has ended, and a failure is found then.
+    // Awaited when the scan has ended; a failure is handled then.
     this.#content.catch(() => undefined);
   }
 
-  /** Takes pages that are whole in the records file. */
+  /** Adds pages that are completely written to the records file. */
   take(pages: readonly PackedPage[]): void {
     this.#all.push(...pages);
     for (const page of pages)
@@ -49,7 +49,9 @@ export class EarlyPack {
     this.#ready.push(page);
   }
 
-  /** Packs the rest of a scan whose pages were all taken; undefined where it has to be packed anew. */
+  /**
+   * Packs the remaining pages once all have been added; undefined if the scan has to be packed again from the start.
+   */
   async finish(): Promise<ArchivedContent | undefined> {
     const ordered = orderPages(this.#all);
     if (this.#begun.some((page, at) => page !== ordered[at])) {
@@ -62,7 +64,7 @@ export class EarlyPack {
     return this.#content.catch(() => undefined);
   }
 
-  /** Ends it, and leaves nothing behind. */
+  /** Stops packing and removes what was written. */
   async abandon(): Promise<void> {
     this.#ending.abort();
     this.#isClosed = true;

@@ -1,13 +1,13 @@
 import { type ArchivedScan, isWhole } from './archived-scan.ts';
 
-/** The scans a table can be made of again, oldest first; or why there are none. */
+/** The scans from which a table can be rebuilt, oldest first; or why it cannot be. */
 export type Chain =
   | { readonly kind: 'whole'; readonly scans: readonly ArchivedScan[] }
   | { readonly kind: 'broken'; readonly reason: string };
 
 /**
- * Finds the longest unbroken row of scans that ends with the stream's last commit and begins with a scan of
- * everything. `lastRunId` is the run of the checkpoint; without one, the newest scan is the end.
+ * Finds the longest unbroken chain of scans that starts with a scan of the whole stream and ends with its last
+ * commit. `lastRunId` is the run of the checkpoint; without it, the chain ends with the newest scan.
  */
 export function findChain(scans: readonly ArchivedScan[], lastRunId: string | undefined): Chain {
   const byRun = new Map(scans.map((scan) => [scan.runId, scan]));
@@ -31,7 +31,7 @@ export function findChain(scans: readonly ArchivedScan[], lastRunId: string | un
   return { kind: 'whole', scans: walked.slice(0, start + 1).toReversed() };
 }
 
-/** The scans that a rebuild cannot do without: the newest of everything, and what was committed after it. */
+/** The scans that a rebuild needs: the newest scan of the whole stream, and those committed after it. */
 export function findNeeded(
   scans: readonly ArchivedScan[],
   lastRunId: string | undefined,
@@ -41,7 +41,7 @@ export function findNeeded(
   return new Set(chain.scans.slice(chain.scans.findLastIndex(isWhole)));
 }
 
-/** From the last scan back, as far as each one before is there and asked for the same. */
+/** Walks back from the last scan while each previous scan is archived and made the same request. */
 function walkBack(
   byRun: ReadonlyMap<string, ArchivedScan>,
   last: ArchivedScan,

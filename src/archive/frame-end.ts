@@ -4,14 +4,14 @@ const MAGIC = 0xfd2fb528;
 const CHECKSUM_BYTES = 4;
 const DICTIONARY_BYTES = [0, 1, 2, 4];
 const SIZE_BYTES = [0, 2, 4, 8];
-/** Bytes of what is read: the magic number with the flags, and the header of a block. */
+/** Sizes in bytes: the magic number with the flags, and a block header. */
 const START_BYTES = 5;
 const BLOCK_BYTES = 3;
 
 /**
- * Whether a file is whole Zstandard frames and nothing else. The engine's reader gives all records of a file that lacks
- * its last bytes, or has bytes after them; how many bytes a frame has depends on the pieces its text came in, and the
- * packer may add a frame that holds nothing.
+ * Whether a file consists of complete Zstandard frames and nothing else. The engine reads all records even if the
+ * last bytes are missing or others follow. The size cannot be used as a check: it depends on how the text was
+ * chunked, and the packer may add an empty frame.
  */
 export async function isWholeFrames(path: string): Promise<boolean> {
   const file = await open(path);
@@ -25,7 +25,7 @@ export async function isWholeFrames(path: string): Promise<boolean> {
   }
 }
 
-/** Where the frame that begins at a byte ends (RFC 8878, section 3.1.1); undefined where none begins there. */
+/** End of the frame that starts at a byte (RFC 8878, section 3.1.1); undefined if no frame starts there. */
 async function findFrameEnd(file: FileHandle, begin: number): Promise<number | undefined> {
   const start = await readBytes(file, begin, START_BYTES);
   if (start?.readUInt32LE(0) !== MAGIC) return undefined;

@@ -9,25 +9,25 @@ import { temporaryName } from './archive-folder.ts';
 import type { ArchivedContent } from './archived-scan.ts';
 import { isContentWhole } from './unpack-records.ts';
 
-/** Where one page's lines lie in a file of staged records. */
+/** The location of one page's lines in a file of staged records. */
 export interface PackedPage {
   readonly offset: number;
   readonly firstPosition: number;
   readonly rows: number;
   readonly total: number | undefined;
-  /** Kept beside the scan's pages, because it did not fit to them. */
+  /** An extra page: kept in addition to the scan's pages because it did not match its neighbours. */
   readonly besides: boolean | undefined;
   readonly startByte: number;
   readonly endByte: number;
 }
 
-// Large enough for some pages at a time, small enough to leave little behind for the collector.
+// Large enough for several pages, small enough to create little garbage.
 const CHUNK = 1 << 18;
 
 /**
- * Compresses staged records into a folder of the archive with constant memory, page after page in the order
- * of their positions, each followed by a line of its own: equal scans give one file, in whatever order their
- * pages came.
+ * Compresses staged records into an archive folder, in constant memory. Pages are written in the order of their
+ * positions, each followed by a line that describes it. Equal scans therefore give the same file, whatever order
+ * their pages arrived in.
  */
 export async function packRecords(
   folder: string,
@@ -39,7 +39,7 @@ export async function packRecords(
   return packRuns(folder, recordsFile, [joinNeighbours(orderPages(pages))], signal);
 }
 
-/** The same for pages that come in the order of their positions, as runs that `joinNeighbours` made. */
+/** The same for pages already ordered by position, as runs from `joinNeighbours`. */
 export async function packRuns(
   folder: string,
   recordsFile: string,
@@ -49,7 +49,7 @@ export async function packRuns(
   return packChunks(folder, readRuns(recordsFile, runs), signal);
 }
 
-/** The same for lines that come from elsewhere. */
+/** The same for lines from any other source. */
 export async function packChunks(
   folder: string,
   chunks: AsyncIterable<Buffer>,
@@ -83,8 +83,8 @@ export async function packChunks(
 }
 
 /**
- * Puts records under the name that their content gives them. A whole file that has it already stays: earlier scans
- * tell its size, which depends on the pieces that its text came in.
+ * Stores records under a name derived from their content. An undamaged file of that name is kept: earlier headers
+ * record its size, which depends on how the text was chunked.
  */
 async function keepOne(
   folder: string,
@@ -98,13 +98,13 @@ async function keepOne(
   return { ...content, packedBytes: (await stat(path)).size };
 }
 
-/** Pages in the order in which they are packed. */
+/** Sorts pages into the order in which they are packed. */
 export function orderPages(pages: readonly PackedPage[]): readonly PackedPage[] {
   return pages.toSorted((a, b) => a.firstPosition - b.firstPosition);
 }
 
 async function* noChunks(): AsyncGenerator<Buffer> {
-  // There is not even a file to read.
+  // There may be no file to read.
 }
 
 async function* readRuns(
@@ -119,12 +119,12 @@ async function* readRuns(
   }
 }
 
-/** Pages that are read together, several times. */
+/** Groups of pages; each group is read at once. */
 export type PageRuns = readonly (readonly PackedPage[])[];
 
 /**
- * Pages that lie one behind the other in the file, as most do, up to a chunk of them: reading each by itself
- * takes longer than compressing it.
+ * Groups pages that are adjacent in the file, up to a chunk. Reading each page separately would take longer than
+ * compressing it.
  */
 export function joinNeighbours(pages: readonly PackedPage[]): PageRuns {
   const runs: PackedPage[][] = [];
@@ -140,7 +140,7 @@ export function joinNeighbours(pages: readonly PackedPage[]): PageRuns {
 async function* readRun(file: FileHandle, run: readonly PackedPage[]): AsyncGenerator<Buffer> {
   const start = run[0]?.startByte ?? 0;
   const end = run.at(-1)?.endByte ?? start;
-  // Only a page by itself is longer than a chunk.
+  // Only a single page can be longer than a chunk.
   let from = start;
   for (; end - from > CHUNK; from += CHUNK) yield await readBytes(file, from, from + CHUNK);
   const bytes = await readBytes(file, from, end);

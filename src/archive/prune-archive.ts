@@ -4,17 +4,16 @@ import { type ArchivedScan, isWhole } from './archived-scan.ts';
 import { findNeeded } from './find-chain.ts';
 
 export interface PruneRules {
-  /** Scans loaded before this moment go, but for those a rebuild needs; epoch ms. */
+  /** Scans loaded before this time are removed, except those that a rebuild needs; epoch ms. */
   readonly beforeMs: number;
   /** The run of the stream's checkpoint. */
   readonly lastRunId: string | undefined;
-  /** What is masked now: once everything was read so, pages masked otherwise go at any age. */
+  /** The current masks. Once the whole stream was read with them, pages with different masks are removed at any age. */
   readonly masks: ArchivedScan['masks'];
 }
 
 /**
- * Removes what the retention no longer covers. Looks into the headers only where there may be something:
- * `thorough`, or a name that tells of an older scan.
+ * Removes scans past their retention. Reads the headers only if `thorough` is set or a file name shows an older scan.
  */
 export async function pruneArchive(
   folder: string,
@@ -23,11 +22,11 @@ export async function pruneArchive(
   if (!rules.thorough && !(await hasOlderScan(folder, rules.beforeMs))) return;
   const { scans } = await listArchive(folder, rules.lastRunId);
   const gone = findPrunable(scans, rules);
-  // Also without any: a scan that was committed anew may have left records that no header names.
+  // Runs even if the list is empty: a scan that was committed again may have left records that no header refers to.
   await removeScans(folder, gone);
 }
 
-/** The scans that may go; pure. */
+/** Selects the scans to remove; pure. */
 export function findPrunable(
   scans: readonly ArchivedScan[],
   { beforeMs, lastRunId, masks }: PruneRules,
@@ -36,13 +35,13 @@ export function findPrunable(
   const now = describe(masks);
   const maskedSince = scans.findLast((scan) => isWhole(scan) && describe(scan.masks) === now)?.loadedAtMs;
   return scans.filter((scan) => {
-    // A field that is to be kept out of the tables must not live on in the archive.
+    // A field that must not be in the tables must not stay in the archive either.
     const isRaw = maskedSince !== undefined && scan.loadedAtMs <= maskedSince && describe(scan.masks) !== now;
     return isRaw || (scan.loadedAtMs < beforeMs && !needed.has(scan));
   });
 }
 
-/** Removes everything a folder holds, for a retention of 0. */
+/** Removes the whole folder, for a retention of 0. */
 export async function emptyArchive(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }

@@ -11,10 +11,10 @@ import { isWholeFrames } from './frame-end.ts';
 const CHUNK = 1 << 18;
 
 /**
- * The records of an archived scan as whole lines, a batch at a time with constant memory; lines of pages
+ * Reads the records of an archived scan as batches of complete lines, in constant memory. Lines that describe pages
  * begin with `#`.
  *
- * @throws StorageError `archive_damaged` for a file that is missing, cut or changed, at the latest at its end.
+ * @throws StorageError `archive_damaged` for a missing, truncated or changed file; at the latest at its end.
  */
 export async function* unpackRecords(
   folder: string,
@@ -27,7 +27,7 @@ export async function* unpackRecords(
     const text = decoder.decode(chunk, { stream: true });
     const end = text.lastIndexOf('\n');
     if (end === -1) {
-      // Joined only once the line has ended: a record may be as long as a whole answer.
+      // Joined only at the end of the line: one record may be as long as a whole response.
       rest.push(text);
       continue;
     }
@@ -36,7 +36,7 @@ export async function* unpackRecords(
   }
 }
 
-/** Reads a file through; throws `archive_damaged` when it is not what was written. */
+/** Reads a whole file; throws `archive_damaged` if it is not what was written. */
 export async function assertContentWhole(
   folder: string,
   content: ArchivedContent,
@@ -46,7 +46,7 @@ export async function assertContentWhole(
   while ((await chunks.next()).done !== true);
 }
 
-/** The same as an answer. */
+/** The same check as a boolean. */
 export async function isContentWhole(
   folder: string,
   content: ArchivedContent,
@@ -85,6 +85,6 @@ async function* readContent(
   }
   if (hash.digest('hex') !== content.sha256)
     throw damagedFile(path, 'its records are not those that were written');
-  // Its last bytes are a checksum: without them every record still comes out. The reader may end before it saw them.
-  if (!(await isWholeFrames(path))) throw damagedFile(path, 'it is cut, or goes on after its end');
+  // The last bytes are a checksum. All records can be read without them, so a truncated file may go unnoticed.
+  if (!(await isWholeFrames(path))) throw damagedFile(path, 'it is truncated, or has data after its end');
 }

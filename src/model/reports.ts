@@ -37,7 +37,7 @@ export interface DiskNeed {
 
 export interface PlannedStream {
   readonly stream: string;
-  /** Empty for a stream that is read as a whole. */
+  /** Empty for a stream without slices. */
   readonly slice: string;
   readonly action: 'full' | 'incremental' | 'skip-fresh' | 'resume' | 'unavailable' | 'failed';
   /** Start date an incremental scan would ask for. */
@@ -100,7 +100,7 @@ export interface StreamStatusRow {
   /** The lake has not the rows of its table that were published: `losses` says what is missing. */
   readonly isDamaged?: true | undefined;
   readonly stream: string;
-  /** Empty for a stream that is read as a whole. */
+  /** Empty for a stream without slices. */
   readonly slice: string;
   /** Of the last scan that was committed; `unsettled` has what came after it. */
   readonly verdict: Verdict | undefined;

@@ -84,7 +84,7 @@ async function nameRules(
     if (name !== undefined && !columns.has(name)) {
       throw new ConfigError(`the lake cannot partition ${stream} by ${rule.column}: it never had a value`, {
         code: 'config_invalid',
-        hint: `Mend streams.${stream}.partitionBy. The rows are committed, and the lake is as it was.`,
+        hint: `Mend streams.${stream}.partitionBy. The rows are committed, and the lake is unchanged.`,
         context: { stream },
       });
     }

@@ -7,7 +7,7 @@ import { PublishError } from '../model/errors.ts';
 export interface PublishedFile {
   readonly path: string;
   readonly bytes: number;
-  /** Identifies the file on its disk, so that a later run knows it again without opening it. */
+  /** Identifies the file on its disk, so that a later run recognises it without opening it. */
   readonly device: number;
   readonly inode: number;
   readonly bornAtMs: number;
@@ -16,11 +16,11 @@ export interface PublishedFile {
 }
 
 /**
- * Makes the committed work file appear at `target`, whole or not at all (invariant 4): a copy beside it,
- * brought to the disk, then renamed over it. Readers keep the file they have open; new ones get this one.
+ * Copies the committed work file to `target` atomically (invariant 4): writes a temporary copy next to it, flushes it
+ * and renames it. Readers keep the file they have open; new readers get this one.
  *
- * The work file must be closed, with its log written into it. `lookAgain` throws where what is at `target` by then must
- * not be replaced.
+ * The work file must be closed and checkpointed. `lookAgain` throws if the file at `target` must not be replaced by
+ * then.
  */
 export async function publishDuckdbFile(
   workFile: string,
@@ -35,11 +35,12 @@ export async function publishDuckdbFile(
   try {
     await mkdir(folder, { recursive: true });
     await removeLeftovers(folder, basename(target));
-    // Shares the blocks where the file system can, else copies them.
+    // Shares the blocks if the file system supports it, else copies them.
     await copyFile(workFile, temporary, constants.COPYFILE_FICLONE);
     await syncToDisk(temporary, await readMode(target));
     await lookAgain();
-    // A log beside the old file belongs to it; with the new one it would be refused, or worse, merged.
+    // A write-ahead log next to the old file belongs to it. With the new file it would cause an error or, worse, be
+    // replayed.
     await rm(`${target}.wal`, { force: true });
     await rename(temporary, target);
     await syncFolder(folder);
@@ -51,14 +52,14 @@ export async function publishDuckdbFile(
     if (error instanceof PublishError) throw error;
     throw new PublishError(`cannot publish ${target}: ${(error as Error).message}`, {
       code: 'publish_failed',
-      hint: 'Everything synced is committed in the state folder and the file readers see is as it was. Mend the cause and run again: publishing needs no request.',
+      hint: 'Everything synced is committed in the state folder and the published file is unchanged. Fix the cause and run again: publishing needs no request.',
       context: { path: target },
       cause: error,
     });
   }
 }
 
-// Copies that a killed run left behind; a run holds the state lock, so none is in use.
+// Copies left by a killed run. This run holds the state lock, so none is in use.
 async function removeLeftovers(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     if (entry.startsWith(`.${name}.`) && entry.endsWith('.tmp'))
@@ -66,7 +67,7 @@ async function removeLeftovers(folder: string, name: string): Promise<void> {
   }
 }
 
-/** Permissions of the file that is replaced; for a new one those any program would give. */
+/** Permissions of the replaced file; the default ones for a new file. */
 async function readMode(target: string): Promise<number> {
   try {
     return (await stat(target)).mode & 0o777;
@@ -86,7 +87,7 @@ async function syncToDisk(file: string, mode: number): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Some systems do not let folders be opened; the rename is atomic there as well.
+  // Some systems cannot open folders; the rename is atomic there as well.
   const handle = await open(folder, 'r').catch(() => undefined);
   try {
     await handle?.sync().catch(() => undefined);

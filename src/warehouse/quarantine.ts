@@ -5,7 +5,7 @@ import { loadRejected, REJECTED, type RejectedRecords } from './rejected-records
 /** The scan that a record was read in. */
 export interface QuarantineScope {
   readonly stream: string;
-  /** Empty for a stream that is read as a whole. */
+  /** Empty for a stream without slices. */
   readonly slice: string;
 }
 

@@ -43,7 +43,7 @@ export const stagedPageSchema = z.object({
   /** When it was read, epoch ms: by this machine's clock, and by the server's. */
   readAtMs: z.number().optional(),
   serverDateMs: z.number().optional(),
-  /** Kept beside the scan's pages, because it did not fit to them. */
+  /** An extra page: kept in addition to the scan's pages because it did not match its neighbours. */
   besides: z.boolean().optional(),
   /** Bytes of the records file once this page is in it. */
   endByte: z.number(),

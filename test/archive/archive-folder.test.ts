@@ -66,8 +66,11 @@ describe('the folder of an archive', () => {
     const { scans, damaged } = await listArchive(folder, undefined);
     expect(scans).toHaveLength(1);
     expect(damaged).toEqual([
-      { path: join(folder, '20260101T000000000Z-0.json'), reason: 'it is no JSON' },
-      { path: join(folder, '20260102T000000000Z-0.json'), reason: 'it is no header that this version knows' },
+      { path: join(folder, '20260101T000000000Z-0.json'), reason: 'it is not JSON' },
+      {
+        path: join(folder, '20260102T000000000Z-0.json'),
+        reason: 'it is not a header that this version can read',
+      },
     ]);
   });
 

@@ -26,9 +26,9 @@ export interface ParsedBody {
 }
 
 /**
- * Decodes and parses a body. Throws ResponseError `page_unreadable` when it is no JSON document: cut,
- * empty, HTML, binary, not UTF-8. Asking again may help, so the client treats it as a passing fault. The
- * error quotes the body, but for a stream whose fields are excluded or hashed.
+ * Decodes and parses a body. Throws ResponseError `page_unreadable` when it is not JSON document: cut, empty, HTML,
+ * binary, not UTF-8. Asking again may help, so the client treats it as a passing fault. The error quotes the body,
+ * but for a stream whose fields are excluded or hashed.
  */
 export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
   const { body } = response;

@@ -23,7 +23,7 @@ export async function replaceByCopy<T>(
   try {
     await removeWorkCopy(stateDir);
     assertNoLog(file);
-    // Shares the blocks where the file system can, else copies them.
+    // Shares the blocks if the file system supports it, else copies them.
     await copyFile(file, copy, constants.COPYFILE_FICLONE);
     const result = await workOn(stateDir, copy, signal, work);
     assertNoLog(copy);

@@ -39,7 +39,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw toRefusal(`it is no JSON: ${(error as Error).message}`);
+    throw toRefusal(`it is not JSON: ${(error as Error).message}`);
   }
 }
 

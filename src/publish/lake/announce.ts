@@ -16,15 +16,15 @@ import type { LakeJob } from './lake-job.ts';
 import type { LakeColumn } from './manifest.ts';
 import type { TablePlan } from './plan-table.ts';
 
-/** How long readers that listed the folders before they were announced have to list what is in them, ms. */
+/** Time for readers that listed the folders before the announcement to list the files in them, ms. */
 export const ANNOUNCED_MS = 1_000;
 
 /**
- * Shows readers the folders that the next generation will add, each with a file that has no rows and will be
- * gone. A reader that listed the folders before would otherwise not see the new ones and miss their rows without
- * an error; one that saw them with the empty file fails to open it, and reads again.
+ * Announces the folders that the next generation will add, each with an empty file that is deleted later. A reader
+ * that listed the folders earlier would otherwise miss the rows of new ones without an error. A reader that listed an
+ * empty file fails to open it and retries.
  *
- * @returns the generation that readers see now, undefined where no folder is new to them
+ * @returns the generation that readers now see; undefined if no folder is new
  */
 export async function announceFolders(
   job: LakeJob,
@@ -36,7 +36,7 @@ export async function announceFolders(
   const seen = generationFolder(job.lake, table.table, current);
   const files = await listFiles(seen);
   const folders = new Set(files.map((file) => file.split('/').slice(0, -1).join('/')));
-  // Where the folders have other names from now on, no old one is left to be read alone.
+  // If the partitioning changes, all old folders disappear and none can be read alone.
   const shape = table.partitionBy.map(({ folder }) => folder).join('/');
   if ([...folders].some((folder) => toShape(folder) !== shape)) return undefined;
   const added = touched.filter(({ folder }) => !folders.has(folder));
@@ -79,15 +79,15 @@ async function announce(
   await flip(job.lake, table, generation);
 }
 
-/** Columns of the files that readers see, told without reading one: it may be damaged. */
+/** Columns of the files that readers see, without opening a file that may be damaged. */
 function listSeenColumns({ before, current, columns }: TablePlan): readonly LakeColumn[] {
-  // A killed run may have left `current` ahead of the manifest: announcing, or with the columns of today.
+  // A killed run may have left `current` ahead of the manifest: with announced folders, or with the current columns.
   const isKnown = current === before?.generation || current?.endsWith('-folders') === true;
   const seen = (isKnown ? before?.columns : undefined) ?? columns;
   return seen.filter(({ fieldId }) => fieldId !== undefined);
 }
 
-/** Parquet files below a generation, with slashes; none where it is gone. */
+/** Parquet files below a generation, with forward slashes; empty if the folder is gone. */
 async function listFiles(generation: string): Promise<readonly string[]> {
   const entries = await readdir(generation, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries

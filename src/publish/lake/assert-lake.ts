@@ -14,8 +14,8 @@ export interface LakeOwner {
 }
 
 /**
- * Refuses a folder that holds anything but a lake of this source, before a request is spent on data that could
- * then not be published. `tables` are those that may be put into it.
+ * Rejects a folder that holds anything but a lake of this source, before requests are spent on data that could not be
+ * published. `tables` are the tables that may be written.
  */
 export async function assertLakeIsOurs(
   lake: string,
@@ -24,7 +24,7 @@ export async function assertLakeIsOurs(
 ): Promise<void> {
   if (tables.includes(GENERATIONS)) {
     throw new ConfigError(
-      `a lake keeps its files in a folder ${GENERATIONS}: no stream of it can have that name`,
+      `a lake keeps its files in a folder named ${GENERATIONS}, so no stream can have that name`,
       {
         code: 'config_invalid',
         hint: `Name the stream ${GENERATIONS} something else (its path stays what you set). Nothing was requested.`,
@@ -32,12 +32,12 @@ export async function assertLakeIsOurs(
       },
     );
   }
-  if (!isFolder(lake, statSync)) throw toRefusal(lake, `${lake} is no folder`);
+  if (!isFolder(lake, statSync)) throw toRefusal(lake, `${lake} is not a folder`);
   assertIsWritable(lake);
   if (!existsSync(lake)) return;
   const manifest = readManifest(lake);
   if (manifest === undefined) {
-    // What a killed first run can leave.
+    // May be left by a killed first run.
     const foreign = (await readdir(lake)).filter((name) => name !== `.${LAKE_MANIFEST}.tmp`);
     if (foreign.length > 0)
       throw toRefusal(lake, `${lake} holds other files (${nameSome(foreign)}) and no ${LAKE_MANIFEST}`);
@@ -47,7 +47,7 @@ export async function assertLakeIsOurs(
     ['connector', manifest.connector, owner.connector],
     ['base_url', manifest.baseUrl, owner.baseUrl],
   ] as const) {
-    // Until something is published there is nothing to mix with.
+    // Before the first publish there is nothing to mix with.
     if (held === wanted || manifest.commit === undefined) continue;
     throw new ConfigError(`the lake ${lake} belongs to ${name} ${held}, the config says ${wanted}`, {
       code: 'identity_mismatch',
@@ -57,28 +57,28 @@ export async function assertLakeIsOurs(
   }
   for (const table of tables) {
     const folder = join(lake, table);
-    // A link, too: what is in it is linked to by its place in the lake.
+    // Links are rejected too: generations are linked by their path in the lake.
     for (const path of [folder, join(lake, GENERATIONS), generationsFolder(lake, table)])
-      if (!isFolder(path, lstatSync)) throw toRefusal(path, `${path} is in the way: it is no folder`);
+      if (!isFolder(path, lstatSync)) throw toRefusal(path, `${path} is in the way: it is not a folder`);
     if (!(await isOwnTableFolder(folder)))
       throw toRefusal(folder, `${folder} holds files that Sluice did not put there`);
   }
   assertCurrentsAreLinks(lake, tables);
 }
 
-/** True where a lake holds a state that a work file can be restored from. */
+/** Whether a work file can be restored from a lake. */
 export function isRestorableLake(lake: string | undefined): lake is string {
   return lake !== undefined && existsSync(join(lake, LAKE_CATALOG)) && existsSync(join(lake, LAKE_MANIFEST));
 }
 
-/** True where a lake was published and lost the file that holds its state. */
+/** Whether a published lake lost the file that holds its state. */
 export function hasLostItsState(lake: string | undefined): lake is string {
   return (
     lake !== undefined && !existsSync(join(lake, LAKE_CATALOG)) && readManifest(lake)?.commit !== undefined
   );
 }
 
-/** True for a folder, and where there is nothing yet. */
+/** True for a folder, or if nothing exists at the path. */
 function isFolder(path: string, look: typeof lstatSync): boolean {
   try {
     return (
@@ -98,7 +98,7 @@ function assertIsWritable(lake: string): void {
   } catch (error) {
     throw new PublishError(`cannot write into ${folder}, where the lake is to be published`, {
       code: 'publish_failed',
-      hint: 'Mend the permissions of the folder, or name another one as destination.parquet. Nothing was requested.',
+      hint: 'Fix the permissions of the folder, or set destination.parquet to another folder. Nothing was requested.',
       context: { path: folder },
       cause: error,
     });
@@ -108,7 +108,7 @@ function assertIsWritable(lake: string): void {
 function toRefusal(path: string, why: string): PublishError {
   return new PublishError(`${why}; nothing is written into it`, {
     code: 'publish_refused',
-    hint: 'Name an empty or new folder as destination.parquet, or move these files away. Nothing was requested.',
+    hint: 'Set destination.parquet to an empty or new folder, or move these files away. Nothing was requested.',
     context: { path },
     exitCode: 2,
   });

@@ -12,10 +12,10 @@ import type { TableManifest } from './manifest.ts';
 
 const ATTACHED = 'lake_catalog';
 /**
- * Writes `lake.duckdb` anew and puts it in the place of the one before: a view for each table over the files of
- * one generation, and the `_sluice` tables as they are in the work file.
+ * Writes a new `lake.duckdb` and replaces the old one. It has a view for each table over the files of one generation,
+ * and a copy of the work file's `_sluice` tables.
  *
- * @returns what the manifest says of it, so that damage is found without opening it
+ * @returns what the manifest records about the file, so that damage is found without opening it
  */
 export async function publishCatalog(
   job: LakeJob,
@@ -34,14 +34,14 @@ export async function publishCatalog(
     }
     await job.session.run(`CHECKPOINT ${ATTACHED}`);
   } catch (error) {
-    // On a full disk it would be in the way of whatever is tried next.
+    // On a full disk it would take space from the next attempt.
     await removeDatabase(temporary).catch(() => undefined);
     throw error;
   } finally {
     await job.session.run(`DETACH ${ATTACHED}`);
   }
   if (existsSync(`${temporary}.wal`)) {
-    throw new StorageError(`${temporary} was not written whole`, {
+    throw new StorageError(`${temporary} was not written completely`, {
       code: 'storage_failed',
       hint: 'Run again: committed data is safe and will be published then.',
       context: { path: temporary },
@@ -50,7 +50,7 @@ export async function publishCatalog(
   await chmod(temporary, 0o666 & ~process.umask());
   await syncFile(temporary);
   const mark = { size: statSync(temporary).size, fingerprint: await fingerprintFile(temporary) };
-  // A log beside the old file belongs to it.
+  // A write-ahead log next to the old file belongs to that file.
   await rm(`${path}.wal`, { force: true });
   await rename(temporary, path);
   await syncFolder(job.lake);
@@ -80,12 +80,12 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
   ]);
 }
 
-/** SQL that reads a table of a lake back, or one file of it, with the types it has in the warehouse. */
+/** SQL that reads a table of a lake, or one of its files, with the types of the warehouse. */
 export function selectRows(lake: string, table: Omit<CatalogTable, 'files'>, path = '**/*.parquet'): string {
   return selectFiles(`${generationFolder(lake, table.table, table.generation)}/${path}`, table);
 }
 
-/** The same for what readers see at any time: the folder that is current when they look. */
+/** The same for the `current` folder, which readers resolve each time they read. */
 export function selectCurrent(lake: string, table: CatalogTable): string {
   return selectFiles(`${join(lake, table.table, 'current')}/**/*.parquet`, table);
 }

@@ -5,7 +5,7 @@ import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { generationsFolder, readCurrent } from './folders.ts';
 import type { TableManifest } from './manifest.ts';
 
-/** Retired generations that nobody may rely on any more at a time; the one before the current stays. */
+/** Retired generations whose grace time is over. The one before the current is kept. */
 export function findExpired(
   { retired }: TableManifest,
   nowMs: number,
@@ -25,8 +25,8 @@ export async function removeGenerations(
 }
 
 /**
- * Removes what killed runs left of a table: generations that were never finished, and those that neither the
- * manifest nor `current` knows. The state lock must be held.
+ * Removes what killed runs left behind for a table: unfinished generations, and those that neither the manifest nor
+ * `current` refers to. The state lock must be held.
  */
 export async function removeLeftovers(lake: string, table: string, known: readonly string[]): Promise<void> {
   const folder = generationsFolder(lake, table);
@@ -38,7 +38,7 @@ export async function removeLeftovers(lake: string, table: string, known: readon
   }
 }
 
-/** Names that `nameGeneration` and the building of generations give; anybody else's stay. */
+/** Names given to generations and to their temporary files. All other files are kept. */
 function isOurs(name: string): boolean {
   return /^\.?\d{8}T\d{9}Z-[0-9a-f]{8}(?:-folders)?(?:\.empty)?(?:\.tmp)?$/.test(name);
 }

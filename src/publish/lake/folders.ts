@@ -7,17 +7,17 @@ import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 const CURRENT = 'current';
 const NEXT = '.current.tmp';
 
-/** Where the generations of a table lie. */
+/** Folder with the generations of a table. */
 export function generationsFolder(lake: string, table: string): string {
   return join(lake, GENERATIONS, table);
 }
 
-/** A generation that is being built, out of every reader's sight. */
+/** A generation that is being built, hidden from readers. */
 export function buildFolder(lake: string, table: string, generation: string): string {
   return join(generationsFolder(lake, table), `.${generation}.tmp`);
 }
 
-/** The generation that `current` points to; undefined where there is no link. */
+/** The generation that `current` points to; undefined if there is no link. */
 export function readCurrent(lake: string, table: string): string | undefined {
   try {
     return basename(readlinkSync(join(lake, table, CURRENT)));
@@ -26,13 +26,13 @@ export function readCurrent(lake: string, table: string): string | undefined {
   }
 }
 
-/** True for a table's folder that holds nothing but what this publisher makes. */
+/** Whether a table's folder holds only what this publisher creates. */
 export async function isOwnTableFolder(folder: string): Promise<boolean> {
   const ours = [CURRENT, NEXT];
   return !existsSync(folder) || (await readdir(folder)).every((name) => ours.includes(name));
 }
 
-/** Refuses every `current` that is no link: somebody put it there, or copied the lake by following links. */
+/** Rejects every `current` that is not a link: the lake was copied by following links, or somebody created it. */
 export function assertCurrentsAreLinks(lake: string, tables: readonly string[]): void {
   const paths = tables
     .map((table) => join(lake, table, CURRENT))
@@ -40,7 +40,7 @@ export function assertCurrentsAreLinks(lake: string, tables: readonly string[]):
   const [path] = paths;
   if (path === undefined) return;
   const [verb, them] = paths.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  throw new PublishError(`${paths.join(', ')} ${verb} no link and must be one`, {
+  throw new PublishError(`${paths.join(', ')} ${verb} not a link and must be one`, {
     code: 'publish_refused',
     hint: `Move ${them} away (a lake is copied with its links kept: cp -a, rsync -a) and run \`sluice sync\`: the files are all in ${join(lake, GENERATIONS)}. Nothing was touched.`,
     context: { path },
@@ -48,7 +48,7 @@ export function assertCurrentsAreLinks(lake: string, tables: readonly string[]):
   });
 }
 
-/** Makes a finished generation visible by its name; `current` is as it was. */
+/** Moves a finished generation to its final name; `current` is unchanged. */
 export async function finishGeneration(lake: string, table: string, generation: string): Promise<void> {
   const building = buildFolder(lake, table, generation);
   await syncTree(building);
@@ -58,7 +58,7 @@ export async function finishGeneration(lake: string, table: string, generation: 
   await syncFolder(dirname(folder));
 }
 
-/** Makes `current` point to a generation, in one step for every reader. */
+/** Points `current` to a generation atomically. */
 export async function flip(lake: string, table: string, generation: string): Promise<void> {
   const folder = join(lake, table);
   const next = join(folder, NEXT);
@@ -69,7 +69,7 @@ export async function flip(lake: string, table: string, generation: string): Pro
   } catch (error) {
     throw new PublishError(`cannot make the link ${next}: ${(error as Error).message}`, {
       code: 'publish_failed',
-      hint: 'A lake needs a file system with symbolic links (on Windows: the developer mode, or an administrator). Name a folder on another one as destination.parquet. Everything synced is committed in the state folder.',
+      hint: 'A lake needs a file system with symbolic links (on Windows: the developer mode, or an administrator). Set destination.parquet to a folder on another file system. Everything synced is committed in the state folder.',
       context: { path: folder },
       cause: error,
     });
@@ -78,12 +78,12 @@ export async function flip(lake: string, table: string, generation: string): Pro
   await syncFolder(folder);
 }
 
-/** Takes a table out of readers' sight. */
+/** Hides a table from readers. */
 export async function unlinkCurrent(lake: string, table: string): Promise<void> {
   await rm(join(lake, table, CURRENT), { force: true });
 }
 
-/** Gives a file a second name, or where the file system has none a copy. */
+/** Hard-links a file, or copies it where the file system has no links. */
 export async function shareFile(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   try {
@@ -94,15 +94,15 @@ export async function shareFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Brings a file to the disk, readable as any program's new file is: the engine's own are, too. */
+/** Flushes a file to disk. Its mode is left as the engine created it. */
 export async function syncFile(file: string): Promise<void> {
   const handle = await open(file, 'r+');
   await handle.sync().finally(() => handle.close());
 }
 
-/** Brings a folder's entries to the disk. */
+/** Flushes a folder's entries to disk. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Some systems do not let folders be opened; what is in them is renamed as a whole there as well.
+  // Some systems cannot open folders; renames are atomic there as well.
   const handle = await open(folder, 'r').catch(() => undefined);
   try {
     await handle?.sync().catch(() => undefined);
@@ -111,10 +111,10 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-// What the disk is asked for at once it writes in one go: hundreds of files cost little more than one.
+// The disk writes concurrent requests together: hundreds of files cost little more than one.
 const AT_ONCE = 32;
 
-/** Does something for every item, several at a time. */
+/** Processes every item, several at a time. */
 export async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   for (let at = 0; at < items.length; at += AT_ONCE)
     await Promise.all(items.slice(at, at + AT_ONCE).map(work));

@@ -5,18 +5,18 @@ import { assertCurrentsAreLinks, readCurrent } from './folders.ts';
 import { type LakeFile, type LakeManifest, readManifest, type TableManifest } from './manifest.ts';
 import { isWholeFile } from './whole-file.ts';
 
-/** What the files of a lake look like beside its manifest. */
+/** The files of a lake compared with its manifest. */
 export interface LakeFacts {
   readonly manifest: LakeManifest;
   readonly files: number;
   readonly rows: number;
-  /** What is not as the manifest says, a sentence each. */
+  /** Differences from the manifest, one sentence each. */
   readonly problems: readonly string[];
 }
 
 /**
- * Holds the folders of a lake against its manifest; undefined where there is none. Throws PublishError (2) for
- * what a sync would refuse as well.
+ * Compares the folders of a lake with its manifest; undefined if there is no manifest. Throws PublishError (2) for
+ * what a sync would reject as well.
  */
 export function inspectLake(lake: string): LakeFacts | undefined {
   const manifest = readManifest(lake);
@@ -33,7 +33,7 @@ export function inspectLake(lake: string): LakeFacts | undefined {
   };
 }
 
-/** What of a table's current generation is not as the manifest says. */
+/** How a table's current generation differs from the manifest. */
 export function inspectTable(lake: string, { table, generation, files }: TableManifest): readonly string[] {
   const current = readCurrent(lake, table);
   if (current !== generation) {
@@ -46,9 +46,9 @@ export function inspectTable(lake: string, { table, generation, files }: TableMa
 }
 
 /**
- * What of a folder of Parquet files is not as it is known to be, a sentence each.
+ * How a folder of Parquet files differs from what is recorded, one sentence per difference.
  *
- * @param shown the folder as people know it
+ * @param shown the folder as shown to users
  */
 export function describeFiles(
   shown: string,
@@ -68,7 +68,7 @@ export function describeFiles(
     )
     .filter((path) => !known.has(path));
   return [
-    ...describe(shown, wrong, 'missing, of another size, or damaged'),
+    ...describe(shown, wrong, 'missing, of the wrong size, or damaged'),
     ...describe(shown, foreign, 'not in the manifest'),
   ];
 }

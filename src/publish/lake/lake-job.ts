@@ -2,21 +2,21 @@ import type { Clock } from '../../model/clock.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import type { LakePartition, TableManifest } from './manifest.ts';
 
-/** A table as it is to be published. */
+/** A table to publish. */
 export interface LakeTable {
   readonly table: string;
   readonly stream: string;
-  /** Names and the engine's types, in the table's order. */
+  /** Names and engine types, in the order of the table. */
   readonly columns: ReadonlyMap<string, string>;
   readonly partitionBy: readonly LakePartition[];
-  /** Columns that the rows of a file are sorted by. */
+  /** Columns by which the rows of a file are sorted. */
   readonly sortBy: readonly string[];
   readonly checkpoints: TableManifest['checkpoints'];
 }
 
-/** Everything one publish of a lake needs. */
+/** The input of one publish of a lake. */
 export interface LakeJob {
-  /** Open on the committed work file, and allowed to reach the lake. */
+  /** Open on the committed work file, with access to the lake. */
   readonly session: SqlSession;
   /** Absolute path of the lake's folder. */
   readonly lake: string;
@@ -26,15 +26,15 @@ export interface LakeJob {
   readonly commit: string;
   readonly runId: string;
   readonly tables: readonly LakeTable[];
-  /** How long generations stay that are no longer current, ms. */
+  /** How long generations that are no longer current are kept, ms. */
   readonly graceMs: number;
-  /** Values left the tables that must not be kept: the generation before goes with the grace time, too. */
+  /** The tables lost values that must not be kept: the previous generation is deleted after the grace time as well. */
   readonly mustForget: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** Throws where a commit that the lake turns out to hold must not be replaced. */
+  /** Throws if the commit found in the lake must not be replaced. */
   readonly look: (lake: string, commit: string | undefined) => void;
   readonly warn: (message: string) => void;
-  /** Told once it is known that there is something to publish. */
+  /** Called once it is known that there is something to publish. */
   readonly onBegin: () => void;
 }

@@ -12,29 +12,29 @@ const columnSchema = z.object({
   type: z.string(),
   /** As in the files. */
   storedAs: z.string(),
-  /** The same for a column's whole life; undefined where its values are in folder names only. */
+  /** Never changes for a column; undefined if its values are only in folder names. */
   fieldId: z.int().optional(),
 });
 
 const partitionSchema = z.object({
-  /** Name of the folders' key: `date` in `date=2026-11-20`. */
+  /** Key in the folder names: `date` in `date=2026-11-20`. */
   folder: z.string(),
   column: z.string(),
   transform: z.enum(['identity', 'year', 'month', 'day']),
-  /** Type of the key as views read it. */
+  /** Type of the key in the views. */
   type: z.string(),
 });
 
 const fileSchema = z.object({
   /** Below the generation's folder. */
   path: z.string(),
-  /** Values of the folders, in their order; null where the rows have none. */
+  /** Values in the folder names, in order; null where the rows have none. */
   partition: z.array(z.string().nullable()),
   rows: z.int(),
   bytes: z.int(),
-  /** A sum over the values of its rows. */
+  /** A checksum over the values of its rows. */
   fingerprint: z.string(),
-  /** Least and greatest values, as text, of columns that hold numbers, dates or the key. */
+  /** Minimum and maximum, as text, of columns that hold numbers, dates or the key. */
   range: z.record(z.string(), z.tuple([z.string(), z.string()])),
 });
 
@@ -42,16 +42,16 @@ const tableSchema = z.object({
   table: z.string(),
   stream: z.string(),
   generation: z.string(),
-  /** What the engine that summed the fingerprints makes of a known row; another engine may sum otherwise. */
+  /** Hash of a known row by the engine that computed the fingerprints. Another engine version may hash differently. */
   hashes: z.string().optional(),
   rows: z.int(),
   bytes: z.int(),
   columns: z.array(columnSchema),
-  /** Ids of all columns there ever were; none is given out twice. */
+  /** Ids of all columns that ever existed; no id is reused. */
   fieldIds: z.record(z.string(), z.int()),
   partitionBy: z.array(partitionSchema),
   sortedBy: z.array(z.string()),
-  /** What its scans reached: one entry, or one a slice. */
+  /** What its scans reached: one entry per stream or slice. */
   checkpoints: z.array(
     z.object({
       slice: z.string(),
@@ -70,16 +70,16 @@ const manifestSchema = z.object({
   version: z.literal(1),
   connector: z.string(),
   baseUrl: z.string(),
-  /** Where the lake was when its views were made. */
+  /** Path of the lake when its views were created. */
   path: z.string(),
-  /** The commit that all of it holds; undefined before the first publish ended. */
+  /** The commit that all tables hold; undefined before the first publish is complete. */
   commit: z.string().optional(),
   runId: z.string().optional(),
   publishedAt: z.string().optional(),
   /** `lake.duckdb` as it was left. */
   catalog: z.object({ size: z.int(), fingerprint: z.string().optional() }).optional(),
   tables: z.array(tableSchema),
-  /** Tables that are no longer published; their field ids stay theirs. */
+  /** Tables that are no longer published; their field ids are not reused. */
   dropped: z.array(tableSchema),
 });
 
@@ -89,7 +89,7 @@ export type LakeColumn = z.infer<typeof columnSchema>;
 export type LakePartition = z.infer<typeof partitionSchema>;
 export type LakeFile = z.infer<typeof fileSchema>;
 
-/** Undefined where there is none; throws PublishError: 2 for one that means nothing, 6 for a disk that gives none. */
+/** Undefined if there is none. Throws PublishError: 2 if it is invalid, 6 if the disk cannot read it. */
 export function readManifest(lake: string): LakeManifest | undefined {
   const path = join(lake, LAKE_MANIFEST);
   if (!existsSync(path)) return undefined;
@@ -113,14 +113,14 @@ function readText(path: string): string {
   } catch (error) {
     throw new PublishError(`cannot read ${path}: ${(error as Error).message}`, {
       code: 'publish_failed',
-      hint: 'Everything synced is committed in the state folder, and the lake was not touched. Mend the cause (permissions, disk) and run again.',
+      hint: 'Everything synced is committed in the state folder, and the lake was not touched. Fix the cause (permissions, disk) and run again.',
       context: { path },
       cause: error,
     });
   }
 }
 
-/** Puts a manifest in the place of the one before, whole or not at all. */
+/** Replaces the manifest atomically. */
 export async function writeManifest(lake: string, manifest: LakeManifest): Promise<void> {
   const path = join(lake, LAKE_MANIFEST);
   const temporary = join(lake, `.${LAKE_MANIFEST}.tmp`);

@@ -3,19 +3,19 @@ import type { PartitionRule } from '../../model/lake.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import type { LakePartition } from './manifest.ts';
 
-/** Values of a partition's folders as text, in their order; null where the rows have none. */
+/** Values in a partition's folder names as text, in order; null where the rows have none. */
 export type PartitionKey = readonly (string | null)[];
 
 const DATED = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
 const PLAIN = ['VARCHAR', 'BOOLEAN', 'BIGINT', 'DATE'];
-/** Longest folder name that every file system takes, bytes. */
+/** Longest folder name that every file system accepts, bytes. */
 const NAME_BYTES = 255;
 
 /**
- * What the folders of a table are named by.
+ * The keys in the folder names of a table.
  *
- * @param columns names and the engine's types
- * @throws ConfigError for a column that is not there or cannot name folders
+ * @param columns names and engine types
+ * @throws ConfigError for a column that does not exist or cannot be used in folder names
  */
 export function resolvePartitions(
   table: string,
@@ -35,14 +35,14 @@ export function resolvePartitions(
     if (transform === 'identity' && !PLAIN.includes(type)) {
       const instead = DATED.includes(type)
         ? `Write day(${column}) or month(${column}).`
-        : `Choose another one.`;
-      throw toRefusal(table, `${column} is of type ${type}, which names no folders`, instead);
+        : `Choose another column.`;
+      throw toRefusal(table, `${column} is of type ${type}, which cannot be used in folder names`, instead);
     }
     if (transform !== 'identity' && !DATED.includes(type))
       throw toRefusal(
         table,
         `${transform}(${column}) needs a date, and ${column} is of type ${type}`,
-        'Choose another one.',
+        'Choose another column.',
       );
     const isColumn = transform === 'identity' || (transform === 'day' && type === 'DATE');
     const taken = [...columns.keys(), ...found.map(({ folder }) => folder)];
@@ -62,24 +62,24 @@ export function resolvePartitions(
 function toRefusal(table: string, why: string, instead: string): ConfigError {
   return new ConfigError(`the lake cannot partition ${table}: ${why}`, {
     code: 'config_invalid',
-    hint: `Mend streams.${table.replace(/_history$/, '')}.partitionBy. ${instead} The rows are committed, and the lake is as it was.`,
+    hint: `Fix streams.${table.replace(/_history$/, '')}.partitionBy. ${instead} The rows are committed, and the lake is unchanged.`,
     context: { stream: table },
   });
 }
 
-// A folder's key is a column to every reader: it must not hide one of the table's.
+// Readers see a folder's key as a column: it must not hide a column of the table.
 function nameFolder(column: string, transform: string, taken: readonly string[]): string {
   let name = `${column}_${transform === 'day' ? 'date' : transform}`;
   while (taken.some((one) => one.toLowerCase() === name.toLowerCase())) name = `_${name}`;
   return name;
 }
 
-/** Columns whose values are in folder names and not in the files. */
+/** Columns whose values are in folder names instead of the files. */
 export function columnsInFolders(partitions: readonly LakePartition[]): ReadonlySet<string> {
   return new Set(partitions.filter(({ transform }) => transform === 'identity').map(({ column }) => column));
 }
 
-/** SQL of a row's value for one level of folders: text, or null. */
+/** SQL for a row's value at one folder level: text, or null. */
 export function keyExpression({ column, transform }: LakePartition): string {
   const name = quoteIdentifier(column);
   switch (transform) {
@@ -100,7 +100,7 @@ export function isInPartition(partitions: readonly LakePartition[], key: Partiti
     const value = key[at] ?? null;
     const name = quoteIdentifier(partition.column);
     if (value === null) return `${keyExpression(partition)} IS NULL`;
-    // Compared as it is stored, row groups of other values are not even read.
+    // Compared in its stored type, so that row groups with other values are skipped.
     if (partition.transform === 'identity')
       return `${name} = CAST(${quoteLiteral(value)} AS ${partition.type})`;
     return `${keyExpression(partition)} = ${quoteLiteral(value)}`;
@@ -122,7 +122,7 @@ export function partitionFolder(
       throw toRefusal(
         table,
         `a value of ${column} is too long to name a folder (${shown})`,
-        'Choose another one.',
+        'Choose another column.',
       );
     })
     .join('/');
@@ -130,7 +130,7 @@ export function partitionFolder(
 
 function encodeValue(value: string | null): string {
   if (value === null) return '__HIVE_DEFAULT_PARTITION__';
-  // Readers take these words for null, however they are written; an encoded letter keeps them text.
+  // Readers take these words for null in any case; one encoded letter keeps them text.
   if (/^(?:null|__hive_default_partition__)$/i.test(value))
     return `%${value.charCodeAt(0).toString(16).toUpperCase()}${value.slice(1)}`;
   return encodeSegment(value);

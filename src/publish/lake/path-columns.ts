@@ -2,10 +2,9 @@ import { sep } from 'node:path';
 import { PublishError } from '../../model/errors.ts';
 
 /**
- * A folder above the lake that is named like `client=acme` is a column to readers, and in place of a column of the
- * same name they read the folder's value.
+ * Readers take a parent folder named like `client=acme` for a column. Its value then hides a column of the same name.
  *
- * @throws PublishError where a table has such a column
+ * @throws PublishError if a table has such a column
  */
 export function assertPathNamesNoColumn(
   lake: string,
@@ -20,7 +19,7 @@ export function assertPathNamesNoColumn(
       `the lake ${lake} lies in a folder ${folder}: readers would take its value for the column ${column.name} of ${table.table}`,
       {
         code: 'publish_refused',
-        hint: 'Nothing is lost. Move the lake to a path without such a folder, name that path as destination.parquet, and run again: publishing needs no request.',
+        hint: 'Nothing is lost. Move the lake to a path without such a folder, set destination.parquet to that path, and run again: publishing needs no request.',
         context: { path: lake },
         exitCode: 2,
       },

@@ -10,34 +10,34 @@ import { assertPathNamesNoColumn } from './path-columns.ts';
 import { columnsInFolders, keyExpression, type PartitionKey, partitionFolder } from './partitions.ts';
 import { isWholeFile } from './whole-file.ts';
 
-/** Rows that share their folders. */
+/** The rows of one partition. */
 export interface Part {
   readonly key: PartitionKey;
   readonly rows: number;
   readonly fingerprint: string;
-  /** Below the generation; empty without partitions. */
+  /** Relative to the generation; empty without partitions. */
   readonly folder: string;
 }
 
-/** What has to be done so that a table's lake holds what the table holds. */
+/** What has to change in the lake to match a table. */
 export interface TablePlan {
   readonly table: LakeTable;
   readonly before: TableManifest | undefined;
-  /** The generation that readers see now. */
+  /** The generation that readers currently see. */
   readonly current: string | undefined;
   readonly columns: readonly LakeColumn[];
   readonly fieldIds: Readonly<Record<string, number>>;
-  /** Files that the next generation shares with the one before. */
+  /** Files that the next generation shares with the previous one. */
   readonly kept: readonly LakeFile[];
   readonly touched: readonly Part[];
-  /** False where readers see all of it already. */
+  /** False if readers already see everything. */
   readonly isDue: boolean;
 }
 
 const MOST_PARTITIONS = 10_000;
 const MANY_PARTITIONS = 2_000;
 
-/** Compares a table with what the lake has of it, partition by partition. */
+/** Compares a table with its copy in the lake, partition by partition. */
 export async function planTable(
   job: LakeJob,
   table: LakeTable,
@@ -82,8 +82,8 @@ function isSame(file: LakeFile, part: Part): boolean {
 }
 
 /**
- * Whether a file can be shared with the next generation. One that `current` lacks must not come back: a reader
- * across both changes could take it for unchanged.
+ * Whether a file can be shared with the next generation. A file missing from `current` must not come back: a reader
+ * that saw neither change could take it for unchanged.
  */
 function isThere(
   { lake }: LakeJob,
@@ -95,7 +95,7 @@ function isThere(
   return has(generation) && (current === undefined || current === generation || has(current));
 }
 
-/** The columns as files hold them, each with an id for its whole life. */
+/** The columns as stored in files, each with a permanent id. */
 async function planColumns(
   { session }: LakeJob,
   { table, columns, partitionBy }: LakeTable,
@@ -120,12 +120,12 @@ async function planColumns(
   return { columns: planned, fieldIds };
 }
 
-// Some readers take Parquet's own JSON type for bytes.
+// Some readers treat Parquet's JSON type as bytes.
 function toStoredType(type: string): string {
   return type === 'JSON' ? 'VARCHAR' : type;
 }
 
-// Parquet has no integers of 128 bits: the engine would write doubles, and round.
+// Parquet has no 128-bit integers: the engine would write rounded doubles.
 async function chooseHuge(
   session: LakeJob['session'],
   table: string,
@@ -141,7 +141,7 @@ async function chooseHuge(
   return row?.['fits'] === true ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
-/** Sums over the values of every row, a partition each: no change of a row goes unseen, whoever made it. */
+/** Checksums over all rows, one per partition. They detect every change of a row, whatever its cause. */
 async function readParts(job: LakeJob, { table, partitionBy }: LakeTable): Promise<readonly Part[]> {
   const keys = partitionBy.map(keyExpression);
   const from = `FROM main.${quoteIdentifier(table)} AS "every value"`;
@@ -154,7 +154,7 @@ async function readParts(job: LakeJob, { table, partitionBy }: LakeTable): Promi
     const key = keys.map((_, at) => (row[`_sluice_key${at}`] ?? null) as string | null);
     return toPart(key, Number(row['_sluice_rows']), String(row['_sluice_sum']));
   });
-  // A glob that finds no file is an error to most readers; an empty table is none.
+  // Most readers fail on a glob without files, so an empty table gets an empty file.
   return parts.length > 0
     ? parts
     : [
@@ -178,7 +178,7 @@ async function refuseTooMany(job: LakeJob, table: string, distinct: string): Pro
   if (count > MOST_PARTITIONS) {
     throw new ConfigError(`the lake would cut ${table} into more than ${MOST_PARTITIONS} partitions`, {
       code: 'config_invalid',
-      hint: `Set streams.${table.replace(/_history$/, '')}.partitionBy to something coarser, e.g. month(date), or to [] for none. The rows are committed, and the lake is as it was.`,
+      hint: `Set streams.${table.replace(/_history$/, '')}.partitionBy to something coarser, e.g. month(date), or to [] for none. The rows are committed, and the lake is unchanged.`,
       context: { stream: table },
     });
   }

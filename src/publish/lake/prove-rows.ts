@@ -5,19 +5,19 @@ import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.
 import { selectRows } from './catalog.ts';
 import { readManifest } from './manifest.ts';
 
-/** What rows come to, whatever their order. */
+/** A checksum of rows that does not depend on their order. */
 export interface RowSum {
   readonly rows: number;
-  /** Undefined where it is not known, or where this engine sums otherwise. */
+  /** Undefined if it is unknown, or if this engine hashes differently. */
   readonly sum: bigint | undefined;
 }
 
 /**
- * Proves that rows read from a lake are those that were published, by the count and the fingerprint of each file: the
- * engine reads most damage inside a file as other values.
+ * Checks that the rows read from a lake are those that were published, by the count and fingerprint of each file. The
+ * engine does not notice most damage inside a file: it reads different values.
  *
- * @param held what the rows come to that were read
- * @returns what is wrong, naming the file; undefined where nothing is
+ * @param held checksum of the rows that were read
+ * @returns what is wrong, with the file name; undefined if nothing is
  */
 export async function findWrongRows(
   session: SqlSession,
@@ -40,7 +40,7 @@ export async function findWrongRows(
   return `${folder}: ${wrong} of its ${formatCountOf(files.length, 'file')}`;
 }
 
-/** What this engine makes of a row with a value of each kind; the same for as long as it sums alike. */
+/** Hash of a row with a value of each type. It changes when an engine version hashes differently. */
 export async function describeHashes(session: SqlSession): Promise<string> {
   const [row] = await session.all(
     `SELECT hash("a row")::VARCHAR AS hash FROM (SELECT 1::BIGINT AS a, 'text' AS b, 1.5::DOUBLE AS c, true AS d,
@@ -50,17 +50,19 @@ export async function describeHashes(session: SqlSession): Promise<string> {
   return String(row?.['hash']);
 }
 
-/** The files with what each is to hold; earlier releases told their fingerprints in the manifest alone. */
+/** The files with their expected rows. Earlier releases stored the fingerprints only in the manifest. */
 async function knowFiles(
   session: SqlSession,
   lake: string,
   { table, files, hashes }: CatalogTable,
 ): Promise<readonly (RowSum & { readonly path: string })[]> {
   const isComparable = hashes === undefined || hashes === (await describeHashes(session));
-  const isTold = files.every(({ fingerprint }) => fingerprint !== undefined);
-  const manifest = isTold ? [] : (readManifest(lake)?.tables.find((one) => one.table === table)?.files ?? []);
-  const told = new Map(manifest.map(({ path, fingerprint }) => [path, fingerprint]));
-  return files.map(({ path, rows, fingerprint = told.get(path) }) => ({
+  const isRecorded = files.every(({ fingerprint }) => fingerprint !== undefined);
+  const manifest = isRecorded
+    ? []
+    : (readManifest(lake)?.tables.find((one) => one.table === table)?.files ?? []);
+  const recorded = new Map(manifest.map(({ path, fingerprint }) => [path, fingerprint]));
+  return files.map(({ path, rows, fingerprint = recorded.get(path) }) => ({
     path,
     rows,
     sum: fingerprint === undefined || !isComparable ? undefined : BigInt(fingerprint),
@@ -84,7 +86,5 @@ export async function measureRows(session: SqlSession, source: string): Promise<
 function compare(held: RowSum, wanted: RowSum): string | undefined {
   if (held.rows !== wanted.rows)
     return `${formatCountOf(held.rows, 'row')} instead of ${formatCount(wanted.rows)}`;
-  return wanted.sum === undefined || held.sum === wanted.sum
-    ? undefined
-    : 'damaged, its values are other ones';
+  return wanted.sum === undefined || held.sum === wanted.sum ? undefined : 'damaged: its values changed';
 }

@@ -33,11 +33,11 @@ import { describeHashes } from './prove-rows.ts';
 import { writeFiles } from './write-files.ts';
 
 /**
- * Makes a lake hold what the committed tables hold: each partition that changed gets a new file, everything else
- * is shared with the generation before, and readers go over from one generation to the next in one step
- * (invariant 4). Safe to repeat; a kill at any point leaves readers what they had.
+ * Publishes the committed tables to a lake. Each changed partition gets a new file, all other files are shared with
+ * the previous generation, and readers switch generations atomically (invariant 4). Safe to repeat: after a kill at
+ * any point readers still see the previous data.
  *
- * @returns undefined where the lake holds this commit already
+ * @returns undefined if the lake already holds this commit
  */
 export async function publishLake(job: LakeJob): Promise<PublishedLake | undefined> {
   let publish: LakePublish | undefined;
@@ -56,7 +56,7 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
   }
 }
 
-/** The manifest, after making the lake ours: a run that is killed must leave a folder it knows again. */
+/** Reads the manifest, or writes an empty one first: the folder must be recognisable after a kill. */
 async function openLake(job: LakeJob): Promise<LakeManifest> {
   await mkdir(job.lake, { recursive: true });
   const found = readManifest(job.lake);
@@ -94,7 +94,7 @@ async function isPublished(job: LakeJob, manifest: LakeManifest): Promise<boolea
   );
 }
 
-/** Generations whose grace time is over go, whether or not there is anything to publish. */
+/** Removes generations whose grace time is over, even if there is nothing to publish. */
 async function expire(job: LakeJob, manifest: LakeManifest): Promise<void> {
   const nowMs = job.clock.now();
   const expired = [...manifest.tables, ...manifest.dropped].map((table) => ({
@@ -133,7 +133,7 @@ class LakePublish {
     this.#generation = nameGeneration(job.clock.now(), randomBytes(4).toString('hex'));
   }
 
-  /** Whether readers may see something of what is published now. */
+  /** Whether readers may already see new rows. */
   get hasFlipped(): boolean {
     return this.#hasFlipped;
   }
@@ -168,7 +168,7 @@ class LakePublish {
     return { path: lake, tables: due.length, files: this.#files, bytes: this.#bytes };
   }
 
-  /** What the manifest has of a table, and of its columns should it have been dropped since. */
+  /** The manifest's entry of a table, and the entry with its columns, which may be of a dropped table. */
   #find(name: string): readonly [TableManifest | undefined, TableManifest | undefined] {
     const held = this.#manifest.tables.find(({ table }) => table === name);
     return [held, held ?? this.#manifest.dropped.find(({ table }) => table === name)];
@@ -179,7 +179,7 @@ class LakePublish {
     return held === undefined ? [] : [held.generation, ...held.retired.map(({ generation }) => generation)];
   }
 
-  /** Builds the next generation of a table beside the one that readers see. */
+  /** Builds the next generation of a table next to the current one. */
   async #build(plan: TablePlan, announced: string | undefined): Promise<TableManifest> {
     const { lake } = this.#job;
     const { table, before, kept } = plan;
@@ -223,7 +223,7 @@ class LakePublish {
 
   #carryOn({ table, before }: TablePlan): TableManifest {
     if (before === undefined) throw new Error(`${table.table} has no generation`);
-    // All of its sums are those of this engine.
+    // All its checksums are by this engine.
     return { ...before, hashes: this.#hashes, checkpoints: table.checkpoints };
   }
 
@@ -267,7 +267,7 @@ class LakePublish {
       );
   }
 
-  /** A table that is no longer there: its files stay for the grace time, its field ids for ever. */
+  /** A table that no longer exists: its files are kept for the grace time, its field ids for ever. */
   #drop(table: TableManifest): TableManifest {
     const at = new Date(this.#job.clock.now()).toISOString();
     const retired = [{ generation: table.generation, at, mustGo: true }, ...table.retired];

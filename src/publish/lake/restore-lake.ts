@@ -18,14 +18,14 @@ import { describeFiles } from './inspect-lake.ts';
 import { findWrongRows, measureRows } from './prove-rows.ts';
 import { findUnreadable } from './unreadable-file.ts';
 
-/** A lake without files or values that it must have: a state made of it would lack them for good. */
+/** Files or values of a lake are missing: restoring from it would lose them for good. */
 class IncompleteLakeError extends StorageError {}
 
 /**
- * Makes a work file of what a lake holds: its state from `lake.duckdb`, the rows from the Parquet files, with
- * the types they had. `file` is whole or not there.
+ * Restores a work file from a lake: the state from `lake.duckdb`, the rows from the Parquet files, with their
+ * original types. `file` is created completely or not at all.
  *
- * @throws StorageError for a lake that cannot be read, or whose files and rows are not those that were published
+ * @throws StorageError for a lake that cannot be read, or whose files or rows differ from those published
  */
 export async function restoreFromLake(lake: string, file: string, spillFolder: string): Promise<void> {
   const temporary = `${file}.restore`;
@@ -45,7 +45,7 @@ export async function restoreFromLake(lake: string, file: string, spillFolder: s
     if (error instanceof IncompleteLakeError || error instanceof PublishError) throw error;
     throw new StorageError(`cannot restore the state from ${lake}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: `Mend the cause (permissions, space) and run again; or restore a backup of the lake. If it is lost, move it aside: the next sync reads everything from the API.`,
+      hint: `Fix the cause (permissions, disk space) and run again; or restore a backup of the lake. If it is lost, move it aside: the next sync reads everything from the API.`,
       context: { path: lake },
       cause: error,
     });
@@ -83,7 +83,7 @@ async function copyLake(database: Database, lake: string): Promise<void> {
   }
 }
 
-/** What of a table's files is not as it was published. */
+/** How a table's files differ from what was published. */
 function describeLosses(lake: string, { table, generation, files }: CatalogTable): readonly string[] {
   const folder = generationFolder(lake, table, generation);
   return existsSync(folder) ? describeFiles(folder, folder, files) : [`${folder}: missing`];
@@ -91,10 +91,10 @@ function describeLosses(lake: string, { table, generation, files }: CatalogTable
 
 function toIncompleteError(lake: string, problems: readonly string[], cause?: unknown): IncompleteLakeError {
   return new IncompleteLakeError(
-    `the state cannot be restored: the lake ${lake} is not whole (${problems.join('; ')})`,
+    `the state cannot be restored: the lake ${lake} is incomplete (${problems.join('; ')})`,
     {
       code: 'state_damaged',
-      hint: 'Put what is missing or damaged back from a backup of the lake, move away what is not in the manifest, and run again. Without a backup, move the whole lake away: the next sync reads everything from the API. Nothing was requested.',
+      hint: 'Restore missing or damaged files from a backup of the lake, move away files that are not in the manifest, and run again. Without a backup, move the whole lake away: the next sync reads everything from the API. Nothing was requested.',
       context: { path: lake },
       cause,
     },

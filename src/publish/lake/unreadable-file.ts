@@ -4,8 +4,8 @@ import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
 
 /**
- * The first Parquet file that cannot be read to its end, for when a statement over many failed: not every error of
- * the engine names the file. Undefined where all of them can be, or the session answers nothing more.
+ * The first unreadable Parquet file, for a failed statement over many files: not every engine error names the file.
+ * Undefined if all are readable, or if the session is no longer usable.
  */
 export async function findUnreadable(
   session: SqlSession,

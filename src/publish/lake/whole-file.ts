@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const MAGIC = 'PAR1';
-/** The length of the footer and the magic word after it, bytes. */
+/** Size of the footer length and the magic word after it, bytes. */
 const END_BYTES = 8;
 
 /**
- * Whether a Parquet file is there, of this size in bytes, and has the beginning and the end of one: what can be told
- * without reading it, and what a copy cut short or a disk that lost blocks is most likely to lack.
+ * Whether a Parquet file exists, has this size in bytes, and has a valid start and end. This detects truncated copies
+ * and most lost blocks without reading the file.
  */
 export function isWholeFile(path: string, bytes: number): boolean {
   let file;

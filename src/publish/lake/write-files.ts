@@ -11,13 +11,13 @@ import type { LakeColumn, LakeFile } from './manifest.ts';
 import { isInPartition, keyExpression } from './partitions.ts';
 import type { Part, TablePlan } from './plan-table.ts';
 
-/** Rows sorted at once: what the engine's first share of memory holds. */
+/** Rows sorted at once: they fit into the engine's initial memory. */
 const BATCH_ROWS = 500_000;
 const BATCH = 'temp."~lake_batch"';
 /** Longest text that the manifest keeps as a range. */
 const RANGE_LENGTH = 64;
 
-/** Writes a file for every partition that changed into the generation that is being built. */
+/** Writes a file for every changed partition into the new generation. */
 export async function writeFiles(
   job: LakeJob,
   plan: TablePlan,
@@ -61,7 +61,7 @@ function cutBatches(parts: readonly Part[]): readonly (readonly Part[])[] {
   return batches;
 }
 
-/** The rows of several partitions, side by side: each is then found without another look at the whole table. */
+/** Collects the rows of several partitions, so that each is found without another scan of the whole table. */
 async function makeBatch(
   { session }: LakeJob,
   { table }: TablePlan,
@@ -112,7 +112,7 @@ async function writePart(
       `${plan.table.table} has ${formatCountOf(part.rows, 'row')} for ${part.folder === '' ? 'its file' : part.folder}, of which ${formatCount(rowsWritten)} ${verbOf(rowsWritten, 'was', 'were')} written`,
       {
         code: 'publish_failed',
-        hint: 'This is a defect of Sluice; please report it with the text above. The lake is as it was, and everything synced is committed in the state folder. Another partitionBy may get around it.',
+        hint: 'This is a defect of Sluice; please report it with the text above. The lake is unchanged, and everything synced is committed in the state folder. A different partitionBy may avoid the problem.',
         context: { stream: plan.table.stream, path: file },
       },
     );
@@ -137,7 +137,7 @@ interface MapEntry {
   readonly value: unknown;
 }
 
-/** Least and greatest values as the engine tells them of a file it wrote. */
+/** Minimum and maximum values that the engine reports for a file it wrote. */
 function readRanges(
   written: SqlRow,
   stored: readonly LakeColumn[],

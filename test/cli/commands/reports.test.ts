@@ -172,12 +172,12 @@ describe('status', () => {
     });
 
     it('tells the word of a run that failed though its streams did not, and of one that all failed of once', async () => {
-      const lake = { ...error, code: 'publish_refused', message: 'the lake is no folder' } as const;
+      const lake = { ...error, code: 'publish_refused', message: 'the lake is not a folder' } as const;
       const lastRun = makeRunReport({ status: 'failed', exitCode: 2, error: lake });
       const { stdout } = await show({ lastRun });
       expect(stdout).toMatch(/prompts_analytics +verified/);
       expect(stdout).toContain(
-        'the last run failed: the lake is no folder\n  next: Check the path.\nSee: sluice runs run-1',
+        'the last run failed: the lake is not a folder\n  next: Check the path.\nSee: sluice runs run-1',
       );
       const { stdout: json } = await show({ lastRun }, ['--json']);
       expect(JSON.parse(json)).toMatchObject({
@@ -188,7 +188,7 @@ describe('status', () => {
         lastRun,
         streams: [{ ...first, unsettled: refused } as StreamStatusRow],
       });
-      expect(both.match(/the lake is no folder/g)).toHaveLength(1);
+      expect(both.match(/the lake is not a folder/g)).toHaveLength(1);
     });
 
     it('is short where many streams failed, and keeps to their words', async () => {
