@@ -42,8 +42,8 @@ describe('partitions', () => {
   });
 
   it.each([
-    [[{ column: 'price', transform: 'identity' }], /names no folders/],
-    [[{ column: 'seen', transform: 'identity' }], /names no folders/],
+    [[{ column: 'price', transform: 'identity' }], /cannot be used in folder names/],
+    [[{ column: 'seen', transform: 'identity' }], /cannot be used in folder names/],
     [[{ column: 'country', transform: 'month' }], /needs a date/],
     [[{ column: 'gone', transform: 'identity' }], /no column gone/],
     [
