@@ -267,7 +267,7 @@ describe('a disk that is full while lake.duckdb is written', () => {
       published: { path: flow.duckdbPath },
       error: {
         code: 'publish_failed',
-        hint: expect.stringMatching(/may see the new rows already/) as unknown,
+        hint: expect.stringMatching(/may already see the new rows/) as unknown,
       },
     });
     expect(report.error?.message).toContain(`cannot publish the lake ${lake}`);
