@@ -6,25 +6,25 @@ import type { Option } from './options/option.ts';
 import type { Options, OptionValues, RawFlags } from './options/resolve-values.ts';
 import { resolveValues } from './options/resolve-values.ts';
 
-/** What a command comes to, for people and for `--json`. */
+/** The outcome of a command, for people and for `--json`. */
 export interface CommandOutcome {
   readonly exitCode: ExitCode;
   /** One sentence. */
   readonly summary: string;
   /** The value under `result` of `--json`. */
   readonly result: unknown;
-  /** What people read on stdout instead. */
+  /** What stdout shows without `--json`. */
   readonly text: string;
   readonly error?: ReportedError | undefined;
 }
 
-/** What a command gets to work with. */
+/** What a command receives. */
 export interface CommandInput<O extends Options> {
   readonly values: OptionValues<O>;
   readonly globals: GlobalValues;
   /** The word after the command's name, for commands that take one. */
   readonly argument: string | undefined;
-  /** Prints the outcome now instead of at the end; for a command that then goes on serving. */
+  /** Prints the outcome now instead of at the end, for a command that then keeps serving. */
   readonly announce: (outcome: CommandOutcome) => void;
 }
 
@@ -34,7 +34,7 @@ export interface CommandDefinition<O extends Options> {
   readonly description: string;
   readonly argument?: CommandArgument;
   readonly options: O;
-  /** Command lines that stand at the end of `--help`, each with what it does. */
+  /** Examples at the end of `--help`: command lines, each with what it does. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[];
   run(context: CliContext, input: CommandInput<O>): Promise<CommandOutcome>;
 }
@@ -46,7 +46,7 @@ export interface CommandArgument {
   readonly required: boolean;
 }
 
-/** A command as the command line sees it, its option types folded away. */
+/** A command as the command line sees it, with its option types erased. */
 export interface Command extends Omit<CommandDefinition<Options>, 'options' | 'run'> {
   readonly options: readonly Option<unknown>[];
   run(context: CliContext, given: GivenArguments): Promise<CommandOutcome>;
@@ -59,7 +59,7 @@ export interface GivenArguments {
   readonly announce: (outcome: CommandOutcome) => void;
 }
 
-/** Folds a definition's option types away, so that commands of all kinds stand in one list. */
+/** Erases a definition's option types, so that all commands fit in one list. */
 export function defineCommand<const O extends Options>(definition: CommandDefinition<O>): Command {
   return {
     ...definition,

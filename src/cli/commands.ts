@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** A command in the list: its file is loaded when the command is called. */
+/** A command in the list. Its file is loaded when the command is called. */
 export interface CommandEntry {
   /** One word, or two for a command of a group. */
   readonly name: string;
@@ -9,7 +9,7 @@ export interface CommandEntry {
   readonly load: () => Promise<Command>;
 }
 
-/** The line of a group of commands; where it is left out, the summaries of its members stand there. */
+/** The line of a group of commands; by default the summaries of its members. */
 export const groupSummaries: Readonly<Record<string, string>> = {
   quarantine: 'Records that could not become rows: list, show, retry',
   schema: 'Learned columns and contracts: show, diff, export',
@@ -80,7 +80,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'quarantine retry',
-    summary: 'Load those that the contract now accepts, no request',
+    summary: 'Load those that the contract now accepts, without a request',
     load: async () => (await import('./commands/quarantine-retry.ts')).quarantineRetryCommand,
   },
   {
@@ -90,7 +90,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'schema diff',
-    summary: 'How contract files and learned columns part',
+    summary: 'How contract files and learned columns differ',
     load: async () => (await import('./commands/schema-diff.ts')).schemaDiffCommand,
   },
   {
@@ -100,12 +100,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'verify',
-    summary: 'Whether files, checkpoints and archive agree; or the API',
+    summary: 'Check that files, checkpoints and archive agree; or the API',
     load: async () => (await import('./commands/verify.ts')).verifyCommand,
   },
   {
     name: 'rebuild',
-    summary: 'Tables made anew from archived pages, no request',
+    summary: 'Rebuild tables from archived pages, without a request',
     load: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
   },
   {
@@ -120,17 +120,17 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'state import',
-    summary: 'Exported checkpoints put back',
+    summary: 'Restore exported checkpoints',
     load: async () => (await import('./commands/state-import.ts')).stateImportCommand,
   },
   {
     name: 'state reset',
-    summary: 'Checkpoints forgotten: the next sync reads everything',
+    summary: 'Forget checkpoints: the next sync reads everything',
     load: async () => (await import('./commands/state-reset.ts')).stateResetCommand,
   },
   {
     name: 'schedule',
-    summary: 'Stay, and sync when the time comes; metrics and health',
+    summary: 'Keep running and sync on a schedule; metrics and health',
     load: async () => (await import('./commands/schedule.ts')).scheduleCommand,
   },
   {

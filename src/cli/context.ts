@@ -5,23 +5,23 @@ import type { OptionValues } from './options/resolve-values.ts';
 import type { StopBehaviour } from './signals.ts';
 import type { Output } from './output.ts';
 
-/** What a command may use of the world; tests pass their own of each. */
+/** What a command may use of the outside world; tests replace each member. */
 export interface CliContext {
   readonly output: Output;
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
-  /** So many random hexadecimal digits. */
+  /** Returns this many random hexadecimal digits. */
   readonly randomHex: (digits: number) => string;
   /** Folder that relative paths of the command line start from. */
   readonly cwd: string;
   /** Aborts with an AbortedError, which carries the exit code, at the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Says what that first Ctrl-C or SIGTERM does; unless told, it keeps a run's pages. */
+  /** Sets what that first Ctrl-C or SIGTERM does; by default it keeps a run's pages. */
   readonly chooseStop: (behaviour: StopBehaviour) => void;
   readonly engine: Engine;
-  /** Registers a text that no output may show from now on. */
+  /** Registers a secret to be masked in all output from now on. */
   readonly keepSecret: (secret: string) => void;
-  /** Where questions are asked; undefined where nobody is there to answer. */
+  /** Asks questions; undefined if nobody is there to answer. */
   readonly prompt: Prompt | undefined;
 }
 

@@ -155,7 +155,7 @@ export const defaultEngine: Engine = {
     return runSchedule(options);
   },
   async notifyRun(settings, run, effects) {
-    // Most configs name nobody to tell.
+    // Most configs ask for no notices.
     if (Object.keys(settings.notify).length === 0) return [];
     const { notifyRun } = await import('../notify/notify-run.ts');
     const { findExpiryWarnings } = await import('../config/key-expiry.ts');

@@ -29,12 +29,12 @@ import type { CronSchedule } from '../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../schedule/run-schedule.ts';
 import type { Scenario, ScenarioGroup } from '../simulator/scenario.ts';
 
-/** What a new config file is made of. */
+/** The values of a new config file. */
 export interface ConfigAnswers {
   readonly baseUrl: string;
   readonly duckdb: string;
   readonly stateDir?: string | undefined;
-  /** Where the file will lie, for the way to the schema that editors know; left out, none is named. */
+  /** Where the file will be, for the path to the schema that editors use; without it, no schema is named. */
   readonly folder?: string;
 }
 
@@ -45,12 +45,12 @@ export interface Engine {
   loadOfflineSettings(request: ConfigRequest): Promise<OfflineSettings>;
   explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;
   buildConfigTemplate(values: ConfigAnswers): Promise<string>;
-  /** The state folder that a config means which is not valid; undefined where nobody can tell. */
+  /** The state folder that an invalid config refers to; undefined if it cannot be determined. */
   guessStateDir(request: ConfigRequest): Promise<string | undefined>;
   runSync(settings: Settings, options: SyncOptions & Progressing): Promise<RunReport>;
-  /** Keeps what a sync was refused for that has no record of its own. */
+  /** Records why a sync was refused that has no record of its own. */
   keepRefusal(place: RefusalPlace, refused: Pick<RefusedRun, 'startedAt' | 'error'>): Promise<void>;
-  /** Forgets it once a sync is on record, or its cause is among those that are mended. */
+  /** Forgets that once a sync is on record, or if its cause is among those fixed. */
   settleRefusal(stateDir: string, mended?: readonly ErrorCode[]): Promise<void>;
   planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
   /** The same without a request, from what earlier runs saw; needs no key. */
@@ -85,17 +85,17 @@ export interface Engine {
     options: Cancellable & { readonly maxRows?: number },
   ): Promise<QueryResult>;
   startSimulator(options: SimulatorRequest): Promise<RunningSimulator>;
-  /** What the simulator can be told to do. */
+  /** The scenarios of the simulator. */
   listScenarios(): Promise<readonly ScenarioGroup[]>;
   readVersion(): Promise<string>;
   /** Reads a cron expression; without a time zone it is in the machine's own. */
   parseCron(expression: string, timezone: string | undefined, nowMs: number): Promise<CronSchedule>;
-  /** Whether a schedule has to catch up at its start. */
+  /** Whether a schedule has a missed run to make up for at its start. */
   owesRun(schedule: CronSchedule, settings: OfflineSettings, nowMs: number): Promise<boolean>;
   runSchedule(options: ScheduleOptions): Promise<void>;
-  /** Tells people of a run; returns what could not be told, as warnings. */
+  /** Sends the notices of a run; returns those that failed, as warnings. */
   notifyRun(settings: ToldSettings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
-  /** Reads what metrics tell and counts `run`; without settings only the run is known. */
+  /** Reads the metrics and adds `run`; without settings only the run is known. */
   collectMetrics(
     settings: OfflineSettings | undefined,
     run: CountedRun | undefined,
@@ -106,7 +106,7 @@ export interface Engine {
   startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
 }
 
-/** Settings that people are told of a run by; a run without a key has no credentials. */
+/** Settings for the notices of a run; a run without a key has no credentials. */
 export type ToldSettings = OfflineSettings & Partial<Pick<Settings, 'credentials'>>;
 
 /** Where the config is read from. */
@@ -127,7 +127,7 @@ export interface Progressing extends Cancellable {
   readonly onProgress?: OnProgress;
 }
 
-/** The streams a command is about; all of them when none are named. */
+/** The streams to act on; all of them if none are named. */
 export interface OfStreams {
   readonly streams?: readonly string[];
 }
@@ -150,7 +150,7 @@ export interface DiscoverRequest extends Cancellable {
   readonly maxRequests?: number;
   readonly write?: { readonly force: boolean };
   readonly examples: boolean;
-  /** Asked once before parameters are tried; without it they are not. */
+  /** Called once before parameters are tested; without it they are not tested. */
   readonly confirmProbes:
     | ((
         mostRequests: number,
@@ -164,7 +164,7 @@ export interface DiscoverRequest extends Cancellable {
     | undefined;
 }
 
-/** Which streams a command is about; all of them when left out. */
+/** The streams to act on; all of them by default. */
 export interface Selecting {
   readonly streams?: readonly string[];
 }
@@ -177,7 +177,7 @@ export interface CompareRequest extends Cancellable, Selecting {
   readonly show?: number;
 }
 
-/** A change of the state, and who agrees to it. */
+/** A change of the state, and who confirms it. */
 export interface ChangeRequest extends Cancellable {
   readonly confirm: ConfirmChange;
 }
@@ -193,7 +193,7 @@ export interface RebuildRequest extends Progressing {
   readonly archivedOnly?: boolean;
 }
 
-/** How `simulate` and `demo` want the simulator. */
+/** How `simulate` and `demo` configure the simulator. */
 export interface SimulatorRequest {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -204,7 +204,7 @@ export interface SimulatorRequest {
   readonly seed?: number | undefined;
   readonly requestsPerHour?: number | undefined;
   readonly burstPerSecond?: number | undefined;
-  /** Name of a scenario; as documented when left out. */
+  /** Name of a scenario; by default the API behaves as documented. */
   readonly scenario?: string | undefined;
 }
 

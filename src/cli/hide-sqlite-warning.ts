@@ -1,4 +1,4 @@
-/** Keeps node:sqlite's note about being experimental off stderr; every other warning is shown. */
+/** Hides the warning that node:sqlite is experimental; every other warning is shown. */
 export function hideSqliteWarning(host: Pick<NodeJS.Process, 'emitWarning'>): void {
   const emit = host.emitWarning.bind(host) as (...details: unknown[]) => void;
   host.emitWarning = (warning: string | Error, ...details: unknown[]) => {

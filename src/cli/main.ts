@@ -25,7 +25,7 @@ export async function main(): Promise<void> {
   const isJsonLog = wantsJsonLog(argv.slice(2), env);
   let crashCode: ExitCode | undefined;
   const crash = (error: SyncError) => {
-    // What fails while a crash is told would tell itself for ever.
+    // A failure while reporting a crash would report itself for ever.
     if (crashCode !== undefined) return;
     crashCode = error.exitCode;
     const told = isJsonLog ? writeErrorLine(error, systemClock.now()) : renderError(error, output.stderr);
@@ -63,7 +63,7 @@ export async function main(): Promise<void> {
 function toOutputError(cause: Error): StorageError {
   return new StorageError(`the output could not be written: ${cause.message}`, {
     code: 'storage_failed',
-    hint: 'Check the space and the rights where the output goes; nothing is left half done.',
+    hint: 'Check the free space and permissions where the output goes; nothing is left half done.',
     cause,
   });
 }

@@ -9,16 +9,16 @@ export interface OutputStream {
 
 /** A style of node's `util.styleText`. */
 export type Style = Parameters<typeof styleText>[0];
-/** Styles text where colours are wanted and returns it as it is where they are not. */
+/** Styles text if colours are wanted; otherwise returns it unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 /** The two streams a command writes to: results on stdout, everything else on stderr. */
 export interface Output {
-  /** Writes a result to stdout exactly as it is. */
+  /** Writes a result to stdout unchanged. */
   readonly writeResult: (text: string) => void;
   /** Writes a line for people to stderr, with every known secret masked. */
   readonly writeNote: (line: string) => void;
-  /** Lets a display that redraws itself make room for each line and take its place again. */
+  /** Lets a redrawing display clear itself before each line and redraw after it. */
   readonly guardNotes: (guard: NoteGuard | undefined) => void;
   /** Masks every known secret. */
   readonly mask: (text: string) => string;
@@ -33,12 +33,12 @@ export type NoteGuard = (write: () => void) => void;
 export interface Terminal {
   readonly stream: OutputStream;
   readonly isTerminal: boolean;
-  /** Whether a display may redraw itself: a terminal that is neither CI's nor a dumb one. */
+  /** Whether a display may redraw itself: a terminal that is neither CI nor dumb. */
   readonly canRedraw: boolean;
   readonly hasUnicode: boolean;
   readonly hasColours: boolean;
   readonly paint: Paint;
-  /** Width now; undefined where nothing limits it. */
+  /** Current width; undefined if unlimited. */
   readonly columns: () => number | undefined;
 }
 

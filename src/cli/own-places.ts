@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 
-/** Where a new config's files go, as it would write it; without `stateDir` the default is its own. */
+/** Where a new config's files go, as written in it; without `stateDir` the default is free. */
 export interface OwnPlaces {
   readonly duckdb: string;
   readonly stateDir: string | undefined;
@@ -9,11 +9,11 @@ export interface OwnPlaces {
 
 const FIRST: OwnPlaces = { duckdb: './warehouse.duckdb', stateDir: undefined };
 
-/** Gives a config that is not the first one of its folder a state folder and a destination that no other one has. */
+/** Gives the second and later configs of a folder a state folder and a destination of their own. */
 export function chooseOwnPlaces(configPath: string): OwnPlaces {
   const folder = dirname(configPath);
   const wanted = basename(configPath, extname(configPath));
-  // Without another config, what the first one is called is most likely written once more.
+  // Without another config, this is most likely the first one being written again.
   const isUsed = ['.sluice', 'warehouse.duckdb'].some((name) => existsSync(join(folder, name)));
   const isTaken = hasOtherConfig(folder, basename(configPath)) || (isUsed && wanted !== 'sluice');
   if (!isTaken) return FIRST;
@@ -28,7 +28,7 @@ function hasOtherConfig(folder: string, own: string): boolean {
       (name) => name !== own && /\.ya?ml$/.test(name) && isConfig(join(folder, name)),
     );
   } catch {
-    // A folder that cannot be read is told about when the file is written.
+    // An unreadable folder is reported when the file is written.
     return false;
   }
 }

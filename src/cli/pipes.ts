@@ -1,21 +1,21 @@
 import type { Writable } from 'node:stream';
 
 /**
- * Lets a reader that closed its end (`| head`) be no failure: what was asked is done, nobody reads it.
- * Any other failure to write a result, such as a full disk, is the caller's to act on.
+ * Ignores a reader that closed its end (`| head`): the work is done, nobody reads the rest. Any other failure
+ * to write a result, such as a full disk, goes to the caller.
  */
 export function watchPipes(stdout: Writable, stderr: Writable, onFailure: (error: Error) => void): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') onFailure(error);
   });
-  // A log nobody can keep must not cost the run it tells of.
+  // A log that cannot be written must not fail the run.
   stderr.on('error', () => undefined);
 }
 
 /** Resolves when everything written has left this process, or can no longer. */
 export async function flushStreams(streams: readonly Writable[]): Promise<void> {
   await Promise.all(streams.map(flush));
-  // A failed write tells so a turn of the event loop later.
+  // A failed write is reported one turn of the event loop later.
   await new Promise((resolve) => setImmediate(resolve));
 }
 

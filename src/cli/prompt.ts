@@ -5,15 +5,15 @@ import { usageError } from './options/usage-error.ts';
 export function createPrompt(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Prompt {
   return async (question, fallback) => {
     const { createInterface } = await import('node:readline/promises');
-    // Without raw mode the terminal edits the line itself, and Ctrl-C stays a signal.
+    // Without raw mode, the terminal does the line editing and Ctrl-C remains a signal.
     const lines = createInterface({ input, output, terminal: false });
     const closed = new Promise<never>((_resolve, reject) => {
-      // At the end of the input readline would leave the question open for ever.
+      // At the end of the input, readline would leave the question open for ever.
       lines.once('close', () => {
         reject(usageError(`no answer to: ${question}`, 'Answer it, or give --yes.'));
       });
     });
-    // Waited for below only when it comes first.
+    // Only awaited below if it comes first.
     closed.catch(() => undefined);
     try {
       const answer = await Promise.race([lines.question(`${question} [${fallback}]: `), closed]);

@@ -20,12 +20,12 @@ export async function findTarget(cwd: string, path: string): Promise<ReportTarge
   if (found !== undefined && !(await isReport(absolute))) {
     throw refuse(
       path,
-      `${path} is there and is no report of Sluice; it was not touched`,
-      'Name another file with --output, or move that one away.',
+      `${path} exists and is not a report by Sluice; it was not touched`,
+      'Name another file with --output, or move the existing one away.',
     );
   }
   if (found === undefined && (await stat(dirname(absolute)).catch(() => undefined)) === undefined) {
-    const hint = 'Make the folder first, or name another place with --output.';
+    const hint = 'Create the folder first, or name another place with --output.';
     throw refuse(path, `the folder of ${path} does not exist`, hint);
   }
   return { path, absolute };
@@ -41,14 +41,14 @@ async function isReport(file: string): Promise<boolean> {
   try {
     const start = Buffer.alloc(REPORT_START.length);
     const { bytesRead } = await handle.read(start, 0, start.length, 0);
-    // An empty file is what a reservation of the name leaves.
+    // An empty file is what mktemp and the like leave.
     return bytesRead === 0 || start.toString('latin1') === REPORT_START;
   } finally {
     await handle.close();
   }
 }
 
-/** Writes the file whole or not at all, and returns its size; whoever reads the earlier one keeps it. */
+/** Writes the file atomically and returns its size. Readers of the earlier file keep that one. */
 export async function writeReportFile(
   { path, absolute }: ReportTarget,
   html: string,
@@ -71,7 +71,7 @@ export async function writeReportFile(
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
     throw new StorageError(`${path} could not be written (${code})`, {
       code: 'storage_failed',
-      hint: 'Check the rights and the space of its folder, or name another place with --output. No data is concerned.',
+      hint: 'Check the permissions and free space of its folder, or name another place with --output. No data is affected.',
       context: { path },
       cause,
     });

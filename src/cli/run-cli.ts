@@ -24,7 +24,7 @@ export async function runCli(
     switch (parsed.kind) {
       case 'help': {
         if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
-        // A script that calls sluice without a command has a defect: its stdout stays empty.
+        // A script that calls sluice without a command is wrong, so its stdout stays empty.
         const isTold = !printer.isJson && !wantsJsonLog(argv, context.env);
         if (isTold) context.output.writeNote(parsed.text);
         return printer.fail(undefined, await missingCommand(), { isToldAlready: isTold });
@@ -43,7 +43,7 @@ export async function runCli(
   }
 }
 
-/** Prints at most one result; what comes after it, in `--json`, is the exit code alone. */
+/** Prints at most one result; with `--json`, only the exit code can follow it. */
 function createPrinter(argv: readonly string[], { output, env, clock }: CliContext) {
   const isJson = wantsJson(argv, env);
   const isJsonLog = wantsJsonLog(argv, env);

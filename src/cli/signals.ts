@@ -1,7 +1,7 @@
 import { AbortedError } from '../model/errors.ts';
 import type { Output } from './output.ts';
 
-/** The part of `process` that signals need. */
+/** The part of `process` that signal handling needs. */
 export interface SignalHost {
   readonly pid: number;
   on(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -24,8 +24,8 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 type StopSignal = keyof typeof EXIT_CODES;
 
 /**
- * Listens for Ctrl-C and SIGTERM: the first stops in good order, the second at once. Node as PID 1 ignores
- * SIGTERM without a listener, so containers need this even where nothing is to be kept.
+ * Listens for Ctrl-C and SIGTERM: the first stops gracefully, the second at once. As PID 1, Node ignores
+ * SIGTERM without a listener, so containers need this even if there is nothing to keep.
  */
 export function listenForSignals(host: SignalHost, output: Pick<Output, 'writeNote'>): StopControl {
   const controller = new AbortController();
@@ -53,13 +53,13 @@ export function listenForSignals(host: SignalHost, output: Pick<Output, 'writeNo
 function toAbortedError(signal: StopSignal): AbortedError {
   return new AbortedError(`stopped by ${signal}`, {
     code: 'aborted',
-    hint: 'Nothing is left half done; run the same command again to go on.',
+    hint: 'Nothing is left half done; run the same command again to continue.',
     exitCode: EXIT_CODES[signal],
   });
 }
 
-// process.exit() waits for a DuckDB query that is still running; dying of the signal does not, and
-// shells show the same 130 or 143. It only fails as PID 1, which the kernel shields.
+// process.exit() waits for a running DuckDB query; dying from the signal does not, and shells show the same
+// 130 or 143. This only fails as PID 1, which the kernel protects.
 function quit(host: SignalHost, signal: StopSignal): void {
   host.removeAllListeners(signal);
   host.kill(host.pid, signal);

@@ -1,7 +1,6 @@
 import { ConfigError } from '../model/errors.ts';
 import { createSimulator } from '../simulator/simulator.ts';
 import { DEMO_KEY } from '../simulator/simulator-options.ts';
-import type { SimulatorServer } from '../simulator/server.ts';
 import { startSimulatorServer } from '../simulator/server.ts';
 import type { Scenario } from '../simulator/scenario.ts';
 import { scenarios } from '../simulator/scenarios.ts';
@@ -27,9 +26,9 @@ export async function startSimulator(request: SimulatorRequest): Promise<Running
     ...(host !== undefined && { host }),
     ...(port !== undefined && { port }),
   });
-  const server = await listening.catch((cause: unknown) =>
-    refuseAddress(host ?? '127.0.0.1', port ?? 0, cause),
-  );
+  const server = await listening.catch((cause: unknown) => {
+    throw toListenError(host ?? '127.0.0.1', port ?? 0, cause);
+  });
   return {
     baseUrl: server.baseUrl,
     origin: server.origin,
@@ -47,13 +46,13 @@ async function findScenario(name: string): Promise<Scenario> {
   const nearest = await suggestName(name, names);
   throw new ConfigError(`the simulator has no scenario "${name}"`, {
     code: 'usage_invalid',
-    hint: `${nearest === undefined ? '' : `Did you mean ${nearest}? `}sluice simulate --list-scenarios names them.`,
+    hint: `${nearest === undefined ? '' : `Did you mean ${nearest}? `}sluice simulate --list-scenarios lists them.`,
   });
 }
 
-function refuseAddress(host: string, port: number, cause: unknown): SimulatorServer {
+function toListenError(host: string, port: number, cause: unknown): ConfigError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
-  throw new ConfigError(`the simulator cannot listen on ${host} port ${port} (${code})`, {
+  return new ConfigError(`the simulator cannot listen on ${host} port ${port} (${code})`, {
     code: 'usage_invalid',
     hint: 'Choose another --port, or 0 for any free one.',
     cause,

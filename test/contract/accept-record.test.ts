@@ -151,7 +151,7 @@ describe('a contract file', () => {
   });
 });
 
-describe('a type of config', () => {
+describe('a type from config', () => {
   const forced = [{ path: ['n'], type: 'BIGINT' as const }];
 
   it('is held against what can be converted, not against what was learned', () => {

@@ -80,7 +80,7 @@ describe('a server that begins to lie in the middle of a scan', () => {
       expect(report.exitCode).toBe(4);
       expect(streamOf(report)).toMatchObject({ verdict: 'drifted', rescans: 2 });
       expect(eventsOf(flow, 'stream-restarted')[0]?.reason).toMatch(/total changed from 300 to 301/);
-      // Each attempt that is begun anew ends with the page that shows it.
+      // Each attempt that is restarted ends with the page that shows it.
       const attempts = offsetsOf(flow.arrivals).join().split('0,29').slice(1, 3);
       for (const attempt of attempts) {
         const last = Number(attempt.split(',').filter(Boolean).at(-1) ?? 29);

@@ -53,7 +53,7 @@ describe('a scan that takes longer than a day', () => {
     expect(flow.arrivals).toHaveLength(CLEAN);
   });
 
-  it('is never begun anew: what came is loaded, and the watermark is its start less the lookback', async () => {
+  it('is never restarted: what came is loaded, and the watermark is its start less the lookback', async () => {
     const flow = createSlowFlow();
     flow.simulator.setFaults([beforeRequest(20, addOne(1_499)), beforeRequest(40, addOne(1_500))]);
     const report = await flow.sync(patient);

@@ -186,7 +186,7 @@ describe('a lake that lacks a file', () => {
       });
     const report = await readStatus(flow.settings(), flow.clock.now());
     expect(report.losses).toEqual([loss]);
-    expect(summarizeStatus(report)).toContain('the lake is not whole');
+    expect(summarizeStatus(report)).toContain('the lake is incomplete');
     const text = renderStatus(report, { nowMs: flow.clock.now(), columns: undefined });
     expect(text).toMatch(/next: sluice verify/);
     expect(text).toMatch(/^items +damaged /m);

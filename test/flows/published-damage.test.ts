@@ -114,7 +114,7 @@ describe('a published file', () => {
     });
     const report = await status(flow);
     expect(report.faults).toHaveLength(1);
-    expect(summarizeStatus(report)).toContain('a published file is not as it was published');
+    expect(summarizeStatus(report)).toContain('a published file was changed after publishing');
     await flow.sync();
     expect((await status(flow)).faults).toBeUndefined();
   });

@@ -10,7 +10,7 @@ import { loadSettings } from './load-settings.ts';
 /** Whether a sync would work. */
 export const checkCommand = defineCommand({
   description:
-    'Tests everything a sync needs and names a fix for each failure. At most one request a stream.',
+    'Tests everything a sync needs and names a fix for each failure. At most one request per stream.',
   options: {},
   examples: [
     ['sluice check', 'With ./sluice.yaml'],
@@ -32,7 +32,7 @@ export const checkCommand = defineCommand({
   },
 });
 
-/** A run does not fail for a notice, so that only `check` tells of one that can reach nobody. */
+/** A failed notice does not fail a run, so only `check` reports one that can reach nobody. */
 async function checkPrograms({ env }: CliContext, { notify }: Settings): Promise<readonly CheckItem[]> {
   if (Object.keys(notify).length === 0) return [];
   const { findMissingPrograms } = await import('../../notify/find-missing-programs.ts');
@@ -44,12 +44,12 @@ async function checkPrograms({ env }: CliContext, { notify }: Settings): Promise
       fix:
         flaw === 'may not be started'
           ? 'Allow it with chmod +x, or name another program.'
-          : 'Correct it; a path starts at the folder of the config, a plain name is looked up in PATH.',
+          : 'Correct it. A path is relative to the folder of the config; a plain name is looked up in PATH.',
     }),
   );
 }
 
-/** The failure that the exit code stands for, with the item it befell. */
+/** The failure behind the exit code, with the item that failed. */
 function nameItem({ error, items }: CheckReport): ReportedError | undefined {
   const item = items.find(({ status, detail }) => status === 'failed' && detail === error?.message);
   if (error === undefined || item === undefined) return error;

@@ -3,9 +3,9 @@ import { defineCommand } from '../command.ts';
 import { formatCountOf } from '../../model/format-count.ts';
 import { requestConfig } from './load-settings.ts';
 
-/** What is in effect, and why. */
+/** The settings in effect, and where each comes from. */
 export const configShowCommand = defineCommand({
-  description: 'Shows every setting in effect, where it comes from, and no secret.',
+  description: 'Shows every setting in effect and where it comes from. Never shows a secret.',
   options: {},
   examples: [
     ['sluice config show', 'With ./sluice.yaml'],

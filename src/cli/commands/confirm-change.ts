@@ -5,7 +5,7 @@ import { describeChanges } from '../render/render-state.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
 
-/** Shows what is about to be changed and asks; where nobody can answer, only `--yes` agrees. */
+/** Shows what is about to change and asks. Where nobody can answer, only `--yes` agrees. */
 export function confirmChange(
   context: CliContext,
   question: string,

@@ -15,13 +15,13 @@ const options = {
   dir: textOption({
     flag: 'dir',
     valueName: 'folder',
-    summary: 'Folder to make (default ./sluice-demo)',
+    summary: 'Folder to create (default ./sluice-demo)',
     group: 'Demo:',
     example: './sluice-demo',
   }),
 } as const;
 
-/** The whole way, on this machine alone. */
+/** The whole path from API to query, on this machine alone. */
 export const demoCommand = defineCommand({
   description:
     'Starts a simulated API, syncs it, lets a day pass, syncs what is new, and shows the ' +
@@ -39,12 +39,12 @@ async function runDemo(context: CliContext, input: CommandInput<typeof options>)
   const shownAs = input.values.dir ?? './sluice-demo';
   const dir = resolve(context.cwd, shownAs);
   await prepareDemoFolder(dir, shownAs);
-  // Yesterday's data first, so that the day that passes is a day the calendar has.
+  // Starts with yesterday's data, so that the day that passes ends today.
   const day = new Date(context.clock.now() - DAY_MS).toISOString().slice(0, 10);
-  // What the docs show of the demo is then true on every day.
+  // The docs' output of the demo is then the same on every day.
   const simulator = await context.engine.startSimulator({ day, dates: 'relative' });
   try {
-    return await tellStory(context, input.globals, { simulator, dir, shownAs });
+    return await runStory(context, input.globals, { simulator, dir, shownAs });
   } finally {
     await simulator.close();
   }
@@ -56,33 +56,33 @@ interface Scene {
   readonly shownAs: string;
 }
 
-async function tellStory(context: CliContext, globals: GlobalValues, scene: Scene): Promise<CommandOutcome> {
+async function runStory(context: CliContext, globals: GlobalValues, scene: Scene): Promise<CommandOutcome> {
   const { engine, output } = context;
   const text = await import('../demo/demo-text.ts');
   const { DEMO_QUERY } = await import('../demo/demo-query.ts');
   const { formatQueryResult } = await import('../render/query-formats.ts');
-  const tell = (part: string) => {
+  const show = (part: string) => {
     if (globals.json !== true) output.writeResult(`${part}\n`);
   };
-  const heading = (title: string) => tell(text.writeHeading(title, output.stdout.paint));
+  const heading = (title: string) => show(text.writeHeading(title, output.stdout.paint));
 
   const settings = await writeConfig(context, scene);
   heading(`A simulated API is up at ${scene.simulator.baseUrl}. First sync: everything.`);
   const first = await syncOnce(context, globals, settings);
-  tell(`\n${await renderReport(first, context)}\n`);
+  show(`\n${await renderReport(first, context)}\n`);
   if (first.exitCode !== 0) return toOutcome({ dir: scene.dir, first }, first, '');
 
   scene.simulator.advanceDay();
   heading('A day passes. Second sync: what is new, and what was restated.');
   const second = await syncOnce(context, globals, settings);
-  tell(`\n${await renderReport(second, context)}\n`);
+  show(`\n${await renderReport(second, context)}\n`);
   if (second.exitCode !== 0) return toOutcome({ dir: scene.dir, first, second }, second, '');
 
   heading('The tables');
-  tell(`${text.describeDays(first, second)}\n`);
+  show(`${text.describeDays(first, second)}\n`);
   const query: QueryResult = await engine.queryPublished(settings.duckdbPath, DEMO_QUERY, {});
-  heading('A question to them');
-  tell(`${text.describeQuery(formatQueryResult(query, 'table', output.stdout.columns()))}\n`);
+  heading('A query');
+  show(`${text.describeQuery(formatQueryResult(query, 'table', output.stdout.columns()))}\n`);
   const next = text.describeNextSteps(settings.duckdbPath, join(scene.shownAs, 'sluice.yaml'));
   return toOutcome({ dir: scene.dir, duckdb: settings.duckdbPath, first, second, query }, second, next);
 }
@@ -91,7 +91,7 @@ async function writeConfig({ engine, clock }: CliContext, { simulator, dir }: Sc
   const template = { baseUrl: simulator.baseUrl, duckdb: './warehouse.duckdb', folder: dir };
   const path = join(dir, 'sluice.yaml');
   await writeFile(path, await engine.buildConfigTemplate(template));
-  // No HOME in this environment: the demo's ledger then lies in its own folder, not among the user's.
+  // Without HOME, the demo's ledger lies in the demo's own folder and not among the user's.
   const env = { ANALYTICS_API_KEY: simulator.key };
   return engine.loadSettings({ path, env, nowMs: clock.now() });
 }
@@ -99,7 +99,7 @@ async function writeConfig({ engine, clock }: CliContext, { simulator, dir }: Sc
 async function syncOnce(context: CliContext, globals: GlobalValues, settings: Settings): Promise<RunReport> {
   const display = await openProgressDisplay(context, globals);
   try {
-    // The simulated day takes no hour, so to the freshness rule nothing could be new yet.
+    // The simulated day passes in no time, so by the freshness rule nothing could be new yet.
     const options = { force: true, signal: context.signal, onProgress: display.onProgress };
     return await context.engine.runSync(settings, options);
   } finally {

@@ -18,11 +18,11 @@ const sampling = 'Sample:';
 const trying = 'Parameters:';
 const saving = 'Contracts:';
 
-/** What endpoints hold and honour, learned from a few of their records. */
+/** What endpoints contain and support, learned from a few of their records. */
 export const discoverCommand = defineCommand({
   description:
-    'Samples streams with a few requests and tells their fields, keys and cursors, each with its evidence. ' +
-    'Then asks whether to try what start dates and filters do, and says first what that costs.',
+    'Samples streams with a few requests and shows their fields, keys and cursors, each with its evidence. ' +
+    'Then offers to test start dates and filters, and says beforehand what that costs.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     pages: countOption({
@@ -39,25 +39,22 @@ export const discoverCommand = defineCommand({
       group: sampling,
       example: '20',
     }),
-    yes: flagOption({ flag: 'yes', summary: 'Try start dates and filters without asking', group: trying }),
-    noProbe: flagOption({ flag: 'no-probe', summary: 'Do not try them, and do not ask', group: trying }),
+    yes: flagOption({ flag: 'yes', summary: 'Test start dates and filters without asking', group: trying }),
+    noProbe: flagOption({ flag: 'no-probe', summary: 'Do not test them, and do not ask', group: trying }),
     write: flagOption({
       flag: 'write',
-      summary: 'Save contracts/<stream>.schema.json beside the config',
+      summary: 'Save contracts/<stream>.schema.json next to the config',
       group: saving,
     }),
     force: flagOption({
       flag: 'force',
-      summary: 'With --write: replace files that say something else',
+      summary: 'With --write: replace files that differ',
       group: saving,
     }),
   },
   examples: [
     ['sluice discover', 'Every stream'],
-    [
-      'sluice discover prompts_analytics --yes --write',
-      'One stream, all that can be known; saves its contract',
-    ],
+    ['sluice discover prompts_analytics --yes --write', 'One stream in full detail; saves its contract'],
   ],
   async run(context, { values, globals, argument }) {
     context.chooseStop('quit');
@@ -65,7 +62,7 @@ export const discoverCommand = defineCommand({
     if (yes === true && noProbe === true)
       throw usageError('--yes and --no-probe exclude each other', 'Give one of them.');
     if (force === true && write !== true)
-      throw usageError('--force is about files that --write saves', 'Give --write too.');
+      throw usageError('--force only affects files that --write saves', 'Give --write too.');
     const streams = readStreamNames(argument);
     const settings = await loadSettings(context, globals, { contracts: 'ignored' });
     for (const warning of settings.warnings) note(context, `warning: ${toSafeLine(warning)}`);
@@ -100,19 +97,19 @@ function chooseConfirmation(
     const most = formatCountOf(mostRequests, 'more request');
     const isShort = mostRequests < wanted;
     if (isShort) note(context, describeShortage(wanted, returnsAtMs, context.clock.now()));
-    const what = isShort ? 'Try some of them now?' : 'Try what start dates and filters do?';
+    const what = isShort ? 'Test some of them now?' : 'Test what start dates and filters do?';
     const question = `${what} That takes up to ${most}`;
-    // Whoever ends the input does not want it; what was sampled is shown all the same.
+    // End of input means no; what was sampled is still shown.
     const answer = await prompt(question, 'yes').catch(() => 'no');
     return /^y(es)?$/i.test(answer);
   };
 }
 
 function describeShortage(wanted: number, returnsAtMs: number | undefined, nowMs: number): string {
-  const all = `Trying what all start dates and filters do takes up to ${formatCountOf(wanted, 'request')}.`;
+  const all = `Testing all start dates and filters takes up to ${formatCountOf(wanted, 'request')}.`;
   const more =
     returnsAtMs === undefined ? '' : `; the quota has more at ${formatUpcoming(returnsAtMs, nowMs)}`;
-  return `${all} There is not room for all of them now${more}.`;
+  return `${all} The quota does not allow all of them now${more}.`;
 }
 
 function note({ output }: CliContext, line: string): void {
@@ -135,7 +132,7 @@ function findError({ streams, probes, contracts }: DiscoverReport): ReportedErro
   return streams.find(({ error }) => error !== undefined)?.error ?? probes.error ?? describeKept(contracts);
 }
 
-// As a plan's: streams that fail alike have that code, and 5 says that others went through.
+// As for a plan: the code of the failure if all failed for the same reason, and 5 if others succeeded.
 function chooseExitCode({ streams }: DiscoverReport, first: ReportedError): ExitCode {
   const codes = new Set(streams.flatMap(({ error }) => (error === undefined ? [] : [error.exitCode])));
   const allFail = streams.every(({ error }) => error !== undefined);
@@ -148,7 +145,7 @@ function describeKept(contracts: readonly ContractFile[]): ReportedError | undef
   return {
     code: 'usage_invalid',
     message: `${formatCountOf(kept.length, 'contract file')} kept: ${kept.map(({ stream }) => stream).join(', ')}`,
-    hint: `They say something else than the sample; \`sluice discover ${kept.map(({ stream }) => stream).join(',')} --write --force\` replaces them.`,
+    hint: `They differ from the sample; \`sluice discover ${kept.map(({ stream }) => stream).join(',')} --write --force\` replaces them.`,
     exitCode: 2,
   };
 }

@@ -31,19 +31,19 @@ export function resolveMetricsFile({ cwd }: CliContext, file: string | undefined
   if (existsSync(path.dirname(absolute))) return absolute;
   throw usageError(
     `--metrics-file ${JSON.stringify(file)}: there is no folder ${path.dirname(absolute)}`,
-    'Make the folder first; nothing was requested.',
+    'Create the folder first. Nothing was requested.',
   );
 }
 
-/** What is left to tell of a run by whose config could not be read as a whole. */
+/** What is known of the config when it could not be read in full. */
 export interface KnownPlace {
   /** Without the key, where that is all that was missing. */
   readonly settings: OfflineSettings | undefined;
-  /** Where the run is noted. */
+  /** Where the run is recorded. */
   readonly place: RefusalPlace | undefined;
 }
 
-/** Finds out where a run is noted whose config, or whose key, was refused. */
+/** Finds where to record a run whose config or key was refused. */
 export async function findPlace(context: CliContext, globals: GlobalValues): Promise<KnownPlace> {
   const settings = await loadOfflineSettings(context, globals).catch(() => undefined);
   if (settings !== undefined) return { settings, place: { stateDir: settings.stateDir, guessed: false } };
@@ -51,13 +51,13 @@ export async function findPlace(context: CliContext, globals: GlobalValues): Pro
   return { settings, place: stateDir === undefined ? undefined : { stateDir, guessed: true } };
 }
 
-/** Notes a run that left no record of its own for those who look later; one that did makes up for it. */
+/** Records a run that left no record of its own; a run that did clears this note. */
 export async function noteRun(
   { engine, output, signal }: CliContext,
   place: RefusalPlace | undefined,
   { startedAtMs, report, error }: EndedSync,
 ): Promise<void> {
-  // Who stopped it, or mistyped it, has read so.
+  // A person who stopped or mistyped it has already seen why.
   if (place === undefined || signal.aborted || isMistyped(output, error)) return;
   if (report !== undefined) return engine.settleRefusal(place.stateDir).catch(() => undefined);
   const { message, hint, ...told } = toReportedError(error);
@@ -66,32 +66,32 @@ export async function noteRun(
   await engine.keepRefusal(place, { startedAt, error: masked }).catch(() => undefined);
 }
 
-/** Whether a command line was no order to sync: nothing of the data or its pipeline is wrong. */
+/** Whether the command line was at fault: nothing is wrong with the data or its pipeline. */
 function isMistyped({ stderr }: Output, error: SyncError | undefined): boolean {
   if (error?.code === 'usage_invalid') return true;
-  // In a job a config that is gone is an alarm; at a terminal it is `-c` that names the wrong file.
+  // In a job, a missing config is an alarm; at a terminal, `-c` names the wrong file.
   return error?.code === 'config_not_found' && stderr.isTerminal;
 }
 
-/** Tells people of a run, as the config says; returns what could not be told, as warnings. */
-export async function tellPeople(
+/** Sends the notices that the config asks for; returns those that failed, as warnings. */
+export async function notifyPeople(
   { engine, clock, env, signal, output }: CliContext,
   settings: ToldSettings,
   ended: EndedSync,
 ): Promise<readonly string[]> {
-  // Who stopped the run is waiting for its end, and who mistyped it has read so.
+  // A person who stopped the run is watching it, and one who mistyped it has already seen why.
   if (signal.aborted || (output.stderr.isTerminal && isMistyped(output, ended.error))) return [];
   const { report } = ended;
   const run = report === undefined ? { error: toReportedError(ended.error) } : { report };
   try {
     return await engine.notifyRun(settings, run, { clock, env, signal });
   } catch (thrown) {
-    // Not even a defect in telling of a run may change what became of it.
-    return [`nobody could be told of the run: ${toSyncError(thrown).message}`];
+    // Not even a defect in a notice may change the outcome of the run.
+    return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
   }
 }
 
-/** The metrics after a run, counted; without settings only what the run itself tells. */
+/** The metrics after a run; without settings, only those of the run itself. */
 export async function countRun(
   { engine, clock }: CliContext,
   settings: OfflineSettings | undefined,

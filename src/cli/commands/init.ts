@@ -64,7 +64,7 @@ async function ask(prompt: CliContext['prompt'], question: string, fallback: str
   return prompt === undefined ? fallback : prompt(question, fallback);
 }
 
-/** Asks until the answer is an address: a slip of the keys is no reason to begin again. */
+/** Asks until the answer is an address, so that a typo does not mean starting over. */
 async function askForUrl(prompt: CliContext['prompt'], output: Pick<Output, 'writeNote'>): Promise<string> {
   for (;;) {
     const answer = await ask(prompt, 'Base URL of the API', EXAMPLE_URL);
@@ -92,7 +92,7 @@ async function writeNewFile(absolutePath: string, path: string, text: string): P
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     if (code === 'EEXIST') {
-      throw new ConfigError(`${path} exists already and is left as it is`, {
+      throw new ConfigError(`${path} already exists and was left unchanged`, {
         code: 'usage_invalid',
         hint: 'Edit it, remove it first, or write another file: sluice init -c other.yaml',
         context: { path },
@@ -102,14 +102,14 @@ async function writeNewFile(absolutePath: string, path: string, text: string): P
     if (code === 'ENOENT' || code === 'ENOTDIR') {
       throw new ConfigError(`the folder of ${path} does not exist`, {
         code: 'usage_invalid',
-        hint: 'Make the folder first, or choose another with -c.',
+        hint: 'Create the folder first, or choose another with -c.',
         context: { path },
         cause,
       });
     }
     throw new StorageError(`${path} could not be written (${code || 'unknown cause'})`, {
       code: 'storage_failed',
-      hint: 'Check the rights and the space of its folder, or choose another with -c.',
+      hint: 'Check the permissions and free space of its folder, or choose another with -c.',
       context: { path },
       cause,
     });

@@ -3,10 +3,10 @@ import type { OfflineSettings, Settings } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import type { ConfigRequest } from '../engine.ts';
 
-/** Where the config is looked for unless told. */
+/** Where the config is looked for by default. */
 export const DEFAULT_CONFIG = './sluice.yaml';
 
-/** Reads the config with its key, which no output shows from then on. */
+/** Reads the config with its key, and masks the key in all output from then on. */
 export async function loadSettings(
   context: CliContext,
   globals: GlobalValues,

@@ -13,11 +13,11 @@ import { selectionOptions, toSelection } from './sync-options.ts';
 /** What the next sync would cost. */
 export const planCommand = defineCommand({
   description:
-    'Tells what the next sync would read and cost. Asks each stream for its size: one request a stream.',
+    'Shows what the next sync would read and cost. Asks each stream for its size: one request per stream.',
   options: {
     offline: flagOption({
       flag: 'offline',
-      summary: 'Spend no request; use what earlier runs saw',
+      summary: 'Send no request; use what earlier runs saw',
       group: 'Plan:',
     }),
     ...selectionOptions,
@@ -46,7 +46,7 @@ export async function planNextSync(
   for (const warning of settings.warnings) {
     output.writeNote(wrapText(`warning: ${toSafeLine(warning)}`, output.stderr.columns()));
   }
-  // A plan that waits an hour for the quota is of no use; it says what it could not ask.
+  // A plan that waits an hour for the quota is useless; instead it says what it could not ask.
   const plan = await engine.planSync(settings, { ...options, maxWaitMs: 0, signal });
   return toPlanOutcome(context, { ...plan, streams: plan.streams.map(adviseOffline) });
 }
@@ -71,8 +71,8 @@ async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): P
   };
 }
 
-// As for a sync: streams that fail alike have that code, and 5 says that others would go through, unless
-// only the quota kept the rest from being asked.
+// As for a sync: the code of the failure if all failed for the same reason, and 5 if others would succeed,
+// unless only the quota kept the rest from being asked.
 function chooseExitCode({ streams }: PlanReport): ExitCode {
   const codes = new Set(streams.flatMap(({ error }) => (error === undefined ? [] : [error.exitCode])));
   const [only] = codes;

@@ -5,7 +5,7 @@ import { loadOfflineSettings } from './load-settings.ts';
 
 const MOST_RECORDS = 20;
 
-/** What could not become a row, and why. */
+/** Records that could not become rows, and why. */
 export const quarantineListCommand = defineCommand({
   description:
     'Counts the records in quarantine by what is wrong with them, and lists the newest. ' +

@@ -5,11 +5,11 @@ import type { CliContext } from '../context.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-/** Quarantined records loaded once the contract allows them. */
+/** Loads quarantined records that the contract now allows. */
 export const quarantineRetryCommand = defineCommand({
   description:
-    'Holds the records in quarantine against the contract of now, loads those it accepts by key, and publishes: ' +
-    'no request, no key. A record that is older than the row of its key is dropped.',
+    'Re-checks quarantined records against the current contract, loads those it accepts by key, and publishes: ' +
+    'no request, no key. A record older than the row with its key is dropped.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {},
   examples: [

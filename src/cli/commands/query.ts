@@ -4,15 +4,15 @@ import { formatCountOf } from '../../model/format-count.ts';
 import { queryFormats } from '../render/query-format-names.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-// A terminal's scrollback is no place for a million rows; pipes and files get them all.
+// A terminal shows only the first rows; pipes and files get them all.
 const MOST_ROWS_ON_TERMINAL = 1_000;
 
 /** SQL over the published file. */
 export const queryCommand = defineCommand({
   description:
     'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs. The file ' +
-    'goes by its own name, as in any DuckDB program: warehouse.main.visibility_mentions. Columns that hold ' +
-    'JSON come as JSON in json and ndjson, else as text.',
+    'is attached under its own name, as in any DuckDB program: warehouse.main.visibility_mentions. JSON columns ' +
+    'are JSON in json and ndjson, and text in other formats.',
   argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
   options: {
     format: choiceOption({

@@ -7,14 +7,14 @@ import { readStreamNames } from '../options/streams-argument.ts';
 import { openProgressDisplay } from '../progress/open-display.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-/** Tables made anew of the pages that earlier syncs archived. */
+/** Rebuilds tables from the pages that earlier syncs archived. */
 export const rebuildCommand = defineCommand({
   description:
-    'Makes tables anew from archived pages, by the config of now, and publishes them: no request, no key. ' +
-    'A stream whose archive is not whole is refused, and its table stays as it was.',
+    'Rebuilds tables from archived pages using the current config, and publishes them: no request, no key. ' +
+    'A stream whose archive is incomplete is refused, and its table stays unchanged.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
-    dryRun: flagOption({ flag: 'dry-run', summary: 'Only tell what would be loaded', group: 'Rebuild:' }),
+    dryRun: flagOption({ flag: 'dry-run', summary: 'Only show what would be loaded', group: 'Rebuild:' }),
     archivedOnly: flagOption({
       flag: 'archived-only',
       summary: 'Leave out rows that the archive no longer holds',

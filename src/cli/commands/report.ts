@@ -10,7 +10,7 @@ import { loadOfflineSettings } from './load-settings.ts';
 const group = 'Report:';
 const DEFAULT_OUTPUT = 'report.html';
 
-/** How things stand as a file for people. */
+/** The state of the data as one HTML page. */
 export const reportCommand = defineCommand({
   description:
     'Writes one HTML file that needs no script and no network: how fresh and complete each stream is, rows per ' +
@@ -32,14 +32,14 @@ export const reportCommand = defineCommand({
   },
   examples: [
     ['sluice report', `Writes ${DEFAULT_OUTPUT} here`],
-    ['sluice report --output /var/www/sluice.html --no-values', 'For many eyes'],
+    ['sluice report --output /var/www/sluice.html --no-values', 'To share'],
   ],
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     const { output = DEFAULT_OUTPUT, noValues } = values;
     const settings = await loadOfflineSettings(context, globals);
     const { findTarget, writeReportFile } = await import('../report-file.ts');
-    // Before anything is read: what would be refused should not take half a minute first.
+    // Checked before anything is read, so that a bad path fails at once and not after half a minute.
     const target = await findTarget(context.cwd, output);
     const report = await context.engine.makeReport(settings, { showValues: noValues !== true });
     const bytes = await writeReportFile(target, report.html, context.randomHex(8));

@@ -9,7 +9,7 @@ import { loadOfflineSettings } from './load-settings.ts';
 
 const MOST_RUNS = 20;
 
-/** What happened so far. */
+/** Earlier runs. */
 export const runsCommand = defineCommand({
   description: `Shows the last ${MOST_RUNS} runs, or one of them stream by stream.`,
   argument: { name: 'ID', summary: 'the id of a run', required: false },

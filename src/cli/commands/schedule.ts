@@ -37,12 +37,12 @@ const scheduleOptions = {
   }),
   jitter: durationOption({
     flag: 'jitter',
-    summary: 'Begin up to this long after the time, at random; 0 for never (default 30s)',
+    summary: 'Start up to this long after the scheduled time, at random; 0 for exactly on time (default 30s)',
     group: when,
     example: '5m',
     allowsZero: true,
   }),
-  now: flagOption({ flag: 'now', summary: 'Sync at the start, too', group: when }),
+  now: flagOption({ flag: 'now', summary: 'Also sync at the start', group: when }),
   metricsPort: countOption({
     flag: 'metrics-port',
     summary: 'Serve /metrics, /healthz and /readyz there; 0 for any free port (default: not at all)',
@@ -64,11 +64,11 @@ const scheduleOptions = {
 const { streams, force } = selectionOptions;
 const { maxRequests, maxWait, deadline, strict } = runOptions;
 
-/** Stays, and syncs when its time comes. */
+/** Keeps running, and syncs on a schedule. */
 export const scheduleCommand = defineCommand({
   description:
-    'Stays in the foreground and syncs on schedule, one run at a time; a run that was missed while it ' +
-    'was not there is caught up once. Each run reads the config anew. A run that fails does not end it.',
+    'Runs in the foreground and syncs on a schedule, one run at a time. A run that was missed while it ' +
+    'was not running is made up for once. Each run rereads the config. A failed run does not end it.',
   options: { ...scheduleOptions, streams, force, maxRequests, maxWait, deadline, strict },
   examples: [
     ["sluice schedule --cron '0 6 * * *' --timezone Europe/Berlin", 'Every day at six'],
@@ -113,7 +113,8 @@ export const scheduleCommand = defineCommand({
     };
     const isOwed = await engine.owesRun(schedule, settings, clock.now());
     const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;
-    // A run at the start will tell more; without one the start has shown that these causes are mended.
+    // A run at the start will show whether the cause is fixed; without one, starting up has shown that these
+    // are.
     if (atStart === undefined) await engine.settleRefusal(settings.stateDir, provedByStart);
     const wantsMetrics = values.metricsPort !== undefined || metricsFile !== undefined;
     const { facts } = wantsMetrics
@@ -143,7 +144,7 @@ export const scheduleCommand = defineCommand({
       const origin = server?.origin;
       const isRunDue = atStart !== undefined;
       const start = toStart(context, { schedule, jitterMs, isRunDue, origin, metricsFile });
-      // Who reads a log of JSON lines gets this as one of them; a container's two streams often are one.
+      // A JSON log gets this as a JSON line too, since a container often merges stdout and stderr.
       if (globals.logFormat === 'json' && globals.json !== true) log(start.line);
       else announce(start.outcome);
       await engine.runSchedule({
@@ -200,7 +201,7 @@ function toStopped(signal: AbortSignal, runs: number): CommandOutcome {
   const reason: unknown = signal.reason;
   const stopCode = reason instanceof AbortedError ? reason.exitCode : 130;
   return {
-    // A schedule without a time left has done all it was told to.
+    // A schedule with no dates left has finished normally.
     exitCode: signal.aborted ? stopCode : 0,
     summary: describeCount(runs),
     result: null,

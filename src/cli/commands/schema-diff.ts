@@ -5,17 +5,17 @@ import { flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-/** How contract files and learned columns part. */
+/** How contract files and learned columns differ. */
 export const schemaDiffCommand = defineCommand({
   description:
-    'Holds the contract files against the columns that were learned; with --since, tells the columns that changed ' +
-    'from a run on. Reads the published file: works while a sync runs.',
+    'Compares the contract files with the learned columns; with --since, shows the columns that changed ' +
+    'since a run. Reads the published file: works while a sync runs.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     since: textOption({
       flag: 'since',
       valueName: 'run',
-      summary: 'Changes from this run on instead, by its id',
+      summary: 'Show changes since this run instead, by its id',
       group: 'Compare:',
       example: 'nightly-2026-01-31',
     }),
@@ -46,6 +46,7 @@ function judge(
   summary: string,
 ): Pick<CommandOutcome, 'exitCode' | 'error'> {
   if (!isStrict || !differs) return { exitCode: 0 };
-  const hint = 'Edit the contract file or have the source mended; without --strict this is exit code 0.';
+  const hint =
+    'Edit the contract file or ask the provider to fix the source. Without --strict this is exit code 0.';
   return { exitCode: 4, error: { code: 'strict_breach', message: summary, hint, exitCode: 4 } };
 }

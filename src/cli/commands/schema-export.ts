@@ -12,10 +12,10 @@ import { loadOfflineSettings } from './load-settings.ts';
 
 const group = 'Export:';
 
-/** The learned schema in another tool's words. */
+/** The learned schema in the format of another tool. */
 export const schemaExportCommand = defineCommand({
   description:
-    'Writes the schema of the published tables as JSON Schema (which contracts/ takes back), TypeScript types, ' +
+    'Writes the schema of the published tables as JSON Schema (which you can put into contracts/), TypeScript types, ' +
     'dbt sources or SQL.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
@@ -29,12 +29,16 @@ export const schemaExportCommand = defineCommand({
     output: textOption({
       flag: 'output',
       valueName: 'file',
-      summary: 'Write this file; json-schema: a folder, for a file a stream',
+      summary: 'Write this file; json-schema: a folder, with one file per stream',
       group,
       example: 'contracts/',
     }),
-    force: flagOption({ flag: 'force', summary: 'Replace files that are there', group }),
-    enums: flagOption({ flag: 'enums', summary: 'json-schema: list the values of columns with few', group }),
+    force: flagOption({ flag: 'force', summary: 'Replace existing files', group }),
+    enums: flagOption({
+      flag: 'enums',
+      summary: 'json-schema: list the values of columns that have few',
+      group,
+    }),
   },
   examples: [
     ['sluice schema export --output contracts/', 'Contracts to edit and commit'],
@@ -44,7 +48,8 @@ export const schemaExportCommand = defineCommand({
     context.chooseStop('quit');
     const { format = 'json-schema', output, force, enums } = values;
     const streams = readStreamNames(argument);
-    // Only dbt's tests go by contract files; the other formats help to write one that is refused.
+    // Only dbt's tests use the contract files; other formats must work even if those are invalid, to help fix
+    // them.
     const read = format === 'dbt' ? {} : { contracts: 'ignored' as const };
     const settings = await loadOfflineSettings(context, globals, read);
     const exported = await context.engine.exportSchema(settings, {
@@ -55,7 +60,7 @@ export const schemaExportCommand = defineCommand({
     const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
     if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
     const planned = await planFiles(exported, context.cwd, output);
-    if (force !== true) await refuseExisting(planned);
+    if (force !== true) await assertNoneExist(planned);
     for (const file of planned) await writeExport(file, force === true);
     const paths = planned.map(({ path }) => path);
     const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');
@@ -64,7 +69,7 @@ export const schemaExportCommand = defineCommand({
   },
 });
 
-/** One text for stdout: several contracts become one object, by their streams. */
+/** One text for stdout: several contracts become one object with a member per stream. */
 function printExport({ files, format }: SchemaExport): string {
   const [only] = files;
   if (format !== 'json-schema' && only !== undefined) return only.text.trimEnd();
@@ -100,13 +105,10 @@ async function planFiles(
     return files.map(({ text }) => ({ path: output, absolute: resolve(cwd, output), text }));
   }
   if (!isFolder) {
-    throw new ConfigError(
-      `${formatCountOf(files.length, 'contract')} do not fit into the one file ${output}`,
-      {
-        code: 'usage_invalid',
-        hint: 'Name a folder (--output contracts/), or one stream.',
-      },
-    );
+    throw new ConfigError(`${formatCountOf(files.length, 'contract')} cannot go into one file: ${output}`, {
+      code: 'usage_invalid',
+      hint: 'Name a folder (--output contracts/), or one stream.',
+    });
   }
   return files.map(({ stream, text }) => {
     const path = join(output, `${stream ?? 'schema'}.schema.json`);
@@ -114,15 +116,15 @@ async function planFiles(
   });
 }
 
-/** Before anything is written: half of an export would be contracts in force. */
-async function refuseExisting(files: readonly ExportFile[]): Promise<void> {
+/** Checked before anything is written: half an export would leave some contracts in effect. */
+async function assertNoneExist(files: readonly ExportFile[]): Promise<void> {
   for (const { path, absolute } of files) {
     if (await stat(absolute).catch(() => undefined)) throw existsAlready(path);
   }
 }
 
 function existsAlready(path: string, cause?: unknown): ConfigError {
-  return new ConfigError(`${path} exists already; nothing was written`, {
+  return new ConfigError(`${path} already exists; nothing was written`, {
     code: 'usage_invalid',
     hint: 'Give --force to replace it, or name another place with --output.',
     context: { path },
@@ -137,7 +139,7 @@ async function isExistingFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Makes the folder, in one that is there: a misspelt path must not become a tree of folders. */
+/** Creates the folder, but not its parents: a misspelt path must not become a tree of folders. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -157,14 +159,14 @@ async function writeExport({ path, absolute, text }: ExportFile, force: boolean)
     if (code === 'ENOENT') {
       throw new ConfigError(`the folder of ${path} does not exist`, {
         code: 'usage_invalid',
-        hint: 'Make the folder first, or name another place with --output.',
+        hint: 'Create the folder first, or name another place with --output.',
         context: { path },
         cause,
       });
     }
     throw new StorageError(`${path} could not be written (${code || 'unknown cause'})`, {
       code: 'storage_failed',
-      hint: 'Check the rights and the space of its folder, or name another place with --output.',
+      hint: 'Check the permissions and free space of its folder, or name another place with --output.',
       context: { path },
       cause,
     });

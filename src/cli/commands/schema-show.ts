@@ -3,7 +3,7 @@ import { formatCountOf } from '../../model/format-count.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-/** What was learned of each stream's columns. */
+/** The columns learned for each stream. */
 export const schemaShowCommand = defineCommand({
   description:
     'Shows the columns learned for each stream: type, field, and the run that added them. ' +

@@ -10,16 +10,16 @@ import { describeScenario, renderScenarios, toScenarioResult } from '../render/r
 const group = 'Simulator:';
 const DEFAULT_PORT = 4010;
 const DAY_MS = 86_400_000;
-// Days that are moved on by hand then do not lie ahead of the server's own clock.
+// Starts in the past, so that days advanced by hand do not get ahead of the server's clock.
 const DEFAULT_AGE_DAYS = 7;
 const KEY_DIGITS = 16;
 
 /** A stand-in for the API. */
 export const simulateCommand = defineCommand({
   description:
-    'Serves a simulated API, its quota and its data included, until it is stopped. Steer it ' +
+    'Serves a simulated API with its quota and data until it is stopped. Control it ' +
     'with POST /_simulator/advance-day and GET /_simulator/state. With a scenario it misbehaves in ' +
-    'one way, so that you can see what a sync makes of it.',
+    'one way, so that you can see how a sync copes.',
   options: {
     port: countOption({
       flag: 'port',
@@ -39,9 +39,9 @@ export const simulateCommand = defineCommand({
     key: patternOption({
       flag: 'key',
       valueName: 'key',
-      summary: 'The made-up key it accepts, never a real one (default: a new one each time)',
+      summary: 'The made-up key it accepts, never a real one (default: a new one on each start)',
       group,
-      // Nobody has it in the environment already, where it would be masked as a secret.
+      // A new one is not in the environment, so it is not masked as a secret.
       example: 'my-simulator-key',
       pattern: /^[\x21-\x7e]{1,200}$/,
       problem: 'must be 1 to 200 visible ASCII characters',
@@ -75,7 +75,7 @@ export const simulateCommand = defineCommand({
     }),
     listScenarios: flagOption({
       flag: 'list-scenarios',
-      summary: 'Names the scenarios, and ends',
+      summary: 'List the scenarios and exit',
       group,
     }),
     seed: countOption({
@@ -91,8 +91,8 @@ export const simulateCommand = defineCommand({
   examples: [
     ['sluice simulate', 'On port 4010, until Ctrl-C'],
     ['sluice simulate --requests-per-hour 20', 'See what a sync does when the quota runs out'],
-    ['sluice simulate --scenario refresh-mid-scan', 'See what it does when the data moves under it'],
-    ['sluice simulate --list-scenarios', 'What else there is to rehearse'],
+    ['sluice simulate --scenario refresh-mid-scan', 'See what it does when the data changes during the scan'],
+    ['sluice simulate --list-scenarios', 'See the other scenarios'],
   ],
   async run(context, { values, announce }) {
     const { signal, clock, engine, output } = context;
@@ -103,8 +103,8 @@ export const simulateCommand = defineCommand({
     }
     context.chooseStop('close');
     const { port = DEFAULT_PORT, host = '127.0.0.1', requestsPerHour, burst, seed } = values;
-    // Clients remember what is left of a key's hour: with an old key they would hold a simulator that
-    // was started again, with other limits, to the quota of the last one.
+    // Clients remember what is left of a key's hour: with an old key they would apply the last simulator's
+    // quota to a restarted one with other limits.
     const key = values.key ?? `sim-${context.randomHex(KEY_DIGITS)}`;
     const day = values.day ?? formatDay(clock.now() - DEFAULT_AGE_DAYS * DAY_MS);
     const { scenario: name } = values;
@@ -178,7 +178,7 @@ function describeServer({
 
 function describeSteps(scenario: Scenario | undefined, origin: string): readonly string[] {
   const nextDay = `  curl -X POST ${origin}/_simulator/advance-day`;
-  // The simulated day takes no hour, so to the freshness rule nothing could be new yet.
+  // The simulated day passes in no time, so by the freshness rule nothing could be new yet.
   if (scenario === undefined)
     return ['  npx sluice sync -c simulated.yaml', nextDay, '  npx sluice sync --force -c simulated.yaml'];
   const steps = scenario.steps.map((step) =>

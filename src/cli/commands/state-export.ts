@@ -10,13 +10,13 @@ import { loadOfflineSettings } from './load-settings.ts';
 /** Checkpoints as JSON. */
 export const stateExportCommand = defineCommand({
   description:
-    'Writes the checkpoints as JSON, to stdout or into a file; no secret is in it. `sluice state import FILE` reads it back.',
+    'Writes the checkpoints as JSON, to stdout or into a file. It contains no secret. `sluice state import FILE` reads it back.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     output: textOption({
       flag: 'output',
       valueName: 'file',
-      summary: 'Write this file instead of stdout; an older one is replaced',
+      summary: 'Write this file instead of stdout; an existing file is replaced',
       group: 'Export:',
       example: 'state.json',
     }),
@@ -48,7 +48,7 @@ async function write(path: string, text: string): Promise<void> {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
     throw new StorageError(`${path} could not be written (${code})`, {
       code: 'storage_failed',
-      hint: 'Check the rights and the space of its folder, or name another file.',
+      hint: 'Check the permissions and free space of its folder, or name another file.',
       context: { path },
       cause,
     });

@@ -6,10 +6,10 @@ import { usageError } from '../options/usage-error.ts';
 import { confirmChange } from './confirm-change.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-/** Checkpoints put back. */
+/** Restores checkpoints. */
 export const stateImportCommand = defineCommand({
   description:
-    'Puts exported checkpoints in the place of the current ones, and publishes them. One whose table here does not hold the rows it speaks of is imported without its progress: the next sync reads that stream in full. Refused for another source, and where the tables here could not go on from them.',
+    'Replaces the current checkpoints with exported ones and publishes them. A checkpoint whose rows are missing from the table here is imported without its progress: the next sync reads that stream in full. Refused if the checkpoints are of another source, or if the tables here could not continue from them.',
   argument: { name: 'FILE', summary: 'what `sluice state export` wrote', required: true },
   options: { yes: flagOption({ flag: 'yes', summary: 'Do not ask', group: 'Import:' }) },
   examples: [

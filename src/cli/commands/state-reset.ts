@@ -4,7 +4,7 @@ import { readStreamNames } from '../options/streams-argument.ts';
 import { confirmChange } from './confirm-change.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
-/** Checkpoints forgotten. */
+/** Forgets checkpoints. */
 export const stateResetCommand = defineCommand({
   description:
     'Forgets checkpoints, so that the next sync reads their streams in full. Tables and archived pages stay.',
@@ -12,14 +12,14 @@ export const stateResetCommand = defineCommand({
   options: {
     dropTables: flagOption({
       flag: 'drop-tables',
-      summary: 'Tables, their history and quarantined records go, too',
+      summary: 'Also drop tables, their history and quarantined records',
       group: 'Reset:',
     }),
     yes: flagOption({ flag: 'yes', summary: 'Do not ask', group: 'Reset:' }),
   },
   examples: [
     ['sluice state reset prompts_analytics', 'Shows what would be forgotten, and asks'],
-    ['sluice state reset my_endpoint --drop-tables --yes', 'A stream that is not wanted any more'],
+    ['sluice state reset my_endpoint --drop-tables --yes', 'A stream that is no longer needed'],
   ],
   async run(context, { values, globals, argument }) {
     const streams = readStreamNames(argument);

@@ -5,12 +5,12 @@ import { loadOfflineSettings } from './load-settings.ts';
 /** What each scan reached. */
 export const stateShowCommand = defineCommand({
   description:
-    'Shows each checkpoint: how far its stream was read, and what was learned of it. No request, no key; while a run has the work file, the published one is read.',
+    'Shows each checkpoint: how far its stream was read, and what was learned about it. No request, no key. While a run has the work file open, the published file is read.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {},
   examples: [
     ['sluice state show', 'Every checkpoint'],
-    ['sluice state show prompts_analytics --json', 'One stream, with everything that is known'],
+    ['sluice state show prompts_analytics --json', 'One stream, with all details'],
   ],
   async run(context, { globals, argument }) {
     context.chooseStop('quit');

@@ -7,7 +7,7 @@ import { usageError } from '../options/usage-error.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 
 const LOOKS_EVERY_MS = 2_000;
-// A log is no screen: it keeps every look.
+// A log, unlike a screen, keeps every look.
 const LOGS_EVERY_MS = 30_000;
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 
@@ -17,20 +17,20 @@ export const statusCommand = defineCommand({
   options: {
     watch: flagOption({
       flag: 'watch',
-      summary: 'Look again every 2 s until the run that goes on has ended',
+      summary: 'Refresh every 2 s until the current run has ended',
       group: 'Looking:',
     }),
   },
   examples: [
     ['sluice status', 'With ./sluice.yaml'],
-    ['sluice status --watch', 'Beside a long first sync, in a second terminal'],
+    ['sluice status --watch', 'During a long first sync, in a second terminal'],
     ['sluice status --json', 'For a monitor'],
   ],
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     if (values.watch === true && globals.json === true)
       throw usageError(
-        '--watch and --json do not go together',
+        '--watch and --json exclude each other',
         'Run sluice status --json as often as you like.',
       );
     const settings = await loadOfflineSettings(context, globals);
@@ -44,7 +44,7 @@ export const statusCommand = defineCommand({
   },
 });
 
-/** Shows the status over and over while a run goes on; returns the first one without. */
+/** Shows the status repeatedly while a run is in progress; returns the first one after it. */
 async function watchStatus(context: CliContext, settings: OfflineSettings): Promise<StatusReport> {
   const { engine, clock, output, signal } = context;
   const { isTerminal } = output.stdout;

@@ -5,13 +5,13 @@ import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import { openProgressDisplay } from '../progress/open-display.ts';
 
-/** A run that ended with a report, or that could not begin. */
+/** A run that ended with a report, or that could not start. */
 export type EndedSync = { readonly startedAtMs: number } & (
   | { readonly report: RunReport; readonly error?: undefined }
   | { readonly report?: undefined; readonly error: SyncError }
 );
 
-/** Runs once and shows how it goes; what keeps the run from starting is returned, not thrown. */
+/** Runs once and shows its progress. What keeps the run from starting is returned, not thrown. */
 export async function syncOnce(
   context: CliContext,
   globals: GlobalValues,

@@ -39,7 +39,7 @@ export const selectionOptions = {
   }),
   force: flagOption({
     flag: 'force',
-    summary: 'Sync streams that are still fresh, too',
+    summary: 'Also sync streams that are still fresh',
     group: what,
   }),
 } as const;
@@ -61,14 +61,14 @@ export const runOptions = {
   }),
   deadline: durationOption({
     flag: 'deadline',
-    summary: 'End the run by itself after this time: 50m, 6h',
+    summary: 'End the run after this time: 50m, 6h',
     group: limits,
     example: '50m',
     allowsZero: false,
   }),
   dryRun: flagOption({
     flag: 'dry-run',
-    summary: 'Show the plan instead; at most one request a stream',
+    summary: 'Show the plan instead; at most one request per stream',
     group: safety,
   }),
   allowEmpty: flagOption({
@@ -78,7 +78,7 @@ export const runOptions = {
   }),
   acceptNewKey: flagOption({
     flag: 'accept-new-key',
-    summary: 'Go on with a new key that does not show the rows it should',
+    summary: 'Continue with a new key even if it does not return the expected rows',
     group: safety,
   }),
   strict: flagOption({
@@ -97,7 +97,7 @@ export const runOptions = {
   }),
 } as const;
 
-/** What the engine is told of the selection; throws a usage error for options that contradict each other. */
+/** The selection for the engine. Throws a usage error for options that contradict each other. */
 export function toSelection(values: OptionValues<typeof selectionOptions>): SyncOptions {
   const { streams, fullRefresh, from, limit, force } = values;
   if (fullRefresh === true && from !== undefined) {
@@ -115,7 +115,7 @@ export function toSelection(values: OptionValues<typeof selectionOptions>): Sync
   };
 }
 
-/** What the engine is told of the limits and the care of a run. */
+/** The limits and safety options of a run, for the engine. */
 export function toRunOptions(values: OptionValues<typeof runOptions>): SyncOptions {
   const { maxRequests, maxWait, deadline, allowEmpty, acceptNewKey, strict, runId } = values;
   return {

@@ -12,7 +12,7 @@ import {
   noteRun,
   resolveMetricsFile,
   saveMetrics,
-  tellPeople,
+  notifyPeople,
 } from './follow-run.ts';
 import { loadSettings } from './load-settings.ts';
 import { planNextSync } from './plan.ts';
@@ -23,7 +23,7 @@ import { type EndedSync, syncOnce } from './sync-once.ts';
 export const syncCommand = defineCommand({
   description:
     'Reads what is new, loads it and publishes the DuckDB file. Stopped at any point, the ' +
-    'next sync goes on from there. Exit code 75: try again later, progress is saved.',
+    'next sync continues from there. Exit code 75: try again later, progress is saved.',
   options: { ...selectionOptions, ...runOptions, metricsFile: metricsFileOption },
   examples: [
     ['sluice sync', 'Everything that is not fresh; waits for the quota when it has to'],
@@ -32,7 +32,7 @@ export const syncCommand = defineCommand({
   ],
   async run(context, { values, globals }) {
     const selection = toSelection(values);
-    // A plan is no run.
+    // A plan is not a run.
     if (values.dryRun === true) return planNextSync(context, await loadSettings(context, globals), selection);
     const { settings, metricsFile } = await prepare(context, globals, values.metricsFile);
     const ended = await syncOnce(context, globals, settings, { ...selection, ...toRunOptions(values) });
@@ -43,7 +43,7 @@ export const syncCommand = defineCommand({
   },
 });
 
-/** Everything a run needs; what keeps it from its beginning is told and noted as the end of one. */
+/** Everything a run needs. What keeps it from starting is reported and recorded like the end of a run. */
 async function prepare(context: CliContext, globals: GlobalValues, wantedFile: string | undefined) {
   const startedAtMs = context.clock.now();
   let metricsFile: string | undefined;
@@ -63,14 +63,14 @@ interface FinishedSync extends KnownPlace {
   readonly ended: EndedSync;
 }
 
-/** Tells and counts a run; what goes wrong in that is a line of the log and no more. */
+/** Sends notices and counts metrics; a failure in that is only a line in the log. */
 async function finish(
   context: CliContext,
   globals: GlobalValues,
   { settings, place, metricsFile, ended }: FinishedSync,
 ): Promise<void> {
   await noteRun(context, place, ended);
-  const warnings = settings === undefined ? [] : [...(await tellPeople(context, settings, ended))];
+  const warnings = settings === undefined ? [] : [...(await notifyPeople(context, settings, ended))];
   if (metricsFile !== undefined) {
     const { facts, warnings: missing } = await countRun(context, settings, ended);
     warnings.push(...missing, ...(await saveMetrics(context, metricsFile, facts)));

@@ -14,11 +14,11 @@ import { loadOfflineSettings, loadSettings } from './load-settings.ts';
 const DEFAULT_REQUESTS = 50;
 const group = 'Against the API:';
 
-/** Whether the copy is what it claims to be. */
+/** Whether the copy is correct. */
 export const verifyCommand = defineCommand({
   description:
-    'Reads the published file, the work file, the checkpoints and the archive, and tells whether they agree: ' +
-    'no request, no key. With --against-api it also asks the API and names the rows that differ.',
+    'Checks that the published file, the work file, the checkpoints and the archive agree: ' +
+    'no request, no key. With --against-api it also asks the API and shows the rows that differ.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     againstApi: flagOption({
@@ -28,13 +28,13 @@ export const verifyCommand = defineCommand({
     }),
     maxRequests: countOption({
       flag: 'max-requests',
-      summary: `Most requests of the comparison (default ${DEFAULT_REQUESTS})`,
+      summary: `Send at most this many requests for the comparison (default ${DEFAULT_REQUESTS})`,
       group,
       example: '200',
     }),
     show: countOption({
       flag: 'show',
-      summary: 'Most examples of each kind of difference (default 5)',
+      summary: 'Show at most this many examples of each kind of difference (default 5)',
       group,
       example: '20',
       min: 0,
@@ -51,7 +51,10 @@ export const verifyCommand = defineCommand({
   async run(context, { values, globals, argument }) {
     const { againstApi, maxRequests, show } = values;
     if (againstApi !== true && (maxRequests ?? show) !== undefined)
-      throw usageError('--max-requests and --show are about the comparison', 'Give --against-api, too.');
+      throw usageError(
+        '--max-requests and --show only affect the comparison with the API',
+        'Add --against-api.',
+      );
     context.chooseStop('close');
     const names = readStreamNames(argument);
     const streams = names === undefined ? {} : { streams: names };
@@ -63,8 +66,8 @@ export const verifyCommand = defineCommand({
     const settings = await loadSettings(context, globals);
     const offline = await engine.verifyState(settings, { ...streams, signal });
     const budget = maxRequests ?? DEFAULT_REQUESTS;
-    const told = `asking the API, with at most ${formatCountOf(budget, 'request')}; --max-requests sets another number`;
-    output.writeNote(wrapText(told, output.stderr.columns()));
+    const note = `asking the API, with at most ${formatCountOf(budget, 'request')}; --max-requests sets another number`;
+    output.writeNote(wrapText(note, output.stderr.columns()));
     const comparison = await engine.compareWithApi(settings, {
       ...streams,
       maxRequests: budget,
@@ -88,7 +91,7 @@ async function toOutcome({ clock, output }: CliContext, offline: VerifyReport): 
   };
 }
 
-/** What the comparison says beyond that all is well. */
+/** What the comparison found, unless all is well. */
 function findComparisonCode(comparison: ComparisonReport | undefined): ExitCode | undefined {
   const streams = comparison?.streams ?? [];
   if (streams.some(({ differs }) => differs)) return 4;

@@ -2,17 +2,17 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 
-/** Says that a folder is the demo's and may be made anew. */
+/** Marks a folder as the demo's, which may recreate it. */
 export const DEMO_MARKER = '.sluice-demo';
 
 // Only what the demo makes itself is removed: a notebook somebody kept there stays.
 const OWN_ENTRIES = ['sluice.yaml', 'warehouse.duckdb', 'warehouse.duckdb.wal', '.sluice', DEMO_MARKER];
 
-/** Makes the demo's folder, or empties one that an earlier demo made; any other folder is refused. */
+/** Creates the demo's folder, or empties one that an earlier demo created; any other folder is refused. */
 export async function prepareDemoFolder(dir: string, shownAs: string): Promise<void> {
   const entries = await listEntries(dir, shownAs);
   if (entries.length > 0 && !entries.includes(DEMO_MARKER)) {
-    throw new ConfigError(`${shownAs} exists and was not made by the demo; nothing in it was touched`, {
+    throw new ConfigError(`${shownAs} exists and was not created by the demo; nothing in it was touched`, {
       code: 'usage_invalid',
       hint: 'Choose another folder: sluice demo --dir ./other-demo',
       context: { path: shownAs },
@@ -21,9 +21,9 @@ export async function prepareDemoFolder(dir: string, shownAs: string): Promise<v
   try {
     for (const entry of OWN_ENTRIES) await rm(join(dir, entry), { recursive: true, force: true });
     await mkdir(dir, { recursive: true });
-    await writeFile(join(dir, DEMO_MARKER), 'Made by `sluice demo`, which may make it anew.\n');
+    await writeFile(join(dir, DEMO_MARKER), 'Created by `sluice demo`, which may recreate it.\n');
   } catch (cause) {
-    throw refuseFolder(shownAs, cause);
+    throw toFolderError(shownAs, cause);
   }
 }
 
@@ -33,11 +33,11 @@ async function listEntries(dir: string, shownAs: string): Promise<readonly strin
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return [];
-    throw refuseFolder(shownAs, cause);
+    throw toFolderError(shownAs, cause);
   }
 }
 
-function refuseFolder(shownAs: string, cause: unknown): StorageError {
+function toFolderError(shownAs: string, cause: unknown): StorageError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
   return new StorageError(`the demo's folder ${shownAs} cannot be used (${code})`, {
     code: 'storage_failed',

@@ -31,7 +31,7 @@ export function describeDays(first: RunReport, second: RunReport): string {
   );
 }
 
-/** What to try once the demo is over. */
+/** What to try after the demo. */
 export function describeNextSteps(duckdbPath: string, configPath: string): string {
   const query = 'from _sluice.runs';
   const config = quoteForShell(configPath);
@@ -54,7 +54,7 @@ export function describeNextSteps(duckdbPath: string, configPath: string): strin
   ].join('\n');
 }
 
-/** The demo's query as the story shows it. */
+/** The demo's query with its result. */
 export function describeQuery(resultTable: string): string {
   const lines = [...DEMO_QUERY.split('\n'), '', ...resultTable.trimEnd().split('\n')];
   return lines.map((line) => `  ${line}`.trimEnd()).join('\n');

@@ -25,7 +25,7 @@ const ALWAYS_KNOWN = ['help', 'h', 'version'];
 // A key on the command line is read by every user of the machine and stays in the shell's history.
 const SECRET_FLAG = /^(api-?key|key|token|(api|access|bearer|auth)-?token|secret|password|bearer|jwt|k)$/i;
 
-/** Throws a usage error for an unknown command, option or word, naming what is nearest. */
+/** Throws a usage error for an unknown command, option or word, and names the nearest known one. */
 export async function checkArguments(given: ArgumentsToCheck): Promise<void> {
   const options = [...Object.values(globalOptions), ...(given.chosen?.command.options ?? [])];
   const named = given.chosen !== undefined && takesStreams(given.chosen.command).asWords ? ['streams'] : [];
@@ -83,11 +83,11 @@ async function unknownOption(name: string, known: readonly string[], chosen: Cho
   );
 }
 
-// yargs reads `--force=yes` as false without a word.
+// yargs silently reads `--force=yes` as false.
 function checkBoolean(flag: string, argv: readonly string[]): void {
   const wrong = argv.find((word) => word.startsWith(`--${flag}=`) && !/=(true|false)$/.test(word));
   if (wrong === undefined) return;
-  throw usageError(`--${flag} takes no value but true or false`, `For example: --${flag}`);
+  throw usageError(`--${flag} only takes the values true and false`, `For example: --${flag}`);
 }
 
 function checkWords({ words, chosen }: ArgumentsToCheck): void {

@@ -1,7 +1,7 @@
 import { wrapText } from '../render/wrap-text.ts';
 import type { Option } from './option.ts';
 
-/** What a line of `--help` says of an option. */
+/** What a line of `--help` says about an option. */
 export type ShownOption = Pick<Option<unknown>, 'flag' | 'alias' | 'valueName' | 'summary' | 'group'>;
 
 const LEAST_ROOM = 30;
@@ -21,7 +21,7 @@ function describeGroup(options: readonly ShownOption[], columns: number): string
   return options
     .map(({ summary }, i) => {
       const name = names[i] ?? '';
-      // Beside the names of a narrow terminal there is no room for a sentence.
+      // On a narrow terminal there is no room for a sentence next to the name.
       return columns - width < LEAST_ROOM
         ? `${name}\n${wrapText(`        ${summary}`, columns, 8)}`
         : wrapText(`${name.padEnd(width)}${summary}`, columns, width);

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts';
 import type { RawFlags } from './resolve-values.ts';
 import { usageError } from './usage-error.ts';
 
-/** How a command takes the names of streams: as words, or by its option. Each understands the other form as well. */
+/** How a command takes stream names: as words, or by its option. Each command also accepts the other form. */
 export function takesStreams({ argument, options }: Pick<Command, 'argument' | 'options'>): {
   readonly asWords: boolean;
   readonly asOption: boolean;
@@ -20,7 +20,7 @@ export interface GivenWords {
   readonly words: readonly string[];
 }
 
-/** Brings the names of streams into the form that the command reads. Throws where both forms name other streams. */
+/** Converts stream names to the form that the command reads. Throws if both forms name different streams. */
 export function nameStreams(
   command: Command,
   { flags, words }: GivenWords,
@@ -32,7 +32,7 @@ export function nameStreams(
   if (named !== undefined && option !== undefined && toNames(named) !== toNames(option))
     throw usageError(
       `streams are named twice: ${named} as words, ${String(option)} by --streams`,
-      `Give one of both, e.g. --streams ${named}.`,
+      `Give one of the two, e.g. --streams ${named}.`,
     );
   const streams = option ?? named;
   if (asWords) return { flags: others, argument: streams === undefined ? undefined : String(streams) };

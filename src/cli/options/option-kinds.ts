@@ -6,7 +6,7 @@ export function flagOption(text: OptionText): Option<boolean> {
   return { ...text, takesValue: false, example: 'true', parse: parseBoolean };
 }
 
-/** An option with any text that is not empty. */
+/** An option with any non-empty text. */
 export function textOption(text: OptionText & { readonly example: string }): Option<string> {
   return { valueName: 'text', ...text, takesValue: true, parse: (value) => ({ value }) };
 }
@@ -111,7 +111,7 @@ function parseBoolean(text: string): ParsedValue<boolean> {
 
 function parsePastDate(text: string, nowMs: number): ParsedValue<string> {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // Date.parse refuses 31 April in some engines and rolls it over in others.
+  // Date.parse rejects 31 April in some engines and rolls it over in others.
   if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) {
     return { problem: 'must be a calendar date YYYY-MM-DD' };
   }

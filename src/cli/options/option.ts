@@ -1,4 +1,4 @@
-/** One command-line option, its twin in the environment and the check both go through. */
+/** One command-line option, its twin in the environment and the check for both. */
 export interface Option<T> {
   /** Name without the dashes, e.g. `max-wait`; its twin is `SLUICE_MAX_WAIT`. */
   readonly flag: string;
@@ -10,7 +10,7 @@ export interface Option<T> {
   readonly summary: string;
   /** Heading it stands under in `--help`. */
   readonly group: string;
-  /** A right value, named whenever a wrong one is refused. */
+  /** A valid value, shown whenever an invalid one is rejected. */
   readonly example: string;
   readonly parse: (text: string, nowMs: number) => ParsedValue<T>;
 }
@@ -18,13 +18,13 @@ export interface Option<T> {
 /** Outcome of reading one value: the value, or what is wrong with the text as `must be ...`. */
 export type ParsedValue<T> = { readonly value: T } | { readonly problem: string };
 
-/** What each kind of option is described with. */
+/** What describes an option of any kind. */
 export interface OptionText {
   readonly flag: string;
   readonly alias?: string;
   readonly summary: string;
   readonly group: string;
-  /** Another name for the value than its kind's. */
+  /** A name for the value that differs from its kind's. */
   readonly valueName?: string;
 }
 

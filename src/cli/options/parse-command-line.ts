@@ -23,7 +23,7 @@ export type ParsedCommandLine =
       readonly argument: string | undefined;
     };
 
-/** Widest that help is written, where the terminal has room for it. */
+/** The greatest width of help. */
 export const HELP_COLUMNS = 80;
 
 /** Reads a command line without acting on it; throws a usage error for what it does not understand. */
@@ -56,7 +56,7 @@ export async function parseCommandLine(
   };
 }
 
-/** `sluice help sync` is `sluice sync --help`; a command nobody knows is left to be refused as one. */
+/** `sluice help sync` is `sluice sync --help`; an unknown command is rejected later. */
 function readHelpCommand(argv: readonly string[], commands: readonly CommandEntry[]): readonly string[] {
   const at = argv.findIndex((word) => !word.startsWith('-'));
   if (argv[at] !== 'help') return argv;
@@ -74,7 +74,7 @@ function buildParser(
   const parser = hideTypes(yargs([]))
     .scriptName('sluice')
     .parserConfiguration({
-      // `--no-progress` is an option of its own, and names are spelt one way only.
+      // `--no-progress` is a separate option, and names have only one spelling.
       'boolean-negation': false,
       'camel-case-expansion': false,
       'dot-notation': false,
@@ -173,7 +173,7 @@ function addCommand(
     if (asWords) options.option('streams', { type: 'string', hidden: true });
     return options;
   };
-  // Its types know no builder that loads something first.
+  // Its types do not allow an asynchronous builder.
   parser.command(word, summary, builder as unknown as (options: Argv) => Argv);
 }
 
@@ -188,7 +188,7 @@ function addOptions(parser: Argv, options: readonly Option<unknown>[]): void {
   }
 }
 
-// yargs lays examples out in two narrow columns; one under the other they can be copied.
+// yargs puts examples into two narrow columns; on lines of their own they can be copied.
 function describeExamples(command: Command): string {
   const lines = command.examples.map(([commandLine, does]) => `  ${commandLine}\n      ${does}`);
   return ['Examples:', ...lines].join('\n');

@@ -35,7 +35,7 @@ function resolveValue(option: Option<unknown>, { flags, env, nowMs }: ValueSourc
     return parseValue(option, given, nowMs, flag, `${flag} ${quoteForShell(option.example)}`);
   }
   const twin = nameTwin(option.flag);
-  // Compose files and job templates pass variables that are empty for "not set".
+  // Compose files and job templates pass empty variables for "not set".
   const inherited = env[twin]?.trim();
   if (inherited === undefined || inherited === '') return undefined;
   return parseValue(option, inherited, nowMs, twin, `${twin}=${quoteForShell(option.example)}`);

@@ -9,7 +9,7 @@ export function readStreamNames(argument: string | undefined): readonly string[]
   const wrong = names.find((name) => !NAME.test(name));
   if (wrong === undefined) return names;
   throw usageError(
-    `${JSON.stringify(wrong)} is no stream name`,
+    `${JSON.stringify(wrong)} is not a stream name`,
     'Stream names are separated by commas, e.g. visibility_mentions,prompts_analytics.',
   );
 }

@@ -2,7 +2,7 @@
 export async function suggestName(typed: string, names: readonly string[]): Promise<string | undefined> {
   const kebab = toKebabCase(typed);
   if (names.includes(kebab)) return kebab;
-  // Only a mistake needs it, so only a mistake pays for loading it.
+  // Loaded only when there is a mistake.
   const { findNearestName } = await import('../../config/suggest-name.ts');
   return findNearestName(kebab, names);
 }

@@ -1,8 +1,8 @@
 import { nameTwin } from './option.ts';
 
 /**
- * Whether the result is to be one JSON object. Asked before the command line is understood, because what
- * is wrong with it is told in JSON as well.
+ * Whether the result is to be one JSON object. Decided before the command line is parsed, because its errors
+ * are reported in JSON too.
  */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const end = argv.indexOf('--');
@@ -12,7 +12,9 @@ export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): bool
   return /^(true|1|yes|on)$/i.test(env[nameTwin('json')]?.trim() ?? '');
 }
 
-/** Whether log lines are to be JSON; asked as early, because what fails before a run is told so, too. */
+/**
+ * Whether log lines are to be JSON; decided as early, because failures before a run are logged that way too.
+ */
 export function wantsJsonLog(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const end = argv.indexOf('--');
   const options = end < 0 ? argv : argv.slice(0, end);

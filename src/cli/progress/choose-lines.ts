@@ -2,7 +2,7 @@ import type { ProgressEvent } from '../../model/progress.ts';
 import { SHORT_WAIT_MS } from './describe-wait.ts';
 import { measureShare } from './measure-share.ts';
 
-/** Which lines were written, as far as later ones depend on it. */
+/** What later lines need to know of those already written. */
 export interface LineMemory {
   readonly pages: Readonly<Record<string, { readonly atMs: number; readonly share: number }>>;
   /** End of the wait that a line announced; undefined while none is announced. */
@@ -16,8 +16,8 @@ const LONGEST_GAP_MS = 15_000;
 const SHARE_STEP = 0.1;
 
 /**
- * Whether an event gets a line of the plain log: pages one per tenth of the stream, but neither two within
- * a second nor none for long; waits whenever they are worth noticing.
+ * Whether an event gets a line in the plain log. Pages get one line per tenth of the stream, at most one per
+ * second and at least one once in a while; waits get one if they are long enough.
  */
 export function chooseLine(
   memory: LineMemory,
@@ -43,12 +43,12 @@ function choosePage(memory: LineMemory, event: ProgressEvent & { type: 'page-sta
   const entry = { atMs: nowMs, share };
   const isOnly = event.pagesPlanned === 1;
   if (last === undefined) {
-    // A page that comes in parts is told when it is whole, or takes long.
+    // A page that arrives in parts gets a line when it is complete, or takes long.
     return { memory: remember(memory, event.stream, entry), due: !isOnly || share >= 1 };
   }
   if (isOnly && share >= 1 && last.share < 1)
     return { memory: remember(memory, event.stream, entry), due: true };
-  // A scan begun anew counts from the start again.
+  // A restarted scan counts from zero.
   const step = Math.abs(share - last.share);
   const gapMs = nowMs - last.atMs;
   const due = gapMs >= LONGEST_GAP_MS || (gapMs >= LEAST_GAP_MS && step >= SHARE_STEP);

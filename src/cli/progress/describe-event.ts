@@ -8,7 +8,7 @@ import { withName } from '../../model/name-once.ts';
 import { describeWait } from './describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 
-/** A line of the log, and the values a machine may want of it. */
+/** A line of the log, with its values for machines. */
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
@@ -28,12 +28,12 @@ export function describeEvent(
       return info(`${event.stream}: reading ${describeMode(event.mode, event.from)}`, event);
     case 'stream-resumed':
       return info(
-        `${event.stream}: going on after ${formatCountOf(event.pagesHeld, 'page')} ` +
-          `(${formatCountOf(event.rowsHeld, 'row')}) that an earlier run kept`,
+        `${event.stream}: resuming after ${formatCountOf(event.pagesHeld, 'page')} ` +
+          `(${formatCountOf(event.rowsHeld, 'row')}) kept by an earlier run`,
         event,
       );
     case 'stream-restarted':
-      return { level: 'warn', message: `${event.stream}: begun anew: ${event.reason}`, fields: event };
+      return { level: 'warn', message: `${event.stream}: restarted: ${event.reason}`, fields: event };
     case 'page-staged':
       return info(`${event.stream}: ${describePages(event)}`, event);
     case 'stream-loading':
@@ -44,7 +44,7 @@ export function describeEvent(
       return info(describeWait(event.reason, event.untilMs, nowMs), event);
     case 'resumed':
       return info(
-        `going on after ${formatDuration(nowMs - (before.wait?.sinceMs ?? nowMs))} of waiting`,
+        `resuming after ${formatDuration(nowMs - (before.wait?.sinceMs ?? nowMs))} of waiting`,
         event,
       );
     case 'quota':
@@ -113,7 +113,7 @@ function describeFinished(report: StreamReport): LogLine {
   if (report.mode === 'rebuild')
     return {
       level: 'info',
-      message: `${stream}: made anew, ${formatCountOf(report.rowsInTable ?? 0, 'row')}`,
+      message: `${stream}: rebuilt, ${formatCountOf(report.rowsInTable ?? 0, 'row')}`,
       fields,
     };
   const message =

@@ -2,10 +2,10 @@ import { formatDuration } from '../../model/duration.ts';
 import type { WaitReason } from '../../model/quota.ts';
 import { formatUpcoming } from '../render/format-values.ts';
 
-/** Waits shorter than this are part of the pace and not worth a line. */
+/** Shorter waits are part of the normal pace and get no line. */
 export const SHORT_WAIT_MS = 2_000;
 
-/** What a run waits for, until when and how long that still is. */
+/** What a run waits for, until when and how much longer. */
 export function describeWait(reason: WaitReason, untilMs: number, nowMs: number): string {
   const leftMs = Math.max(0, untilMs - nowMs);
   if (leftMs < 60_000) return `waiting for ${nameCause(reason)} (${formatDuration(leftMs)} left)`;
@@ -23,6 +23,6 @@ function nameCause(reason: WaitReason): string {
     case 'first-response':
       return 'the first response';
     case 'retry':
-      return 'the next try';
+      return 'the next attempt';
   }
 }

@@ -1,17 +1,17 @@
 import type { ProgressState } from './progress-state.ts';
 
 const HOUR_MS = 3_600_000;
-// Below this a speed says more about the connection's start than about the run.
+// Before this, the measured speed reflects the start of the connection more than the run.
 const LEAST_ACTIVE_MS = 500;
 
-/** How long the run still takes. */
+/** How much longer the run takes. */
 export interface FinishEstimate {
   readonly leftMs: number;
   /** False while streams are queued whose size is not known yet: then it is a lower bound. */
   readonly isWhole: boolean;
 }
 
-/** Foretells the end from the speed so far and from the hourly windows the remaining pages need. */
+/** Predicts the end from the speed so far and from the hourly windows the remaining pages need. */
 export function estimateFinish(state: ProgressState, nowMs: number): FinishEstimate | undefined {
   const unfinished = state.streams.filter((stream) => stream.state !== 'finished');
   const sized = unfinished.filter((stream) => stream.pagesPlanned !== undefined);

@@ -14,7 +14,7 @@ const REDRAW_MS = 200;
 /** Shows a run as lines that redraw themselves, with warnings and errors kept above them. */
 export function createLiveDisplay(output: Output, clock: Clock, log: LogWriter): ProgressDisplay {
   const terminal = output.stderr;
-  // Leaving the cursor alone needs no exit handler that would give it back.
+  // Without hiding the cursor, no exit handler is needed to restore it.
   const update = createLogUpdate(terminal.stream as NodeJS.WritableStream, { showCursor: true });
   let state = createProgressState(clock.now());
   let isClosed = false;
@@ -60,7 +60,7 @@ export function createLiveDisplay(output: Output, clock: Clock, log: LogWriter):
 const KEPT: readonly ProgressEvent['type'][] = ['warning', 'stream-restarted'];
 
 function isWorthKeeping(event: ProgressEvent): boolean {
-  // What is noted of a stream is in its line; what is noted of the run, nowhere else.
+  // Notes on a stream are shown in its line; notes on the run are shown nowhere else.
   if (event.type === 'note') return event.stream === undefined;
   return KEPT.includes(event.type) || (event.type === 'stream-finished' && event.report.error !== undefined);
 }

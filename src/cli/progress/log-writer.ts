@@ -17,12 +17,15 @@ export interface LogOptions {
   readonly write: (line: string) => void;
 }
 
-/** Makes a writer of log lines for people or machines; it writes at once, so that nothing is lost on exit. */
+/**
+ * Creates a writer of log lines for people or machines. It writes synchronously, so that nothing is lost on
+ * exit.
+ */
 export function createLogWriter(options: LogOptions): LogWriter {
   const logger = pino(
     {
       level: options.level,
-      // Neither process id nor host name: the runner's log knows both.
+      // Leaves out process id and host name, which the job runner's log already has.
       base: null,
       timestamp: () => `,"time":"${new Date(options.now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
@@ -37,7 +40,7 @@ function writePlain({ write }: LogOptions): (line: string) => void {
 }
 
 function writePretty({ write, colours }: LogOptions): (line: string) => void {
-  // The factory formats in this thread; pino's own transport would be a worker that an exit cuts off.
+  // Formats in this thread; pino's own transport is a worker, which an exit would cut off.
   const prettify = prettyFactory({
     colorize: colours,
     hideObject: true,

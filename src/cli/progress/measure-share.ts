@@ -1,4 +1,7 @@
-/** How much of a stream has come, 0 to 1: by its pages, and of a single page, which may come in parts, by its rows. */
+/**
+ * How much of a stream has arrived, 0 to 1: by pages, or by rows for a single page, which may arrive in
+ * parts.
+ */
 export function measureShare(read: {
   readonly pagesDone: number;
   readonly pagesPlanned: number | undefined;

@@ -2,7 +2,7 @@ import type { CliContext, GlobalValues } from '../context.ts';
 import { openLog } from './open-log.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 
-/** Opens the display that suits where stderr goes; loads only what that display needs. */
+/** Opens the display that suits stderr, and loads only what that display needs. */
 export async function openProgressDisplay(
   context: CliContext,
   globals: GlobalValues,

@@ -1,8 +1,8 @@
 import type { OnProgress } from '../../model/progress.ts';
 
-/** Shows what a run tells, until it is closed. */
+/** Shows the progress of a run, until it is closed. */
 export interface ProgressDisplay {
   readonly onProgress: OnProgress;
-  /** Leaves the last picture standing and stops drawing; closing twice is closing once. */
+  /** Stops drawing and leaves the last picture on the screen. Closing again does nothing. */
   close(): void;
 }

@@ -1,7 +1,7 @@
 import type { WaitReason } from '../../model/quota.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 
-/** Everything the display of a run is drawn from. */
+/** Everything needed to draw the display of a run. */
 export interface ProgressState {
   readonly streams: readonly StreamProgress[];
   readonly quota: QuotaProgress | undefined;
@@ -23,7 +23,7 @@ export interface StreamProgress {
   readonly pagesPlanned: number | undefined;
   readonly rowsDone: number;
   readonly rowsDeclared: number | undefined;
-  /** Rows an earlier run had staged: done, but not by this run's speed. */
+  /** Rows an earlier run staged: they count as done, but not for this run's speed. */
   readonly rowsHeld: number;
   /** `activeMs` of the run when this stream began. */
   readonly beganAtActiveMs: number;

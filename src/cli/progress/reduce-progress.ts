@@ -72,7 +72,7 @@ export function reduceProgress(state: ProgressState, event: ProgressEvent, nowMs
   }
 }
 
-// A speed that counted the hour spent waiting for the quota would foretell years.
+// A speed that included an hour of waiting for the quota would predict years.
 function countTime(state: ProgressState, nowMs: number): ProgressState {
   const elapsedMs = state.wait === undefined ? Math.max(0, nowMs - state.lastEventAtMs) : 0;
   return { ...state, activeMs: state.activeMs + elapsedMs, lastEventAtMs: nowMs };

@@ -1,6 +1,6 @@
 import type { Paint } from '../output.ts';
 
-/** What the picture of a run depends on besides its state. */
+/** What the picture of a run depends on in addition to its state. */
 export interface RenderOptions {
   readonly columns: number;
   readonly nowMs: number;

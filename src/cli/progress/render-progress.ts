@@ -9,7 +9,7 @@ import type { ProgressState } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';
 import { renderStream } from './render-stream.ts';
 
-/** Draws a run: a line for each stream, the quota, and what it waits for; no line is wider than `columns`. */
+/** Draws a run: a line per stream, the quota, and what it waits for. No line is wider than `columns`. */
 export function renderProgress(state: ProgressState, options: RenderOptions): string {
   const nameWidth = Math.max(0, ...state.streams.map(({ stream }) => stream.length));
   const lines = state.streams.map((stream) => renderStream(stream, state, nameWidth, options));

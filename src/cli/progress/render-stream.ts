@@ -35,7 +35,7 @@ const ASCII: Marks = {
 };
 const BAR_WIDTH = 16;
 
-/** Draws a stream's line, leaving out the least important parts first where the room is short. */
+/** Draws a stream's line; if there is too little room, the least important parts are left out first. */
 export function renderStream(
   stream: StreamProgress,
   state: ProgressState,
@@ -66,7 +66,7 @@ function chooseMark(stream: StreamProgress, marks: Marks): { readonly mark: stri
   }
 }
 
-/** What may stand behind the name, from the richest choice to the barest. */
+/** What may follow the name, from the most to the least detailed. */
 function describeParts(
   stream: StreamProgress,
   state: ProgressState,
@@ -87,7 +87,7 @@ function describeParts(
 function describeFinished({ report }: StreamProgress): readonly (readonly string[])[] {
   if (report === undefined) return [['done']];
   if (report.status !== 'complete') return [[report.status]];
-  if (report.mode === 'rebuild') return [['made anew', formatCountOf(report.rowsInTable ?? 0, 'row')]];
+  if (report.mode === 'rebuild') return [['rebuilt', formatCountOf(report.rowsInTable ?? 0, 'row')]];
   const verdict = report.verdict ?? 'done';
   const { inserted, updated, unchanged } = report.rows;
   const news = `${formatCount(inserted)} new, ${formatCount(updated)} changed`;

@@ -16,11 +16,11 @@ const MOST_MIXED = 5;
 interface Line {
   readonly label: string;
   readonly text: string;
-  /** What the text begins with, and how it is shown. */
+  /** The verdict that the text begins with, which sets its style. */
   readonly verdict?: ParamFinding['verdict'];
 }
 
-/** What the sample says of keys, cursors and parameters, with the evidence; lines below the fields. */
+/** What the sample shows about keys, cursors and parameters, with the evidence; lines below the fields. */
 export function describeEvidence(found: DiscoveredStream, terminal: Terminal): readonly string[] {
   const lines: readonly Line[] = [
     ...describeKeys(found),
@@ -32,7 +32,7 @@ export function describeEvidence(found: DiscoveredStream, terminal: Terminal): r
     ...describeMixed(found.fields),
     ...(found.excluded.length === 0
       ? []
-      : [{ label: 'excluded', text: `${found.excluded.map(toSafeLine).join(', ')}, as config says` }]),
+      : [{ label: 'excluded', text: `${found.excluded.map(toSafeLine).join(', ')}, as configured` }]),
     ...found.notes.map((note) => ({ label: 'note', text: toSafeLine(note) })),
   ];
   if (lines.length === 0) return [];
@@ -54,11 +54,11 @@ function drawLine({ label, text, verdict }: Line, width: number, { columns, pain
     : drawn.replace(`  ${verdict}`, `  ${paint(STYLES[verdict], verdict)}`);
 }
 
-/** A line a parameter; those that came to the same are told once. */
+/** One line per parameter; those with the same result share one. */
 function describeParams(params: readonly ParamFinding[]): readonly Line[] {
   const groups = new Map<string, ParamFinding[]>();
   for (const finding of params) {
-    const text = `${finding.verdict}; ${tellEvidence(finding)}`;
+    const text = `${finding.verdict}; ${joinEvidence(finding)}`;
     groups.set(text, [...(groups.get(text) ?? []), finding]);
   }
   return [...groups].flatMap(([text, [first, ...others]]) => {
@@ -71,7 +71,7 @@ function describeParams(params: readonly ParamFinding[]): readonly Line[] {
 }
 
 // The label names the parameter already.
-function tellEvidence({ param, evidence }: ParamFinding): string {
+function joinEvidence({ param, evidence }: ParamFinding): string {
   return evidence
     .map((line) => toSafeLine(line.startsWith(`${param}=`) ? line.slice(param.length + 1) : line))
     .join('; ');
@@ -87,7 +87,7 @@ function describeKeys({ keys, sample }: DiscoveredStream): readonly Line[] {
     return [
       {
         label: 'key',
-        text: `no set of fields tells the sampled rows apart${against === '' ? '' : `: ${against}`}`,
+        text: `no set of fields is unique in the sample${against === '' ? '' : `: ${against}`}`,
       },
     ];
   }
@@ -114,12 +114,12 @@ function describeRange({ oldest, newest, order }: CursorCandidate): string {
   return `: ${range}, in every row${ORDERS[order]}`;
 }
 
-// Whole numbers among others are nothing to wonder about.
+// Whole numbers among decimals are normal.
 function toFamily(kind: string): string {
   return kind === 'integer' || kind === 'decimal' ? 'number' : kind;
 }
 
-// A table that is too narrow for what was seen must still tell of fields that are of two minds.
+// Fields of mixed types must be shown even if the table has no room for that column.
 function describeMixed(fields: readonly DiscoveredField[]): readonly Line[] {
   const mixed = fields.filter(({ seen }) => new Set(seen.map(toFamily)).size > 1);
   const shown = mixed

@@ -9,9 +9,10 @@ export function describeFailures(report: RunReport): string {
   const failed = report.streams.filter(({ error }) => error !== undefined);
   const blocks = failed.map(describeStream);
   const { error } = report;
-  // The run's error often is a stream's: told once.
-  const isToldAlready = failed.some((stream) => isSame(stream.error, error));
-  if (error !== undefined && !isToldAlready) blocks.push(describeError('the run', report.status, error, ''));
+  // The run's error is often a stream's: reported once.
+  const isReportedAlready = failed.some((stream) => isSame(stream.error, error));
+  if (error !== undefined && !isReportedAlready)
+    blocks.push(describeError('the run', report.status, error, ''));
   return blocks.join('\n\n');
 }
 
@@ -20,7 +21,7 @@ function describeStream(report: StreamReport): string {
   return error === undefined ? '' : describeStreamError(report, status, error, describeSafe(report));
 }
 
-/** What a stream failed of or was stopped by, what is safe ('' for nothing to say) and what to do next. */
+/** Why a stream failed or stopped, what is safe ('' for nothing to say) and what to do next. */
 export function describeStreamError(
   { stream, slice }: Pick<StreamReport, 'stream' | 'slice'>,
   status: string,
@@ -33,7 +34,7 @@ export function describeStreamError(
   return describeError(name, status, slice === '' ? error : { ...error, message }, safe);
 }
 
-/** The same of anything that failed or was stopped. */
+/** The same for anything that failed or was stopped. */
 export function describeError(subject: string, status: string, error: ReportedError, safe: string): string {
   const verb = status === 'stopped' ? 'stopped' : 'failed';
   const lines = [
@@ -45,7 +46,7 @@ export function describeError(subject: string, status: string, error: ReportedEr
 }
 
 function describeSafe({ pages, rowsInTable, verdict }: StreamReport): string {
-  // Its rows are committed, and its pages with them: the hint says what became of them.
+  // Its rows and pages are committed; the hint says what happened to them.
   if (verdict === 'drifted') return '';
   const table =
     rowsInTable === undefined || rowsInTable === 0

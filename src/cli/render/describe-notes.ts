@@ -4,17 +4,17 @@ import { toSafeLine } from './safe-text.ts';
 
 const MOST_COLUMNS = 6;
 
-/** What is worth saying about a stream besides its counts, each note without a full stop. */
+/** Notes on a stream in addition to its counts, each without a full stop. */
 export function describeNotes(report: StreamReport): readonly string[] {
   const { rows, rescans, schemaChanges, status } = report;
   return [
-    status === 'fresh' ? 'synced lately, no request spent (--force syncs it anyway)' : '',
+    status === 'fresh' ? 'synced recently, no request sent (--force syncs it anyway)' : '',
     status === 'unavailable' ? 'the API has no such endpoint (404)' : '',
     status === 'not-run' ? 'not reached' : '',
     ...(status === 'complete' ? report.reasons.map(toSafeLine) : []),
     rows.deleted > 0 ? `${formatCountOf(rows.deleted, 'row')} deleted` : '',
     rows.quarantined > 0 ? `${formatCountOf(rows.quarantined, 'record')} quarantined` : '',
-    rescans > 0 ? `begun anew ${formatCountOf(rescans, 'time')}, the data moved` : '',
+    rescans > 0 ? `restarted ${formatCountOf(rescans, 'time')}, the data moved` : '',
     isNewTable(report) ? describeLearned(schemaChanges) : describeSchemaChanges(schemaChanges),
   ].filter((note) => note !== '');
 }

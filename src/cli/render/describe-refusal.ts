@@ -3,7 +3,7 @@ import { formatCountOf } from '../../model/format-count.ts';
 import { formatMoment } from './format-values.ts';
 import { toSafeBlock } from './safe-text.ts';
 
-/** When a sync was refused that left no record of its own, why, and what to do next; '' where none was. */
+/** When and why a sync was refused that left no record of its own, and what to do next; '' if none was. */
 export function describeRefusal(refused: RefusedRun | undefined): string {
   if (refused === undefined) return '';
   const { error, startedAt, times, since } = refused;
@@ -20,7 +20,7 @@ export function describeRefusal(refused: RefusedRun | undefined): string {
   return toSafeBlock(`${who} (exit code ${error.exitCode}): ${error.message}\n  next: ${error.hint}`);
 }
 
-/** The same in a few words, for lists; '' where none was. */
+/** The same in a few words, for lists; '' if none was. */
 export function summarizeRefusal(refused: RefusedRun | undefined): string {
   if (refused === undefined) return '';
   return isTurnedAway(refused)

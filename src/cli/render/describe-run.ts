@@ -9,7 +9,7 @@ import { formatBytes } from '../../model/format-bytes.ts';
 import { formatReturnTime, formatUpcoming } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 
-/** What a run cost, where its data lies and when to come back. */
+/** What a run cost, where its data is and when to run again. */
 export function describeRunFooter(report: RunReport, nowMs: number): string {
   const lines = [describeCost(report, nowMs)];
   if (report.published !== undefined) {
@@ -71,7 +71,7 @@ function describeCost(report: RunReport, nowMs: number): string {
   return `${parts.filter((part) => part !== '').join('; ')}.`;
 }
 
-// A signal ends a run before anything is published, which readers of the file would not guess.
+// A signal ends a run before anything is published, which readers of the file would not expect.
 function describeUnpublished({ status: end, exitCode, streams, published }: RunReport): string {
   if (isUnfinished(end) || (exitCode !== 130 && exitCode !== 143) || published !== undefined) return '';
   const names = streams.filter(({ status }) => status === 'complete').map(({ stream }) => toSafeLine(stream));
@@ -83,14 +83,14 @@ function describeUnpublished({ status: end, exitCode, streams, published }: RunR
   );
 }
 
-// These end a run by its own limits, so that nothing has to be waited for.
+// With these, a run ends by its own limits, so that there is nothing to wait for.
 const OWN_LIMITS: readonly (ErrorCode | undefined)[] = ['request_limit_reached', 'deadline_reached'];
 
 function describeReturn({ status, exitCode, resumeAt, error }: RunReport, nowMs: number): string {
   if (exitCode !== 75 || isUnfinished(status)) return '';
   const ms = resumeAt === undefined ? Number.NaN : Date.parse(resumeAt);
   if (ms > nowMs)
-    return `Run the same command again from ${formatReturnTime(ms, nowMs)} on: it goes on from here.`;
+    return `Run the same command again from ${formatReturnTime(ms, nowMs)} on: it continues from here.`;
   const later = ms <= nowMs || OWN_LIMITS.includes(error?.code) ? '' : ' later';
-  return `Run the same command again${later}: it goes on from here.`;
+  return `Run the same command again${later}: it continues from here.`;
 }

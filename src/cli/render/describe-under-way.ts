@@ -3,7 +3,7 @@ import type { RunUnderWay, StreamUnderWay } from '../../model/run-under-way.ts';
 import { describeWait } from '../progress/describe-wait.ts';
 import { toSafeLine } from './safe-text.ts';
 
-/** How far a run has come that goes on: a line for each stream, and what it waits for. */
+/** The progress of a run: a line per stream, and what it waits for. */
 export function describeUnderWay(run: RunUnderWay | undefined, nowMs: number): string {
   if (run === undefined) return '';
   const { waiting } = run;

@@ -8,7 +8,9 @@ import { toSafeLine } from './safe-text.ts';
 const MOST_STREAMS = 5;
 const MOST_RUNS = 3;
 
-/** Last attempts that did not end well, and what ended the last run: why, what to do next, where to read more. */
+/**
+ * Failed or stopped last attempts, and the error of the last run: why, what to do next, where to read more.
+ */
 export function describeUnsettled({ streams, lastRun }: StatusReport): string {
   const unsettled = streams.filter((row) => row.unsettled !== undefined);
   const more = unsettled.length - MOST_STREAMS;

@@ -5,7 +5,7 @@ import type { TableColumn } from './table.ts';
 import { drawTable, drawTableWithin, measureTable } from './table.ts';
 
 const MOST_FIELDS = 200;
-/** Room that examples need to say anything. */
+/** The least width at which examples are useful. */
 const LEAST_EXAMPLES = 16;
 
 interface FieldColumn extends TableColumn {
@@ -26,7 +26,7 @@ const COUNTS: readonly FieldColumn[] = [
   },
 ];
 
-/** The fields as a table; what it leaves out first on a narrow terminal can be guessed from the rest. */
+/** The fields as a table; on a narrow terminal, columns that can be guessed from the rest go first. */
 export function drawFields(fields: readonly DiscoveredField[], columns: number | undefined): string {
   const shown = fields.slice(0, MOST_FIELDS);
   const more = fields.length - shown.length;
@@ -53,7 +53,7 @@ function drawColumns(fields: readonly DiscoveredField[], columns: number | undef
   return drawTableWithin(fitting, rowsOf(fitting), columns);
 }
 
-/** Width of a table whose examples are cut as far as they may be. */
+/** Width of a table with its examples cut to the minimum. */
 function measureLeast(chosen: readonly FieldColumn[], rows: readonly (readonly string[])[]): number {
   const at = chosen.indexOf(EXAMPLES);
   return measureTable(

@@ -1,7 +1,7 @@
 import type { CommandOutcome } from '../command.ts';
 import { writeJson } from './write-json.ts';
 
-/** The one object of `--json`: always the same six members. */
+/** The one object of `--json`, always with the same six members. */
 export function buildEnvelope(
   command: string | undefined,
   outcome: CommandOutcome,
@@ -22,7 +22,7 @@ export function buildEnvelope(
   return showsAsIs(command, outcome) ? text : mask(text);
 }
 
-/** Rows of a query are the user's data, and a simulator tells its own key: these results stay as they are. */
+/** Rows of a query are the user's data, and a simulator prints its own key: these results are not masked. */
 export function showsAsIs(command: string | undefined, { exitCode }: CommandOutcome): boolean {
   return exitCode === 0 && (command === 'query' || command === 'simulate');
 }

@@ -2,7 +2,7 @@ import type { TableColumn } from './table.ts';
 import { drawTable, measureTable } from './table.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** A column that may be left out where the terminal is narrow: the lowest `dropAt` goes first. */
+/** A column that may be left out on a narrow terminal: the lowest `dropAt` goes first. */
 export interface FittingColumn extends TableColumn {
   readonly dropAt?: number;
 }
@@ -10,8 +10,8 @@ export interface FittingColumn extends TableColumn {
 type Rows = readonly (readonly string[])[];
 
 /**
- * Draws a table that fits a terminal without cutting a cell: the least useful columns go, and where the
- * rest is still too wide, each row becomes a few lines, with every column again.
+ * Draws a table that fits a terminal without cutting a cell. The least useful columns are left out; if the
+ * rest is still too wide, each row becomes a few lines with every column.
  */
 export function drawFittingTable(
   columns: readonly FittingColumn[],

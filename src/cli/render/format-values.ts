@@ -1,4 +1,4 @@
-/** A moment that has passed: `2026-11-20 14:00:05 UTC`. */
+/** A moment in the past: `2026-11-20 14:00:05 UTC`. */
 export function formatMoment(time: string | number): string {
   const ms = typeof time === 'number' ? time : Date.parse(time);
   if (Number.isNaN(ms)) return String(time);
@@ -6,8 +6,8 @@ export function formatMoment(time: string | number): string {
 }
 
 /**
- * A moment to come, to the minute: `14:00 UTC`, with the date unless it is today's. Rounded up, so that
- * nobody comes back before it.
+ * A moment in the future, to the minute: `14:00 UTC`, with the date unless it is today. Rounded up, so that
+ * nobody returns too early.
  */
 export function formatUpcoming(ms: number, nowMs: number): string {
   const iso = new Date(Math.ceil(ms / 60_000) * 60_000).toISOString();
@@ -16,12 +16,12 @@ export function formatUpcoming(ms: number, nowMs: number): string {
   return iso.startsWith(today) ? time : `${iso.slice(0, 10)} ${time}`;
 }
 
-/** A moment to come in UTC and, where that differs, on the machine's own clock, both to the minute. */
+/** A future moment in UTC and, if that differs, on the machine's own clock, both to the minute. */
 export function formatForecast(ms: number, nowMs: number): string {
   return withLocalTime(formatUpcoming(ms, nowMs), Math.ceil(ms / 60_000) * 60_000, 2);
 }
 
-/** The same to the second, for a time that a message names to the second as well. */
+/** The same to the second, for messages that name other times to the second. */
 export function formatReturnTime(ms: number, nowMs: number): string {
   const wholeMs = Math.ceil(ms / 1_000) * 1_000;
   const iso = new Date(wholeMs).toISOString();

@@ -16,7 +16,7 @@ export function measureWidth(line: string): number {
   return width;
 }
 
-/** Cuts a line without styles to a width; a cut one ends in `ellipsis`. */
+/** Cuts an unstyled line to a width; a cut line ends in `ellipsis`. */
 export function cutToWidth(line: string, columns: number, ellipsis: string): string {
   if (measureWidth(line) <= columns) return line;
   let kept = '';

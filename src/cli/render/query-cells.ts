@@ -1,6 +1,6 @@
 import type { QueryCell, QueryResult } from '../../model/reports.ts';
 
-/** Turns whole numbers that came as text into numbers, as far as a number holds them exactly. */
+/** Converts integers received as text into numbers if a number holds them exactly. */
 export function readWholeNumbers(result: QueryResult): QueryResult {
   const isWhole = result.columns.map(({ type }) => WHOLE_TYPE.test(type));
   return {

@@ -7,7 +7,7 @@ import { countFittingColumns, drawTable, drawTableWithin } from './table.ts';
 import { formatCountOf } from '../../model/format-count.ts';
 import { cutToWidth } from './measure-width.ts';
 
-/** Writes rows in a format; `columns` is the width of the terminal, undefined where there is none. */
+/** Writes rows in a format; `columns` is the width of the terminal, undefined if there is none. */
 export function formatQueryResult(
   result: QueryResult,
   format: QueryFormat,
@@ -49,7 +49,7 @@ function writeTableCell(cell: QueryCell): string {
   return cell === null ? 'NULL' : toSafeCell(String(cell));
 }
 
-// RFC 4180: CRLF after every record, quotes doubled. An empty text is quoted, so that NULL is not it.
+// RFC 4180: CRLF after every record, quotes doubled. Empty text is quoted, to distinguish it from NULL.
 function writeCsv({ columns, rows }: QueryResult, forTerminal: boolean): string {
   const write = (cell: QueryCell) => {
     if (cell === null) return '';
@@ -71,7 +71,7 @@ function writeMarkdown({ columns, rows }: QueryResult): string {
   );
 }
 
-/** A row as one JSON object on one line, put together as text: a number in a JSON value may be longer than a double. */
+/** A row as a JSON object on one line, assembled as text: a number in a JSON value may exceed a double. */
 function writeObjects({ columns, rows }: QueryResult): readonly string[] {
   const names = distinguish(columns.map(({ name }) => name)).map(writeJson);
   const isNested = columns.map(({ type }) => NESTED_TYPE.test(type));
@@ -84,7 +84,7 @@ function writeObjects({ columns, rows }: QueryResult): readonly string[] {
   });
 }
 
-// Cells of these types are JSON texts, as the engine or its library wrote them.
+// Cells of these types are JSON texts, written by the engine or its library.
 const NESTED_TYPE = /^(?:JSON$|STRUCT\(|MAP\()|\]$/;
 
 function writeNested(cell: QueryCell): string {
@@ -101,7 +101,7 @@ function writeNested(cell: QueryCell): string {
 // `select 1 as a, 2 as a` has two columns; as one object's members the second is a_2.
 function distinguish(names: readonly string[]): readonly string[] {
   const taken = new Set<string>();
-  // Counted on from name to name: a thousand columns of one name are not searched a thousand times.
+  // Continues counting for each name, so that a thousand columns with one name stay fast.
   const last = new Map<string, number>();
   return names.map((name) => {
     let unique = name;

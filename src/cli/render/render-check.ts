@@ -6,7 +6,7 @@ import { withoutName } from '../../model/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** The result of `check` for people: a line an item, and the fix below what needs one. */
+/** The result of `check` for people: one line per item, with a fix below where needed. */
 export function renderCheck(report: CheckReport, terminal: Terminal, nowMs: number): string {
   const columns = terminal.columns();
   const quota = describeQuota(report.quota, nowMs);
@@ -17,7 +17,7 @@ export function renderCheck(report: CheckReport, terminal: Terminal, nowMs: numb
   ].join('\n\n');
 }
 
-/** Items for people: a line each, and the fix below what needs one. */
+/** Items for people: one line each, with a fix below where needed. */
 export function renderItems(items: readonly CheckItem[], terminal: Terminal): string {
   const nameWidth = Math.max(0, ...items.map(({ name }) => name.length));
   return items.map((item) => renderItem(item, nameWidth, terminal)).join('\n');

@@ -16,7 +16,7 @@ import { wrapText } from './wrap-text.ts';
 
 const MOST_DIFFERENCES = 6;
 
-/** What was discovered, for people: a block a stream, then what can be done with it. */
+/** What was discovered, for people: one block per stream, then what to do with it. */
 export function renderDiscovery(report: DiscoverReport, terminal: Terminal, nowMs: number): string {
   const columns = terminal.columns();
   return [
@@ -63,7 +63,7 @@ function renderStream(found: DiscoveredStream, terminal: Terminal): string {
   ].join('\n');
 }
 
-// What stops one stream often stops those after it alike: told once for all of them.
+// What stops one stream often stops those after it too: reported once for all of them.
 function describeFailures(streams: readonly DiscoveredStream[]): readonly string[] {
   const names = new Map<string, string[]>();
   const own = streams.map(({ stream }) => stream);
@@ -87,24 +87,24 @@ function describeSample({ sample }: DiscoveredStream): string {
   const where =
     place.pointer === ''
       ? place.kind === 'array'
-        ? 'an array at the top of the answer'
-        : 'the answer itself is the record'
+        ? 'an array at the top of the response'
+        : 'the response itself is the record'
       : `${place.kind === 'array' ? 'an array' : 'one record'} at ${toSafeLine(place.pointer)}`;
   const aside =
     notObjects === 0
       ? ''
-      : `; ${formatCountOf(notObjects, 'other')} no JSON ${notObjects === 1 ? 'object' : 'objects'}`;
+      : `; ${formatCountOf(notObjects, 'other')} not ${notObjects === 1 ? 'a JSON object' : 'JSON objects'}`;
   const noun = (total ?? records) === 1 ? 'record' : 'records';
   return `${all}${formatCount(records)}${of} ${noun}${from}, ${where}${aside}`;
 }
 
 function describeProbes({ state, mostRequests, affordable, error }: ProbeOutcome): string {
   if (error !== undefined)
-    return `Parameters were not ${state === 'asked' ? 'all ' : ''}tried: ${toSafeBlock(error.message)}\n  next: ${toSafeBlock(error.hint)}`;
+    return `Parameters were not ${state === 'asked' ? 'all ' : ''}tested: ${toSafeBlock(error.message)}\n  next: ${toSafeBlock(error.hint)}`;
   if (state !== 'not-asked') return '';
   const cost = formatCountOf(mostRequests, 'more request');
-  const room = affordable === undefined ? '' : `, and there is room for ${formatCount(affordable)} now`;
-  return `What start dates and filters do was not tried: that takes up to ${cost}, with --yes${room}.`;
+  const room = affordable === undefined ? '' : `, and the quota allows ${formatCount(affordable)} now`;
+  return `Start dates and filters were not tested: that takes up to ${cost}, with --yes${room}.`;
 }
 
 function describeContract({ path, state, differences }: ContractFile): string {
@@ -116,17 +116,17 @@ function describeContract({ path, state, differences }: ContractFile): string {
     case 'written':
       return `Saved ${name}.`;
     case 'unchanged':
-      return `${name} says the same already.`;
+      return `${name} is already up to date.`;
     case 'replaced':
       return [`Replaced ${name}. Before:`, ...lines].join('\n');
     case 'kept':
-      return [`Kept ${name}, which says something else (--force replaces it):`, ...lines].join('\n');
+      return [`Kept ${name}, which differs (--force replaces it):`, ...lines].join('\n');
   }
 }
 
 function describeLines({ configLines, contracts }: DiscoverReport, columns: number | undefined): string {
   if (configLines === undefined) return '';
-  const aside = 'A contract says what the sample showed, and requires what every sampled record had.';
+  const aside = 'A contract states what the sample showed, and requires what every sampled record had.';
   return [
     `To keep this, put into the config:\n\n${configLines}`,
     ...(contracts.length === 0 ? [] : [wrapText(aside, columns)]),

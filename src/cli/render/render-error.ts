@@ -4,7 +4,7 @@ import type { Terminal } from '../output.ts';
 import { toSafeBlock } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** An error for people: what failed, and what to do next. Only a defect of ours shows its stack. */
+/** An error for people: what failed, and what to do next. Only a bug in Sluice shows its stack. */
 export function renderError(error: SyncError, { paint, columns }: Terminal): string {
   const lines = [`${paint('red', 'error:')} ${toSafeBlock(error.message)}`, toSafeBlock(error.hint)].map(
     (text) => wrapText(text, columns()),

@@ -31,7 +31,7 @@ const COLUMNS: readonly FittingColumn[] = [
   { title: 'REQUESTS', align: 'right' },
 ];
 
-/** The table of streams, with its notes beside it where they fit and below it where they do not. */
+/** The table of streams, with its notes next to it if they fit, else below it. */
 function renderStreams(streams: readonly PlannedStream[], columns: number | undefined): string {
   const rows = streams.map(describeRow);
   const notes = streams.map(describeNote);
@@ -46,7 +46,7 @@ function renderStreams(streams: readonly PlannedStream[], columns: number | unde
 }
 
 function describeRow({ stream, slice, action, rows, pages, requests }: PlannedStream): readonly string[] {
-  // `sync` and `status` call it so, too.
+  // The same word as in `sync` and `status`.
   const word = action === 'skip-fresh' ? 'fresh' : action;
   return [
     toSafeLine(nameScan(stream, slice)),
@@ -57,12 +57,13 @@ function describeRow({ stream, slice, action, rows, pages, requests }: PlannedSt
   ];
 }
 
-// What stops one stream often stops those after it alike: told once for all of them.
+// What stops one stream often stops those after it too: reported once for all of them.
 function describeFailures(streams: readonly PlannedStream[]): readonly string[] {
   const byText = new Map<string, string[]>();
   for (const { stream, slice, error } of streams) {
     if (error === undefined) continue;
-    // A plan asks for first pages only: their offset says nothing, and would tell like errors apart.
+    // A plan only requests first pages: their offset adds nothing, and would make equal errors look
+    // different.
     const message = withoutAnyName(error.message, streams).replace(/^(at )?offset 0(: | (?=\())/, '');
     const text = `${toSafeBlock(message)}\n  next: ${toSafeBlock(error.hint)}`;
     byText.set(text, [...(byText.get(text) ?? []), toSafeLine(nameScan(stream, slice))]);
@@ -70,7 +71,7 @@ function describeFailures(streams: readonly PlannedStream[]): readonly string[] 
   return [...byText].map(([text, names]) => describeEnd(names.join(', '), 'failed', text));
 }
 
-// An error that stopped the whole plan carries the name of the stream it met first to all the others.
+// An error that stopped the whole plan names the first affected stream for all the others too.
 function withoutAnyName(message: string, streams: readonly PlannedStream[]): string {
   return streams.reduce((text, { stream }) => (text === message ? withoutName(text, stream) : text), message);
 }
@@ -83,13 +84,13 @@ export function summarizePlan({ totals, streams, windows, etaMs }: PlanReport): 
   return `the next sync takes ${formatCountOf(totals.requests, 'request')}${inWindows}${eta}`;
 }
 
-// A stream that failed has no size either, but reading it would not tell one.
+// A stream that failed has no size either, but reading it would not reveal one.
 function summarizeIncomplete(streams: readonly PlannedStream[]): string {
   const asked = streams.filter(({ error }) => error === undefined);
   if (asked.some(({ requests }) => requests === undefined)) {
     return 'the size of some streams is not known before they are read';
   }
-  if (asked.length === 0) return 'nothing can be told: no stream could be asked';
+  if (asked.length === 0) return 'nothing is known: no stream could be asked';
   const requests = asked.reduce((sum, stream) => sum + (stream.requests ?? 0), 0);
   const failed = formatCountOf(streams.length - asked.length, 'stream');
   return `the next sync takes ${formatCountOf(requests, 'request')}, and more for ${failed} that failed`;

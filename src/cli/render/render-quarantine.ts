@@ -55,7 +55,7 @@ export function renderQuarantine(list: QuarantineList, columns: number | undefin
     columns,
   );
   const rest = total > records.length ? `, the newest ${formatCount(records.length)} above` : '';
-  const footer = `${formatCountOf(total, 'record')} in quarantine${rest}. One in full: sluice quarantine show ${records[0]?.id ?? 'ID'}`;
+  const footer = `${formatCountOf(total, 'record')} in quarantine${rest}. To see one in full: sluice quarantine show ${records[0]?.id ?? 'ID'}`;
   return [why, ...(records.length === 0 ? [] : [rows]), wrapText(footer, columns)].join('\n\n');
 }
 
@@ -126,7 +126,7 @@ function describeLeft(row: RetriedStream): readonly string[] {
     ...(row.left > 0 ? [`${name}: ${formatCountOf(row.left, 'record')} left: ${named.join('; ')}`] : []),
     ...(row.outdated > 0
       ? [
-          `${name}: ${formatCountOf(row.outdated, 'record')} dropped: the table has newer rows of their keys, or the source no longer has them`,
+          `${name}: ${formatCountOf(row.outdated, 'record')} dropped: the table has newer rows with their keys, or the source no longer has them`,
         ]
       : []),
     ...(row.schemaChanges.length > 0 ? [`${name}: ${row.schemaChanges.map(describeChange).join('; ')}`] : []),
@@ -142,7 +142,7 @@ function describeFailure({ stream, slice, error }: RetriedStream): readonly stri
 
 /** One sentence about a retry. */
 export function summarizeRetry({ streams, error }: RetryReport): string {
-  if (error !== undefined) return `the retry did not end: ${toSafeLine(error.message)}`;
+  if (error !== undefined) return `the retry did not finish: ${toSafeLine(error.message)}`;
   const tried = streams.reduce((sum, one) => sum + one.tried, 0);
   const left = streams.reduce((sum, one) => sum + one.left, 0);
   const failed = streams.filter((one) => one.error !== undefined).length;
@@ -168,7 +168,7 @@ export function summarizeQuarantine({ total }: QuarantineList): string {
   return `${formatCountOf(total, 'record')} in quarantine`;
 }
 
-/** What one record is, for a summary. */
+/** One record in short, for a summary. */
 export function summarizeQuarantined({ stream, slice, path, reason }: QuarantinedRecord): string {
   return toSafeLine(`${nameScan(stream, slice)}: ${path === '' ? '' : `${path} `}${reason}`);
 }

@@ -42,7 +42,7 @@ export function summarizeRebuild({ dryRun, streams, error }: RebuildReport): str
   const failed = streams.filter(({ status }) => status === 'failed').length;
   const done = streams.filter(({ status }) => status === 'rebuilt' || status === 'planned').length;
   const aside = failed === 0 ? '' : `, ${formatCount(failed)} refused`;
-  if (error !== undefined) return `the rebuild did not end: ${toSafeLine(error.message)}`;
+  if (error !== undefined) return `the rebuild did not finish: ${toSafeLine(error.message)}`;
   if (done === 0 && failed === 0) return 'nothing is archived yet';
   return dryRun
     ? `${formatCountOf(done, 'stream')} can be rebuilt${aside}`
@@ -69,7 +69,7 @@ function describeNotes(row: RebuiltStream): readonly string[] {
   if (status !== 'rebuilt' && status !== 'planned') return [];
   const parts = [
     ...notes.map(toSafeLine),
-    rowsKept === 0 ? '' : `${formatCountOf(rowsKept, 'row')} the archive no longer holds were taken over`,
+    rowsKept === 0 ? '' : `${formatCountOf(rowsKept, 'row')} that the archive no longer holds were kept`,
     rowsQuarantined === 0 ? '' : `${formatCountOf(rowsQuarantined, 'record')} in quarantine`,
     ...schemaChanges.map(
       ({ column, fromType, toType }) =>

@@ -7,7 +7,7 @@ import { formatCount } from '../../model/format-count.ts';
 import { formatMoment } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 
-/** The newest runs for people; `columns` is the width of the terminal, undefined where there is none. */
+/** The newest runs for people; `columns` is the width of the terminal, undefined if there is none. */
 export function renderRuns(runs: readonly RunSummary[], columns: number | undefined): string {
   if (runs.length === 0) return 'No run yet; run: sluice sync';
   return drawFittingTable(
@@ -39,7 +39,7 @@ export function renderRuns(runs: readonly RunSummary[], columns: number | undefi
   );
 }
 
-/** One run of which only the summary is left. */
+/** A run of which only the summary is left. */
 export function renderRunSummary(run: RunSummary): string {
   const isOpen = isUnfinished(run.status);
   return [
@@ -73,7 +73,7 @@ function formatTook({ startedAt, finishedAt, status }: RunSummary): string {
   return Number.isNaN(ms) ? '-' : formatDuration(ms);
 }
 
-/** The summary of a run whose report is at hand. */
+/** The summary of a run from its report. */
 export function toRunSummary(report: RunReport): RunSummary {
   const { runId, startedAt, finishedAt, status, exitCode, requests, waitedMs, rows } = report;
   return {

@@ -5,7 +5,7 @@ import { formatMoment } from './format-values.ts';
 import { toSafeCell, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** Learned columns, a table a stream. */
+/** Learned columns, one table per stream. */
 export function renderSchemas(schemas: readonly StreamSchema[], columns: number | undefined): string {
   return schemas.map((schema) => renderSchema(schema, columns)).join('\n\n');
 }
@@ -17,7 +17,8 @@ function renderSchema(
   const mode =
     modes.columns === modes.types ? modes.columns : `columns ${modes.columns}, types ${modes.types}`;
   const head = `${stream}: contract ${mode}${file === undefined ? '' : `, ${toSafeLine(file)}`}`;
-  if (shown.length === 0) return `${head}\nNothing is learned yet; run: sluice sync --streams ${stream}`;
+  if (shown.length === 0)
+    return `${head}\nNothing has been learned yet; run: sluice sync --streams ${stream}`;
   const table = drawFittingTable(
     [
       { title: 'COLUMN' },
@@ -42,7 +43,7 @@ function describeColumn({ type, rule, companionOf, absentSince }: ShownColumn): 
   return [
     type === 'NULL' ? 'only nulls so far' : '',
     companionOf === undefined ? '' : `what ${companionOf} cannot hold`,
-    rule === undefined ? '' : rule === 'hash' ? 'hashed' : 'type of config',
+    rule === undefined ? '' : rule === 'hash' ? 'hashed' : 'type from config',
     absentSince === undefined ? '' : `no record has it since ${absentSince}`,
   ]
     .filter((part) => part !== '')
@@ -59,7 +60,7 @@ export function renderDiff(diff: SchemaDiff, since: string | undefined, columns:
 
 function renderStreamDiff({ stream, file, differences }: StreamDiff, columns: number | undefined): string {
   const head = `${stream} (${toSafeLine(file)})`;
-  if (differences.length === 0) return `${head}: the file and what was learned agree`;
+  if (differences.length === 0) return `${head}: the file matches what was learned`;
   const table = drawFittingTable(
     [{ title: 'FIELD' }, { title: 'IN THE FILE' }, { title: 'LEARNED' }],
     differences.map(({ field, kind, fileType, learnedType }) => [

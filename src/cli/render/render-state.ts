@@ -29,26 +29,29 @@ export function renderState(report: StateReport, columns: number | undefined): s
 
 /** One sentence about a state. */
 export function summarizeState({ state, source, path }: StateReport): string {
-  if (source === 'nothing') return 'there is no state yet: nothing was synced';
+  if (source === 'nothing') return 'there is no state yet: nothing has been synced';
   const count = formatCountOf(state.checkpoints.length, 'checkpoint');
-  const late = source === 'published file' ? ', which may lack the last commit: a run has the work file' : '';
+  const late =
+    source === 'published file'
+      ? ', which may be missing the last commit because a run has the work file open'
+      : '';
   return `${count} in ${toSafeLine(path)}${late}`;
 }
 
-/** What is about to be changed, a line a stream. */
+/** What is about to change, one line per stream. */
 export function describeChanges(changes: readonly StateChange[]): readonly string[] {
   return changes.map(({ stream, slice, what, watermarkBefore, watermarkAfter, rowsDropped }) => {
     const name = toSafeLine(nameScan(stream, slice));
     const dropped =
-      rowsDropped === undefined ? '' : `; its table with ${formatCountOf(rowsDropped, 'row')} goes`;
+      rowsDropped === undefined ? '' : `; drops its table with ${formatCountOf(rowsDropped, 'row')}`;
     if (what === 'forgotten')
       return `${name}: forgets its checkpoint${watermarkBefore === undefined ? '' : ` (${watermarkBefore})`}${dropped}`;
-    if (watermarkBefore === watermarkAfter) return `${name}: another checkpoint, with the same watermark`;
+    if (watermarkBefore === watermarkAfter) return `${name}: a different checkpoint with the same watermark`;
     return `${name}: watermark ${watermarkBefore ?? 'none'} becomes ${watermarkAfter ?? 'none'}`;
   });
 }
 
-/** A change that was made, or was not agreed to. */
+/** A change that was made, or was not confirmed. */
 export function renderStateChange(report: StateChangeReport, columns: number | undefined): string {
   const { changes, warnings, published } = report;
   const where =

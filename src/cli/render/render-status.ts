@@ -60,7 +60,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
 
 function describeLastRun({ lastRun, refused, published }: StatusReport): string {
   if (lastRun === undefined) {
-    // The file may have been made elsewhere, or the state folder may be new; the file has a history.
+    // The file may come from elsewhere, or the state folder may be new; the file itself lists its runs.
     return published === undefined
       ? refused === undefined
         ? 'No run yet.'
@@ -71,12 +71,12 @@ function describeLastRun({ lastRun, refused, published }: StatusReport): string 
   const started = formatMoment(lastRun.startedAt);
   if (status === 'running') return `Under way: run ${lastRun.runId}, since ${started}.`;
   if (status === 'killed') {
-    return `Last: run ${lastRun.runId}, begun ${started}, was killed; the next sync goes on from what it kept.`;
+    return `Last: run ${lastRun.runId}, started ${started}, was killed; the next sync continues from what it kept.`;
   }
   return `Last: ${summarizeRun(lastRun)}; ${formatMoment(lastRun.finishedAt)}.`;
 }
 
-// Others may have used the quota since: what a run saw is not what is left now.
+// Others may have used the quota since, so this may not be what is left now.
 function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
   const left = describeQuota(quota, nowMs);
   if (left === '') return 'Quota: not known since the last window ended.';
@@ -84,19 +84,19 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
   return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
 }
 
-/** Published files that are not what was published: what is counted above may be wrong, and readers may fail. */
+/** Published files that changed after publishing: the counts above may be wrong, and readers may fail. */
 function describeFaults({ faults = [] }: StatusReport): string {
   return faults.map(({ detail, fix }) => `${toSafeLine(detail)}\n  next: ${toSafeLine(fix)}`).join('\n');
 }
 
-/** Files of the lake that are not as they were published: what is counted above is not what was verified. */
+/** Files of the lake that changed after publishing: the counts above are not what was verified. */
 function describeLosses({ losses = [] }: StatusReport): string {
   if (losses.length === 0) return '';
   const more = losses.length - MOST_NAMES;
   return [
-    ...losses.slice(0, MOST_NAMES).map((loss) => `the lake is not whole: ${toSafeLine(loss)}`),
+    ...losses.slice(0, MOST_NAMES).map((loss) => `the lake is incomplete: ${toSafeLine(loss)}`),
     ...(more > 0 ? [`and ${formatCountOf(more, 'more table')}`] : []),
-    '  next: sluice verify says what repairs it; until then readers miss rows',
+    '  next: sluice verify says how to repair it; until then readers miss rows',
   ].join('\n');
 }
 
@@ -123,8 +123,8 @@ export function summarizeStatus({
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
     `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
-    ...(faults === undefined ? [] : ['a published file is not as it was published']),
-    ...(losses === undefined ? [] : ['the lake is not whole']),
+    ...(faults === undefined ? [] : ['a published file was changed after publishing']),
+    ...(losses === undefined ? [] : ['the lake is incomplete']),
     ...(due > 0 ? [`${due} ${verbOf(due, 'differs', 'differ')}`] : []),
     ...(stale > 0 ? [`${stale} stale`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
@@ -148,18 +148,18 @@ const MOST_NAMES = 3;
 function describePublished({ published, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);
   if (published === undefined) {
-    return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the run that is under way publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
+    return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
 }
 
-// As in a new container: nothing is lost that was published.
+// As in a new container: nothing that was published is lost.
 function describeRestore({ restoresFrom }: StatusReport): string {
   if (restoresFrom === undefined) return '';
-  return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)}, and reads again what was committed after that was published.`;
+  return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)} and rereads what was committed after that was published.`;
 }
 
-/** Whether the table as a whole is known not to be what the API holds. */
+/** The verdict, or `differs` if the table is known to differ from the API. */
 function isDue({ fullRefreshDue, counts }: StreamStatusRow): boolean {
   return fullRefreshDue !== undefined || (counts?.difference ?? 0) !== 0;
 }
@@ -175,7 +175,7 @@ function describeRows({ rows, counts }: StreamStatusRow): string {
   return differs ? `${formatCount(rows)} of ${formatCount(counts.inApi)}` : formatCount(rows);
 }
 
-/** Why streams are to be read in full, and what to do. */
+/** Why streams need a full refresh, and what to do. */
 function describeDue({ streams }: StatusReport): string {
   const due = streams.filter(isDue);
   const lines = due.slice(0, MOST_NAMES).map(({ stream, slice, fullRefreshDue, counts }) => {
@@ -189,7 +189,7 @@ function describeDue({ streams }: StatusReport): string {
     ...lines,
     ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
     ...(due.some(({ fullRefreshDue }) => fullRefreshDue !== undefined)
-      ? ['  next: sluice sync reads such a stream in full, as soon as the quota has room for it']
+      ? ['  next: sluice sync reads such a stream in full as soon as the quota allows it']
       : []),
   ].join('\n');
 }
@@ -199,20 +199,20 @@ function describeWatermark({ watermark, newest }: StreamStatusRow): string {
   return newest?.stale === true ? `${watermark}, stale` : watermark;
 }
 
-/** Streams that syncs find nothing newer of: their syncs are well, and their data is not. */
+/** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
 function describeStale({ streams }: StatusReport): string {
   const stale = streams.filter(({ newest }) => newest?.stale === true);
   const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {
     const name = toSafeLine(nameScan(stream, slice));
     const since = newest === undefined ? '' : formatMoment(newest.since);
-    return `${name} is stale: nothing newer than ${newest?.date ?? ''} came since ${since}, though it was synced`;
+    return `${name} is stale: nothing newer than ${newest?.date ?? ''} has arrived since ${since}, although it was synced`;
   });
   if (lines.length === 0) return '';
   const more = stale.length - MOST_NAMES;
   return [
     ...lines,
     ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${more === 1 ? 'is' : 'are'} stale.`] : []),
-    '  next: ask whoever runs the source whether its refresh came; no sync can bring what is not there',
+    '  next: ask the provider whether the source was refreshed; no sync can read data that is not there yet',
   ].join('\n');
 }
 

@@ -9,14 +9,14 @@ import { drawTable, measureBlock } from './table.ts';
 import type { TableColumn } from './table.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** What the pictures of reports depend on besides the report. */
+/** What the rendering of a report depends on in addition to the report. */
 export interface ReportOptions {
   readonly nowMs: number;
-  /** Width of the terminal; undefined where nothing limits it. */
+  /** Width of the terminal; undefined if unlimited. */
   readonly columns: number | undefined;
 }
 
-/** A run for people: its streams, what failed and why, what it cost and where the data lies. */
+/** A run for people: its streams, what failed and why, what it cost and where the data is. */
 export function renderRunReport(report: RunReport, options: ReportOptions): string {
   return [
     report.streams.length === 0 ? '' : renderStreams(report.streams, options.columns),
@@ -35,13 +35,13 @@ const COLUMNS: readonly TableColumn[] = [
   { title: 'VERDICT' },
   { title: 'NEW', align: 'right' },
   { title: 'CHANGED', align: 'right' },
-  // Short, so that the table of the built-in streams fits 80 columns.
+  // Short, so that the table of the built-in streams fits in 80 columns.
   { title: 'SAME', align: 'right' },
   { title: 'IN TABLE', align: 'right' },
   { title: 'REQUESTS', align: 'right' },
 ];
 
-/** The table of streams, with its notes beside it where they fit and below it where they do not. */
+/** The table of streams, with its notes next to it if they fit, else below it. */
 function renderStreams(streams: readonly StreamReport[], columns: number | undefined): string {
   const rows = streams.map(describeRow);
   const notes = streams.map((stream) => describeNotes(stream).join('; '));
@@ -82,7 +82,7 @@ function renderRecord(report: StreamReport): string {
   return `${nameStream(report)}\n  ${describeVerdict(report)}${counts}`;
 }
 
-/** Rows of the table, and of the API where it has others. */
+/** Rows of the table, and of the API if it has a different number. */
 function describeTable({ rowsInTable, rowsInApi, difference = 0 }: StreamReport): string {
   const rows = formatCount(rowsInTable);
   return difference === 0 ? rows : `${rows} of ${formatCount(rowsInApi)}`;

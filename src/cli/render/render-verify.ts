@@ -11,7 +11,7 @@ import { wrapText } from './wrap-text.ts';
 
 /** What to do about rows that differ. */
 export const AFTER_DIFFERENCE =
-  'the API may have changed since the last sync. Run sluice sync --force and verify again; what still differs then, sluice sync --full-refresh repairs.';
+  'the API may have changed since the last sync. Run sluice sync --force and verify again; if rows still differ, run sluice sync --full-refresh.';
 
 /** The result of `verify` for people. */
 export function renderVerify(report: VerifyReport, terminal: Terminal, nowMs: number): string {
@@ -32,7 +32,7 @@ export function summarizeVerify({ items, comparison }: VerifyReport): string {
   const count = (status: string) => items.filter((item) => item.status === status).length;
   const [failed, skipped, warnings] = [count('failed'), count('skipped'), count('warning')];
   const asides = [
-    skipped === 0 ? '' : `${formatCount(skipped)} could not be looked at`,
+    skipped === 0 ? '' : `${formatCount(skipped)} could not be checked`,
     warnings === 0 ? '' : formatCountOf(warnings, 'warning'),
   ].filter((part) => part !== '');
   const offline = failed === 0 ? 'the files agree' : `${formatCountOf(failed, 'item')} failed`;

@@ -1,11 +1,11 @@
 import { escapeForTerminal } from '../../model/redact.ts';
 
-/** Text of the server's or a file's as one line that cannot steer the terminal or forge a second line. */
+/** Text from the server or a file as one line that cannot control the terminal or fake a second line. */
 export function toSafeLine(text: string): string {
   return escapeForTerminal(text.replaceAll(/\r\n|\r|\n/g, ' '));
 }
 
-/** The same for a message of ours that may have several lines. */
+/** The same for a message of Sluice, which may have several lines. */
 export function toSafeBlock(text: string): string {
   return text.split('\n').map(toSafeLine).join('\n');
 }

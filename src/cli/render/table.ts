@@ -7,12 +7,12 @@ export interface TableColumn {
   readonly align?: 'left' | 'right';
 }
 
-/** Draws a table without a frame: titles, then rows, two spaces between columns. */
+/** Draws a table without borders: titles, then rows, with two spaces between columns. */
 export function drawTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string {
   return drawWith(columns, rows, undefined);
 }
 
-/** Draws a table that is at most `maxWidth` wide: the widest columns give way, cut cells end in `…`. */
+/** Draws a table at most `maxWidth` wide: the widest columns shrink, and cut cells end in `…`. */
 export function drawTableWithin(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
@@ -21,7 +21,7 @@ export function drawTableWithin(
   return drawWith(columns, rows, maxWidth === undefined ? undefined : fitWidths(columns, rows, maxWidth));
 }
 
-/** How many columns, from the left, fit into a width with enough of each to be read. */
+/** How many columns, from the left, fit into a width and stay readable. */
 export function countFittingColumns(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
@@ -36,7 +36,7 @@ export function countFittingColumns(
   return overflow < 0 ? columns.length : Math.max(1, overflow);
 }
 
-/** Width a table takes when no cell is cut. */
+/** Width of a table with no cell cut. */
 export function measureTable(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): number {
   return measureColumns(columns, rows).reduce((sum, width) => sum + width + GAP, -GAP);
 }
@@ -55,7 +55,7 @@ function drawWith(
   widths: readonly number[] | undefined,
 ): string {
   const natural = widths ?? measureColumns(columns, rows);
-  // As wide as its column, the head makes every chunk's columns the same.
+  // A heading padded to its column's width gives every chunk the same columns.
   const head = columns.map((column, i) => padTitle(column, natural[i] ?? 0));
   const lines: string[] = [];
   for (let start = 0; start === 0 || start < rows.length; start += CHUNK) {
@@ -70,7 +70,7 @@ function padTitle({ title, align }: TableColumn, width: number): string {
   return align === 'right' ? padding + title : title + padding;
 }
 
-// cli-table3's layout takes more than its share of time for long tables.
+// cli-table3's layout gets disproportionately slow for long tables.
 const CHUNK = 200;
 
 function drawChunk(

@@ -1,8 +1,8 @@
 import { measureWidth } from './measure-width.ts';
 
 /**
- * Breaks lines that are wider than a terminal between words. What follows a break is indented like its
- * line, or by `hang`; a word that is wider than the terminal, such as a path, stays whole.
+ * Wraps lines that are wider than a terminal between words. Wrapped text is indented like its line, or by
+ * `hang`. A word wider than the terminal, such as a path, is not broken.
  */
 export function wrapText(text: string, columns: number | undefined, hang?: number): string {
   if (columns === undefined) return text;
@@ -15,7 +15,7 @@ export function wrapText(text: string, columns: number | undefined, hang?: numbe
 function wrapLine(line: string, columns: number, hang: number | undefined): string {
   const indent = line.length - line.trimStart().length;
   const wanted = hang ?? (indent === 0 ? 0 : indent + 2);
-  // On a very narrow terminal an indent would leave no room for words.
+  // On a very narrow terminal, a deep indent would leave no room for words.
   const next = ' '.repeat(Math.min(wanted, Math.floor(columns / 2)));
   const lines: string[] = [];
   let current = ' '.repeat(indent);

@@ -1,9 +1,9 @@
-/** JSON on one line; control characters that a terminal would act on are escaped as JSON allows. */
+/** JSON on one line, with control characters that a terminal would act on escaped. */
 export function writeJson(value: unknown): string {
   return escapeJson(JSON.stringify(value, replaceForJson));
 }
 
-/** The same for a text that is JSON. */
+/** The same for text that is already JSON. */
 export function escapeJson(text: string): string {
   return text.replaceAll(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,

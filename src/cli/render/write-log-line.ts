@@ -3,7 +3,7 @@ import { BugError } from '../../model/errors.ts';
 import { toSafeLine } from './safe-text.ts';
 import { writeJson } from './write-json.ts';
 
-/** A line like those of `--log-format json`, for what is told where no log is open. */
+/** A line like those of `--log-format json`, for messages when no log is open. */
 export function writeLogLine(
   level: 'info' | 'warn' | 'error',
   message: string,

@@ -8,13 +8,13 @@ import { formatMoment, formatUpcoming } from '../render/format-values.ts';
 import { summarizeRun } from '../render/describe-run.ts';
 import type { EndedSync } from '../commands/sync-once.ts';
 
-/** The log line of what a schedule tells; undefined where nobody needs one. */
+/** The log line of a schedule event; undefined if it needs none. */
 export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogLine | undefined {
   switch (event.type) {
     case 'waiting': {
       const { nextRunAtMs } = event;
       const again = event.again === true;
-      const what = again ? 'the run is tried again' : 'next run';
+      const what = again ? 'the run is retried' : 'next run';
       const message = `${what} ${formatMoment(nextRunAtMs)}, in ${formatDuration(nextRunAtMs - nowMs)}`;
       return {
         level: 'info',
@@ -26,13 +26,13 @@ export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogL
       if (event.reason !== 'catch-up') return undefined;
       return {
         level: 'info',
-        message: 'catching up: a run was missed, ended early or is to be tried again',
+        message: 'catching up: a run was missed, ended early or has to be retried',
         fields: { type: 'catch-up' },
       };
     case 'skipped':
       return describeSkipped(event);
     case 'ended':
-      return { level: 'warn', message: 'the schedule has no time left', fields: { type: 'schedule-ended' } };
+      return { level: 'warn', message: 'the schedule has no dates left', fields: { type: 'schedule-ended' } };
   }
 }
 
@@ -42,7 +42,7 @@ function describeSkipped({ ticksMs, more }: ScheduleEvent & { type: 'skipped' })
   const what = ticksMs.length + more === 1 ? 'a scheduled time' : 'scheduled times';
   return {
     level: 'warn',
-    message: `skipped ${what} that passed before the run was done: ${times.join(', ')}${rest}`,
+    message: `skipped ${what} that passed before the run ended: ${times.join(', ')}${rest}`,
     fields: { type: 'skipped', skipped: ticksMs.length + more },
   };
 }
@@ -69,7 +69,7 @@ export function describeEnd(
     message: `${summarizeRun(report)}${code}`,
     fields: { ...fields, runId, warnings: warnings.length },
   };
-  // A stream that failed has had a line of its own while the run went on; the run's own cause has not.
+  // A failed stream had its own line during the run; the error of the run itself had none.
   if (failure === undefined || exitCode === 130 || exitCode === 143) return [summary];
   const { hint } = failure;
   const told: readonly LogLine[] =
@@ -79,14 +79,14 @@ export function describeEnd(
   return [summary, ...told, { level, message: hint, fields: { type: 'hint' } }];
 }
 
-/** Only a defect of ours shows its stack. */
+/** Only a bug in Sluice shows its stack. */
 function describeStack(error: SyncError, level: LogLine['level']): readonly LogLine[] {
   if (!(error instanceof BugError)) return [];
   const { stack = '' } = error.cause instanceof Error ? error.cause : error;
   return [{ level, message: stack, fields: { type: 'stack' } }];
 }
 
-/** What stands at the start: when it runs and where it can be watched. */
+/** The lines at the start: when it runs and where to watch it. */
 export function describeStart(facts: {
   readonly schedule: CronSchedule;
   readonly jitterMs: number;
@@ -110,7 +110,7 @@ export function describeStart(facts: {
     .join('\n');
 }
 
-/** How many times of the schedule an event says were skipped. */
+/** How many scheduled times an event reports as skipped. */
 export function countSkipped(event: ScheduleEvent): number {
   return event.type === 'skipped' ? event.ticksMs.length + event.more : 0;
 }

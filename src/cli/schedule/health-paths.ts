@@ -3,16 +3,16 @@ import type { Answer, MetricsServerOptions } from '../../metrics/metrics-server.
 import type { CliContext } from '../context.ts';
 import type { ScheduledSyncs } from './scheduled-syncs.ts';
 
-// Waits are cut into a minute each, so a time that passed so long ago means that the loop is stuck.
+// Waits are split into minutes, so a scheduled time this far in the past means that the loop is stuck.
 const LONGEST_DELAY_MS = 5 * 60_000;
 
-// Shorter ones pass by themselves: a run is tried several times by then.
+// Shorter outages resolve themselves: by then a run is retried several times.
 const LONGEST_OUTAGE_MS = 60 * 60_000;
 
-// A person has to act before the next run can be another one: bug, config, key, disk.
+// The next run fails the same way until a person acts: bug, config, key, disk.
 const FATAL: readonly ExitCode[] = [1, 2, 3, 6];
 
-/** What the endpoint serves: codes and times, never a text of config, server or key. */
+/** What the endpoint serves: codes and times, never text from config, server or key. */
 export function listHealthPaths(
   { clock }: Pick<CliContext, 'clock'>,
   syncs: ScheduledSyncs,

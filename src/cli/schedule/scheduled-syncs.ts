@@ -5,14 +5,17 @@ import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
 import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
-import { countRun, noteRun, saveMetrics, tellPeople } from '../commands/follow-run.ts';
+import { countRun, noteRun, saveMetrics, notifyPeople } from '../commands/follow-run.ts';
 import { loadSettings } from '../commands/load-settings.ts';
 import { type EndedSync, syncOnce } from '../commands/sync-once.ts';
 import type { CliContext, GlobalValues } from '../context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { countSkipped, describeEnd, describeScheduleEvent } from './describe-schedule.ts';
 
-/** What a run may have been refused for that is mended where a schedule begins: it reads config and key first. */
+/**
+ * Causes of a refused run that are known to be fixed once a schedule starts, because it reads config and key
+ * first.
+ */
 export const provedByStart: readonly ErrorCode[] = [
   'config_not_found',
   'config_invalid',
@@ -27,18 +30,18 @@ export interface ScheduledSyncsOptions {
   /** Of each run. */
   readonly sync: SyncOptions;
   readonly metricsFile: string | undefined;
-  /** Unless somebody looks at them, metrics are not worth reading the published file. */
+  /** The published file is read for metrics only if somebody collects them. */
   readonly wantsMetrics: boolean;
   readonly log: LogWriter;
-  /** Read at the start; each run reads them anew. */
+  /** Read at the start; each run reads them again. */
   readonly settings: Settings;
   readonly facts: MetricFacts;
 }
 
-/** The runs of one schedule, and what is to be told of them between the runs. */
+/** The runs of one schedule, and what is reported between them. */
 export class ScheduledSyncs {
   readonly #options: ScheduledSyncsOptions;
-  /** The last that could be read: people are told by them when the config is broken. */
+  /** The last settings that could be read: notices use them when the config is broken. */
   #settings: Settings;
   #facts: MetricFacts;
   #schedule: ScheduleFacts = {
@@ -50,7 +53,7 @@ export class ScheduledSyncs {
   #lastExitCode: ExitCode | undefined;
   #lastErrorCode: string | undefined;
   #runs = 0;
-  /** Streams that the last run did not complete, for one that is tried again. */
+  /** Streams that the last run did not complete, for a retry. */
   #unfinished: readonly string[] | undefined;
 
   constructor(options: ScheduledSyncsOptions) {
@@ -71,7 +74,10 @@ export class ScheduledSyncs {
     return this.#schedule;
   }
 
-  /** How the last run of this process ended; before the first, how one was refused that an earlier process made. */
+  /**
+   * How the last run of this process ended; before the first one, the refused run of an earlier process, if
+   * any.
+   */
   get lastEnd(): { readonly exitCode: ExitCode; readonly code: string | undefined } | undefined {
     return this.#lastExitCode === undefined
       ? undefined
@@ -87,7 +93,7 @@ export class ScheduledSyncs {
     return this.#options.context.engine.renderMetrics(this.#facts, this.#schedule);
   }
 
-  /** One run, from the config to the notices. What fails in it is told, and the schedule goes on. */
+  /** One run, from the config to the notices. A failure is reported, and the schedule continues. */
   async run(reason: TickReason): Promise<TryLater | undefined> {
     const { context, log, wantsMetrics } = this.#options;
     this.#schedule = { ...this.#schedule, run: beginRun(context.clock.now()), nextRunAtMs: undefined };
@@ -108,7 +114,7 @@ export class ScheduledSyncs {
       this.#facts = facts;
       this.#warn(warnings);
     }
-    this.#warn(await tellPeople(context, this.#settings, ended));
+    this.#warn(await notifyPeople(context, this.#settings, ended));
     this.#schedule = { ...this.#schedule, run: undefined };
     context.chooseStop('close');
     if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
@@ -129,7 +135,7 @@ export class ScheduledSyncs {
     });
   }
 
-  /** A try again does not force again what the last one completed: with a short quota it would never end. */
+  /** A retry does not force streams that the last run completed: with a short quota it would never end. */
   #chooseOptions(reason: TickReason): SyncOptions {
     const { sync } = this.#options;
     if (reason !== 'again' || sync.force !== true || this.#unfinished === undefined) return sync;
@@ -139,7 +145,7 @@ export class ScheduledSyncs {
     return left.length === 0 ? rest : { ...sync, streams: left };
   }
 
-  /** Takes note of what the schedule tells, and says it. */
+  /** Keeps what the schedule reports, and logs it. */
   async follow(event: ScheduleEvent): Promise<void> {
     const { context, log } = this.#options;
     const { skippedTicks } = this.#schedule;

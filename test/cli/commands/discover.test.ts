@@ -153,7 +153,7 @@ describe('what is shown', () => {
         entity     ignored (as is topics); no-such-value: the same 1,800 rows as
                    without it
         mixed      odd holds integer and text
-        excluded   ssn, as config says
+        excluded   ssn, as configured
         note       the data moved while it was sampled
 
       To keep this, put into the config:
@@ -183,7 +183,7 @@ describe('what is shown', () => {
         startDate  honoured; 2027-11-21: no rows
         entity     ignored (as is topics); no-such-value: the same 1,800 rows as without it
         mixed      odd holds integer and text
-        excluded   ssn, as config says
+        excluded   ssn, as configured
         note       the data moved while it was sampled
 
       To keep this, put into the config:
@@ -214,11 +214,11 @@ describe('what is shown', () => {
     );
     expect(
       await show({ isWhole: true, records: 1, total: 1, pages: 1, place: { pointer: '', kind: 'object' } }),
-    ).toBe('prompts_analytics: all 1 record, the answer itself is the record');
+    ).toBe('prompts_analytics: all 1 record, the response itself is the record');
     expect(await show({ pages: 1, total: undefined, place: { pointer: '', kind: 'array' } })).toBe(
-      'prompts_analytics: 300 records, an array at the top of the answer',
+      'prompts_analytics: 300 records, an array at the top of the response',
     );
-    expect(await show({ notObjects: 2 })).toContain('; 2 others no JSON objects');
+    expect(await show({ notObjects: 2 })).toContain('; 2 others not JSON objects');
     expect(await show({ records: 0, total: 0, pages: 1 })).toBe(
       'prompts_analytics: the endpoint holds no records',
     );
@@ -251,7 +251,7 @@ describe('trying parameters', () => {
     };
     const { confirmed, stderr } = await discover([], {}, { prompt });
     expect(confirmed).toEqual([wanted]);
-    expect(asked).toEqual(['Try what start dates and filters do? That takes up to 12 more requests']);
+    expect(asked).toEqual(['Test what start dates and filters do? That takes up to 12 more requests']);
     expect(stderr).toContain('Sampled with 3 requests, 597 are left now.');
   });
 
@@ -262,10 +262,10 @@ describe('trying parameters', () => {
       return Promise.resolve('yes');
     };
     const { stderr } = await discover([], {}, { prompt, short: true });
-    expect(asked).toEqual(['Try some of them now? That takes up to 8 more requests']);
+    expect(asked).toEqual(['Test some of them now? That takes up to 8 more requests']);
     expect(stderr).toContain('Sampled with 3 requests, 8 are left now.');
     expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(
-      /Trying what all start dates and filters do takes up to 12 requests\. There is not room for all of them now; the quota has more at .*UTC\./,
+      /Testing all start dates and filters takes up to 12 requests\. The quota does not allow all of them now; the quota has more at .*UTC\./,
     );
   });
 
@@ -274,7 +274,7 @@ describe('trying parameters', () => {
     const { stdout, exitCode } = await discover([], { probes });
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      'that takes up to 12 more requests, with --yes, and there is room for 8 now.',
+      'that takes up to 12 more requests, with --yes, and the quota allows 8 now.',
     );
   });
 
@@ -292,7 +292,7 @@ describe('trying parameters', () => {
     const { confirmed, stdout } = await discover([], { probes });
     expect(confirmed).toEqual([]);
     expect(stdout).toContain(
-      'What start dates and filters do was not tried: that takes up to 12 more requests, with --yes.',
+      'Start dates and filters were not tested: that takes up to 12 more requests, with --yes.',
     );
   });
 
@@ -308,7 +308,7 @@ describe('trying parameters', () => {
     });
     expect(exitCode).toBe(75);
     expect(stdout).toContain('promptId');
-    expect(stdout).toContain('Parameters were not all tried: the quota is spent\n  next: Run again later.');
+    expect(stdout).toContain('Parameters were not all tested: the quota is spent\n  next: Run again later.');
   });
 
   it('is left out when the input ends', async () => {
@@ -352,10 +352,10 @@ describe('options', () => {
 
   it.each([
     [['--yes', '--no-probe'], 'exclude each other'],
-    [['--force'], '--force is about files that --write saves'],
+    [['--force'], '--force only affects files that --write saves'],
     [['--pages', '0'], '--pages'],
-    [['Wrong-Name'], '"Wrong-Name" is no stream name'],
-    [['a,,b'], 'is no stream name'],
+    [['Wrong-Name'], '"Wrong-Name" is not a stream name'],
+    [['a,,b'], 'is not a stream name'],
     [['a', '--streams', 'b'], 'streams are named twice: a as words, b by --streams'],
   ])('that make no sense are refused: %j', async (argv, message) => {
     const { exitCode, stderr, calls } = await discover(argv);
@@ -398,7 +398,7 @@ describe('contracts', () => {
     });
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`Saved ${path}.`);
-    expect(stdout).toContain('A contract says what the sample showed');
+    expect(stdout).toContain('A contract states what the sample showed');
   });
 
   it('that were kept are told with what differs, and are exit code 2', async () => {
@@ -407,9 +407,7 @@ describe('contracts', () => {
       contracts: [{ ...file, state: 'kept', differences }],
     });
     expect(exitCode).toBe(2);
-    expect(stdout).toContain(
-      `Kept ${path}, which says something else (--force replaces it):\n  field0 was not found`,
-    );
+    expect(stdout).toContain(`Kept ${path}, which differs (--force replaces it):\n  field0 was not found`);
     expect(stdout).toContain('field5 was not found\n  and 2 more');
     const { stdout: json } = await discover(['--yes', '--write', '--json'], {
       contracts: [{ ...file, state: 'kept', differences }],
@@ -419,6 +417,6 @@ describe('contracts', () => {
 
   it('that say the same are told', async () => {
     const { stdout } = await discover(['--yes', '--write'], { contracts: [{ ...file, state: 'unchanged' }] });
-    expect(stdout).toContain(`${path} says the same already.`);
+    expect(stdout).toContain(`${path} is already up to date.`);
   });
 });

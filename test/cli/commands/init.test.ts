@@ -107,7 +107,7 @@ describe('init', () => {
     await writeFile(join(cwd, 'sluice.yaml'), 'mine');
     const { exitCode, stderr } = await run(['init', '--yes'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('exists already');
+    expect(stderr).toContain('already exists');
     expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toBe('mine');
   });
 

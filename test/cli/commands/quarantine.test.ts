@@ -45,7 +45,7 @@ describe('quarantine list', () => {
     expect(stdout).toMatch(/prompts \(entity=acme\) +\(record\) +the record is not a JSON object +1/);
     expect(stdout).toMatch(/3fa94c17b2 +prompts +score +99 +12 +2026-11-20 12:00:00 UTC/);
     expect(stdout).toContain(
-      '2,000 records in quarantine, the newest 2 above. One in full: sluice quarantine show 3fa94c17b2',
+      '2,000 records in quarantine, the newest 2 above. To see one in full: sluice quarantine show 3fa94c17b2',
     );
     expect(stdout).not.toContain('\u001b');
     expect(calls.find(({ name }) => name === 'listQuarantine')?.arguments[1]).toEqual({ limit: 20 });
@@ -137,7 +137,7 @@ describe('quarantine retry', () => {
     expect(stdout).toMatch(/prompts +12 +5 +3 +1 +1 +2/);
     expect(stdout).toContain('prompts: 2 records left: score is more than 100 (2)');
     expect(stdout).toContain(
-      'prompts: 1 record dropped: the table has newer rows of their keys, or the source no longer has them',
+      'prompts: 1 record dropped: the table has newer rows with their keys, or the source no longer has them',
     );
     expect(stdout).toContain('prompts: extra is new (DATE)');
     expect(stdout).toContain('10 records left quarantine, 2 stay. Published: /data/w.duckdb (4.0 MB).');
@@ -170,7 +170,7 @@ describe('quarantine retry', () => {
     expect(JSON.parse(json)).toMatchObject({ ok: false, exitCode: 2, error: { code: 'config_invalid' } });
   });
 
-  it('refuses what is no stream name', async () => {
+  it('refuses what is not a stream name', async () => {
     await expect(retry(report, ['a b'])).resolves.toMatchObject({ exitCode: 2 });
   });
 });

@@ -40,7 +40,7 @@ describe('rebuild', () => {
     expect(calls[1]?.arguments[1]).toMatchObject({ streams: ['items'], archivedOnly: true });
     expect(stdout).toMatch(/items +rebuilt +3 +2026-11-01 +1,260 +1,200 +1,199\n/);
     expect(stdout).toContain(
-      'items: 4 rows the archive no longer holds were taken over; 1 record in quarantine; amount is now VARCHAR (was BIGINT)',
+      'items: 4 rows that the archive no longer holds were kept; 1 record in quarantine; amount is now VARCHAR (was BIGINT)',
     );
     expect(stdout).toContain(
       '1 stream rebuilt, no request spent. Published: /data/warehouse.duckdb (4.2 MB).',

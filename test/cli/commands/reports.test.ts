@@ -214,7 +214,7 @@ describe('status', () => {
       const { stdout } = await show({ streams: streams.slice(0, 1) });
       expect(stdout).toMatch(/prompts_analytics +verified +12,400 +2026-11-19, stale +48 min ago, fresh/);
       expect(stdout).toContain(
-        'prompts_analytics is stale: nothing newer than 2026-11-17 came since 2026-11-18 05:00:00 UTC, though it was synced\n  next: ask',
+        'prompts_analytics is stale: nothing newer than 2026-11-17 has arrived since 2026-11-18 05:00:00 UTC, although it was synced\n  next: ask',
       );
       expect((await show({ streams })).stdout).toContain('\n1 more stream is stale.\n');
       expect(JSON.parse((await show({ streams }, ['--json'])).stdout)).toMatchObject({
@@ -234,7 +234,7 @@ describe('status', () => {
 
   it.each([
     ['running', 'Under way: run run-1, since 2026-11-20 13:46:55 UTC.'],
-    ['killed', 'Last: run run-1, begun 2026-11-20 13:46:55 UTC, was killed;'],
+    ['killed', 'Last: run run-1, started 2026-11-20 13:46:55 UTC, was killed;'],
   ] as const)('tells of a run that is %s', async (status, line) => {
     const open = { ...report, lastRun: makeRunReport({ status }) };
     const { stdout } = await run(['status'], { engine: { readStatus: () => Promise.resolve(open) } });

@@ -99,7 +99,7 @@ describe('schedule', () => {
     for (const argv of lines) {
       const { exitCode, stderr, stdout, calls } = await play(argv, { runs: 0 });
       expect({ argv, exitCode, stdout }).toEqual({ argv, exitCode: 2, stdout: '' });
-      expect(stderr).toMatch(/example|Make the folder|--cron '0 6 \* \* \*'|--help/);
+      expect(stderr).toMatch(/example|Create the folder|--cron '0 6 \* \* \*'|--help/);
       expect(calls.filter(({ name }) => name === 'loadSettings')).toEqual([]);
     }
   });
@@ -273,7 +273,7 @@ describe('schedule', () => {
     expect(began).toEqual(
       '13:00:00 13:00:30 13:01:30 13:03:30 13:07:30 13:15:30 13:31:30 14:01:30'.split(' '),
     );
-    expect(stderr).toContain('the run is tried again 2026-11-20 13:00:30 UTC, in 30 s');
+    expect(stderr).toContain('the run is retried 2026-11-20 13:00:30 UTC, in 30 s');
     expect(seen.map((answers) => answers['/readyz']?.status)).toEqual([
       ...Array.from({ length: 8 }, () => 200),
       status,
@@ -451,7 +451,7 @@ describe('sync', () => {
     const engine = { notifyRun: () => Promise.reject(new Error('a defect')) };
     const { exitCode, stderr } = await run(['sync'], { engine });
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('WARN: nobody could be told of the run: unexpected: a defect');
+    expect(stderr).toContain('WARN: no notice of the run could be sent: unexpected: a defect');
   });
 
   it('counts nothing where no metrics are wanted, and nothing of a plan', async () => {

@@ -64,7 +64,7 @@ describe('schema show', () => {
       'prompts: contract columns freeze, types evolve, contracts/prompts.schema.json\n',
     );
     expect(stdout).toMatch(/topic_id +VARCHAR +topicId +run-1\n/);
-    expect(stdout).toMatch(/score +BIGINT +score +run-1 +type of config, no record has it since run-9/);
+    expect(stdout).toMatch(/score +BIGINT +score +run-1 +type from config, no record has it since run-9/);
     expect(stdout).toMatch(/score__text +VARCHAR +score +run-2 +what score cannot hold/);
     expect(stdout).toMatch(/note +- +note +- +only nulls so far/);
   });
@@ -73,7 +73,7 @@ describe('schema show', () => {
     const { stdout } = await run(['schema', 'show'], {
       engine: { showSchema: () => Promise.resolve([{ ...shown, columns: [] }]) },
     });
-    expect(stdout).toContain('Nothing is learned yet; run: sluice sync --streams prompts');
+    expect(stdout).toContain('Nothing has been learned yet; run: sluice sync --streams prompts');
   });
 });
 
@@ -101,7 +101,7 @@ describe('schema diff', () => {
     const { exitCode, stdout } = await compare(diff);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/a +integer +VARCHAR\nb +no +DATE\nc +any type +no\n/);
-    expect(stdout).toContain('other (contracts/other.schema.json): the file and what was learned agree');
+    expect(stdout).toContain('other (contracts/other.schema.json): the file matches what was learned');
     expect((await compare(diff, ['--strict'])).exitCode).toBe(4);
     const { stdout: json } = await compare(diff, ['--strict', '--json']);
     expect(JSON.parse(json)).toMatchObject({
@@ -167,7 +167,7 @@ describe('schema export', () => {
     const again = await write(['--output', 'contracts']);
     expect(again).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringMatching(/b\.schema\.json exists already[\s\S]+--force/) as string,
+      stderr: expect.stringMatching(/b\.schema\.json already exists[\s\S]+--force/) as string,
     });
     expect(readFileSync(join(folder, 'contracts', 'b.schema.json'), 'utf8')).toBe('edited');
     expect((await write(['--output', 'contracts', '--force'])).exitCode).toBe(0);

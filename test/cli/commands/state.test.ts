@@ -84,10 +84,12 @@ describe('state show', () => {
   it('says when there is none, and when it may be late', async () => {
     const none = { ...report, source: 'nothing', state: { ...report.state, checkpoints: [] } } as const;
     const readState = () => Promise.resolve(none);
-    expect((await run(['state', 'show'], { engine: { readState } })).stdout).toContain('nothing was synced');
+    expect((await run(['state', 'show'], { engine: { readState } })).stdout).toContain(
+      'nothing has been synced',
+    );
     const late = { ...report, source: 'published file' } as const;
     const { stdout } = await run(['state', 'show'], { engine: { readState: () => Promise.resolve(late) } });
-    expect(stdout).toContain('may lack the last commit');
+    expect(stdout).toContain('may be missing the last commit');
   });
 });
 
@@ -121,7 +123,7 @@ describe.each([
     };
     const yes = await run(argv, { engine: asking(), prompt: prompt('y') });
     expect(yes.stderr).toContain(
-      'items: forgets its checkpoint (2026-11-19); its table with 1,200 rows goes',
+      'items: forgets its checkpoint (2026-11-19); drops its table with 1,200 rows',
     );
     expect(yes.stderr).toContain('warning: a warning');
     expect(yes.stdout).toContain('1 checkpoint changed.');

@@ -90,7 +90,7 @@ describe('waits', () => {
     ]);
     expect(messages).toEqual([
       'waiting for the quota until 14:00 UTC (12 min left)',
-      'going on after 12 min of waiting',
+      'resuming after 12 min of waiting',
     ]);
   });
 
@@ -100,7 +100,7 @@ describe('waits', () => {
       [5_000, { type: 'waiting', reason: 'rate-limited', untilMs: until }],
     ]);
     expect(messages).toEqual([
-      'waiting for the next try (5 s left)',
+      'waiting for the next attempt (5 s left)',
       'waiting for the pause the server asked for (429) until 14:00 UTC (11 min left)',
     ]);
   });

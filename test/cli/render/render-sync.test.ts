@@ -94,7 +94,7 @@ describe('a run with trouble', () => {
   it('says when to come back', () => {
     const resumeAt = new Date(NOW_MS + 720_000).toISOString();
     expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toMatch(
-      /^Run the same command again from 14:00:00 UTC.* on: it goes on/m,
+      /^Run the same command again from 14:00:00 UTC.* on: it continues/m,
     );
     expect(render(makeRunReport({ exitCode: 75 }))).toContain('Run the same command again later');
     expect(render(makeRunReport({ resumeAt }))).not.toContain('Run the same command again');
@@ -104,7 +104,7 @@ describe('a run with trouble', () => {
     for (const code of ['request_limit_reached', 'deadline_reached'] as const) {
       const ended = { ...error, code };
       const text = render(makeRunReport({ status: 'stopped', exitCode: 75, error: ended }));
-      expect(text).toContain('Run the same command again: it goes on from here.');
+      expect(text).toContain('Run the same command again: it continues from here.');
     }
     const resumeAt = new Date(NOW_MS - 1).toISOString();
     expect(render(makeRunReport({ exitCode: 75, resumeAt }))).toContain('Run the same command again: it');

@@ -17,7 +17,7 @@ function stopWith(signal: 'SIGINT' | 'SIGTERM', exitCode: 130 | 143): Scenario {
     const stop = new AbortController();
     const reason = new AbortedError(`stopped by ${signal}`, {
       code: 'aborted',
-      hint: 'Nothing is left half done; run the same command again to go on.',
+      hint: 'Nothing is left half done; run the same command again to continue.',
       exitCode,
     });
     stage.server.misbehave(({ n }) => {
