@@ -11,7 +11,7 @@ const config = defineConfig({
   destination: { duckdb: FILE },
 });
 const say = (text: string) => void process.stdout.write(`${text}\n`);
-// Ctrl-C ends the run after what is committed; the next one goes on from there.
+// Ctrl-C ends the run after what is committed; the next one continues from there.
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 
