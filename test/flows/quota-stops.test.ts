@@ -50,7 +50,9 @@ describe('a server in maintenance', () => {
     expect(error?.hint).toContain(`run again after ${utc}`);
     const { describeRunFooter } = await import('../../src/cli/render/describe-run.ts');
     expect(describeRunFooter(report, flow.clock.now())).toMatch(
-      new RegExp(`Run the same command again from ${resumeAt.slice(11, 19)} UTC.* on: it continues from here`),
+      new RegExp(
+        `Run the same command again from ${resumeAt.slice(11, 19)} UTC.* on: it continues from here`,
+      ),
     );
     flow.simulator.setFaults([]);
     expect(await flow.sync()).toMatchObject({ exitCode: 0, resumeAt: undefined });
