@@ -27,7 +27,7 @@ const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) a
 const installed = Object.entries(lock.packages).filter(([path]) => path !== '');
 
 describe('what an installation runs', () => {
-  it('is no script of any package that Sluice needs: --ignore-scripts takes nothing away', () => {
+  it('is not a script of any package that Sluice needs: --ignore-scripts takes nothing away', () => {
     const withScripts = installed.filter(([, one]) => one.hasInstallScript === true);
     expect(withScripts.filter(([, one]) => one.dev !== true).map(([path]) => path)).toEqual([]);
     // The runtime of the project's own scripts; sluice itself runs on the machine's.
@@ -126,7 +126,7 @@ describe.skipIf(!isBuilt)('the package', () => {
     mkdirSync(modules, { recursive: true });
     execFileSync('tar', ['xf', packed.tarball, '-C', modules]);
     renameSync(join(modules, 'package'), join(modules, 'sluice'));
-    // What an installation would put beside it.
+    // What an installation would put next to it.
     symlinkSync(join(root, 'node_modules/zod'), join(modules, 'zod'), 'junction');
     const right = writeProgram(project, 'right.ts', consumer);
     const wrong = writeProgram(project, 'wrong.ts', consumer.replace('maxWaitMs: 0', "maxWaitMs: 'never'"));

@@ -59,7 +59,7 @@ describe('the folder of an archive', () => {
     expect(readdirSync(folder).filter((name) => !name.endsWith('.json'))).toEqual([]);
   });
 
-  it('names a header that cannot be read, and goes on', async () => {
+  it('names a header that cannot be read, and continues', async () => {
     await keep(makeArchived(1));
     writeFileSync(join(folder, '20260101T000000000Z-0.json'), '{');
     writeFileSync(join(folder, '20260102T000000000Z-0.json'), '{"format":"sluice-archive","version":2}');
@@ -94,7 +94,7 @@ describe('the folder of an archive', () => {
     expect(existsSync(join(folder, name('1')))).toBe(false);
   });
 
-  it('is looked through only when a name tells of an older scan', async () => {
+  it('is searched only when a file name shows an older scan', async () => {
     for (const scan of [makeArchived(1), makeArchived(2), makeArchived(3)]) await keep(scan);
     const rules = { lastRunId: 'r3', masks: {}, thorough: false };
     await pruneArchive(folder, { ...rules, beforeMs: 86_400_000 });

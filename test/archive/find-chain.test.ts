@@ -87,7 +87,7 @@ describe('the chain of archived scans', () => {
       expect(runsOf(findPrunable(broken, rules))).toEqual(['r1', 'r2', 'r3']);
     });
 
-    it('of pages masked otherwise once everything was read anew', () => {
+    it('of pages masked otherwise once everything was read again', () => {
       const masks = { email: 'exclude' };
       const masked = [...month, makeArchived(6, { masks }), makeIncremental(7, { masks })];
       const young = { beforeMs: 0, lastRunId: 'r7', masks };

@@ -109,7 +109,7 @@ describe('a file of the archive that was changed', () => {
     },
   };
 
-  it.each(Object.entries(damages))('%s: its reader is told, with its name', async (_, damage) => {
+  it.each(Object.entries(damages))('%s: its reader gets an error with its name', async (_, damage) => {
     const { folder, recordsFile, pages } = stagePages([0, 1, 2]);
     const content = await packRecords(folder, recordsFile, pages);
     damage(join(folder, content.file));

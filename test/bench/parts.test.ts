@@ -10,7 +10,7 @@ import { makeLargeTable } from '../../bench/support/large-table.ts';
 import { cliEntry } from '../support/cli-entry.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
-// That each part runs to its end and fills its table: what it measures is the machine's, and held against nothing.
+// That each part runs to its end and fills its table: what it measures depends on the machine, and is not checked.
 const build: Build = { ...sources, cli: cliEntry };
 
 /** Rows of each part's first table at a size that takes little time. */

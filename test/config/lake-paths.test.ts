@@ -50,7 +50,7 @@ describe('destination.parquet', () => {
     expect(() => resolve(both)).toThrow('must be outside the folder of destination.parquet');
   });
 
-  it('beside a file is published as well', () => {
+  it('next to a file is published as well', () => {
     const { settings, folder } = resolve({ duckdb: './w.duckdb', parquet: './lake' });
     expect(settings).toMatchObject({
       duckdbPath: join(folder, 'w.duckdb'),
@@ -137,7 +137,7 @@ describe('destinations', () => {
     expect(() => resolve({ duckdb: './w.duckdb' }, undefined, place)).toThrow('config file itself');
   });
 
-  it('may lie beside all of them', () => {
+  it('may be next to all of them', () => {
     const { settings } = resolve({ duckdb: './w.duckdb', parquet: './lake' }, './state', {
       ledgerDir: './q',
     });

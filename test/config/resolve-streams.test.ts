@@ -110,7 +110,7 @@ describe('streams', () => {
   });
 
   it.each(['prompt_analytics: {}', 'prompt_analytics: { enabled: false }', 'prompt_analytics:'])(
-    'that are misspelt are told apart from new ones: %s',
+    'that are misspelt are recognised among new ones: %s',
     (streams) => {
       expect(problemsOf(() => resolve(configText(`streams:\n  ${streams}\n`)))).toEqual([
         'sluice.yaml:8:3 streams.prompt_analytics: unknown stream; did you mean "prompts_analytics"? A stream of your own needs a path',
@@ -178,7 +178,7 @@ describe('fingerprint', () => {
     expect(print(own)).not.toBe(plain);
   });
 
-  it('tells apart what only looks alike', () => {
+  it('distinguishes what only looks alike', () => {
     const prints = [
       'params: { a: [x, y] }',
       'params: { a: "x,y" }',
@@ -305,7 +305,7 @@ describe('contract and columns', () => {
     ).toContain('needs defaults.hashKey');
   });
 
-  it('reads the contract file beside the config, and names one that is no schema', () => {
+  it('reads the contract file next to the config, and names one that is not a schema', () => {
     const path = writeConfig(configText());
     const contracts = join(dirname(path), 'contracts');
     mkdirSync(contracts);
@@ -349,7 +349,7 @@ describe('a history', () => {
 });
 
 describe('contract files', () => {
-  it('that belong to no stream are told, with the name they may mean', () => {
+  it('that belong to no stream are reported, with the name they may mean', () => {
     const path = writeConfig(configText('streams: { commerce_top_products: { enabled: false } }\n'));
     mkdirSync(join(dirname(path), 'contracts'));
     for (const name of ['promts_analytics', 'prompts_analytics', 'commerce_top_products'])

@@ -154,7 +154,7 @@ describe('a contract file', () => {
 describe('a type from config', () => {
   const forced = [{ path: ['n'], type: 'BIGINT' as const }];
 
-  it('is held against what can be converted, not against what was learned', () => {
+  it('is compared with what can be converted, not with what was learned', () => {
     expect(accept('{"n":"12"}', { mode: 'freeze', learned, forced })).toEqual({ value: '{"n":"12"}' });
     expect(accept('{"n":"x"}', { mode: 'freeze', learned, forced })).toMatchObject({ failing: ['forced n'] });
     expect(accept('{"n":"x"}', { mode: 'discard_row', learned, forced })).toEqual({ rejected: ['forced n'] });

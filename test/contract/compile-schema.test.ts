@@ -97,7 +97,7 @@ describe('rules', () => {
     for (const value of wrong) expect(check(schema, `{"v":${value}}`)).toEqual([`v type: is no ${format}`]);
   });
 
-  it('count beside a type that is wrong as well', () => {
+  it('count in addition to a wrong type', () => {
     expect(check('{"type":"integer","enum":[1]}', '{"v":"x"}')).toEqual([
       'v type: expected integer, got string',
       'v rule: is not one of 1',
@@ -106,7 +106,7 @@ describe('rules', () => {
 });
 
 describe('objects and lists', () => {
-  it('tell what is missing, by its path', () => {
+  it('say what is missing, by its path', () => {
     const json = JSON.parse(
       '{"required":["a"],"properties":{"a":{},"o":{"type":"object","required":["b"]}}}',
     ) as JsonObject;

@@ -8,7 +8,7 @@ import { findFirstProblems } from './connector.ts';
 
 type Path = readonly (string | number)[];
 
-/** Names and words of the author's own, which nothing can be held against. */
+/** Names and words of the author's own, which cannot be checked. */
 const free = /^title$|^name$|^streams\.\d+\.name$|^auth\.(?:rejectionCauses\.\d+|whereKeysAreMade)$/;
 
 /** One stream of each kind: the others would show the same again. */

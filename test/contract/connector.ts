@@ -7,7 +7,7 @@ import { valueChecks } from './value-checks.ts';
 
 const checks = [...valueChecks, ...syncChecks];
 
-/** The tests that every connector has to pass: it is consistent, and it fits its API, which is described beside it. */
+/** The tests that every connector has to pass: it is consistent, and it fits its API, which is described next to it. */
 export function describeConnector(connector: Connector, api: DescribedApi): void {
   describe(`the connector ${connector.name}`, () => {
     it.each(checks)('$says', async ({ find }) => {

@@ -33,7 +33,7 @@ describe('a field that never is null by its contract file', () => {
     expect(isNeverNull(schema, ['a'])).toBe(false);
   });
 
-  it('goes by every level above it', () => {
+  it('depends on every level above it', () => {
     const meta = { type: 'object', required: ['model'], properties: { model: text } };
     const path = ['meta', 'model'];
     expect(isNeverNull({ required: ['meta'], properties: { meta } }, path)).toBe(true);

@@ -5,7 +5,7 @@ import type { PagingDescription } from '../../src/model/connector.ts';
 import { recordsOf } from './described-api.ts';
 import { type ConnectorCheck, unless } from './connector-check.ts';
 
-/** What can be told of a connector without a request. */
+/** What can be said of a connector without a request. */
 export const valueChecks: readonly ConnectorCheck[] = [
   {
     says: 'is plain values, the same after a trip through JSON',

@@ -34,7 +34,7 @@ async function syncUntil(flow: Flow, type: ProgressEvent['type'], nth = 1) {
 }
 
 describe('a run that is told to stop', () => {
-  it('ends with 130 at any page, sends no more than what was on its way, and the next run goes on', async () => {
+  it('ends with 130 at any page, sends no more than what was on its way, and the next run continues', async () => {
     for (let nth = 1; nth <= CLEAN - 1; nth += 3) {
       const flow = createItemsFlow(ITEMS);
       const { report, requestsAfter } = await syncUntil(flow, 'page-staged', nth);

@@ -93,7 +93,7 @@ describe('a process that is killed before any step', () => {
     const views: readonly Outcome[] = [before, after];
     await forEachState(states, flow, async () => {
       expect(views).toContainEqual(await readOutcome(flow.duckdbPath));
-      // A sync goes on from the one or the other, and clears what was on the way.
+      // A sync continues from the one or the other, and clears what was on the way.
       expect(await flow.sync({ config })).toMatchObject({ exitCode: 0, warnings: [] });
       expect(listLeftovers(flow).filter((name) => !name.includes('archive'))).toEqual([]);
       const asked = flow.simulator.log.length;

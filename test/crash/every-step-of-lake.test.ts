@@ -48,7 +48,7 @@ async function assertEveryStateHeals(flow: Flow): Promise<number> {
 }
 
 describe('a process that is killed before any step of a publish', () => {
-  it('of its first lake: readers find nothing or all of it, and the next run mends it', async () => {
+  it('of its first lake: readers find nothing or all of it, and the next run repairs it', async () => {
     const flow = createItemsFlow(makeItems(30, { perDay: 10 }), { stream, config });
     expect(await assertEveryStateHeals(flow)).toBeGreaterThan(40);
   });

@@ -86,7 +86,7 @@ const dataCommit = firstSteps.findIndex(
 const commitPoints = commits.flatMap((at) =>
   (['before', 'after'] as const).map((when) => ({ step: 'sql COMMIT', nth: nthOf(firstSteps, at), when })),
 );
-/** From the last commit on, each step but looks and those that only one process is concerned with. */
+/** From the last commit on, each step but looks and those that affect only one process. */
 const publishPoints = firstSteps.flatMap((step, at): CrashPoint[] =>
   at <= lastCommit || /^sql (?!CHECKPOINT)|^read|^openSync|^writeFileSync/.test(step)
     ? []

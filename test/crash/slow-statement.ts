@@ -1,5 +1,5 @@
 // Loaded before the command line: says on stderr when the statement named by SLOW_AT begins, and gives it so
-// much to do that it would go on for days. With SLOW_FOR_EVER=1
+// much to do that it would continue for days. With SLOW_FOR_EVER=1
 // nothing interrupts it.
 import { DuckDBConnection } from '@duckdb/node-api';
 import { hookSteps } from '../support/io-steps.ts';

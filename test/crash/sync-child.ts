@@ -10,7 +10,7 @@ import type { SyncOptions } from '../../src/model/settings.ts';
 
 /** Where the process dies. */
 export type KillPoint =
-  /** When the nth event of a type is told. */
+  /** When the nth event of a type is emitted. */
   | { readonly at: 'event'; readonly type: ProgressEvent['type']; readonly nth: number }
   /** Before or after the nth SQL statement that begins with some text. */
   | { readonly at: 'sql'; readonly begins: string; readonly nth: number; readonly when: 'before' | 'after' }

@@ -30,7 +30,7 @@ describe('the health check of the image', () => {
     const ill = await withServer((_, response) => response.writeHead(503).end(), '127.0.0.1');
     expect(ill.exitCode).toBe(1);
     expect(ill.stderr).toMatch(/healthz answered 503\n$/);
-    // Nothing may listen on the port that is no port.
+    // Nothing may listen on the invalid port.
     const away = await check({ SLUICE_METRICS_PORT: '0' });
     expect(away.exitCode).toBe(1);
     expect(away.stderr).toMatch(/healthz did not answer/);

@@ -42,7 +42,7 @@ export function installPackage(say: (text: string) => void): Promise<string> {
   }
 }
 
-/** Builds beside the clone, so that nobody's `dist` goes away under them. */
+/** Builds next to the clone, so that nobody's `dist` goes away under them. */
 function pack(folder: string): string {
   const place = join(folder, 'built');
   mkdirSync(place);

@@ -119,7 +119,7 @@ async function checkSync(container: Container, say: (text: string) => void): Pro
     // Readers on the host are other users.
     assert.equal(statSync(join(container.data, 'published/warehouse.duckdb')).mode & 0o044, 0o044);
     assert.equal(statSync(join(container.data, 'state')).mode & 0o077, 0);
-    // An ephemeral container lost its state, and goes on from the published file.
+    // An ephemeral container lost its state, and continues from the published file.
     rmSync(join(container.data, 'state'), { recursive: true });
     const again = await waitForOutcome(container.start(['sync', '--json']));
     expectExit(again, 0);

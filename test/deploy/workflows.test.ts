@@ -44,7 +44,7 @@ describe('workflows', () => {
     expect(workflows.filter(({ text }) => /\bsecrets\.|pull_request_target/.test(text))).toEqual([]);
   });
 
-  it('name actions by commit, with the version beside it', () => {
+  it('name actions by commit, with the version next to it', () => {
     const lines = workflows.flatMap(({ text }) => text.match(/^.*\buses:.*$/gm) ?? []);
     expect(lines.length).toBeGreaterThan(3);
     expect(

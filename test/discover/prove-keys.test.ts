@@ -50,7 +50,7 @@ describe('proveKeys', () => {
     );
   });
 
-  it('tells values of different kinds apart as the table does, and nulls as no value', () => {
+  it('distinguishes values of different kinds as the table does, and takes nulls as no value', () => {
     const rows = [
       { id: 1, code: 'a' },
       { id: 2, code: null },

@@ -32,7 +32,7 @@ describe('commands in the docs', () => {
     const loaded = await Promise.all(commands.map(({ load }) => load()));
     const options = [...Object.values(globalOptions), ...loaded.flatMap((command) => command.options)];
     const known = new Set(['help', 'version', ...options.map(({ flag }) => flag)]);
-    // Of npm, docker and git, and of our own scripts: written as `npm … --flag` they are no options of a command.
+    // Of npm, docker and git, and of our own scripts: written as `npm … --flag` they are not options of ours.
     const foreign = ['ignore-scripts', 'minutes', 'only', 'cpu-prof'];
     const unknown = files.flatMap((file) =>
       listCode(readText(file))

@@ -165,7 +165,7 @@ describe('the schema for editors refuses', () => {
 });
 
 describe('the schema for editors', () => {
-  it('says what a sync says, wherever a value is another one', () => {
+  it('agrees with a sync, whatever value is changed', () => {
     const configs: readonly unknown[] = [
       parse(template.replace(/^# Sluice.*\n/, '').replace(/^(\s*)# /gm, '$1')),
     ];

@@ -41,7 +41,7 @@ describe('docs/lies.md', () => {
     );
   });
 
-  it('says of everything that fails how it is told', () => {
+  it('says of everything that fails how it is reported', () => {
     expect(told.filter(({ exitCode, says }) => exitCode !== 0 && says === undefined)).toEqual([]);
   });
 

@@ -131,7 +131,7 @@ describe('the link `current`', () => {
     ],
   ];
 
-  it('that is gone, or points to anything else, is told by verify, and made anew by the next sync without a request', async () => {
+  it('that is gone, or points to anything else, is reported by verify, and recreated by the next sync without a request', async () => {
     const { flow, lake } = await createSynced();
     for (const [name, change] of changes) {
       change(join(lake, 'items', 'current'));
@@ -157,7 +157,7 @@ describe('a manifest', () => {
     ['is of a newer version', (text) => text.replace('"version": 1', '"version": 2')],
   ];
 
-  it('that means nothing is refused with 2 before a request; with the lake moved away it is written anew', async () => {
+  it('that means nothing is refused with 2 before a request; with the lake moved away it is rewritten', async () => {
     const { flow, lake } = await createSynced();
     const manifest = join(lake, 'manifest.json');
     const whole = readFileSync(manifest, 'utf8');
@@ -195,7 +195,7 @@ describe('a manifest', () => {
 });
 
 describe('a file that somebody put into a table of a lake', () => {
-  it('is told by verify, and left behind by the next publish', async () => {
+  it('is reported by verify, and left behind by the next publish', async () => {
     const { flow, lake } = await createSynced();
     const { generation, files } = lakeTableOf(lake);
     const folder = join(lake, '_generations', 'items', generation);
@@ -209,7 +209,7 @@ describe('a file that somebody put into a table of a lake', () => {
     expect(await findWrong(flow)).toEqual([]);
   });
 
-  it('beside its folders is refused with 2 before a request, and stays', async () => {
+  it('next to its folders is refused with 2 before a request, and stays', async () => {
     const { flow, lake } = await createSynced();
     const mine = join(lake, 'items', 'notes.txt');
     writeFileSync(mine, 'mine');
@@ -240,7 +240,7 @@ describe('a reader that has `lake.duckdb` open', () => {
       await flow.clock.sleep(HOUR_MS);
       flow.simulator.editRecords('items', (all) => [...all, { ...makeItem(600), date: '2026-01-30' }]);
       expect((await flow.sync({ force: true, fullRefresh: true })).exitCode).toBe(0);
-      // Then it is told, and never given other rows.
+      // Then it is reported, and never given other rows.
       await expect(read()).rejects.toThrow(/No files found|No such file/);
     } finally {
       reader.close();
@@ -255,7 +255,7 @@ describe('`lake.duckdb`', () => {
     ['is some text', (file) => writeFileSync(file, 'no database at all')],
   ];
 
-  it('that is gone or damaged is written anew by the next publish; what readers have by the pattern stays', async () => {
+  it('that is gone or damaged is rewritten by the next publish; what readers have by the pattern stays', async () => {
     const { flow, lake } = await createSynced();
     let rows = 50;
     for (const [name, change] of changes) {

@@ -5,7 +5,7 @@ import { createItemsFlow, DAY_MS, HOUR_MS, makeItem, makeItems, streamOf } from 
 
 const ITEMS = makeItems(600, { perDay: 20 });
 
-it('is told with its date and fails no strict run', async () => {
+it('is reported with its date and fails no strict run', async () => {
   const flow = createItemsFlow(ITEMS, { endpoint: { dateField: 'date' } });
   const { watermark } = streamOf(await flow.sync());
   expect(watermark).toBe('2026-01-30');
@@ -19,7 +19,7 @@ it('is told with its date and fails no strict run', async () => {
   );
 });
 
-it('is told under syncs by the hour, from what came when, until newer data comes', async () => {
+it('is reported under syncs by the hour, from what came when, until newer data comes', async () => {
   const flow = createItemsFlow(ITEMS, { endpoint: { dateField: 'date' } });
   const sync = async () => {
     expect(await flow.sync({ force: true })).toMatchObject({ exitCode: 0, warnings: [] });
@@ -41,7 +41,7 @@ it('is told under syncs by the hour, from what came when, until newer data comes
   expect(await sync()).toMatchObject({ date: '2026-01-31', stale: false });
 });
 
-it('is told of an API that declares no total as well', async () => {
+it('is reported for an API that declares no total as well', async () => {
   const flow = createItemsFlow(ITEMS, {
     endpoint: { dateField: 'date' },
     stream: { key: ['id'] },

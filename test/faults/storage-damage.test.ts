@@ -105,7 +105,7 @@ describe('a work file that', () => {
     if (rounds > 20) expect(replaced).toBeGreaterThan(0);
   });
 
-  it('turns out to be damaged when its rows are read is restored in the middle of the run, which goes on', async () => {
+  it('turns out to be damaged when its rows are read is restored in the middle of the run, which continues', async () => {
     const flow = await createSynced();
     const before = await readOutcome(flow.duckdbPath);
     await flow.clock.sleep(1.2 * DAY_MS);

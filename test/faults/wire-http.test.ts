@@ -162,7 +162,7 @@ describe('an answer that is odd and right', () => {
   });
 });
 
-describe('a refusal whose body is no body', () => {
+describe('a refusal with an invalid body', () => {
   const bodies: Readonly<Record<string, (head: string) => readonly Step[]>> = {
     'that is cut': (head) => [{ send: `${head}content-length: 100\r\n\r\n{"error":` }, 'fin'],
     'that stops': (head) => [{ send: `${head}content-length: 100\r\n\r\n{"error":` }, 'hang'],

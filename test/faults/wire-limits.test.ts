@@ -24,7 +24,7 @@ const cutAfter = (headers: string, ...end: readonly Step[]): readonly Step[] => 
   ...end,
 ];
 
-describe('a limit that is told by an answer with another fault', () => {
+describe('a limit that is reported by an answer with another fault', () => {
   it.each<readonly [what: string, steps: readonly Step[], leastS: number]>([
     ['a 500 with nothing remaining', answer('500 Oops', spent), 600],
     [

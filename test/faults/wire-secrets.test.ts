@@ -135,7 +135,7 @@ describe('a key that the server says back', () => {
 });
 
 describe('a key in the data', () => {
-  it('is data: it is stored as it came, and in nothing that tells of the run', async () => {
+  it('is data: it is stored as it came, and in nothing that reports the run', async () => {
     const records = WIRE_ROWS.map((row) => ({ ...row, note: `${KEY} ${row.id}` }));
     const { sync, flow } = await createWireFlow({ records, config: { source: { apiKey: KEY } } });
     const report = await sync();

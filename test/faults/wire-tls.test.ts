@@ -169,7 +169,7 @@ describe('a proxy', () => {
   );
 
   it.each(['127.0.0.1:3128', 'not a URL', 'ftp://127.0.0.1:1', 'http://user:hush-hush@127.0.0.1:99999'])(
-    'that is no address (%s) ends with 2 and is not shown',
+    'that is not an address (%s) ends with 2 and is not shown',
     async (address) => {
       vi.stubEnv('HTTPS_PROXY', address);
       const { sync, server } = await createTlsFlow(right);

@@ -58,7 +58,7 @@ describe('keys that differ in the API and are one in the table', () => {
     expect(await flow.query("SELECT v FROM main.items WHERE id = '1'")).toEqual([{ v: 1 }]);
   });
 
-  it('are told apart by all fields of the key in an incremental scan', async () => {
+  it('are distinguished by all fields of the key in an incremental scan', async () => {
     const days = others.map((_, at) => ({ id: `x${at}`, date: `2026-01-${10 + (at % 20)}`, v: 0 }));
     const pair = [
       { id: 1, date: '2026-01-29', v: 1 },

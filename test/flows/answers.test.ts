@@ -75,7 +75,7 @@ describe('hasMore', () => {
   it('is not believed when it is always true: the total ends the scan', async () => {
     const flow = createFaultyFlow([rewritePagination({ hasMore: true })]);
     await expectComplete(flow);
-    // One more page tells which of the two is wrong.
+    // One more page shows which of the two is wrong.
     expect(offsetsOf(flow.arrivals)).toEqual([0, 99, 198, 297, 349, 0]);
   });
 
@@ -83,7 +83,7 @@ describe('hasMore', () => {
     await expectComplete(createFaultyFlow([rewritePagination({ hasMore: false })]));
   });
 
-  it('tells when the total is too small and ends where a page does', async () => {
+  it('says when the total is too small and ends where a page does', async () => {
     const flow = createFaultyFlow([rewritePagination({ total: 199, hasMore: true })]);
     const report = await flow.sync();
     expect(report.exitCode).toBe(4);
@@ -92,7 +92,7 @@ describe('hasMore', () => {
     expect(offsetsOf(flow.arrivals)).toEqual([0, 99, 198, 0]);
   });
 
-  it('is not needed beside a total', async () => {
+  it('is not needed where there is a total', async () => {
     await expectComplete(createFaultyFlow([rewritePagination({ hasMore: undefined })]));
   });
 
@@ -132,7 +132,7 @@ describe('a missing total', () => {
     expect(streamOf(report)).toMatchObject({ verdict: 'unverified', rowsInTable: 350 });
   });
 
-  it('beside a missing hasMore ends with 4: nothing says where the data ends', async () => {
+  it('together with a missing hasMore ends with 4: nothing says where the data ends', async () => {
     const flow = createFaultyFlow([rewritePagination({ total: undefined, hasMore: undefined })]);
     expect((await flow.sync()).exitCode).toBe(4);
   });
@@ -179,7 +179,7 @@ describe('empty pages', () => {
   });
 });
 
-describe('an answer that is none', () => {
+describe('an invalid answer', () => {
   /** One project for all of them: none may leave a trace. */
   let shared: Promise<{ readonly flow: Flow; readonly before: unknown }> | undefined;
   async function createSynced() {
@@ -223,7 +223,7 @@ describe('an answer that is none', () => {
   });
 
   it.each(['an error envelope with status 200', 'an empty body', 'a web page', 'half a document'])(
-    'in mid-scan ends with 4, and the next run goes on: %s',
+    'in mid-scan ends with 4, and the next run continues: %s',
     async (name) => {
       const flow = createFaultyFlow([when({ offset: 198 }, answers[name] ?? (() => undefined))]);
       expect((await flow.sync()).exitCode).toBe(4);
@@ -301,7 +301,7 @@ describe('a source that is suddenly empty', () => {
     expect((await flow.table('items')).rows).toEqual([]);
   });
 
-  it('is no accident when --from asks for days that hold nothing yet', async () => {
+  it('is not an accident when --from asks for days that hold nothing yet', async () => {
     const flow = createFaultyFlow([], { endpoint: { dateField: 'date' } });
     await flow.sync();
     await flow.sync({ force: true });

@@ -27,7 +27,7 @@ async function check(flow: Flow, readDisk?: ReadDisk) {
 }
 
 describe('the disk that check looks at', () => {
-  it('is told with what is free in it', async () => {
+  it('is reported with what is free in it', async () => {
     const flow = createItemsFlow(makeItems(10));
     const { report, disk } = await check(flow);
     expect(report.exitCode).toBe(0);
@@ -48,7 +48,7 @@ describe('the disk that check looks at', () => {
     expect(disk?.fix).toContain('Free some space');
   });
 
-  it('has room for the published copy beside the file that it replaces', async () => {
+  it('has room for the published copy next to the file that it replaces', async () => {
     const flow = createItemsFlow(makeItems(2_000));
     await flow.sync();
     const { size } = statSync(flow.duckdbPath);

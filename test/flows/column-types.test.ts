@@ -171,7 +171,7 @@ describe('a type that is given to a column which is there', () => {
     const flow = flowOf(records);
     await flow.sync();
     const before = await typeOf(flow, 'v');
-    // The rows are no longer in the source: what becomes of them, the table alone decides.
+    // The rows are no longer in the source: the table alone decides what happens to them.
     const report = await resync(flow, { v: { type } }, [rawJson(`{"id":99,"v":null}`)]);
     expect(report.exitCode, streamOf(report).error?.message).toBe(0);
     expect(await typeOf(flow, 'v')).toBe(type);
@@ -259,7 +259,7 @@ describe('a field that is masked when its column is there', () => {
     ).toEqual([{ change: 'removed' }]);
   });
 
-  it('keeps no raw value beside the hashes', async () => {
+  it('keeps no raw value next to the hashes', async () => {
     const flow = flowOf(people);
     await flow.sync(masked({}));
     flow.simulator.editRecords('items', () => people.slice(0, 1));

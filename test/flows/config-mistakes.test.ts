@@ -12,14 +12,14 @@ describe('a config that plainly does not fit the data', () => {
     expect(error?.message).toContain('58 of 60 rows have the key (date) of another row');
     expect(error?.hint).toMatch(/table is as it was.*\[.*id.*\]/);
     expect(flow.isPublished()).toBe(false);
-    // Once mended, the pages that were paid for serve.
+    // Once fixed, the pages that were paid for serve.
     const mended = await flow.sync({
       config: { streams: { items: { path: 'items', paginated: true, key: ['id'] } } },
     });
     expect(mended).toMatchObject({ exitCode: 0, streams: [{ rows: { inserted: 60 } }] });
   });
 
-  it('by a key that most rows lack is told as that', async () => {
+  it('by a key that most rows lack is reported as that', async () => {
     const flow = createItemsFlow(
       RECORDS.map((item) => ({ ...item, code: item.id < 5 ? item.id : null })),
       { stream: { key: ['code'] } },
@@ -37,7 +37,7 @@ describe('a config that plainly does not fit the data', () => {
     expect(flow.isPublished()).toBe(false);
   });
 
-  it('by a field that is like none is told, and loaded', async () => {
+  it('by a field that is like no other is reported, and loaded', async () => {
     const flow = createItemsFlow(RECORDS, { stream: { columns: { passport: { exclude: true } } } });
     const report = await flow.sync();
     expect(report).toMatchObject({ exitCode: 0, warnings: [expect.stringContaining('passport')] });

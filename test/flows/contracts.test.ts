@@ -334,7 +334,7 @@ describe('a contract file', () => {
 });
 
 describe('a stream that failed for its contract', () => {
-  it('keeps its pages once, so that a contract that was mended costs one request', async () => {
+  it('keeps its pages once, so that a contract that was fixed costs one request', async () => {
     const flow = await learnItems();
     const records = items.map((item) => ({ ...item, extra: 1 }));
     flow.clock.stepWall(HOUR_MS);
@@ -346,7 +346,7 @@ describe('a stream that failed for its contract', () => {
     expect(await typesOf(flow)).toHaveProperty('extra');
   });
 
-  it('drops them when they fail again, so that a source that was mended in place is asked anew', async () => {
+  it('drops them when they fail again, so that a source that was fixed in place is asked again', async () => {
     const flow = await learnItems();
     const records = items.map((item) => (item.id === 110 ? { ...item, amount: 'x' } : item));
     flow.clock.stepWall(HOUR_MS);
@@ -361,7 +361,7 @@ describe('a stream that failed for its contract', () => {
 describe('quarantine', () => {
   const strict = { type: 'object', properties: { id: {}, date: {}, name: {}, amount: { maximum: 500 } } };
 
-  it('lets go of records that a later scan accepts, in that scan', async () => {
+  it('releases records that a later scan accepts, in that scan', async () => {
     const flow = await learnItems();
     writeContractFile(flow, strict);
     const before = await resync(flow, items);
@@ -404,7 +404,7 @@ describe('quarantine', () => {
 });
 
 describe('a field that vanished', () => {
-  it('is told once, and again only after it came back', async () => {
+  it('is reported once, and again only after it came back', async () => {
     const flow = await learnItems();
     const without = items.map(({ amount: _amount, ...item }) => item);
     const note = 'no record has amount any more';

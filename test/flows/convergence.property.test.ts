@@ -109,7 +109,7 @@ async function runInto(flow: Flow, trouble: Trouble): Promise<void> {
   await flow.clock.sleep(trouble.hoursLater * HOUR_MS);
 }
 
-/** What the next run goes by, but for when it was learned. */
+/** What the next run depends on, except for when it was learned. */
 function readLearned(flow: Flow) {
   return flow.query(
     `SELECT path, column_name, type, watermark, key_fields, rows_declared, last_verdict

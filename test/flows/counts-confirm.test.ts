@@ -19,7 +19,7 @@ function rowsOf(day: number): readonly Row[] {
   );
 }
 
-/** An API whose start date goes by the day on which a row was made: one row got a later date since. */
+/** An API whose start date filters by the day on which a row was created: one row got a later date since. */
 function createMovedFlow(
   id: string,
   date: string,

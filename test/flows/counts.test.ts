@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRowsFlow, dateOf, type Row, type RowsFlow } from '../support/rows-api.ts';
 import { streamOf } from '../support/sync-harness.ts';
 
-// Incremental scans prove their own days alone; the count of the whole stream tells of the others.
+// Incremental scans prove their own days alone; the count of the whole stream covers the others.
 
 const PER_DAY = 6;
 const FIRST_DAY = -20;

@@ -41,7 +41,7 @@ async function stopAfterOnePage(flow: Flow): Promise<number> {
 }
 
 describe('runs that all end after one page', () => {
-  it('come to the end nevertheless: each goes on where the last one stopped', async () => {
+  it('come to the end nevertheless: each resumes where the last one stopped', async () => {
     const flow = createSlowFlow();
     let requests = 0;
     for (let run = 0; run < 20; run += 1) requests += await stopAfterOnePage(flow);

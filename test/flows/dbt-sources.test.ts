@@ -183,7 +183,7 @@ describe('a lake alone, as a source of dbt', () => {
     );
   });
 
-  it('is not named beside a DuckDB file', async () => {
+  it('is not named next to a DuckDB file', async () => {
     const flow = createItemsFlow(records, {
       stream: { key: ['id'] },
       config: { destination: { duckdb: './warehouse.duckdb', parquet: './lake' } },

@@ -336,7 +336,7 @@ describe('the lookback window', () => {
 });
 
 describe('the guard', () => {
-  it('refuses to let more than the share go, and keeps the pages for whoever allows it', async () => {
+  it('refuses to delete more than the share, and keeps the pages until more are allowed', async () => {
     const flow = createItemsFlow(makeItems(300), { stream: { ...full, deletes: 'hard' } });
     await flow.sync();
     const before = await flow.table('items');

@@ -27,7 +27,7 @@ async function save(records: readonly unknown[], given: ItemsCase = {}) {
 }
 
 describe('a contract', () => {
-  it('is a JSON Schema beside the config, which the config then reads', async () => {
+  it('is a JSON Schema next to the config, which the config then reads', async () => {
     const { file, folder, contract, schema } = await save(makeItems(300));
     expect(contract).toEqual({ stream: 'items', path: file, state: 'written', differences: [] });
     expect(schema).toEqual({
@@ -133,7 +133,7 @@ describe('a file that is there', () => {
     expect(again.schema).toEqual(schema);
   });
 
-  it('is no contract: kept as well', async () => {
+  it('is not a contract: kept as well', async () => {
     const { folder } = await save(makeItems(50));
     for (const text of ['no json', '[]', 'null', '{"type":"object"}']) {
       writeFileSync(fileOf(folder), text);

@@ -55,7 +55,7 @@ describe('the sample', () => {
     expect(foundOf(found).sample?.records).toBe(90);
   });
 
-  it('tells of pages that come again and leaves them out, so that keys are not refuted by them', async () => {
+  it('reports pages that come again and leaves them out, so that keys are not refuted by them', async () => {
     const found = await discoverItems(makeItems(1_000), {
       probes: false,
       faults: [() => ({ page: (page) => ({ ...page, offset: 0 }) })],
@@ -67,7 +67,7 @@ describe('the sample', () => {
     expect(foundOf(found).keys[0]?.holds).toBe(true);
   });
 
-  it('tells of data that moves while it is sampled', async () => {
+  it('reports data that moves while it is sampled', async () => {
     const found = await discoverItems(makeItems(1_000), {
       probes: false,
       faults: [
@@ -92,7 +92,7 @@ describe('the sample', () => {
     expect(found.asked).toHaveLength(1);
   });
 
-  it('counts records that are no objects', async () => {
+  it('counts records that are not objects', async () => {
     const found = await discoverItems([...makeItems(30), 7, 'text', null, [1]], { probes: false });
     expect(foundOf(found).sample).toMatchObject({ records: 30, notObjects: 4, isWhole: true });
   });
@@ -138,7 +138,7 @@ describe('fields', () => {
     'odd.name': item.id,
   }));
 
-  it('are told with column, type, kinds, nulls, gaps, distinct values and examples', async () => {
+  it('are reported with column, type, kinds, nulls, gaps, distinct values and examples', async () => {
     const found = await discoverItems(records, { probes: false });
     expect(fieldOf(found, 'code')).toMatchObject({
       column: 'code',
@@ -199,7 +199,7 @@ describe('fields', () => {
 });
 
 describe('keys and cursors', () => {
-  it('are told with the rows that speak for them, and against others', async () => {
+  it('are reported with the rows that speak for them, and against others', async () => {
     const rows = makeItems(1_000).map(({ id, ...item }) => ({ productId: id % 50, ...item, score: id / 7 }));
     const found = await discoverItems(rows, { probes: false });
     expect(foundOf(found).keys[0]).toEqual({
@@ -459,7 +459,7 @@ describe('costs', () => {
     }
   });
 
-  it('are within the own count where the API tells nothing of its quota', async () => {
+  it('are within the own count where the API reveals nothing of its quota', async () => {
     const { confirmed, asked } = await discoverItems(makeItems(300), {
       config: { quota: { requestsPerHour: 6 } },
       rateLimit: { headers: false },
@@ -514,7 +514,7 @@ describe('failures', () => {
     ]);
   });
 
-  it('of a wrong base URL are told as such', async () => {
+  it('of a wrong base URL are reported as such', async () => {
     const { report } = await discoverStreams({ simulator: { faults: [errorStatus(404)] } }).catch(
       (error: unknown) => ({ report: error }),
     );

@@ -205,7 +205,7 @@ describe('over a socket', () => {
     expect(encodings).toEqual(['gzip']);
   });
 
-  it('it begins anew after a connection that broke in the middle', async () => {
+  it('restarts after a connection that broke in the middle', async () => {
     const { flow, encodings } = await createServedFlow([when({ nth: 1, count: 2 }, breakConnection('cut'))]);
     await expectComplete(flow);
     expect(encodings).toEqual(['gzip']);
@@ -213,7 +213,7 @@ describe('over a socket', () => {
 });
 
 describe('a run that ends in the middle', () => {
-  it('leaves nothing behind, and the next one begins anew', async () => {
+  it('leaves nothing behind, and the next one restarts', async () => {
     const flow = createDocumentFlow();
     const stop = new AbortController();
     const report = await flow.sync({

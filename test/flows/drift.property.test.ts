@@ -53,7 +53,7 @@ function move(operations: readonly Operation[]): Fault {
 }
 
 describe('a sync of data that moves at any requests', () => {
-  it('is verified only with the rows of one version, begins anew at most twice, and ends with 0 or 4', async () => {
+  it('is verified only with the rows of one version, restarts at most twice, and ends with 0 or 4', async () => {
     const seen = { verified: 0, drifted: 0, restarted: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +98,7 @@ describe('a sync of data that moves at any requests', () => {
     expect(seen.restarted).toBeGreaterThan(0);
   }, 60_000);
 
-  it('ends drifted under a data set that never stops moving, and the next quiet sync mends all', async () => {
+  it('ends drifted under a data set that never stops moving, and the next quiet sync repairs all', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 25, max: 90 }), fc.nat({ max: 89 }), async (count, where) => {
         const rows = Array.from({ length: count }, (_, id) => ({ ...makeItem(id), stamp: 0 }));

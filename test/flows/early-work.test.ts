@@ -77,7 +77,7 @@ describe('a scan so long that its pages are worked on before it has ended', () =
     expect(await summarize(flow)).toEqual([{ ...clean, type: 'VARCHAR' }]);
   });
 
-  it('forgets what was read when the data moves and the scan begins anew', async () => {
+  it('forgets what was read when the data moves and the scan restarts', async () => {
     const flow = createLargeFlow(makeRecords());
     const late = Math.floor((RECORDS / (PAGE - 1)) * 0.95);
     flow.simulator.setFaults([
@@ -92,7 +92,7 @@ describe('a scan so long that its pages are worked on before it has ended', () =
     expect(listFiles(flow, /\.part$|records\.ndjson/)).toEqual([]);
   });
 
-  it('keeps its pages, and nothing else, when it is stopped; the next run goes on from there', async () => {
+  it('keeps its pages, and nothing else, when it is stopped; the next run continues from there', async () => {
     const flow = createLargeFlow(makeRecords());
     const stopping = new AbortController();
     const stopped = await flow.sync({

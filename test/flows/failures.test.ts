@@ -48,7 +48,7 @@ describe('a refused key', () => {
     expect(flow.isPublished()).toBe(false);
   });
 
-  it('in mid-run ends with 3, and the next run goes on from the pages that came, with a new key', async () => {
+  it('in mid-run ends with 3, and the next run continues from the pages that came, with a new key', async () => {
     const flow = createFaultyFlow([when({ nth: 5, count: Infinity }, unauthorized())], {
       config: { quota: { burstPerSecond: 1 } },
     });
@@ -194,7 +194,7 @@ describe('a server that fails', () => {
     times.slice(1).forEach((atMs, at) => expect(atMs).toBeGreaterThan(times[at] ?? 0));
   });
 
-  it('from some page on ends with 75, and the next run goes on there', async () => {
+  it('from some page on ends with 75, and the next run continues there', async () => {
     const flow = createFaultyFlow([when({ nth: 4, count: Infinity }, serverError())], {
       config: { quota: { burstPerSecond: 1 } },
     });
@@ -364,7 +364,7 @@ describe('--limit', () => {
     expect(await flow.sync({ limit: 10 })).toMatchObject({ exitCode: 0, requests: 1, rows: { read: 10 } });
   });
 
-  it('above the rows there are is no limit', async () => {
+  it('above the rows there are is not a limit', async () => {
     const flow = createFaultyFlow([]);
     const report = await flow.sync({ limit: 5_000 });
     expect(report.exitCode).toBe(0);
@@ -458,7 +458,7 @@ describe('what keeps a run from starting', () => {
     expect(new Set(flow.arrivals.map(({ keyId }) => keyId)).size).toBe(1);
   });
 
-  it('is no run id that was used: the later run gets a number behind it', async () => {
+  it('is not a run id that was used: the later run gets a number behind it', async () => {
     const flow = createFaultyFlow([]);
     await flow.sync({ runId: 'mine' });
     const report = await flow.sync({ runId: 'mine', force: true });
@@ -480,7 +480,7 @@ describe('the record of runs', () => {
     ]);
   });
 
-  it('tells its end to whoever watches, last of all', async () => {
+  it('reports its end to observers, last of all', async () => {
     const flow = createFaultyFlow([]);
     const report = await flow.sync();
     expect(flow.events[0]?.type).toBe('run-started');

@@ -23,7 +23,7 @@ describe('runs with one request each', () => {
     expect((await flow.sync({ force: true })).rows).toMatchObject({ unchanged: 250, inserted: 0 });
   });
 
-  it('begin anew when the data moved in between, and end once it rests', async () => {
+  it('restart when the data moved in between, and end once it rests', async () => {
     const flow = createItemsFlow(items, { stream: { key: ['id'], cursor: false } });
     await flow.sync({ maxRequests: 1 });
     await flow.sync({ maxRequests: 1 });

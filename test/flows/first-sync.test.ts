@@ -97,7 +97,7 @@ describe('the first sync of the built-in streams, over real sockets', () => {
     });
   });
 
-  it('learns the keys that tell the rows apart', () => {
+  it('learns the keys that identify the rows', () => {
     const keys = report.streams.map(({ stream, key }) => [stream, key?.origin, key?.columns]);
     expect(keys).toEqual([
       ['visibility_mentions', 'learned', ['mention_id']],
@@ -149,7 +149,7 @@ describe('the first sync of the built-in streams, over real sockets', () => {
     expect(offsets.at(-1)).toBe(0);
   });
 
-  it('publishes its own record of the run beside the data', async () => {
+  it('publishes its own record of the run next to the data', async () => {
     const runs = await queryCopy(duckdb, 'SELECT * FROM _sluice.runs');
     expect(runs.rows).toEqual([
       {

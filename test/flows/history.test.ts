@@ -38,7 +38,7 @@ async function versionsOf(flow: Flow, column = 'score'): Promise<readonly string
   return rows.map(({ version }) => String(version));
 }
 
-/** Open versions that are no live row, or the reverse. */
+/** Open versions without a live row, or the reverse. */
 async function countStrays(flow: Flow): Promise<number> {
   const { columns } = await flow.table('items');
   const live = columns['_deleted_at'] === undefined ? 'true' : '_deleted_at IS NULL';
@@ -56,7 +56,7 @@ async function countStrays(flow: Flow): Promise<number> {
 }
 
 describe('history', () => {
-  it('has a row for each version of a row, and tells how a table was at any time', async () => {
+  it('has a row for each version of a row, and says how a table was at any time', async () => {
     const flow = createItemsFlow([one(1, 10), one(2, 20), one(3, 30)], {
       stream: { ...full, deletes: 'hard', maxDeleteRatio: 1 },
     });
@@ -121,7 +121,7 @@ describe('history', () => {
     await flow.sync();
     await resync(flow, [one(1, 5)]);
     await resync(flow, [one(1, 0.5)]);
-    // A double cannot hold the first value: the fraction goes beside it.
+    // A double cannot hold the first value: the fraction goes into the companion.
     expect((await flow.table('items')).columns).toMatchObject({ score: 'BIGINT', score__text: 'VARCHAR' });
     expect(await versionsOf(flow)).toEqual([
       '1 9007199254740993 01-31 to 02-01',

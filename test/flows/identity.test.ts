@@ -122,7 +122,7 @@ describe('another destination alone', () => {
 });
 
 describe('another key alone', () => {
-  it('goes on after one request that shows the same rows', async () => {
+  it('continues after one request that shows the same rows', async () => {
     const { mine } = createAccounts([]);
     await mine.sync();
     expect(await mine.sync({ config: withKey(KEY_B) })).toMatchObject({ exitCode: 0, requests: 1 });
@@ -130,7 +130,7 @@ describe('another key alone', () => {
     expect(await mine.sync({ config: withKey(KEY_B) })).toMatchObject({ exitCode: 0, requests: 0 });
   });
 
-  it('goes on after a year of new rows on top, by the last page', async () => {
+  it('continues after a year of new rows on top, by the last page', async () => {
     const { mine, others } = createAccounts([...makeItems(400, { from: 250 }), ...makeItems(250)]);
     await mine.sync();
     expect(await others.sync({ force: true })).toMatchObject({ exitCode: 0 });
@@ -184,7 +184,7 @@ describe('another key alone', () => {
     expect((await mine.sync({ config: withKey(KEY_B) })).exitCode).toBe(0);
   });
 
-  it('does not go on with staged pages unless the head shows that they are of the same data', async () => {
+  it('does not continue with staged pages unless the head shows that they are of the same data', async () => {
     const folder = makeFolder();
     const config = { quota: { requestsPerHour: 4 } };
     const simulator = { keys: [KEY_A, KEY_B] };

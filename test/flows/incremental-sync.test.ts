@@ -20,7 +20,7 @@ const tables = {
   commerce_top_products: 'commerce/top-products',
 } as const;
 
-/** What a day's refresh did to an endpoint's records, told apart by the fields that identify one. */
+/** What a day's refresh did to an endpoint's records, distinguished by the fields that identify one. */
 function compareDays(before: readonly Row[], after: readonly Row[], key: readonly string[], from = '') {
   const keyOf = (row: Row) => key.map((field) => String(row[field])).join('|');
   const old = new Map(before.map((row) => [keyOf(row), JSON.stringify(row)]));
@@ -185,7 +185,7 @@ describe('when the day moves on', () => {
 });
 
 describe('freshness', () => {
-  it('spends no request on streams verified within the hour, and publishes nothing anew', async () => {
+  it('spends no request on streams verified within the hour, and does not publish again', async () => {
     const flow = createItemsFlow(makeItems(60));
     await flow.sync();
     await flow.clock.sleep(0.8 * HOUR_MS);

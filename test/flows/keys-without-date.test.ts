@@ -64,7 +64,7 @@ describe('a row whose date changes', () => {
 describe('an id that repeats each day', () => {
   const daily = (first: number, day: number) => rowsFrom(first, day, (_, n) => `p${n}`);
 
-  it('and was seen on one day so far is told apart by the date as well', async () => {
+  it('and was seen on one day so far is distinguished by the date as well', async () => {
     const rowsFlow = createRowsFlow({ rows: (day) => daily(0, day) }, dated);
     expect(keyOf(await rowsFlow.syncAfter(0))).toEqual(['date', 'id']);
     for (let day = 1; day < 4; day += 1)
@@ -91,7 +91,7 @@ describe('an id that repeats each day', () => {
 });
 
 describe('a key of date and id', () => {
-  it('loses the date at the next full scan that proves the id, and keeps the rows that the API let go', async () => {
+  it('loses the date at the next full scan that proves the id, and keeps the rows that the API has removed', async () => {
     const rows = (day: number) => (day < 6 ? rowsFrom(0, day) : move(rowsFrom(1, day), '1/2', 4));
     const rowsFlow = createRowsFlow({ rows }, dated);
     expect(keyOf(await rowsFlow.syncAfter(0))).toEqual(['date', 'id']);
@@ -108,7 +108,7 @@ describe('a key of date and id', () => {
     expect(found).toEqual({ n: 7 * PER_DAY, ids: 7 * PER_DAY });
   });
 
-  it('stays where older rows, which the API let go, had the same ids', async () => {
+  it('stays where older rows, which the API has removed, had the same ids', async () => {
     const monthly = (first: number, day: number) => rowsFrom(first, day, (date, n) => `${date % 6}/${n}`);
     const rowsFlow = createRowsFlow({ rows: (day) => monthly(Math.max(0, day - 5), day) }, dated);
     expect(keyOf(await rowsFlow.syncAfter(0))).toEqual(['date', 'id']);

@@ -49,7 +49,7 @@ describe('rows that come twice', () => {
     });
   });
 
-  it('without a configured key: another one is learned that tells them apart, if there is one', async () => {
+  it('without a configured key: another one is learned that distinguishes them, if there is one', async () => {
     const flow = createItemsFlow(twice, { stream: full });
     const report = await flow.sync();
     expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 252 });
@@ -127,7 +127,7 @@ describe('a configured key', () => {
     expect(flow.isPublished()).toBe(false);
   });
 
-  it('of a field that no record has fails that stream with 2, and the others go on', async () => {
+  it('of a field that no record has fails that stream with 2, and the others continue', async () => {
     const flow = createFlow({
       config: { streams: { prompts_analytics: { key: ['promptId', 'dated'] } } },
     });
@@ -144,7 +144,7 @@ describe('a configured key', () => {
       'complete',
     ]);
 
-    // With the name mended the stream is read.
+    // With the name fixed the stream is read.
     const streams = { prompts_analytics: { key: ['promptId', 'date'] } };
     const mended = await flow.sync({ config: { streams } });
     expect(mended.exitCode).toBe(0);

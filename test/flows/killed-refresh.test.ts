@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createItemsFlow, makeItems, streamOf } from '../support/sync-harness.ts';
 
 describe('a full refresh that was killed', () => {
-  it('is gone on with by the next run, however fresh the stream is', async () => {
+  it('is resumed by the next run, however fresh the stream is', async () => {
     const flow = createItemsFlow(makeItems(400), { endpoint: { dateField: 'date' } });
     expect(await flow.sync()).toMatchObject({ exitCode: 0 });
     flow.clock.stepWall(60_000);
@@ -18,7 +18,7 @@ describe('a full refresh that was killed', () => {
 
     const report = await flow.sync();
     expect(streamOf(report)).toMatchObject({ status: 'complete', mode: 'full', verdict: 'verified' });
-    // Less than reading it anew, and no more after that.
+    // Less than reading it again, and no more after that.
     expect(report.requests).toBeLessThanOrEqual(4);
     expect(streamOf(await flow.sync())).toMatchObject({ status: 'fresh' });
   });

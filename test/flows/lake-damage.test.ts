@@ -137,7 +137,7 @@ describe('a lake with a damaged file', () => {
 });
 
 describe('a lake with a file that is damaged inside', () => {
-  it('is told by verify, with what mends it', async () => {
+  it('is reported by verify, with what fixes it', async () => {
     const { flow, lake } = createLakeFlow();
     await syncWell(flow);
     const [, path = ''] = pathsOf(lake);
@@ -174,7 +174,7 @@ describe('values that name folders', () => {
     const read = () =>
       queryFiles('SELECT id::INTEGER AS id, k FROM items ORDER BY id', join(lake, 'lake.duckdb'));
     expect(await read()).toEqual(records);
-    // Alone in its folder it is written by another statement than beside others.
+    // Alone in its folder it is written by another statement than among others.
     flow.simulator.editRecords('items', (all) => [...all, { id: 9, k: 'a\u0000b' }]);
     await syncWell(flow, { fullRefresh: true });
     expect(await read()).toEqual([...records, { id: 9, k: 'a\u0000b' }]);

@@ -328,7 +328,7 @@ describe('a project with a lake alone', () => {
     );
   });
 
-  it('goes on incrementally in a container that finds nothing but the lake', async () => {
+  it('continues incrementally in a container that finds nothing but the lake', async () => {
     const history = { ...stream, history: true, deletes: 'soft' as const };
     const { flow, lake } = createLakeFlow({ config: lakeOnly, stream: history });
     await syncWell(flow);
@@ -410,7 +410,7 @@ describe('a lake that something happened to', () => {
     await expect(other).rejects.toMatchObject({ exitCode: 2, code: 'identity_mismatch' });
   });
 
-  it('and whose links became folders says of all how to mend them, and that mends them', async () => {
+  it('and whose links became folders says of all how to fix them, and that fixes them', async () => {
     const { flow, lake } = createLakeFlow({ stream: { ...stream, history: true } });
     await syncWell(flow);
     const links = ['items', 'items_history'].map((table) => join(lake, table, 'current'));
@@ -441,7 +441,7 @@ describe('a lake that something happened to', () => {
     expect(flow.arrivals).toEqual([]);
   });
 
-  it('and lost a file is told by verify and mended by the next sync', async () => {
+  it('and lost a file is reported by verify and fixed by the next sync', async () => {
     const { flow, lake } = createLakeFlow();
     await syncWell(flow);
     const [path = ''] = listFiles(lake);
@@ -497,7 +497,7 @@ describe('a lake that something happened to', () => {
     expect(readLakeManifest(lake).tables).toHaveLength(1);
   });
 
-  it('is told as published where the file cannot be', async () => {
+  it('is reported as published where the file cannot be', async () => {
     const { flow, lake } = createLakeFlow();
     const report = await flow.sync({
       onProgress: (event) => {
@@ -509,7 +509,7 @@ describe('a lake that something happened to', () => {
     expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '50' }]);
   });
 
-  it('and the file beside it that both fail are both told, and both made good by the next run', async () => {
+  it('and the file next to it are both reported when both fail, and both published by the next run', async () => {
     const { flow, lake } = createLakeFlow();
     await syncWell(flow);
     flow.simulator.editRecords('items', (records) => [...records, makeItem(900)]);

@@ -139,7 +139,7 @@ describe('what one sync learned', () => {
 });
 
 describe('a sync after one that failed', () => {
-  it('asks again for rows that the source has mended', async () => {
+  it('asks again for rows that the source has fixed', async () => {
     const flow = createItemsFlow(makeItems(250), { stream: { key: ['id'] } });
     flow.simulator.editRecords('items', (held) =>
       held.map((item, at) => (at >= 160 ? { ...(item as object), id: null } : item)),
@@ -166,7 +166,7 @@ describe('a sync after one that failed', () => {
     expect(await gone.sync({ force: true })).toMatchObject({ exitCode: 4, streams: [{ status: 'failed' }] });
   });
 
-  it('goes on when a display throws', async () => {
+  it('continues when a display throws', async () => {
     const flow = createItemsFlow(makeItems(120));
     const report = await flow.sync({
       onProgress: () => {

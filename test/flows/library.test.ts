@@ -147,7 +147,7 @@ describe('the library', () => {
     expect((await queryCopy(duckdb, 'SELECT count(*) AS n FROM _sluice.runs')).rows).toEqual([{ n: 1 }]);
   });
 
-  it('tells its progress as values that survive JSON', async () => {
+  it('reports its progress as values that survive JSON', async () => {
     const { config } = createProject();
     const events: ProgressEvent[] = [];
     await sync(config, { onProgress: (event) => events.push(event) });

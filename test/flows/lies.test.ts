@@ -69,7 +69,7 @@ describe('a server that begins to lie in the middle of a scan', () => {
     },
   );
 
-  it('and declares another total is read anew from the first sign, twice, and then to its end', async () => {
+  it('and declares another total is read again from the first sign, twice, and then to its end', async () => {
     const grown: Fault = rewriteEnvelope(({ data, pagination }) => ({
       data,
       pagination: { ...pagination, total: ROWS + 1 },
@@ -126,7 +126,7 @@ describe('a page that is refused while those before it were answered', () => {
     expect(error?.hint).toContain('streams.commerce_top_products.sliceBy');
   });
 
-  it('is kept apart from the stream: the next sync goes on with the pages that came', async () => {
+  it('is kept apart from the stream: the next sync continues with the pages that came', async () => {
     const flow = createLyingFlow([]);
     flow.simulator.setFaults([when({ offset: 116, count: 1 }, () => ({ status: 404, body: '{}' }))]);
     expect((await flow.sync()).exitCode).toBe(4);

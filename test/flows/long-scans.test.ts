@@ -79,7 +79,7 @@ describe('a scan that takes longer than a day', () => {
     expect(await flow.rows('items')).toEqual(expectRows([makeItem(1_500), ...items]));
   });
 
-  it('goes on after days, though its head is another by now', async () => {
+  it('continues after days, though its head is another by now', async () => {
     const flow = createSlowFlow();
     expect((await flow.sync({ maxRequests: 30 })).exitCode).toBe(75);
     await flow.clock.sleep(40 * HOUR_MS);

@@ -100,7 +100,7 @@ describe('excluded and hashed fields', () => {
     expect(row).toEqual({ email: hashOf(`${EMAIL}7@example.com`), a: [{ city: 'city 0' }] });
   });
 
-  it('reach no file of a run that ends in the middle, nor of the one that goes on from there', async () => {
+  it('reach no file of a run that ends in the middle, nor of the one that continues from there', async () => {
     const flow = createPeopleFlow({ config: { quota: { burstPerSecond: 1 } } });
     flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
     expect((await flow.sync()).exitCode).toBe(3);
@@ -224,7 +224,7 @@ describe('another hash key', () => {
     expect(report).toMatchObject({ exitCode: 0, warnings: [], rows: { updated: 60, deleted: 0 } });
     const [after] = await remembered();
     expect(after).not.toEqual(before);
-    // Whoever has the state learns no more of the key than from one hashed value.
+    // A user who has the state learns no more of the key than from one hashed value.
     expect(findLeaks(flow.folder, [HASH_KEY, other.defaults.hashKey])).toEqual([]);
   });
 
@@ -252,7 +252,7 @@ describe('rules that no field is found for', () => {
   };
   const warning = 'streams.items.columns names e_mial, profile.phone, which no record has';
 
-  it('are told of, since a misspelt one leaves data as it is', async () => {
+  it('are reported, since a misspelt one leaves data as it is', async () => {
     expect((await createPeopleFlow({ stream: misspelt }).sync()).warnings).toEqual([warning]);
     const whole = { endpoint: { paginated: false }, stream: { ...misspelt, paginated: false } };
     expect((await createPeopleFlow(whole).sync()).warnings).toEqual([warning]);
@@ -291,7 +291,7 @@ describe('rules that change', () => {
     expect(await flow.query('SELECT count(*) AS n FROM main.items_history WHERE _valid_to IS NULL')).toEqual([
       { n: 400 },
     ]);
-    // And the rewritten file goes on as any other.
+    // And the rewritten file works like any other.
     const next = await flow.sync({ config: { streams: { items: stream } }, fullRefresh: true });
     expect(streamOf(next)).toMatchObject({ rows: { inserted: 0, updated: 0, unchanged: 400 } });
     expect(findLeaks(flow.folder)).toEqual([]);
@@ -355,7 +355,7 @@ describe('rules that change', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('keep staged pages of streams that are not concerned', async () => {
+  it('keep staged pages of streams that are not affected', async () => {
     const flow = createPeopleFlow({ config: { quota: { burstPerSecond: 1 } } });
     flow.simulator.setFaults([when({ nth: 3, count: Infinity }, unauthorized())]);
     await flow.sync();

@@ -30,7 +30,7 @@ async function measure(flow: Flow, report: RunReport) {
 }
 
 describe('what runs come to', () => {
-  it('is told and counted: a first load, news, a new column, and a source that does not answer', async () => {
+  it('is reported and counted: a first load, news, a new column, and a source that does not answer', async () => {
     let records: readonly unknown[] = makeItems(150);
     const flow = createItemsFlow(() => records);
 

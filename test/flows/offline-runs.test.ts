@@ -101,7 +101,7 @@ describe.each(Object.entries(commands))('%s', (name, command) => {
     await changeFile(workFile(flow), 'CREATE TABLE main.other AS FROM main.items; DROP TABLE main.items');
     const published = readFileSync(flow.duckdbPath);
     const call = command(flow);
-    // A rebuild is what makes such a table anew.
+    // Such a table comes from a rebuild.
     if (name === 'rebuild') expect(await call).toMatchObject({ exitCode: 0 });
     else {
       await expect(call).rejects.toMatchObject({

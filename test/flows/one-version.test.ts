@@ -11,7 +11,7 @@ import {
   streamOf,
 } from '../support/sync-harness.ts';
 
-// Pages from both sides of a refresh are no version of the data, though every joint and the head may fit.
+// Pages from both sides of a refresh are not one version of the data, though every joint and the head may fit.
 
 const PAGE = 100;
 /** Seven pages. */

@@ -65,7 +65,7 @@ const countRows = async (flow: Flow) => (await flow.query('SELECT count(*) AS n 
 const held = (flow: Flow) => flow.query('SELECT absent_since FROM _sluice.quarantine');
 
 describe('a record in quarantine that the source no longer has', () => {
-  it('does not replace a row that was mended to what the table still had', async () => {
+  it('does not replace a row that was fixed to what the table still had', async () => {
     const project = begin();
     const { flow } = project;
     await project.sync();
@@ -103,7 +103,7 @@ describe('a record in quarantine that the source no longer has', () => {
     expect(await valuesOf(flow)).toEqual([500]);
   });
 
-  it('is told from one that still comes, however many scans saw it', async () => {
+  it('is distinguished from one that still comes, however many scans saw it', async () => {
     const project = begin();
     const { flow } = project;
     await project.sync();
@@ -125,7 +125,7 @@ describe('a record in quarantine that the source no longer has', () => {
     expect(await valuesOf(flow)).toEqual([500]);
   });
 
-  it('is not counted beside its mended version where there is no key', async () => {
+  it('is not counted in addition to its fixed version where there is no key', async () => {
     const twins = (first: Partial<Item>) => {
       const [one] = withFirst(first);
       return [one, ...Array.from({ length: 60 }, () => ({ id: 5, date: day(3), v: 1 }))] as readonly Item[];
@@ -164,7 +164,7 @@ describe('an incremental scan', () => {
   const dated = { cursor: { field: 'date', param: 'startDate', lookback: '3d' }, deletes: 'hard' };
   const at = (date: string, v: number): readonly Item[] => withFirst({ date, v });
 
-  it('tells of the records in its days', async () => {
+  it('reports the records in its days', async () => {
     const project = begin(dated);
     const { flow } = project;
     await project.sync();
@@ -185,7 +185,7 @@ describe('an incremental scan', () => {
     expect(await valuesOf(flow)).toEqual([500]);
   });
 
-  it('tells of a record in no day once a row of its key comes', async () => {
+  it('reports a record in no day once a row of its key comes', async () => {
     const undated = {
       ...strict,
       properties: { ...strict.properties, date: { type: 'string', pattern: '^2026' } },
@@ -227,8 +227,8 @@ describe('the scan of a slice', () => {
   });
 });
 
-describe('a scan that is no proof', () => {
-  it('of a few records tells of those whose rows it brought', async () => {
+describe('a scan that is not proof', () => {
+  it('of a few records reports those whose rows it brought', async () => {
     const project = begin();
     const { flow } = project;
     await project.sync();

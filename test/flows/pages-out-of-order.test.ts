@@ -53,7 +53,7 @@ describe('pages that come in any order', () => {
     expect(await flow.rows('items')).toEqual(before);
   });
 
-  it('leave the file that equal scans share as it is, and each header tells its size', async () => {
+  it('leave the file that equal scans share as it is, and each header names its size', async () => {
     const flow = createRestlessFlow(1_200);
     await syncDaily(flow, 1);
     const [file = ''] = listFiles(flow, '.zst');

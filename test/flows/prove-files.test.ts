@@ -199,7 +199,7 @@ describe('a lake that lacks a file', () => {
     expect((await readStatus(flow.settings(), flow.clock.now())).losses).toBeUndefined();
   });
 
-  it('or has one too many, is told by its count', async () => {
+  it('or has one too many, is reported by its count', async () => {
     const { flow, lake, catalog } = await createFlow(lakeOnly);
     const [file = ''] = pathsOf(lake);
     cpSync(file, `${file}.copy.parquet`);
@@ -210,7 +210,7 @@ describe('a lake that lacks a file', () => {
 });
 
 describe('a lake folder without its manifest', () => {
-  it('is told by verify with what a sync does not refuse', async () => {
+  it('is reported by verify with what a sync does not refuse', async () => {
     const { flow, lake } = await createFlow(both);
     rmSync(join(lake, 'manifest.json'));
     const [failure] = await findFailures(flow);

@@ -134,7 +134,7 @@ describe('a published file', () => {
     },
   );
 
-  it('of a version that kept no sum of its bytes is moved away first where no time tells of the damage', async () => {
+  it('of a version that kept no sum of its bytes is moved away first where no time shows the damage', async () => {
     const flow = await createFlow({ duckdb: './warehouse.duckdb' });
     await damageBlocksOf(flow.duckdbPath, 'items');
     keepTimes(flow);
@@ -162,7 +162,7 @@ describe('a published file', () => {
     expect(existsSync(flow.duckdbPath)).toBe(true);
   });
 
-  it('that is cut short is told, and published again', async () => {
+  it('that is cut short is reported, and published again', async () => {
     const flow = await createFlow({ duckdb: './warehouse.duckdb' });
     const { size } = statSync(flow.duckdbPath);
     truncateSync(flow.duckdbPath, size - 262_144);

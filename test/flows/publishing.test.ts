@@ -58,7 +58,7 @@ describe('a reader that has the published file open', () => {
       await flow.sync();
       const reader = await openReader(flow.duckdbPath, mode);
       expect((await reader.ask({ task: 'query', sql: COUNT })).values).toEqual(['120']);
-      // What a program writes into its copy, and into the log beside it, is its own affair.
+      // What a program writes into its copy, and into the log next to it, is its own affair.
       const scribble = await reader.ask({ task: 'query', sql: 'CREATE TABLE mine AS SELECT 42 AS answer' });
       expect(scribble.errors.length).toBe(mode === 'READ_ONLY' ? 1 : 0);
       const during: Promise<unknown>[] = [];
@@ -168,7 +168,7 @@ describe('publishing', () => {
     expect(await flow.rows('items')).toHaveLength(121);
   });
 
-  it('takes a run id that is no file name', async () => {
+  it('takes a run id that is not a file name', async () => {
     const flow = createItemsFlow(ITEMS);
     const report = await flow.sync({ runId: '../../"x"/manual:2026-01-31T00:00:00+00:00' });
     expect(report.error).toBeUndefined();
@@ -176,7 +176,7 @@ describe('publishing', () => {
     expect(await flow.rows('items')).toHaveLength(120);
   });
 
-  it('does not care about a stale .wal beside the published file', async () => {
+  it('does not care about a stale .wal next to the published file', async () => {
     const flow = createItemsFlow(ITEMS, { stream: full });
     await flow.sync();
     writeFileSync(`${flow.duckdbPath}.wal`, 'left by a program that crashed');
@@ -252,7 +252,7 @@ describe('publishing', () => {
 });
 
 describe('a lost state folder', () => {
-  it('is restored from the published file: the next run goes on incrementally', async () => {
+  it('is restored from the published file: the next run continues incrementally', async () => {
     const flow = createItemsFlow(ITEMS, { endpoint: { dateField: 'date' } });
     const first = await flow.sync();
     await flow.sync({ force: true });

@@ -44,7 +44,7 @@ function retry(flow: Flow, more: object = { key: ['id'] }, options: RetryOptions
 }
 
 describe('retrying what is in quarantine', () => {
-  it('loads what the contract now accepts, without a request, and tells of it as a run', async () => {
+  it('loads what the contract now accepts, without a request, and reports it as a run', async () => {
     const flow = await holdBack();
     const requests = flow.simulator.log.length;
     const report = await retry(flow);
@@ -181,7 +181,7 @@ describe('retrying what is in quarantine', () => {
     expect((await readQuarantine(flow)).map(({ record }) => record)).toEqual(['{"id":null,"amount":900}']);
   });
 
-  it('leaves what is no object where it is', async () => {
+  it('leaves what is not an object where it is', async () => {
     const flow = createItemsFlow([...items, rawJson('[1]')], { stream: { ...stream, key: ['id'] } });
     await flow.sync();
     expect((await retry(flow)).streams).toMatchObject([
@@ -264,7 +264,7 @@ describe('looking at what is in quarantine', () => {
     });
   });
 
-  it('shows one as received, by as much of its id as tells it apart', async () => {
+  it('shows one as received, by as much of its id as identifies it', async () => {
     const flow = await holdBack();
     const [first] = (await listQuarantine(flow.settings(), { limit: 1 })).records;
     const shown = await showQuarantined(flow.settings(), (first?.id ?? '').slice(0, 8).toUpperCase());

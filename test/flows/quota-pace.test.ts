@@ -146,7 +146,7 @@ describe('a backfill of several hours', () => {
     });
     expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 200, rateLimited: 0 });
     const windows = flow.simulator.arrivals.requestsPerWindow().map(({ requests }) => requests);
-    // In the first window those on their way when the lower limit was told had left already.
+    // In the first window those on their way when the lower limit became known had left already.
     expect(windows[0]).toBeLessThanOrEqual(40);
     expect(windows.slice(1).filter((requests) => requests > 20)).toEqual([]);
   });

@@ -96,7 +96,7 @@ describe('an API that tells no limit', () => {
 });
 
 describe('a run that may not wait', () => {
-  it('ends with 75 and the time to come back, and later runs go on without asking for held pages again', async () => {
+  it('ends with 75 and the time to come back, and later runs continue without asking for held pages again', async () => {
     const flow = createSlowFlow();
     const asked: number[] = [];
     let runs = 0;
@@ -137,7 +137,7 @@ describe('a run that may not wait', () => {
     expect(report.waitedMs).toBeLessThanOrEqual(2.1 * HOUR_MS);
   });
 
-  it('tells whoever watches what it waits for', async () => {
+  it('reports to observers what it waits for', async () => {
     const flow = createSlowFlow();
     await flow.sync();
     const waits = eventsOf(flow, 'waiting').filter(({ reason }) => reason === 'hourly-quota');
@@ -147,7 +147,7 @@ describe('a run that may not wait', () => {
 });
 
 describe('a run with a number of requests', () => {
-  it('uses no more than these and keeps every page, and the next run goes on', async () => {
+  it('uses no more than these and keeps every page, and the next run continues', async () => {
     const flow = createSlowFlow({ simulator: { rateLimit: {} } });
     const first = await flow.sync({ maxRequests: 9 });
     expect(first).toMatchObject({ exitCode: 75, requests: 9 });
@@ -192,7 +192,7 @@ describe('a run with a number of requests', () => {
 });
 
 describe('a run with a deadline', () => {
-  it('ends before it with 75 instead of sleeping past it, and the next run goes on', async () => {
+  it('ends before it with 75 instead of sleeping past it, and the next run continues', async () => {
     const flow = createSlowFlow();
     const startMs = flow.clock.now();
     const first = await flow.sync({ deadlineMs: 1.5 * HOUR_MS });
@@ -357,7 +357,7 @@ describe('what a server says of its limits', () => {
     expect(flow.arrivals[0]?.atMs).toBeGreaterThanOrEqual(notBeforeMs);
   });
 
-  it('is missing from a proxy that answers 503: that is no quota', async () => {
+  it('is missing from a proxy that answers 503: that is not a quota', async () => {
     const flow = createItemsFlow(makeItems(ROWS), {
       simulator: { faults: [when({ nth: 5, count: 2 }, respondWith({ status: 503, body: 'busy' }))] },
     });

@@ -113,7 +113,7 @@ describe('rebuild by other rules', () => {
     });
     const { flow: fresh } = await flow.clean({ config: changed });
     expect(await noOurs(flow)).toEqual(await noOurs(fresh));
-    // Nothing is left to be done: the config of now is the one that the table was made by.
+    // Nothing is left to be done: the current config is the one that the table was made with.
     const report = await flow.sync({ config: changed });
     expect(streamOf(report)).toMatchObject({ status: 'fresh' });
   });
@@ -226,7 +226,7 @@ describe('rows that the archive does not hold any more', () => {
     expect(await flow.query(values)).toEqual(before);
   });
 
-  it('are told from the others whatever their fields are called', async () => {
+  it('are distinguished from the others whatever their fields are called', async () => {
     const lists = Object.fromEntries(['o', 'n', 's', 't', 'm'].map((name) => [name, [1, { id: 2 }]]));
     const flow = await createFlowWithKept({ key: ['id'] }, lists);
     expect(await flow.rebuild()).toMatchObject({
@@ -285,7 +285,7 @@ describe('rows that the archive does not hold any more', () => {
     expect((await flow.table('items')).rows).toHaveLength(110);
   });
 
-  it('cannot be told by a key they do not have', async () => {
+  it('cannot be identified by a key they do not have', async () => {
     const flow = await createFlowWithKept({ key: ['id'] });
     const hashKey = 'a key of 16 letters';
     const config = configOf({ key: ['id'], columns: { id: { hash: true } } }, { hashKey });
@@ -315,7 +315,7 @@ describe('a rebuild is refused, and the table stays,', () => {
     },
   };
 
-  it.each(Object.entries(damages))('%s; a full sync mends it', async (_, damage) => {
+  it.each(Object.entries(damages))('%s; a full sync fixes it', async (_, damage) => {
     const { flow } = await createSyncedFlow();
     const before = await readAll(flow);
     const { mtimeMs } = statSync(flow.duckdbPath);
@@ -397,7 +397,7 @@ describe('the archive', () => {
     expect((await flow.rebuild()).exitCode).toBe(0);
   });
 
-  it('drops pages that hold what is left out by now, once everything was read anew', async () => {
+  it('drops pages that hold what is left out by now, once everything was read again', async () => {
     const { flow } = await createSyncedFlow();
     const config = configOf({ columns: { name: { exclude: true } } });
     await flow.sync({ config, fullRefresh: true });
@@ -419,7 +419,7 @@ describe('a rebuild', () => {
     expect(streamOf(report)).toMatchObject({ mode: 'incremental', rows: { inserted: 0, updated: 0 } });
   });
 
-  it('only tells what it would do with dryRun', async () => {
+  it('only says what it would do with dryRun', async () => {
     const { flow } = await createSyncedFlow();
     const { mtimeMs } = statSync(flow.duckdbPath);
     expect(await flow.rebuild({ dryRun: true })).toMatchObject({

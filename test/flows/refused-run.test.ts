@@ -44,7 +44,7 @@ async function lookAt(project: CliProject) {
 }
 
 describe('the morning after a sync that was refused', () => {
-  it('tells when, with which code, why and what to do, until a sync is on record', async () => {
+  it('says when, with which code, why and what to do, until a sync is on record', async () => {
     const { project, night, look, read } = createNights();
     expect(await night()).toBe(0);
     expect((await look()).refused).toBeNull();
@@ -92,7 +92,7 @@ describe('the morning after a sync that was refused', () => {
     );
   });
 
-  it('is told of a config that is no YAML, and by the metrics of whoever comes next', async () => {
+  it('is reported for a config that is not YAML, and in the metrics of the next command', async () => {
     const { project, config, night, look } = createNights();
     await night();
     const good = readFileSync(config, 'utf8');
@@ -111,7 +111,7 @@ describe('the morning after a sync that was refused', () => {
     expect(facts.lastRun).toMatchObject({ exitCode: 2, status: 'failed', startedAtMs: project.clock.now() });
   });
 
-  it('is told where the very first one was refused, and nothing is made where nobody knows the place', async () => {
+  it('is reported where the very first one was refused, and nothing is made where nobody knows the place', async () => {
     const { project, config, night, look, read } = createNights();
     expect(await night(NO_KEY)).toBe(2);
     const { summary } = await look();
@@ -184,7 +184,7 @@ function mountDisk(): string | undefined {
 }
 
 describe('on a disk that is full', () => {
-  it('a sync that was refused is told all the same', async ({ skip }) => {
+  it('a sync that was refused is reported all the same', async ({ skip }) => {
     const folder = mountDisk();
     if (folder === undefined) return skip();
     const { night, look } = createNights(folder);

@@ -51,7 +51,7 @@ describe('one answer from another state of the data', () => {
     expect(await flow.rows('items')).toEqual(expectRows(items));
   });
 
-  it('that comes after the pages on both its sides is mended as well', async () => {
+  it('that comes after the pages on both its sides is fixed as well', async () => {
     // The third page is on its way while the others arrive.
     const latency = (n: number) => ({ thereMs: 1, backMs: n === 2 ? 5_000 : 10 });
     const faults = [when({ offset: 58, count: 1 }, answerFrom(shifted))];
@@ -62,7 +62,7 @@ describe('one answer from another state of the data', () => {
     expect(await flow.rows('items')).toEqual(expectRows(items));
   });
 
-  it('is mended at three places, and at a fourth the scan begins anew', async () => {
+  it('is fixed at three places, and at a fourth the scan restarts', async () => {
     for (const places of [3, 4]) {
       const faults = offsets
         .slice(1, 1 + places)
@@ -72,7 +72,7 @@ describe('one answer from another state of the data', () => {
     }
   });
 
-  it('that is the first of all to come cannot be told from data that moved: the scan begins anew', async () => {
+  it('that is the first of all to come cannot be distinguished from data that moved: the scan restarts', async () => {
     const flow = createSlowFlow([when({ offset: 0, count: 1 }, answerFrom(shifted))]);
     expect(streamOf(await flow.sync())).toMatchObject({ verdict: 'verified', rescans: 1 });
     expect(await flow.rows('items')).toEqual(expectRows(items));
@@ -90,7 +90,7 @@ describe('one answer from another state of the data', () => {
 });
 
 describe('pages that never fit, though nothing moves', () => {
-  it('are a contradiction: two requests tell, and the scan is not begun anew', async () => {
+  it('are a contradiction: two requests show it, and the scan is not restarted', async () => {
     // The page at 58 begins one record too late, always.
     const late: Fault = () => ({ page: (page) => ({ ...page, offset: page.offset + 1 }) });
     const flow = createSlowFlow([when({ offset: 58 }, late)]);
@@ -184,7 +184,7 @@ describe('the last attempt', () => {
     expect(missing).toEqual([]);
   });
 
-  it('is not what a later run goes on with', async () => {
+  it('is not what a later run continues with', async () => {
     const flow = createSlowFlow([], { stream: { key: ['id'] } });
     await flow.sync();
     let next = ROWS;

@@ -43,7 +43,7 @@ describe('the report of some days', () => {
     gone: null,
   }));
 
-  it('tells rows by day, runs, requests and what columns hold, and renders', async () => {
+  it('reports rows by day, runs, requests and what columns hold, and renders', async () => {
     const flow = createItemsFlow((day) => people.slice(0, day >= '2026-02-01' ? 160 : 120), { stream });
     await flow.sync();
     flow.clock.stepWall(DAY_MS);
@@ -131,7 +131,7 @@ describe('the report of some days', () => {
 });
 
 describe('a report when something is amiss', () => {
-  it('tells of a run that never got as far as a published file', async () => {
+  it('reports a run that never got as far as a published file', async () => {
     const flow = createItemsFlow(makeItems(10), { stream, simulator: { keys: ['another-key-0123456789'] } });
     const run = await flow.sync();
     expect(run.exitCode).toBe(3);

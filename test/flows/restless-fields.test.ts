@@ -5,7 +5,7 @@ import { streamOf } from '../support/sync-harness.ts';
 const rows = () =>
   Array.from({ length: 450 }, (_, id) => ({ id, date: '2026-01-31', score: id / 4, tags: ['a', 'b'] }));
 
-describe('a field that is another one at every answer', () => {
+describe('a field that differs at every answer', () => {
   it.each<[string, string, (row: Row, request: number) => Row]>([
     ['a time of the answer', 'servedAt', (row, request) => ({ ...row, servedAt: `at ${request}` })],
     [

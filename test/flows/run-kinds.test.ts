@@ -12,7 +12,7 @@ import { createItemsFlow, HOUR_MS, makeItems } from '../support/sync-harness.ts'
 
 const stream = { cursor: false, key: ['id'], maxInvalidRatio: 0.9 } as const;
 
-it('tells a sync from a retry, a rebuild and a reset, from the run file and from the published history', async () => {
+it('distinguishes a sync from a retry, a rebuild and a reset, from the run file and from the published history', async () => {
   const flow = createItemsFlow(makeItems(30), { stream });
   const { clock } = flow;
   writeContractFile(flow, { type: 'object', properties: { amount: { maximum: 800 } } });

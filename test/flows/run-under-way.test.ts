@@ -29,7 +29,7 @@ async function lookWhileItWaits(flow: Flow, isPublished = false): Promise<readon
   return Promise.all(looks);
 }
 
-describe('a run that goes on', () => {
+describe('a run in progress', () => {
   it('publishes the streams that are done when it begins to wait for the quota', async () => {
     const flow = createLongFlow();
     const looks = await lookWhileItWaits(flow, true);
@@ -41,7 +41,7 @@ describe('a run that goes on', () => {
       expect(await flow.rows(stream)).toEqual(await clean.rows(stream));
   });
 
-  it('is told by status: pages, rows, the wait and the quota', async () => {
+  it('is reported by status: pages, rows, the wait and the quota', async () => {
     const flow = createLongFlow();
     const [look] = await lookWhileItWaits(flow);
     expect(look?.lastRun?.status).toBe('running');

@@ -38,7 +38,7 @@ async function syncItems(options: ItemsOptions = {}, given: readonly unknown[] =
 const stream = { path: 'items', paginated: true, cursor: false as const, key: ['id'] };
 
 describe('schema show', () => {
-  it('tells columns in their order, with the run that added each', async () => {
+  it('reports columns in their order, with the run that added each', async () => {
     const flow = await syncItems();
     const [first] = await showSchema(flow.settings());
     const runId = (await flow.query('SELECT run_id FROM _sluice.runs'))[0]?.['run_id'];
@@ -62,7 +62,7 @@ describe('schema show', () => {
     expect(second?.columns.find(({ name }) => name === 'nothing')?.since).toBe(report.runId);
   });
 
-  it('tells rules, companions and fields that are gone', async () => {
+  it('reports rules, companions and fields that are gone', async () => {
     const flow = await syncItems({ stream: { columns: { amount: { type: 'BIGINT' } } } }, [
       ...records,
       { ...records[0], id: 900, amount: 'n/a' },
@@ -172,7 +172,7 @@ describe('schema export', () => {
 });
 
 describe('schema diff', () => {
-  it('tells how a file and what was learned part', async () => {
+  it('shows how a file and what was learned differ', async () => {
     const flow = await syncItems();
     writeContractFile(flow, {
       properties: {
@@ -196,7 +196,7 @@ describe('schema diff', () => {
     ]);
   });
 
-  it('tells what changed since a run', async () => {
+  it('says what changed since a run', async () => {
     const flow = await syncItems();
     await flow.clock.sleep(60_000);
     const quiet = await flow.sync({ force: true });

@@ -108,7 +108,7 @@ describe('types that a later run shows', () => {
     expect(report.rows).toMatchObject({ inserted: 1, updated: 0, unchanged: 120 });
   });
 
-  it('add a column beside one that cannot be widened without a loss', async () => {
+  it('add a column next to one that cannot be widened without a loss', async () => {
     const dated = before.map((item) => ({ ...item, seen: '2026-01-31T10:00:00Z' }));
     const flow = await syncItems(dated);
     const other = [...dated, { ...dated[0], id: 500, seen: 'yesterday' }];
@@ -266,7 +266,7 @@ describe('values that are hard to keep', () => {
   });
 });
 
-describe('records that are no objects', () => {
+describe('records that are not objects', () => {
   const odd = [rawJson('"text"'), rawJson('17'), rawJson('null'), rawJson('[1,2]')];
 
   it('go to quarantine whole, with a reason, below the ratio that config allows', async () => {

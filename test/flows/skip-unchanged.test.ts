@@ -119,7 +119,7 @@ describe('skipUnchanged', () => {
     expect((await flow.sync({ config })).requests).toBeGreaterThan(1);
   });
 
-  it('goes on with pages that a stopped run kept', async () => {
+  it('continues with pages that a stopped run kept', async () => {
     const flow = await createSynced();
     await flow.sync({ force: true, maxRequests: 2 });
     const report = await flow.sync();
@@ -131,7 +131,7 @@ describe('skipUnchanged', () => {
     });
   });
 
-  it('goes by the question of an incremental scan as well', async () => {
+  it('compares the question of an incremental scan as well', async () => {
     const flow = createItemsFlow(makeItems(250), {
       stream: { skipUnchanged: true, cursor: { field: 'date', param: 'startDate' } },
       endpoint: { dateField: 'date' },

@@ -166,7 +166,7 @@ describe('a slice whose filter the API ignores', () => {
     }
   });
 
-  it('is refused for the one value that the API does not know, beside a slice that is right', async () => {
+  it('is refused for the one value that the API does not know, next to a slice that is right', async () => {
     const lenient =
       (rows: readonly Row[]): Answer =>
       (query) =>

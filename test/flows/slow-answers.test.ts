@@ -17,7 +17,7 @@ function createDrip(flow: () => Flow, next: (second: number) => string) {
       async function* drip() {
         for (;;) {
           await flow().clock.sleep(1_000);
-          // Whoever still reads after an hour reads for ever.
+          // A reader that still reads after an hour reads for ever.
           if (seen.seconds > 3_600) throw new TransportFault('timeout', 'an hour', { sent: true });
           yield Buffer.from(next(seen.seconds++));
         }

@@ -42,7 +42,7 @@ const total = async (flow: Flow) =>
   ])[0];
 
 describe('a key whose later values its column does not hold', () => {
-  it.each(pairs)('tells rows apart all the same: %s', async (_, a, b) => {
+  it.each(pairs)('identifies rows all the same: %s', async (_, a, b) => {
     const others = a === 'true' ? [] : fill(a);
     for (const history of a === 'true' ? [false, true] : [false]) {
       const flow = createItemsFlow([...others, record(a, 1)], {

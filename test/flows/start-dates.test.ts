@@ -72,7 +72,7 @@ describe('a start date that', () => {
     await syncDaily(createRowsFlow({ rows: keyed, ...way }, { deletes: 'hard' }));
   });
 
-  it('goes by the last change brings older rows: without a key the stream is read in full', async () => {
+  it('filters by the last change brings older rows: without a key the stream is read in full', async () => {
     // Of the ninth day before the first one a row changes late.
     const rows = growing((row, day, date) =>
       date === FIRST_DAY && day > 1 ? { ...row, score: Number(row['score']) + 100 } : row,
@@ -92,7 +92,7 @@ describe('a start date that', () => {
     expect(rowsFlow.asked.filter((start) => start === undefined)).toHaveLength(1);
   });
 
-  it('goes by the last change deletes nothing that did not change', async () => {
+  it('filters by the last change deletes nothing that did not change', async () => {
     const isAsked: RowsApi['isAsked'] = ({ date, name }, start) =>
       String(date) >= start ? name !== 'n2' : date === dateOf(FIRST_DAY);
     const rowsFlow = createRowsFlow(
@@ -123,7 +123,7 @@ describe('a start date that', () => {
 });
 
 describe('a date that the API does not go by', () => {
-  /** The API goes by `date`, which another date stands before. */
+  /** The API filters by `date`, and another date comes before it. */
   const isAsked: RowsApi['isAsked'] = ({ date }, start) => String(date) >= start;
   const withDate = (name: string, ahead: number) =>
     growing((row, _, date) => ({ [name]: dateOf(date + ahead), ...row }));
@@ -204,7 +204,7 @@ describe('a date beyond the calendar', () => {
 });
 
 describe('a full scan that an incremental one led to', () => {
-  it('is gone on with by the next run, and costs no page twice', async () => {
+  it('is resumed by the next run, and costs no page twice', async () => {
     const rowsFlow = createRowsFlow({ rows: growing(), isAsked: () => true }, { pageSize: 10 });
     await syncDaily(rowsFlow, 0);
     expect(await rowsFlow.syncAfter(1, { maxRequests: 5 })).toMatchObject({ exitCode: 75 });
@@ -233,7 +233,7 @@ describe('a full scan that was begun', () => {
       expect(await rowsFlow.syncAfter(1)).toMatchObject({ exitCode: 0, streams: [{ mode: 'incremental' }] });
   });
 
-  it('is gone on with while its data is the same, and given up once that moved on', async () => {
+  it('is resumed while its data is the same, and given up once that moved on', async () => {
     const rowsFlow = createRowsFlow({ rows: growing() }, { pageSize: 10 });
     await syncDaily(rowsFlow, 2);
     const begin = () => rowsFlow.syncAfter(1.5, { fullRefresh: true, maxRequests: 4 });

@@ -113,7 +113,7 @@ describe('state export and import', () => {
     expect(streamOf(await flow.sync())).toMatchObject({ mode: 'full', rowsInTable: 250 });
   });
 
-  it('go on from a checkpoint whose rows are all there, after it was forgotten', async () => {
+  it('continue from a checkpoint whose rows are all there, after it was forgotten', async () => {
     const flow = await createSynced();
     const state = await read(flow);
     await resetState(flow.settings(), { confirm: agree, clock: flow.clock });

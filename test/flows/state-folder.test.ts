@@ -63,7 +63,7 @@ describe('a work file', () => {
   });
 
   it.each([1, 2, 3])(
-    'of state version %i is brought up to date in the middle of a backfill, which goes on',
+    'of state version %i is brought up to date in the middle of a backfill, which continues',
     async (version) => {
       const flow = await createSynced();
       await flow.clock.sleep(HOUR_MS);
@@ -163,7 +163,7 @@ describe('small files of a state folder', () => {
   });
 
   it.each(['published.json', 'runs.json', 'lock.sqlite'])(
-    '%s may be lost or damaged: the next run goes on',
+    '%s may be lost or damaged: the next run continues',
     async (name) => {
       const flow = await createSynced();
       const file = join(flow.stateDir, name);

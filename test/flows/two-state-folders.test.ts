@@ -52,7 +52,7 @@ function createPair(destination?: { readonly parquet: string }) {
 }
 
 describe.each([undefined, { parquet: 'lake' }])('two state folders with one destination (%o)', (to) => {
-  it('go on from what the other published, and lose no table', async () => {
+  it('continue from what the other published, and lose no table', async () => {
     const { one, other } = createPair(to);
     for (const flow of [one, other, one, other]) {
       expect((await flow.sync({ force: true })).exitCode).toBe(0);
@@ -106,7 +106,7 @@ describe.each([undefined, { parquet: 'lake' }])('two state folders with one dest
     expect((await other.sync()).exitCode).toBe(0);
   });
 
-  it('are told apart right before the rename where the lock did not hold', async () => {
+  it('are distinguished right before the rename where the lock did not hold', async () => {
     const { folder, one, other } = createPair(to);
     let second: Promise<unknown> | undefined;
     held = () => second;

@@ -193,7 +193,7 @@ describe('verify', () => {
     expect(found?.fix).toContain(fix);
   });
 
-  it('tells of pages that a stopped scan left', async () => {
+  it('reports pages that a stopped scan left', async () => {
     const flow = await createSynced();
     await flow.clock.sleep(2 * HOUR_MS);
     await flow.sync({ fullRefresh: true, maxRequests: 1 });

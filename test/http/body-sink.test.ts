@@ -177,7 +177,7 @@ describe('a sink', () => {
     expect(heldAt).toBeLessThan(total / 2);
   });
 
-  it('that is slow is no silence of the server', async () => {
+  it('that is slow does not count as silence of the server', async () => {
     const { send } = await connect(reply(buildResponse(' '.repeat(5_000_000))), { idleMs: 50 });
     let seen = 0;
     await send(async (chunks) => {
@@ -322,7 +322,7 @@ describe('a client with a sink', () => {
     expect([bodies, answer.body.length]).toEqual([['{"a":1}'], 0]);
   });
 
-  it('begins anew with each try, and hands nothing over of answers that are none', async () => {
+  it('restarts with each try, and hands nothing over of invalid answers', async () => {
     const { bodies, sink } = createCollector();
     const cut = new TransportFault('cut', 'cut in the body', { sent: true });
     const answers = [

@@ -129,7 +129,7 @@ describe('one exchange', () => {
     expect(seen[0]).not.toHaveProperty('x-api-key');
   });
 
-  it('tells the date of the server', async () => {
+  it('reports the date of the server', async () => {
     const { result } = await exchange({ status: 200, headers: { date: 'Sun, 06 Nov 1994 08:49:37 GMT' } });
     expect(result).toMatchObject({ serverDateMs: Date.UTC(1994, 10, 6, 8, 49, 37) });
   });
@@ -226,7 +226,7 @@ describe('one exchange', () => {
     },
   );
 
-  it('with a 304 is refused, and is no redirect: nothing conditional was asked', async () => {
+  it('with a 304 is refused, and is not a redirect: nothing conditional was asked', async () => {
     const { result, seen } = await exchange({ status: 304, body: '' });
     expect(seen).toHaveLength(1);
     expect(result).toMatchObject({ code: 'request_rejected', exitCode: 4 });

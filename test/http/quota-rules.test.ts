@@ -314,7 +314,7 @@ describe('after a 429', () => {
     expect(quota.reserve(1)).toMatchObject({ kind: 'wait', untilMs: start + 900_000 + RESET_SLACK_MS });
   });
 
-  it('one request goes alone until an answer is no 429', () => {
+  it('one request goes alone until an answer is not a 429', () => {
     const quota = play();
     quota.ask(0, limited({ observation: window(600, 400, HOUR_MS), hintMs: 1_000 }));
     const probe = quota.reserve(1_000);

@@ -43,7 +43,7 @@ const noSteps = fc.constant([]);
 const steps = fc.array(
   fc.record({
     afterMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 2 * HOUR_MS })),
-    // A step within the burst rule's margin for timers cannot be told from a slow reading.
+    // A step within the burst rule's margin for timers cannot be distinguished from a slow reading.
     byMs: fc
       .oneof(fc.integer({ min: -3_000, max: 3_000 }), fc.integer({ min: -DAY_MS, max: DAY_MS }))
       .filter((ms) => Math.abs(ms) > 10),

@@ -39,7 +39,7 @@ async function fail(promise: Promise<unknown>): Promise<QuotaError> {
 }
 
 describe('waiting for the hourly quota', () => {
-  it('lasts until the reset and tells when it begins and ends', async () => {
+  it('lasts until the reset and says when it begins and ends', async () => {
     const events: unknown[] = [];
     const { clock, quota } = setUp({
       listener: {
@@ -140,7 +140,7 @@ describe('the run', () => {
     expect(quota.spentRequests).toBe(2);
   });
 
-  it('is told when config leaves no request', async () => {
+  it('is reported when config leaves no request', async () => {
     const { clock, quota } = setUp({ limits: { ...limits, reserve: 600 } });
     await ask(quota, clock, 599);
     expect(await fail(quota.acquire())).toMatchObject({ code: 'config_invalid', exitCode: 2 });
@@ -177,7 +177,7 @@ describe('the queue', () => {
     expect(order).toEqual(['a', 'retry', 'b', 'c']);
   });
 
-  it('goes on as soon as the first answer is here', async () => {
+  it('continues as soon as the first answer is here', async () => {
     const { clock, quota } = setUp();
     const first = await quota.acquire();
     const second = quota.acquire();
@@ -299,7 +299,7 @@ describe('requests that come in one turn', () => {
     const unlimited = await setUpCounted();
     const startMs = unlimited.clock.monotonic();
     await Promise.all(Array.from({ length: 10 }, () => unlimited.quota.acquire()));
-    // Nine go beside the one that was answered just now; the tenth waits out its second.
+    // Nine go in addition to the one that was answered just now; the tenth waits out its second.
     expect(unlimited.clock.monotonic() - startMs).toBeGreaterThan(1_000);
     expect(clock.sleeperCount).toBe(0);
   });

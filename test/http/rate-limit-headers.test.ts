@@ -77,7 +77,7 @@ describe('the reset header', () => {
     },
   );
 
-  it('is held against the local clock when the server sends no date', () => {
+  it('is compared with the local clock when the server sends no date', () => {
     const { observation } = read({ 'x-ratelimit-reset': String(serverNow / 1000 + 60) });
     expect(observation.resetAtMs).toBe(serverNow + 60_000);
   });

@@ -19,13 +19,13 @@ describe('Retry-After', () => {
   });
 
   it.each(['Sun, 06 Nov 1994 08:50:37 GMT', 'Sunday, 06-Nov-94 08:50:37 GMT', 'Sun Nov  6 08:50:37 1994'])(
-    'is the date %s, held against the server date',
+    'is the date %s, compared with the server date',
     (date) => {
       expect(read(date)).toBe(60_000);
     },
   );
 
-  it('is held against the local clock when the server sends no date', () => {
+  it('is compared with the local clock when the server sends no date', () => {
     const headers = { 'retry-after': 'Fri, 20 Nov 2026 12:00:05 GMT' };
     expect(readRetryAfter(headers, localNow, undefined)).toBe(5_000);
   });

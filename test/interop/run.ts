@@ -1,5 +1,5 @@
 // npm run test:interop: the TypeScript example, the docs' Python and the notebook, run against a simulated API; the
-// notebook while syncs go on. All but the example need Python 3.9 or newer and a package index.
+// notebook while syncs run. All but the example need Python 3.9 or newer and a package index.
 import { strict as assert } from 'node:assert';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -80,7 +80,7 @@ async function runPythonOfDocs(bin: string): Promise<void> {
       });
       const { exitCode, stdout, stderr } = await waitForOutcome(child);
       assert.equal(exitCode, 0, `${file}:${line}\n${stderr}`);
-      // What the page tells of the hash is what Sluice does.
+      // What the page says about the hash is what Sluice does.
       if (file === 'docs/personal-data.md')
         assert.equal(stdout.trim(), hashWithKey(HASH_KEY, 'person@example.com'));
       else assert.notEqual(stdout.trim(), '', `${file}:${line} shows nothing`);

@@ -102,7 +102,7 @@ describe('DocumentOutline', () => {
     expect([found.onlyArray, found.names.length]).toEqual([undefined, 8]);
   });
 
-  it('tells arrays under names too long to be kept apart', () => {
+  it('distinguishes arrays under names too long to be kept', () => {
     const long = 'x'.repeat(20_000);
     const one = outline(`{"${long}":[1]}`, []).onlyArray;
     expect([one?.name, one?.place.count]).toEqual([undefined, 1]);

@@ -14,7 +14,7 @@ import { countRuns } from '../support/seeds.ts';
 const names = fc.constantFrom('secret', 'mail', 'a', ...oddNames);
 const trees = hostileJson(names, 4);
 
-/** Drops `secret`, replaces `mail` and goes on inside of everything else. */
+/** Drops `secret`, replaces `mail` and continues inside of everything else. */
 const everywhere: FindEdit = (name) => {
   if (name === 'secret') return { kind: 'drop' };
   if (name === 'mail') return { kind: 'replace', replace: () => '"masked"' };
@@ -37,7 +37,7 @@ describe('editMembers', () => {
     fc.assert(
       fc.property(trees, spelling, (tree, spelt) => {
         const edited = editMembers(writeHostileJson(tree, spelt), everywhere);
-        // Numbers are compared as written: an edit must not spell one anew.
+        // Numbers are compared as written: an edit must not reformat one.
         expect(readPlainJson(edited)).toEqual(readPlainJson(writeHostileJson(maskTree(tree), [0])));
       }),
       { numRuns: countRuns(2_000) },

@@ -197,7 +197,7 @@ describe('scanPage', () => {
     expect(scan(body)).toBeUndefined();
   });
 
-  it('leaves what is no UTF-8 to the parser, which refuses it', () => {
+  it('leaves what is not UTF-8 to the parser, which refuses it', () => {
     expect(
       scan(Buffer.concat([Buffer.from('{"data":[{"a":"'), Buffer.from([0xc3]), Buffer.from('"}]}')])),
     ).toBeUndefined();

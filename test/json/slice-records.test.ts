@@ -120,7 +120,7 @@ describe('slicePath', () => {
           const held = typeof expected === 'object' && expected !== null && Object.hasOwn(expected, name);
           expected = held ? (expected as Record<string, unknown>)[name] : undefined;
         }
-        // An array's own `length` is no value of the document.
+        // An array's own `length` is not a value of the document.
         fc.pre(!path.includes('length'));
         const slices = slicePath(text, path);
         const found = slices?.map((slice) => JSON.parse(slice.text) as unknown);

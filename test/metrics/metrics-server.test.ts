@@ -50,7 +50,7 @@ describe('the endpoint', () => {
     }
   });
 
-  it('lives on after what is no HTTP', async () => {
+  it('lives on after what is not HTTP', async () => {
     const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
     await new Promise((resolve) => {
       socket.on('close', resolve).on('error', resolve);
@@ -78,7 +78,7 @@ describe('the metrics file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-metrics-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('is replaced whole, for other users to read, and leaves nothing beside it', () => {
+  it('is replaced whole, for other users to read, and leaves nothing next to it', () => {
     const file = join(folder, 'sluice.prom');
     writeMetricsFile(file, 'a 1\n');
     writeMetricsFile(file, 'b 2\n');

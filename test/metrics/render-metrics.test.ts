@@ -133,14 +133,14 @@ describe('metrics', () => {
     ['rows_quarantined_total', { stream: 'prompts_analytics' }, 1],
     ['rows_read_total', { stream: 'prompts_analytics' }, 9],
     ['rows_inserted_total', { slice: String.raw`entity=a\"b\\c` }, 100],
-    // What nobody knows is no series, and no 0.
+    // What is unknown has no series, and is not 0.
     ['stream_rows', { stream: 'visibility_mentions' }, undefined],
     ['stream_verdict', { stream: 'visibility_mentions' }, undefined],
   ] as const)('tell sluice_%s %j', async (name, labels, value) => {
     expect(valueOf(await readFamilies(facts, schedule), name, labels)).toBe(value);
   });
 
-  it('follow a run that goes on', async () => {
+  it('follow a run in progress', async () => {
     const events: readonly ProgressEvent[] = [
       { type: 'quota', remaining: 7, limit: 600, resetAtMs: NOW_MS + 60_000 },
       { type: 'note', message: 'nothing of interest' },

@@ -41,7 +41,7 @@ describe('programs that are missing', () => {
     expect(find('sh')).toEqual([]);
   });
 
-  it('are told with their setting; a webhook is no program', () => {
+  it('are reported with their setting; a webhook is not a program', () => {
     const rules: NotifyRules = {
       success: { kind: 'webhook', url: new URL('https://hooks.example.com/x') },
       'schema-change': { kind: 'command', program: join(folder, 'none'), args: [], cwd: folder },

@@ -97,18 +97,18 @@ describe('what is worth telling', () => {
       expect(eventsOf(ofReport({ streams: [later] }))).toEqual(['schema-change', 'success']);
   });
 
-  it('a key that expires is, beside anything else', () => {
+  it('a key that expires is, in addition to anything else', () => {
     const facts = { keyExpiry: 'the key expires on 2026-11-25', keyExpiresAt: '2026-11-25' };
     expect(eventsOf(ofReport({}), facts)).toEqual(['key-expiry', 'success']);
     expect(eventsOf({ error: makeError('state_locked', 75) }, facts)).toEqual(['key-expiry']);
   });
 });
 
-describe('what was told already', () => {
+describe('what was reported already', () => {
   const expiry: Notice = { event: 'key-expiry', summary: 'soon', sameness: '2026-11-25' };
   const refused: Notice = { event: 'failure', summary: 'refused', sameness: '3' };
 
-  it('is told once a day, and anew when it is something else', () => {
+  it('is reported once a day, and again when it is something else', () => {
     const memory = remember({}, [expiry, refused], [expiry, refused], '2026-11-20');
     expect(isDue(memory, expiry, '2026-11-20')).toBe(false);
     expect(isDue(memory, expiry, '2026-11-21')).toBe(true);

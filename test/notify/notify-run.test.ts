@@ -52,7 +52,7 @@ function play(post: PostJson, run: EndedRun = makeFailure()) {
 }
 
 describe('a run without a key', () => {
-  it('is told of all the same', async () => {
+  it('is reported all the same', async () => {
     const { credentials: _, ...settings } = makeSettings({ failure: HOOK });
     const error = { code: 'key_missing', message: 'no key', hint: 'Set it.', exitCode: 2 } as const;
     const bodies: string[] = [];
@@ -158,8 +158,8 @@ describe('a webhook', () => {
   });
 });
 
-describe('a failure that goes on', () => {
-  it('is told once a day, and anew after a run without it', async () => {
+describe('a failure that continues', () => {
+  it('is reported once a day, and again after a run without it', async () => {
     const settings = makeSettings({ failure: HOOK });
     const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T20:00:00Z') });
     const told: string[] = [];
@@ -195,7 +195,7 @@ describe('a failure that goes on', () => {
     expect(told).toBe(2);
   });
 
-  it('is told once more where the memory of it is damaged', async () => {
+  it('is reported once more where the memory of it is damaged', async () => {
     const settings = makeSettings({ failure: HOOK });
     let told = 0;
     const effects = { clock: createVirtualClock(), env: {}, post: () => Promise.resolve((told += 1) && 200) };

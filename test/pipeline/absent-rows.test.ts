@@ -169,7 +169,7 @@ describe('the guard', () => {
   });
 });
 
-describe('what is told of kept rows', () => {
+describe('what is reported about kept rows', () => {
   const kept = { absent: 'keep', replaces: false } as const;
   it.each<[string, Partial<FetchedScan>, string | undefined, number, readonly string[]]>([
     ['none', {}, undefined, 0, []],

@@ -323,7 +323,7 @@ describe('a server that lies', () => {
   });
 });
 
-describe('a scan that goes on from staged pages', () => {
+describe('a scan that continues from staged pages', () => {
   it('ends in the same coverage, from any of them that hold the first', () => {
     const chosen = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
     const sizes = fc.array(fc.integer({ min: 2, max: 12 }), { minLength: 1, maxLength: 6 });

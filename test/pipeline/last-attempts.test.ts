@@ -53,7 +53,7 @@ describe('the last attempt at a stream', () => {
     });
   });
 
-  it('is told apart by slice, and voids what was verified before', () => {
+  it('is distinguished by slice, and voids what was verified before', () => {
     const unsettled = afterRuns({ status: 'failed', slice: 'entity=acme' });
     const [acme, globex] = ['acme', 'globex'].map((entity) => makeCheckpoint({ slice: `entity=${entity}` }));
     expect(withoutFreshness(acme, unsettled)?.lastVerdict).toBeUndefined();

@@ -38,7 +38,7 @@ describe('compileMask', () => {
     );
   });
 
-  it('hashes what is no text by its canonical JSON', () => {
+  it('hashes what is not text by its canonical JSON', () => {
     const member = (value: string) => `{"x":${value}}`;
     expect(maskText({ x: hash }, member('{"b":1,"a":[1.0,null]}'))).toBe(
       member(`"${hmac('{"a":[1,null],"b":1}')}"`),
@@ -157,7 +157,7 @@ describe('compileMask', () => {
 });
 
 describe('describeMasks', () => {
-  it('tells keys apart and does not tell them', () => {
+  it('distinguishes keys and does not reveal them', () => {
     const columns = { ssn: exclude, email: hash, amount: { kind: 'type', type: 'BIGINT' } } as const;
     const one = describeMasks({ columns }, KEY);
     expect(one).toEqual({ ssn: 'exclude', email: expect.stringMatching(/^hash:[0-9a-f]{12}$/) as string });

@@ -39,7 +39,7 @@ function apply(rows: readonly Row[], { kind, from, to }: Operation, next: () => 
     case 'restate':
       return changed.map((row, at) => (at === index ? { ...row, stamp: row.stamp + 1_000 } : row));
     case 'refresh': {
-      // Every row is written anew; some go, and as many come, so that the total tells nothing.
+      // Every row is rewritten; some go, and as many come, so that the total reveals nothing.
       const kept = changed.slice(to % 3).map(({ id }) => id);
       const ids = [...Array.from({ length: rows.length - kept.length }, next), ...kept];
       return ids.map((id) => ({ id, stamp: from + 10_000 }));

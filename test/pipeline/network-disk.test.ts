@@ -18,7 +18,7 @@ describe('a network disk', () => {
     ]);
   });
 
-  it('is told for the quota ledger as well', () => {
+  it('is reported for the quota ledger as well', () => {
     expect(describeNetworkDisks(places, () => 0x6969)).toEqual([
       expect.stringContaining('stateDir /srv/state'),
       expect.stringContaining('source.quota.ledgerDir /home/me/quota'),

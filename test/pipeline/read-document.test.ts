@@ -179,14 +179,14 @@ describe('an unpaginated answer', () => {
     }
   });
 
-  it('is no error when its member called error is none, and no page when it has no more', () => {
+  it('is not an error when its member called error is not one, and not a page when it has nothing else', () => {
     expect(locate('{"error":null,"data":[1]}').count).toBe(1);
     expect(locate('{"error":{"code":"X"},"error":[],"data":[1]}').count).toBe(1);
     expect(locate('{"data":[1],"pagination":{"hasMore":false}}').count).toBe(1);
     expect(locate('{"data":[1],"pagination":{"hasMore":true},"pagination":{}}').count).toBe(1);
   });
 
-  it('is one when a text or a list called so is all there is: it is no record', () => {
+  it('is one when a text or a list called so is all there is: it is not a record', () => {
     for (const text of [
       '{"error":"the store is down"}',
       '{"error":"the store is down","data":[]}',
@@ -202,7 +202,7 @@ describe('an unpaginated answer', () => {
     expect(locate('{"error":"0.5 %","id":1}', { recordsPointer: '' }).count).toBe(1);
   });
 
-  it('tells an error’s code and message, cut and without control characters', () => {
+  it('reports an error’s code and message, cut and without control characters', () => {
     const message = `\u001b[2J${'x'.repeat(40_000)}`;
     const error = errorOf(() => locate(JSON.stringify({ error: { code: 'TEAPOT', message } })));
     expect(error.message).toContain('status 200 but holds an error: TEAPOT: ');
@@ -284,7 +284,7 @@ describe('the records of an unpaginated answer', () => {
       message: expect.stringContaining('record 1500 of items is nested 501 levels deep') as string,
     });
     expect((await readAll(`[${deep.slice(1, -1)}]`)).records).toHaveLength(1);
-    // Depth that is no record's is of no concern.
+    // Depth that is not a record's is of no concern.
     const idle = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     expect((await readAll(`{"extra":${idle},"data":[1]}`)).records).toHaveLength(1);
   });

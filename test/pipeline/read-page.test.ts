@@ -84,7 +84,7 @@ describe('parseBody', () => {
     expect(parseBody(answer('\ufeff{"a":1}'))).toEqual({ text: '{"a":1}', value: { a: 1 } });
   });
 
-  it('reads 200,000 levels of nesting that are no record', () => {
+  it('reads 200,000 levels of nesting that are not a record', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     expect(read(`{"extra":${deep},"data":[1],"pagination":{"total":1}}`).records).toHaveLength(1);
   });
@@ -162,7 +162,7 @@ describe('readPage', () => {
     ]);
   });
 
-  it('counts records that name a member twice, also beside long numbers and deep inside', () => {
+  it('counts records that name a member twice, also those with long numbers and deep inside', () => {
     const twice = ['{"a":1,"a":2}', '{"n":9007199254740993,"a":1,"a":2}', '{"l":[{"b":{"c":1,"c":1}}]}'];
     const once = [
       '{"a":1}',
@@ -238,7 +238,7 @@ describe('readPage', () => {
     expect(error.message).not.toContain('\u001b');
   });
 
-  it('takes a member called error that is no error for data', () => {
+  it('takes a member called error that is not an error for data', () => {
     for (const error of ['"error":null', '"error":"0.5 %"', '"errors":[1]', '"errors":[]', '"error":""']) {
       expect(read(`{${error},"data":[1],"pagination":{"total":1}}`).records).toHaveLength(1);
     }

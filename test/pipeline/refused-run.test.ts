@@ -58,7 +58,7 @@ describe('a refused sync', () => {
     expect(findRefusal(stateDir)).toBeUndefined();
     settleRefusal(stateDir);
     expect([hasRefusedFile(stateDir), findRefusal(stateDir)]).toEqual([true, undefined]);
-    // A cause that is mended is forgotten, and no other.
+    // A cause that is fixed is forgotten, and no other.
     keepRefusal({ stateDir, guessed: false }, refuse(6));
     settleRefusal(stateDir, ['key_missing']);
     expect(findRefusal(stateDir)).toEqual(refuse(6));

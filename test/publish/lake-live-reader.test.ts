@@ -61,7 +61,7 @@ describe('a program that reads the plain pattern while a lake is published', () 
     expect(Object.keys(versions).length).toBeGreaterThan(1);
     const reads = Object.values(versions).reduce((sum, count) => sum + count, 0);
     const failed = Object.values(errors).reduce((sum, count) => sum + count, 0);
-    // Between listing and opening a file may leave `current`: that is told, and rare.
+    // Between listing and opening a file may leave `current`: the reader gets an error, which is rare.
     expect(Object.keys(errors).filter((message) => !/No such file|No files found/.test(message))).toEqual([]);
     expect(failed).toBeLessThan(reads);
   });

@@ -30,7 +30,7 @@ describe('partitions', () => {
     expect(parsePartitionRule(text)).toEqual(rule);
   });
 
-  it('have a folder that is no column of the table, unless it is their own', () => {
+  it('have a folder that is not a column of the table, unless it is their own', () => {
     const rules = [
       { column: 'date', transform: 'day' },
       { column: 'seen', transform: 'day' },
@@ -94,7 +94,7 @@ describe('publishing a lake', () => {
     }
   });
 
-  it('lets go of what was taken out of a table once the grace time is over, without a change', async () => {
+  it('deletes what was taken out of a table once the grace time is over, without a change', async () => {
     const clock = createVirtualClock({ startMs: START_MS });
     const { database, lake, publish, generations } = await openLakeWriter('date', clock);
     await database.run(`INSERT INTO main.items VALUES (1, '2026-01-01', 42)`);

@@ -183,7 +183,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('tell of keys that rows share, and not of an API that gives no total', () => {
+  it('report keys that rows share, and not an API that gives no total', () => {
     const unverified = (reason: string) =>
       judge([endWith({ ...good, verdict: 'unverified' }, { verdict: 'unverified', reasons: [reason] })]);
     expect(unverified('the API declared no total')).toMatchObject({ tone: 'good', findings: [] });
@@ -198,7 +198,7 @@ describe('findings', () => {
     });
   });
 
-  it('tell of a run that ended before any stream did', () => {
+  it('report a run that ended before any stream did', () => {
     const ended = runs.map((run, at) => (at === 2 ? { ...run, status: 'failed', exitCode: 3, error } : run));
     const { findings, tone } = judge([good], { runs: ended });
     expect(tone).toBe('bad');
@@ -211,7 +211,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('pass over the columns of a first sync, and tell of later ones', () => {
+  it('pass over the columns of a first sync, and report later ones', () => {
     const change = {
       runId: 'run-0',
       stream: 'good',

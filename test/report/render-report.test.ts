@@ -256,7 +256,7 @@ describe('little to show', () => {
     expect(html).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  it('tells what an unfinished run means, and does not judge by it', () => {
+  it('says what an unfinished run means, and does not judge by it', () => {
     const runs = makeRuns(3, (at) => (at === 2 ? { status: 'running', finishedAt: undefined } : {}));
     const { summary } = render(
       makeEmptyData({ runs, streams: [makeStream('one', runs)], published: makeBusyData().published }),

@@ -46,7 +46,7 @@ describe('a schedule that begins', () => {
     expect(owesRun(daily, makeState({ startedAt: '2026-11-20T06:00:10Z', status }), NOW_MS)).toBe(false);
   });
 
-  it('owes none in a folder without a sync, and none while one goes on', () => {
+  it('owes none in a folder without a sync, and none while one runs', () => {
     expect(owesRun(daily, makeState(), NOW_MS)).toBe(false);
     const busy = makeState({ startedAt: '2026-11-19T06:00:10Z', status: 'running' });
     const holder = { pid: process.pid, host: hostname(), since: '2026-11-19T06:00:10Z', command: 'sync' };

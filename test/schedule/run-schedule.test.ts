@@ -103,7 +103,7 @@ describe('a schedule', () => {
     expect(new Date(clock.now()).toISOString()).toBe('2026-12-16T12:30:00.000Z');
   });
 
-  it('runs once, at once, when the wall clock was set past its time, and goes on from there', async () => {
+  it('runs once, at once, when the wall clock was set past its time, and continues from there', async () => {
     let isSet = false;
     const { began, events } = await play('30 * * * *', {
       runs: 2,
@@ -139,7 +139,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('tries a run again no sooner than it is of use, and leaves it to the next time where that is later', async () => {
+  it('retries a run no sooner than it is useful, and leaves it to the next time where that is later', async () => {
     const at = (time: string) => Date.parse(`2026-11-20T${time}Z`);
     const { began } = await play('0 13,16 * * *', {
       runs: 4,

@@ -28,7 +28,7 @@ describe('chooseCursorCandidate', () => {
     },
   );
 
-  it('takes no column that a record lacked, nor one that is no date', () => {
+  it('takes no column that a record lacked, nor one that is not a date', () => {
     expect(choose(column('date', 'DATE', { alwaysFilled: false }))).toBeUndefined();
     expect(choose(column('date', 'VARCHAR'), column('day', 'BIGINT'))).toBeUndefined();
     expect(choose(column('approved', 'TIMESTAMPTZ'))).toBeUndefined();

@@ -100,7 +100,7 @@ describe('resolveColumns', () => {
     expect(show(resolve([one(100, 300), one(0, 200)]))).toEqual({ map: 'JSON' });
   });
 
-  it('keeps a map as JSON once it was one, and beside the columns it had before', () => {
+  it('keeps a map as JSON once it was one, and next to the columns it had before', () => {
     const map = (size: number) =>
       `{"map":{${Array.from({ length: size }, (_, at) => `"k${at}":1`).join(',')}}}`;
     expect(show(resolve(['{"map":{"a":1}}'], learn(resolve([map(300)]))))).toEqual({ map: 'JSON' });

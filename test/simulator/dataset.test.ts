@@ -132,7 +132,7 @@ describe('a later day', () => {
     expect(slides.countRows()['prompts/analytics']).toBe(1800);
   });
 
-  it('refuses a day that is none', () => {
+  it('refuses an invalid day', () => {
     expect(() => createSimulator({ day: '2026-02-30' })).toThrow(RangeError);
     expect(() => createSimulator().setDay('tomorrow')).toThrow(RangeError);
   });

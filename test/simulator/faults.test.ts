@@ -58,7 +58,7 @@ describe('which arrivals a fault hits', () => {
     expect(readStatuses([firstTwo], paths)).toEqual([503, 503, 200, 200, 200, 200]);
   });
 
-  it('can be planned anew while the service runs', () => {
+  it('can be planned again while the service runs', () => {
     const simulator = createSimulator();
     simulator.setFaults([serverError()]);
     expect(ask(simulator, products).status).toBe(500);
@@ -192,7 +192,7 @@ describe('data that moves in mid-scan', () => {
 });
 
 describe('faults of the connection', () => {
-  it('are told to whoever carries the answer, and logged', () => {
+  it('are reported to the carrier of the answer, and logged', () => {
     const simulator = serveNumbers(
       1,
       when({ nth: 1 }, dropConnection()),

@@ -20,7 +20,7 @@ describe('scenarios', () => {
     }
   });
 
-  it('begin anew with each simulator', () => {
+  it('restart with each simulator', () => {
     const scenario = scenarios.find(({ name }) => name === 'empty-page');
     for (const simulator of [1, 2].map(() => createSimulator(scenario?.options()))) {
       const count = () => ask(simulator, 'prompts/analytics?limit=100&offset=297').data.length;

@@ -162,7 +162,7 @@ describe('closing', () => {
 });
 
 describe('the controls', () => {
-  it('tell the state and advance the day, without a key and outside the limits', async () => {
+  it('report the state and advance the day, without a key and outside the limits', async () => {
     const { simulator, server } = await serve();
     await get(`${server.baseUrl}/numbers`);
     const state = await get(`${server.origin}/_simulator/state`);

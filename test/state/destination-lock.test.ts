@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { destinationLockFile, lockDestinations } from '../../state/destination-lock.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
-describe('the lock beside a destination', () => {
+describe('the lock next to a destination', () => {
   it('is held by one run at a time, and leaves nothing behind', async () => {
     const target = join(makeTempFolder(), 'new', 'w.duckdb');
     const lock = await lockDestinations([target]);
@@ -14,7 +14,7 @@ describe('the lock beside a destination', () => {
     (await lockDestinations([target])).release();
   });
 
-  it('is let go where its file cannot be removed: the run that held it has ended well', async () => {
+  it('is unlocked where its file cannot be removed: the run that held it has ended well', async () => {
     const target = join(makeTempFolder(), 'w.duckdb');
     const file = destinationLockFile(target);
     const lock = await lockDestinations([target]);

@@ -50,7 +50,7 @@ describe('the state lock', () => {
   it('is refused a second time in the same process, naming the holder', async () => {
     const folder = join(makeTempFolder(), 'state');
     const lock = await lockStateFolder(folder, SINCE);
-    // Refusing must not let go of the lock that is held.
+    // Refusing must not unlock the lock that is held.
     for (let times = 0; times < 3; times += 1) {
       const second = lockStateFolder(folder, 'later');
       await expect(second).rejects.toBeInstanceOf(LockedError);
@@ -132,7 +132,7 @@ describe('the state lock', () => {
     lock.release();
   });
 
-  it('is taken all the same when its file is no database, which is kept', async () => {
+  it('is taken all the same when its file is not a database, which is kept', async () => {
     const folder = join(makeTempFolder(), 'state');
     mkdirSync(folder);
     const file = join(folder, 'lock.sqlite');
@@ -143,7 +143,7 @@ describe('the state lock', () => {
     lock.release();
   });
 
-  it('is let go even if what it told people cannot be removed', async () => {
+  it('is unlocked even if its note for people cannot be removed', async () => {
     const folder = join(makeTempFolder(), 'state');
     const lock = await lockStateFolder(folder, SINCE);
     rmSync(join(folder, 'lock.json'));
@@ -153,7 +153,7 @@ describe('the state lock', () => {
     (await lockStateFolder(folder, SINCE)).release();
   });
 
-  it('is let go when the holder cannot be written down', async () => {
+  it('is unlocked when the holder cannot be written down', async () => {
     const folder = join(makeTempFolder(), 'state');
     mkdirSync(join(folder, 'lock.json'), { recursive: true });
     await expect(lockStateFolder(folder, SINCE)).rejects.toBeInstanceOf(StorageError);

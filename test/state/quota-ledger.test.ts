@@ -56,7 +56,7 @@ function fileOf(dir: string): string {
 }
 
 describe('a quota ledger', () => {
-  it('begins knowing nothing, keeps what it is told, and is shared by all who open it', () => {
+  it('begins knowing nothing, keeps what it is given, and is shared by all who open it', () => {
     const dir = join(makeFolder(), 'deep', 'down');
     const [one, two] = [open(dir), open(dir)];
     expect(read(one)).toEqual(initialQuotaState());
@@ -170,7 +170,7 @@ describe('a ledger that cannot be used', () => {
   });
 
   it.each(['', 'not JSON', '{"version":2}', '{"version":1,"window":null}'])(
-    'because its state reads %j begins anew',
+    'because its state reads %j restarts',
     (text) => {
       const dir = makeFolder();
       count(open(dir));
@@ -223,7 +223,7 @@ describe('a ledger that cannot be used', () => {
     }
   });
 
-  it('any more goes on in memory with what was known', () => {
+  it('any more continues in memory with what was known', () => {
     const dir = makeFolder();
     const store = open(dir);
     count(store);
@@ -250,7 +250,7 @@ function asNobody<T>(act: () => T): T {
 describe('the name of a ledger', () => {
   const key = 'sk_live_0123456789abcdef';
 
-  it('tells nothing of the key', () => {
+  it('reveals nothing of the key', () => {
     expect(hashKey(key, 'https://api.example.com/v1')).toMatch(/^[0-9a-f]{20}$/);
     const dir = makeFolder();
     const store = openQuotaLedger({ dir, keyHash: hashKey(key, 'https://api.example.com/v1') });

@@ -35,7 +35,7 @@ describe('the file of a refused sync', () => {
     expect(hint).toBe(message);
   });
 
-  it('is written over where no file can be made beside it', () => {
+  it('is written over where no file can be made next to it', () => {
     const folder = makeTempFolder();
     writeRefusedFile(folder, undefined);
     // What a full disk refuses, a folder in its place does.

@@ -56,7 +56,7 @@ describe('the run file', () => {
     expect(readRunFile(folder)).toHaveLength(1);
   });
 
-  it('drops entries that are no runs and keeps the others', () => {
+  it('drops entries that are not runs and keeps the others', () => {
     const folder = makeTempFolder();
     const broken = [{ streams: undefined }, { streams: [null] }].map((parts) => ({ ...makeRun(), ...parts }));
     const runs = [null, 5, 'run', [], {}, { runId: 1 }, { runId: 'x', startedAt: 'y' }, ...broken, makeRun()];

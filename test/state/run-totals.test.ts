@@ -26,7 +26,7 @@ describe('totals of runs', () => {
     });
   });
 
-  it('are kept, and counted anew where their file is damaged', () => {
+  it('are kept, and counted again where their file is damaged', () => {
     const totals = addRun(noTotals, 0, makeRunReport());
     writeRunTotals(folder, totals);
     expect(readRunTotals(folder)).toEqual(totals);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { PlainRow } from './published.ts';
 import type { Flow } from './sync-harness.ts';
 
-/** Writes a stream's contract file beside the config of a flow, as text or as JSON. */
+/** Writes a stream's contract file next to the config of a flow, as text or as JSON. */
 export function writeContractFile(
   flow: Pick<Flow, 'folder'>,
   schema: object | string,

@@ -17,7 +17,7 @@ export async function damageBlocksOf(file: string, table: string): Promise<void>
   writeFileSync(file, content);
 }
 
-/** Changes a closed file as a program beside Sluice would. */
+/** Changes a closed file as another program would. */
 export async function changeFile(file: string, sql: string): Promise<void> {
   const instance = await DuckDBInstance.create(file, { threads: '1' });
   try {

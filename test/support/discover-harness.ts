@@ -25,7 +25,7 @@ export interface Discovered {
   readonly asked: readonly string[];
   /** Requests that had to be confirmed, if it was asked. */
   readonly confirmed: readonly number[];
-  /** What was told with them. */
+  /** What was reported with them. */
   readonly told: readonly SampledSoFar[];
 }
 
@@ -107,7 +107,7 @@ export function makeSettings(
     nowMs,
     contracts,
   });
-  // Contracts lie beside the config.
+  // Contracts lie next to the config.
   return { ...settings, configPath: join(folder, 'sluice.yaml') };
 }
 

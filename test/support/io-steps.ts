@@ -50,7 +50,7 @@ export async function hookSteps(hook: StepHook, concerns: (path: string) => bool
   let count = 0;
   let isInHook = false;
 
-  // What a hook does itself is no step.
+  // What a hook does itself is not a step.
   function tell(listener: ((step: Step) => void) | undefined, step: Step): void {
     isInHook = true;
     try {

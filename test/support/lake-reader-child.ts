@@ -1,4 +1,4 @@
-// A reader in a process of its own: runs the statement it is given until its input ends, then tells what it saw.
+// A reader in a process of its own: runs the statement it is given until its input ends, then says what it saw.
 import { DuckDBInstance } from '@duckdb/node-api';
 
 const [, , sql = ''] = process.argv;

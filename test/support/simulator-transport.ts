@@ -17,7 +17,7 @@ export function createSimulatorTransport(
   clock: Clock,
   options: SimulatorTransportOptions = {},
 ): Transport {
-  // The server's time goes on steadily when the client's wall clock is set.
+  // The server's time runs steadily when the client's wall clock is set.
   const serverEpochMs = clock.now() - clock.monotonic() + (options.serverAheadMs ?? 0);
   let sequence = 0;
 

@@ -83,7 +83,7 @@ export interface Flow {
   /** What the simulator saw during the last run. */
   readonly arrivals: readonly Arrival[];
   sync(options?: RunOptions): Promise<RunReport>;
-  /** Makes the tables anew of what earlier syncs archived. */
+  /** Rebuilds the tables from what earlier syncs archived. */
   rebuild(options?: RebuildOptions & { readonly config?: FlowConfig }): Promise<RebuildReport>;
   /** What the config comes to, for functions that a test calls itself. */
   settings(config?: FlowConfig): Settings;

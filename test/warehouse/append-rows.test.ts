@@ -41,7 +41,7 @@ async function describeTable(database: Database): Promise<unknown> {
 
 describe('rows added to a table', () => {
   it.each([6, 600])(
-    'of %i columns are beside those it had, and the log of it can be replayed',
+    'of %i columns are next to those it had, and the log of it can be replayed',
     async (count) => {
       const { database, file, scratch } = await openTempDatabase();
       await createTable(database, count);
@@ -94,7 +94,7 @@ describe('rows added to a table', () => {
     expect(await describeTable(database)).toEqual(before);
   });
 
-  it('is written anew by what either way would cost: an ordinary one never, one that is too wide always', async () => {
+  it('is rewritten by what either way would cost: an ordinary one never, one that is too wide always', async () => {
     const kindOf = async (columns: number, held: number) => {
       const statements: string[] = [];
       const database = {

@@ -35,7 +35,7 @@ describe('a body on the disk', () => {
     expect(await readText(file, 7, 7)).toBe('');
   });
 
-  it('begins anew with each try', async () => {
+  it('restarts with each try', async () => {
     const { file } = await createBody();
     await file.append(Buffer.from('the first try, cut'));
     await file.clear();

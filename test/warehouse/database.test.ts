@@ -247,7 +247,7 @@ describe('a statement', () => {
     expect(await running).toBeInstanceOf(AbortedError);
   });
 
-  it('in a transaction that fails leaves nothing behind, and the first error is told', async () => {
+  it('in a transaction that fails leaves nothing behind, and the first error is reported', async () => {
     const { database } = await openTempDatabase();
     await database.run('CREATE TABLE t (i INTEGER)');
     const failing = database.transaction(async () => {

@@ -212,7 +212,7 @@ describe('columns of ours', () => {
     await expect(refusal).rejects.toThrow(/_slice, which Sluice needs/);
   });
 
-  it('keep a history out of a table that is none, and a stream out of one that is', async () => {
+  it('keep a history out of a table of a stream, and a stream out of a history', async () => {
     const { database } = await openTempDatabase();
     await evolveTable(database, 'rows', [column('id', 'BIGINT')], false);
     await evolveTable(database, 'rows_history', [column('id', 'BIGINT')], false);
@@ -242,7 +242,7 @@ describe('a history', () => {
     expect(await database.all('SELECT v FROM main.rows_history')).toEqual([{ v: '5' }]);
   });
 
-  it('keeps as text what a table made anew, with a narrower type, cannot hold', async () => {
+  it('keeps as text what a table rebuilt with a narrower type cannot hold', async () => {
     const { database } = await openTempDatabase();
     await evolveTable(database, 'rows', [column('v', 'VARCHAR')], false, history);
     await database.run(`INSERT INTO main.rows_history (v) VALUES ('5'), ('five'), (NULL)`);

@@ -64,7 +64,7 @@ describe('a history that falls behind its table', () => {
     ]);
   });
 
-  it('closes what is gone now, where nothing tells when', async () => {
+  it('closes what is gone now, where nothing says when', async () => {
     const database = await openTables();
     await writeVersion(database, 1, 'a', 'run-1', 1);
     await writeVersion(database, 2, 'b', 'run-1', 1);

@@ -200,7 +200,7 @@ describe('loading records', () => {
     for (const scans of additions) {
       const table = await expectLossless(opened, asScans(scans.map((value) => [value])));
       expect(table.columns.map(({ name }) => name)).toEqual(['row_number', 'v', 'v__text']);
-      // Again, when the companion is there: as new rows, since they are numbered anew.
+      // Again, when the companion is there: as new rows, since they are numbered again.
       await loadTexts([`{"${ROW}":9,"v":${scans[1]}}`], { ...opened, before: table });
       expect(await opened.database.count('SELECT count(v__text) FROM main.rows')).toBe(2);
     }
@@ -236,7 +236,7 @@ describe('loading records', () => {
     ]);
   });
 
-  it('hands back what is no object, with its position and text', async () => {
+  it('hands back what is not an object, with its position and text', async () => {
     const opened = await openTempDatabase();
     const { rejected, counts } = await loadTexts(
       ['{"a":1}', 'null', '[ 1 ]', '9007199254740993', '{}'],

@@ -359,7 +359,7 @@ describe('a table with slices and marked rows', () => {
     expect(await marks(database)).toEqual(after);
   });
 
-  it('adopts the row that agrees in what told rows apart before', async () => {
+  it('adopts the row that agrees in what identified rows before', async () => {
     const before = ['1 none x', '1 none y', '2 none x'];
     const database = await openSliced(before);
     const incoming: readonly Row[] = [
@@ -368,7 +368,7 @@ describe('a table with slices and marked rows', () => {
     ];
     await merge(database, incoming, { slice: 'a', adoptBy: ['t'] });
     expect(await marks(database)).toEqual(['1 a y', '1 none x', '2 a z', '2 none x']);
-    // Who does not say what told them apart has none taken that is not equal.
+    // Without that, only equal rows are adopted.
     await merge(database, [[2, null, 0, 'x']], { slice: 'b' });
     await merge(database, [[1, null, 0, 'w']], { slice: 'b' });
     expect(await marks(database)).toEqual(['1 a y', '1 b w', '1 none x', '2 a z', '2 b x']);

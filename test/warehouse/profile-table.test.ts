@@ -101,7 +101,7 @@ describe('rows by day', () => {
     });
   });
 
-  it('takes dates out of a cursor that is text, else goes by when rows were synced', async () => {
+  it('takes dates out of a cursor that is text, else uses the time when rows were synced', async () => {
     const { database } = await openTempDatabase();
     await database.run(
       `CREATE TABLE main.t AS SELECT d AS at, TIMESTAMPTZ '2026-11-19 23:30:00+00' AS _synced_at
@@ -123,7 +123,7 @@ describe('rows by day', () => {
 });
 
 describe('a time box', () => {
-  it('ends a statement that takes longer, and the database goes on', async () => {
+  it('ends a statement that takes longer, and the database continues', async () => {
     const { database } = await openTempDatabase();
     const endless = () => database.run('SELECT count(*) FROM range(1000000000000) a, range(1000000) b');
     expect(await withinTime(database, { ms: 50, clock: systemClock }, endless)).toBe(false);

@@ -84,7 +84,7 @@ describe('queryPublished', () => {
     await expect(queryPublished(file, 'DROP TABLE prompts')).rejects.toThrow(`"${name}"`);
   });
 
-  it('tells columns that hold JSON by their type', async () => {
+  it('reports columns that hold JSON by their type', async () => {
     const { columns, rows } = await queryPublished(
       await publish(),
       `SELECT '{"a":[9007199254740993]}'::JSON, [1], {'a': 1}`,

@@ -60,7 +60,7 @@ it('keeps every table, type and row, and nothing that left them', async () => {
   expect(readdirSync(folder)).toEqual(['work.duckdb']);
 });
 
-it('changes the new file by what it is told', async () => {
+it('changes the new file by what it is given', async () => {
   await fill();
   await rewriteFile(file, (fresh) => fresh.run(`DELETE FROM _sluice.meta WHERE key = 'b'`));
   expect((await look()).meta).toEqual([{ key: 'a', value: 'one' }]);

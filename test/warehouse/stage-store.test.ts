@@ -114,7 +114,7 @@ describe('a stage', () => {
   });
 
   it.each(['records.ndjson', 'pages.ndjson'])(
-    'cut at any byte of %s keeps the whole pages before, and goes on from there',
+    'cut at any byte of %s keeps the whole pages before, and continues from there',
     async (name) => {
       const root = makeTempFolder();
       const whole = join(root, 'whole');
@@ -203,7 +203,7 @@ describe('a stage', () => {
     expect((await readStage(folder))?.pages).toHaveLength(1);
   });
 
-  it('is empty again when it is begun anew, and gone when it is discarded', async () => {
+  it('is empty again when it is restarted, and gone when it is discarded', async () => {
     const folder = join(makeTempFolder(), 'stage');
     await stagePages(folder, 3);
     await (await StageStore.begin(folder, { ...scan, question: 'other' })).close();
@@ -248,7 +248,7 @@ describe('readStagedRecords', () => {
     );
   });
 
-  it('reads the lines of earlier stages and archives, also beside those of today', async () => {
+  it('reads the lines of earlier stages and archives, also next to those of today', async () => {
     const file = join(makeTempFolder(), 'records.ndjson');
     const old = '7p{"a":[1,"p"]}\n8x{"n":9007199254740993}\n';
     writeFileSync(file, old + formatStagedLines(9, toRecords(['{"a":1}', '{"n":9007199254740993}', '1'])));

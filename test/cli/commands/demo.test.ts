@@ -74,7 +74,7 @@ describe('demo', () => {
     });
   });
 
-  it('makes its own folder anew and keeps what others put there', async () => {
+  it('rebuilds its own folder and keeps what others put there', async () => {
     await run(['demo'], { cwd, engine: createEngine([]) });
     await writeFile(join(cwd, 'sluice-demo', 'my.ipynb'), '{}');
     await writeFile(join(cwd, 'sluice-demo', 'warehouse.duckdb'), 'old');

@@ -134,7 +134,7 @@ const failed: DiscoveredStream = {
 };
 
 describe('what is shown', () => {
-  it('fits 80 columns and tells everything once', async () => {
+  it('fits 80 columns and reports everything once', async () => {
     const { stdout, exitCode } = await discover(['--yes'], {}, { columns: 80, env: { NO_COLOR: '1' } });
     expect(exitCode).toBe(0);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -269,7 +269,7 @@ describe('trying parameters', () => {
     );
   });
 
-  it('tells what there is room for where nobody is there to ask', async () => {
+  it('says what there is room for where nobody is there to ask', async () => {
     const probes = { state: 'not-asked', mostRequests: 12, affordable: 8, error: undefined } as const;
     const { stdout, exitCode } = await discover([], { probes });
     expect(exitCode).toBe(0);
@@ -287,7 +287,7 @@ describe('trying parameters', () => {
     expect((await discover(argv, {}, { prompt })).confirmed).toEqual(expected);
   });
 
-  it('is left out where nobody is there to ask, and its cost is told', async () => {
+  it('is left out where nobody is there to ask, and its cost is reported', async () => {
     const probes = { state: 'not-asked', mostRequests: 12, error: undefined } as const;
     const { confirmed, stdout } = await discover([], { probes });
     expect(confirmed).toEqual([]);
@@ -392,7 +392,7 @@ describe('contracts', () => {
   const path = '/etc/contracts/prompts_analytics.schema.json';
   const file = { stream: 'prompts_analytics', path, differences: [] };
 
-  it('that were saved are told', async () => {
+  it('that were saved are reported', async () => {
     const { exitCode, stdout } = await discover(['--yes', '--write'], {
       contracts: [{ ...file, state: 'written' }],
     });
@@ -401,7 +401,7 @@ describe('contracts', () => {
     expect(stdout).toContain('A contract states what the sample showed');
   });
 
-  it('that were kept are told with what differs, and are exit code 2', async () => {
+  it('that were kept are reported with what differs, and are exit code 2', async () => {
     const differences = Array.from({ length: 8 }, (_, at) => `field${at} was not found`);
     const { exitCode, stdout } = await discover(['--yes', '--write'], {
       contracts: [{ ...file, state: 'kept', differences }],
@@ -415,7 +415,7 @@ describe('contracts', () => {
     expect(JSON.parse(json)).toMatchObject({ ok: false, error: { code: 'usage_invalid' } });
   });
 
-  it('that say the same are told', async () => {
+  it('that say the same are reported', async () => {
     const { stdout } = await discover(['--yes', '--write'], { contracts: [{ ...file, state: 'unchanged' }] });
     expect(stdout).toContain(`${path} is already up to date.`);
   });

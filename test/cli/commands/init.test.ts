@@ -26,7 +26,7 @@ describe('init', () => {
     expect(stdout).not.toContain('set source.baseUrl');
   });
 
-  it('asks again where the answer is no address', async () => {
+  it('asks again where the answer is not an address', async () => {
     const answers = ['api.test', 'http://api.test/v1', 'https://api.test/v1'];
     const prompt = (question: string, fallback: string) =>
       Promise.resolve(question.startsWith('Base') ? (answers.shift() ?? '') : fallback);
@@ -111,7 +111,7 @@ describe('init', () => {
     expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toBe('mine');
   });
 
-  it('refuses a base URL that is none before it writes anything', async () => {
+  it('refuses an invalid base URL before it writes anything', async () => {
     const { exitCode, stderr } = await run(['init', '--yes', '--base-url', 'api.test'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('https://');

@@ -131,7 +131,7 @@ describe('quarantine retry', () => {
   const retry = (answer: RetryReport, argv: readonly string[] = []) =>
     run(['quarantine', 'retry', ...argv], { engine: { retryQuarantine: () => Promise.resolve(answer) } });
 
-  it('tells what was loaded, what stays and why', async () => {
+  it('says what was loaded, what stays and why', async () => {
     const { exitCode, stdout } = await retry(report);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/prompts +12 +5 +3 +1 +1 +2/);

@@ -207,7 +207,7 @@ describe('status', () => {
       expect(stdout).not.toContain('\u001B[2J');
     });
 
-    it('tells data that stands still from a sync that does', async () => {
+    it('distinguishes data that is out of date from a sync that is', async () => {
       const newest = { date: '2026-11-17', since: '2026-11-18T05:00:00.000Z', usualMs: 1, stale: true };
       const names = ['prompts_analytics', 'b', 'c', 'd'];
       const streams = names.map((stream) => ({ ...first, stream, newest }) as StreamStatusRow);

@@ -204,7 +204,7 @@ describe('schedule', () => {
     expect({ exitCode, began }).toEqual({ exitCode: 2, began: [] });
   });
 
-  it('goes on after whatever a run comes to, and shows it where it is watched', async () => {
+  it('continues whatever the outcome of a run, and shows it where it is watched', async () => {
     const refused = new AuthError('the key was refused', { code: 'key_rejected', hint: 'Make a new one.' });
     const outcomes: readonly (() => ReturnType<Engine['runSync']>)[] = [
       () => Promise.reject(refused),
@@ -363,7 +363,7 @@ describe('schedule', () => {
     ]);
   });
 
-  it('reads the config anew for each run, tells by the last good one, and goes on when it is broken', async () => {
+  it('reads the config again for each run, notifies by the last good one, and continues when it is broken', async () => {
     let read = 0;
     const told: unknown[] = [];
     const engine: Partial<Engine> = {

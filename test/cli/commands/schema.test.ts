@@ -97,7 +97,7 @@ describe('schema diff', () => {
   const compare = (answer: SchemaDiff, argv: readonly string[] = []) =>
     run(['schema', 'diff', ...argv], { engine: { diffSchema: () => Promise.resolve(answer) } });
 
-  it('tells what parts, and is no failure unless that is asked for', async () => {
+  it('shows what differs, and is not a failure unless that is asked for', async () => {
     const { exitCode, stdout } = await compare(diff);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/a +integer +VARCHAR\nb +no +DATE\nc +any type +no\n/);
@@ -111,7 +111,7 @@ describe('schema diff', () => {
     expect((await compare({ ...diff, streams: [], differs: false }, ['--strict'])).exitCode).toBe(0);
   });
 
-  it('tells changes since a run', async () => {
+  it('reports changes since a run', async () => {
     const change = {
       runId: 'run-3',
       stream: 'prompts',

@@ -81,7 +81,7 @@ describe('simulate', () => {
     });
   });
 
-  it('tells what a scenario does, what to run beside it, and what to see', async () => {
+  it('says what a scenario does, what to run next to it, and what to see', async () => {
     const { stdout } = await simulate(['--scenario', 'emptied']);
     expect(stdout).toMatch(/^emptied: From the second day on there are no rows at all\.\n/);
     expect(stdout).toContain(
@@ -129,7 +129,7 @@ describe('simulate', () => {
     await simulator.close();
   });
 
-  it('tells its address in one object with --json, as soon as it serves', async () => {
+  it('reports its address in one object with --json, as soon as it serves', async () => {
     const { stdout } = await simulate(['--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       ok: true,

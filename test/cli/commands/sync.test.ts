@@ -147,7 +147,7 @@ describe('sync --dry-run and plan', () => {
     expect(stdout).toContain('No request was spent on this plan.');
   });
 
-  it('never wait for the quota, and tell what stopped several streams once', async () => {
+  it('never wait for the quota, and say what stopped several streams once', async () => {
     const error = { code: 'quota_exhausted', message: 'used up', hint: 'h', exitCode: 75 } as const;
     const streams = ['a', 'b'].map((stream) => {
       return { ...plan.streams[0], stream, action: 'failed', error } as PlanReport['streams'][number];

@@ -63,7 +63,7 @@ describe('help', () => {
     expect(await readHelp(['simulate', '--help'])).toContain('--port <number>');
   });
 
-  it('is told apart from a command line without a command', async () => {
+  it('is distinguished from a command line without a command', async () => {
     await expect(parseCommandLine(['--help'], commands)).resolves.toMatchObject({ asked: true });
     await expect(parseCommandLine([], commands)).resolves.toMatchObject({ kind: 'help', asked: false });
   });

@@ -115,7 +115,7 @@ describe('waits', () => {
 });
 
 describe('levels', () => {
-  it('tell failures and drift from the rest', () => {
+  it('distinguish failures and drift from the rest', () => {
     const error = { code: 'server_failed', message: 'answered 500', hint: 'h', exitCode: 75 } as const;
     const lines = display([
       [0, { type: 'stream-finished', report: makeStreamReport() }],

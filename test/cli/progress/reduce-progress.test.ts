@@ -25,7 +25,7 @@ describe('reduceProgress', () => {
     expect(state.wait).toEqual({ reason: 'hourly-quota', untilMs: NOW_MS + 9_000, sinceMs: NOW_MS });
   });
 
-  it('goes on with what an earlier run kept, and forgets it when the stream begins anew', () => {
+  it('continues with what an earlier run kept, and forgets it when the stream restarts', () => {
     const resumed = replay([
       ...start,
       [0, { type: 'stream-resumed', stream: 'prompts_analytics', pagesHeld: 3, rowsHeld: 300 }],
@@ -56,7 +56,7 @@ describe('estimateFinish', () => {
     expect(estimateFinish(replay([...start, [5_000, page(3)]]), NOW_MS)).toBeUndefined();
   });
 
-  it('goes by the speed so far', () => {
+  it('uses the speed so far', () => {
     const state = replay(tenPages);
     expect(estimateFinish(state, NOW_MS)).toEqual({ leftMs: 10_000, isWhole: false });
   });

@@ -24,7 +24,7 @@ describe('times', () => {
     expect(formatUpcoming(NOW_MS + 86_400_000, NOW_MS)).toBe('2026-11-21 13:48 UTC');
   });
 
-  it('to come back at are told in local time too, where that differs', () => {
+  it('to come back at are shown in local time too, where that differs', () => {
     const text = formatReturnTime(NOW_MS, NOW_MS);
     const isUtc = new Date(NOW_MS).getTimezoneOffset() === 0;
     expect(text).toMatch(isUtc ? /^13:48:00 UTC$/ : /^13:48:00 UTC \(\d\d:\d\d:00 local time\)$/);

@@ -45,7 +45,7 @@ function makePlan(streams: readonly PlannedStream[]): PlanReport {
 }
 
 describe('a plan', () => {
-  it('tells an error that streams share once', () => {
+  it('reports an error that streams share once', () => {
     const plan = makePlan([refuse('visibility_mentions', ''), refuse('prompts_analytics', ', offset 0')]);
     const text = renderPlan(plan, { nowMs: NOW_MS, columns: undefined });
     expect(text).toContain(
@@ -55,7 +55,7 @@ describe('a plan', () => {
     expect(text).not.toContain('before they are read');
   });
 
-  it('tells it once, too, where the streams behind have the error of the first', () => {
+  it('reports it once, too, where the streams behind have the error of the first', () => {
     const first = refuse('prompts_analytics', ', offset 0');
     const { error } = first;
     const plan = makePlan([first, makeStream('later', { ...unknown, action: 'failed', error })]);

@@ -80,7 +80,7 @@ describe('a run with trouble', () => {
     expect(text.match(/answered 500/g)).toHaveLength(1);
   });
 
-  it('tells a failure of the run itself', () => {
+  it('reports a failure of the run itself', () => {
     const publish = {
       code: 'publish_failed',
       message: 'no space left',
@@ -136,7 +136,7 @@ describe('a run with trouble', () => {
 describe('on a terminal', () => {
   const report = makeRunReport({ streams: [good, fresh] });
 
-  it('notes stand below a table they do not fit beside', () => {
+  it('notes stand below a table they do not fit next to', () => {
     const lines = render(report, 90).split('\n');
     expect(lines).toContain(
       'visibility_mentions: learned the key (date, mention_id); new column: sentiment; rank is',

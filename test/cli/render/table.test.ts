@@ -33,7 +33,7 @@ describe('a table that has to fit', () => {
     ['short', 'stale', '-'],
   ];
 
-  it('loses the column that is least of use, and no part of a name', () => {
+  it('loses the column that is least useful, and no part of a name', () => {
     expect(drawFittingTable(wide, rows, 30)).toBe(
       'NAME                 STATE\nvisibility_mentions  fresh\nshort                stale',
     );

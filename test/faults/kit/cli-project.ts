@@ -47,7 +47,7 @@ export interface CliProjectOptions {
     readonly defaults?: ConfigInput['defaults'];
   };
   readonly limits?: Partial<ExchangeLimits>;
-  /** An earlier project's, to go on in; a new one when left out. */
+  /** An earlier project's, to continue in; a new one when left out. */
   readonly folder?: string;
   /** Shared by projects that live in one time. */
   readonly clock?: VirtualClock;

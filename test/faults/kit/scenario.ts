@@ -1,6 +1,6 @@
 import type { ProcessEnd } from '../../support/run-node.ts';
 
-/** How a command ended, as whoever looks at it the morning after sees it. */
+/** How a command ended, as an operator sees it the morning after. */
 export interface ScenarioEnd {
   readonly exitCode: number | null;
   /** `error.code`; undefined where nothing failed, or where the process had no say in its end. */
@@ -10,7 +10,7 @@ export interface ScenarioEnd {
   readonly hint: string;
 }
 
-/** Brings one row of docs/reliability.md about and tells how it ended. */
+/** Brings one row of docs/reliability.md about and says how it ended. */
 export type Scenario = () => Promise<ScenarioEnd>;
 
 /** Reads the one object that `--json` prints. */

@@ -184,7 +184,7 @@ export const connectionFaults: readonly WireFault[] = [
   },
 ];
 
-/** What is no HTTP, or more of it than anybody needs. */
+/** What is not HTTP, or more of it than anybody needs. */
 export const protocolFaults: readonly WireFault[] = [
   {
     what: 'a chunk size that is none',

@@ -56,7 +56,7 @@ export async function createWireFlow(options: WireFlowOptions = {}): Promise<Wir
   return { flow, server: wire, sync: (run) => flow.sync(run) };
 }
 
-/** The real wire; virtual time stands still while a request is on it. Opens anew after each run's end. */
+/** The real wire; virtual time stands still while a request is on it. Opens again after each run's end. */
 export function createWireTransport(
   baseUrl: string,
   clock: VirtualClock,
