@@ -4,7 +4,7 @@ import type { Checkpoint, CountedRows, LearnedColumn, ScanHead } from '../src/mo
 import type { ColumnType, JsonType } from '../src/model/schema.ts';
 import { companionPath, companionSource } from '../src/schema/field-paths.ts';
 
-/** Every stream's checkpoint, by stream and slice. */
+/** All checkpoints, ordered by stream and slice. */
 export async function readCheckpoints(session: SqlSession): Promise<readonly Checkpoint[]> {
   return (await session.all('SELECT * FROM _sluice.checkpoints ORDER BY stream, slice')).map(toCheckpoint);
 }
@@ -56,10 +56,10 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
   );
 }
 
-/** The columns learned for a stream, in table order. */
+/** The learned columns of a stream, in table order. */
 export async function readContract(session: SqlSession, stream: string): Promise<readonly LearnedColumn[]> {
   const rows = await session.all(
-    // A published file of an older version has fewer columns.
+    // Published files of older versions have fewer columns.
     'SELECT * FROM _sluice.contracts WHERE stream = $1 ORDER BY ordinal',
     [stream],
   );
@@ -101,13 +101,13 @@ export async function writeContract(
   );
 }
 
-// A file of an older version has no such column, and says it in the path itself.
+// Files of older versions lack this column and mark companions in the path itself.
 function toPath(path: readonly string[], isCompanion: boolean): readonly string[] {
   return isCompanion ? companionPath(path) : path;
 }
 
-// The engine refuses lone surrogates, which JSON allows in a field's name: the noncharacter U+FDD0 and
-// four hex digits stand for one, and for U+FDD0 itself.
+// The engine rejects lone surrogates, which JSON allows in field names. They are encoded as the noncharacter U+FDD0
+// and four hex digits, as is U+FDD0 itself.
 function encodeField(field: string): string {
   return field.replace(/\p{Surrogate}|\ufdd0/gu, (unit) => `\ufdd0${unit.charCodeAt(0).toString(16)}`);
 }

@@ -5,16 +5,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import { LockedError } from '../src/model/errors.ts';
 import { isBusy, openExclusively, type StateLock } from './lock.ts';
 
-/** The file beside a destination that a run locks; one that a killed run left means nothing without a process that holds it. */
+/** The lock file next to a destination. A leftover file means nothing unless a process holds its lock. */
 export function destinationLockFile(destination: string): string {
   return join(dirname(destination), `.${basename(destination)}.lock`);
 }
 
 /**
- * Takes destinations for one run, from its first look at them to the end of its publish: two state folders may name the
- * same one, and the run that looked first must not publish over the one that ended first.
+ * Locks destinations for one run, from its first look at them to the end of its publish. Two state folders may share
+ * a destination, and one run must not overwrite what the other published in the meantime.
  *
- * Where a lock cannot be had at all, as on some network disks, the run goes on without: it looks again before it publishes.
+ * Where locking does not work, as on some network disks, the run continues without a lock: it checks again before it
+ * publishes.
  *
  * @throws LockedError (75)
  */
@@ -53,30 +54,33 @@ export async function lockDestinations(destinations: readonly string[]): Promise
   return lock;
 }
 
-/** While it is still locked: whoever opened it meanwhile sees that the name stands for another file. */
+/**
+ * Removed while still locked: a process that opened it meanwhile notices that the name now refers to a different
+ * file.
+ */
 function removeLocked(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // One that is left means nothing once this process let go of it: a run that is done does not fail by it.
+    // A leftover file means nothing without a lock: a finished run must not fail because of it.
   }
 }
 
-/** Removes folders that were made for the lock alone, from the innermost to the first one that was made. */
+/** Removes folders that were created only for the lock, from the innermost to the first one created. */
 function removeEmpty(folder: string, made: string): void {
   try {
     rmdirSync(folder);
     if (folder !== made) removeEmpty(dirname(folder), made);
   } catch {
-    // Something was published there, or somebody else uses it.
+    // Something was published there, or another process uses it.
   }
 }
 
-/** Locks the file of a name, and not one that lost the name between its opening and its lock. */
+/** Locks the file that currently has a name; retries if it was replaced between open and lock. */
 function openNamed(sqlite: typeof sqliteModule, file: string): DatabaseSync {
   for (;;) {
     const before = readInode(file);
-    // Whoever may replace the destination may lock it.
+    // Everybody who may replace the destination may lock it.
     const database = openExclusively(sqlite, file, 0o666);
     if (before !== undefined && before === readInode(file)) return database;
     database.close();

@@ -5,13 +5,13 @@ import { writeFileAtomically } from './run-file.ts';
 
 const recordSchema = z.object({
   version: z.literal(1),
-  /** Absolute, with links followed, as are the others. */
+  /** Absolute, with links resolved, like the other paths. */
   stateDir: z.string(),
   duckdb: z.string().optional(),
   parquet: z.string().optional(),
 });
 
-/** Where this state folder publishes to, and where it was itself when that was written. */
+/** The destinations of this state folder, and its own path when they were recorded. */
 export type DestinationRecord = Omit<z.infer<typeof recordSchema>, 'version'>;
 
 /** Undefined before the first run, or when the record cannot be read. */

@@ -43,7 +43,7 @@ export const checkpointSchema = z.object({
   seal: z.string().optional(),
 });
 
-/** The JSON that `state export` writes, in its first version. */
+/** The JSON written by `state export`, version 1. */
 export const exportedStateSchema = z
   .object({
     format: z.literal('sluice-state'),
@@ -62,7 +62,7 @@ export const exportedStateSchema = z
     })),
   }));
 
-// What JSON leaves out.
+// Omitted in JSON.
 const EMPTY = {
   cursorField: undefined,
   cursorState: undefined,

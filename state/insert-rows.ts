@@ -1,9 +1,9 @@
 import type { SqlSession, SqlValue } from '../src/model/sql.ts';
 
-// Bound values a statement; one statement a row would cost a wide table seconds.
+// Bound values per statement; one statement per row would take seconds for a wide table.
 const MOST_VALUES = 1_000;
 
-/** Inserts rows of one shape into a table of ours, many a statement; `casts` has a type for each value. */
+/** Inserts rows into one of our tables, many rows per statement; `casts` has a type for each value. */
 export async function insertRows(
   session: SqlSession,
   table: string,

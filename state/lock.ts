@@ -29,8 +29,8 @@ export interface StateLock {
 const holderSchema = z.object({ pid: z.number(), host: z.string(), since: z.string(), command: z.string() });
 
 /**
- * Takes the state folder for one run. The lock is an open transaction on a small database, so the
- * operating system drops it with its process: a stale lock file means nothing.
+ * Locks the state folder for one run. The lock is an open transaction on a small database, so the operating system
+ * releases it when the process ends: a stale lock file means nothing.
  *
  * @throws LockedError (75) naming pid, host and start of the holder; StorageError (6).
  */
@@ -41,7 +41,7 @@ export async function lockStateFolder(stateDir: string, since: string, command =
   let database: DatabaseSync | undefined;
   try {
     database = takeLock(sqlite, file);
-    // Only told to people: whether the folder is taken, the lock decides.
+    // For messages only: the lock itself decides whether the folder is in use.
     const holder = { pid: process.pid, host: hostname(), since, command };
     writeFileSync(holderFile(stateDir), JSON.stringify(holder), { mode: 0o600 });
   } catch (error) {
@@ -63,27 +63,27 @@ export async function lockStateFolder(stateDir: string, since: string, command =
       try {
         rmSync(holderFile(stateDir), { force: true });
       } catch {
-        // Only people read it: what it says is not worth a run that is done.
+        // For messages only: a finished run must not fail because of it.
       }
       held.close();
     },
   };
 }
 
-/** Opens and locks the file; one that is no database holds nothing, and is set aside. */
+/** Opens and locks the file; a file that is not a database is set aside. */
 function takeLock(sqlite: Sqlite, file: string): DatabaseSync {
   try {
     return openExclusively(sqlite, file);
   } catch (error) {
     if (!isDamaged(error)) throw error;
-    // Should two runs do this at once, the engine's own lock on the work file still tells them apart.
+    // If two runs do this at once, the engine's own lock on the work file still stops one of them.
     renameSync(file, `${file}.damaged`);
     rmSync(`${file}-journal`, { force: true });
     return openExclusively(sqlite, file);
   }
 }
 
-/** Opens a small database with a transaction that nobody else can begin; `mode` is that of a file that is new. */
+/** Opens a small database with an exclusive transaction; `mode` applies to a new file. */
 export function openExclusively(sqlite: Sqlite, file: string, mode = 0o600): DatabaseSync {
   createLockFile(file, mode);
   const database = new sqlite.DatabaseSync(file);
@@ -97,7 +97,7 @@ export function openExclusively(sqlite: Sqlite, file: string, mode = 0o600): Dat
   }
 }
 
-// Only a file that is new is opened here: closing one that is locked would drop this process's lock.
+// Only a new file is opened here: closing a locked one would release this process's lock.
 function createLockFile(file: string, mode: number): void {
   try {
     closeSync(openSync(file, 'wx', mode));
@@ -110,26 +110,26 @@ function createLockFile(file: string, mode: number): void {
 export function makeStateFolder(stateDir: string): void {
   try {
     mkdirSync(pointedFolder(stateDir), { recursive: true, mode: 0o700 });
-    // One that was there before may let others in.
+    // An existing folder may be open to other users.
     if ((statSync(stateDir).mode & 0o077) !== 0) closeToOthers(stateDir);
   } catch (error) {
     throw new StorageError(`cannot create the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: 'Name a writable folder as stateDir in the config. Nothing was requested.',
+      hint: 'Set stateDir to a writable folder in the config. Nothing was requested.',
       context: { path: stateDir },
       cause: error,
     });
   }
 }
 
-// A link may point to a folder that is still to be made: a new disk, say.
+// A link may point to a folder that does not exist yet, e.g. on a new disk.
 function pointedFolder(stateDir: string): string {
   const link = lstatSync(stateDir, { throwIfNoEntry: false });
   if (link?.isSymbolicLink() !== true || existsSync(stateDir)) return stateDir;
   return resolve(dirname(stateDir), readlinkSync(stateDir));
 }
 
-// A volume that another user owns, as containers get them, cannot be closed; the files in it are private all the same.
+// Permissions of a volume owned by another user, as in containers, cannot be changed; its files are private anyway.
 function closeToOthers(folder: string): void {
   try {
     chmodSync(folder, 0o700);
@@ -139,13 +139,13 @@ function closeToOthers(folder: string): void {
 }
 
 /**
- * Whether a run of this machine seems to hold the folder, without touching the lock: a look must never be
- * what makes a run fail.
+ * Whether a run on this machine seems to hold the folder. Does not touch the lock, so that it can never make a run
+ * fail.
  */
 export function isRunUnderWay(stateDir: string): boolean {
   const holder = readHolder(stateDir);
   if (holder === undefined) return false;
-  // Another machine's processes cannot be asked for.
+  // Processes of other machines cannot be checked.
   if (holder.host !== hostname()) return true;
   try {
     process.kill(holder.pid, 0);
@@ -189,7 +189,7 @@ function isDamaged(error: unknown): boolean {
   return [11, 26].includes(codeOf(error));
 }
 
-// The lower byte is the kind of error, whatever the extended code adds.
+// The lower byte is the primary error code.
 function codeOf(error: unknown): number {
   const code = (error as { errcode?: unknown }).errcode;
   return typeof code === 'number' ? code & 0xff : 0;

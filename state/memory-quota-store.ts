@@ -1,6 +1,6 @@
 import { initialQuotaState, type QuotaState, type QuotaStore } from '../src/model/quota.ts';
 
-/** A quota state in memory: shared by whatever uses the same object, and by no other process. */
+/** A quota state in memory, shared by all users of the object but not with other processes. */
 export function createMemoryQuotaStore(
   options: { readonly state?: QuotaState; readonly warning?: string } = {},
 ): QuotaStore {

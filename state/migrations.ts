@@ -2,8 +2,8 @@ import { StorageError } from '../src/model/errors.ts';
 import type { SqlSession } from '../src/model/sql.ts';
 
 /**
- * The tables of schema `_sluice`, as steps that are only ever added to: step n brings a file from
- * version n - 1 to n. No keys, defaults or indexes (see docs/decisions/20261120-no-primary-keys.md).
+ * The tables of schema `_sluice`, as an append-only list of steps: step n migrates a file from version n - 1 to n. No
+ * keys, defaults or indexes (see docs/decisions/20261120-no-primary-keys.md).
  */
 const migrations: readonly (readonly string[])[] = [
   [
@@ -40,10 +40,11 @@ const migrations: readonly (readonly string[])[] = [
   ['ALTER TABLE _sluice.checkpoints ADD COLUMN rules VARCHAR'],
   [
     'ALTER TABLE _sluice.contracts ADD COLUMN companion BOOLEAN',
-    // Before the rows are changed: an ALTER after that would make the commit fail.
+    // Before rows are changed: a later ALTER would make the commit fail.
     'ALTER TABLE _sluice.contracts ADD COLUMN json_types JSON',
     'ALTER TABLE _sluice.quarantine ADD COLUMN absent_since VARCHAR',
-    // The path said it by a NUL and a word behind the last name; a name that holds the same letters has other backslashes.
+    // The path marked it with a NUL and a word after the last name; a name that contains the same letters is escaped
+    // differently.
     String.raw`UPDATE _sluice.contracts SET companion = regexp_matches(path::VARCHAR, '[^\\](?:\\\\)*\\u0000_text"\]$')`,
     String.raw`UPDATE _sluice.contracts SET path = regexp_replace(path::VARCHAR, '\\u0000_text"\]$', '"]')::JSON WHERE companion`,
   ],
@@ -58,10 +59,10 @@ const migrations: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Version a file has once every step is applied. */
+/** Version of a file after all steps. */
 export const schemaVersion = migrations.length;
 
-/** Columns of each table of `_sluice` in a file of a version, in their order. */
+/** Columns of each `_sluice` table in a given version, in order. */
 export function listStateColumns(version: number = schemaVersion): ReadonlyMap<string, readonly string[]> {
   const tables = new Map<string, readonly string[]>();
   for (const statement of migrations.slice(0, version).flat()) {
@@ -77,7 +78,7 @@ function nameOfColumn(definition: string): string {
   return definition.trim().split(' ')[0] ?? '';
 }
 
-/** Brings a warehouse's `_sluice` tables up to date; call inside a transaction. */
+/** Migrates a warehouse's `_sluice` tables to the current version; call inside a transaction. */
 export async function migrate(session: SqlSession, file: string): Promise<void> {
   const version = await readSchemaVersion(session, file);
   if (version > schemaVersion) {

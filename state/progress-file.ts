@@ -24,7 +24,7 @@ const fileSchema = z.object({
   }),
 });
 
-/** How far the run with that id has come; undefined where nobody can tell. */
+/** Progress of the run with that id; undefined if it is not known. */
 export function readProgressFile(stateDir: string, runId: string): RunUnderWay | undefined {
   try {
     const { run } = fileSchema.parse(JSON.parse(readFileSync(progressFile(stateDir), 'utf8')));
@@ -40,14 +40,14 @@ export function readProgressFile(stateDir: string, runId: string): RunUnderWay |
   }
 }
 
-/** Tells how far a run has come. Never throws, and waits for no disk: only people who look now read it. */
+/** Records the progress of a run. Never throws and does not sync to disk: it is only for users who look at it now. */
 export function writeProgressFile(stateDir: string, run: RunUnderWay): void {
   const file = progressFile(stateDir);
   try {
     writeFileSync(`${file}.tmp`, JSON.stringify({ version: 1, run }), { mode: 0o600 });
     renameSync(`${file}.tmp`, file);
   } catch {
-    // A disk that is full is told by what has to be on it.
+    // A full disk is reported by writes that matter.
   }
 }
 
@@ -55,7 +55,7 @@ export function removeProgressFile(stateDir: string): void {
   try {
     rmSync(progressFile(stateDir), { force: true });
   } catch {
-    // It names a run that has ended, and is not read again.
+    // A leftover file refers to a run that has ended, so it is ignored.
   }
 }
 

@@ -8,8 +8,8 @@ import { listStateColumns } from './migrations.ts';
 const pathSchema = z.array(z.string());
 
 /**
- * Holds the tables of `_sluice` in a file of this version against what this version writes, so that nothing is
- * asked for on the word of a state that somebody else changed.
+ * Checks the `_sluice` tables of a file against what this version writes, so that no sync relies on a state that
+ * another program changed.
  *
  * @throws StorageError `state_damaged`.
  */
@@ -19,11 +19,10 @@ export async function proveState(session: SqlSession, file: string): Promise<voi
 }
 
 /**
- * Holds the tables of streams against their checkpoints: one that somebody dropped or cut would be taken for one
- * that has all its rows.
+ * Checks the tables of streams against their checkpoints: a dropped or altered table must not pass as complete.
  *
- * @param streams those of the config; others that the file holds have tables of their own names
- * @param except names of streams whose tables may be lost
+ * @param streams streams of the config; other streams in the file have tables of the same name
+ * @param except names of streams whose tables may be missing
  * @throws StorageError `state_damaged`.
  */
 export async function proveTables(
@@ -93,7 +92,7 @@ function parse(text: unknown): unknown {
 }
 
 function toDamageError(file: string, what: string): StorageError {
-  return new StorageError(`${file} was changed by something else than Sluice: ${what}`, {
+  return new StorageError(`${file} was changed by another program: ${what}`, {
     code: 'state_damaged',
     hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores tables and state from the published file, without a request.',
     context: { path: file },

@@ -8,19 +8,19 @@ const recordSchema = z.object({
   path: z.string(),
   device: z.number(),
   inode: z.number(),
-  /** When the file was created: a deleted file's inode is soon another's. */
+  /** When the file was created: inodes of deleted files are reused. */
   bornAtMs: z.number(),
-  /** As it was left: any program that writes into it, and most damage, changes one of them. */
+  /** Changed by any program that writes to the file, and by most damage. */
   size: z.number().optional(),
   modifiedAtMs: z.number().optional(),
   changedAtMs: z.number().optional(),
-  /** A sum over its bytes; undefined for a large file. */
+  /** A checksum of its bytes; undefined for a large file. */
   fingerprint: z.string().optional(),
-  /** Which commit the file holds. */
+  /** The commit that the file holds. */
   generation: z.string(),
 });
 
-/** What this state folder published last, and where. */
+/** What this state folder last published, and where. */
 export type PublishedRecord = Omit<z.infer<typeof recordSchema>, 'version'>;
 
 /** Undefined before the first publish, or when the record cannot be read. */
@@ -36,7 +36,7 @@ export function writePublishedRecord(stateDir: string, record: PublishedRecord):
   writeFileAtomically(recordFile(stateDir), JSON.stringify({ version: 1, ...record }));
 }
 
-/** Whether the file at a path is the one published there, even if a program has written into it since. */
+/** Whether the file at a path is the one that was published there, even if a program has modified it since. */
 export function isPublishedFile(record: PublishedRecord, path: string): boolean {
   const { dev, ino, birthtimeMs } = statSync(path);
   return (
@@ -44,7 +44,7 @@ export function isPublishedFile(record: PublishedRecord, path: string): boolean 
   );
 }
 
-/** Whether the published file is as it was left; one of which an older version kept no more is taken for that. */
+/** Whether the published file is unchanged. Details that an older version did not record are not checked. */
 export function isUntouched({ size, modifiedAtMs, changedAtMs }: PublishedRecord, path: string): boolean {
   const now = statSync(path);
   const isSame = (held: number | undefined, seen: number) => held === undefined || held === seen;

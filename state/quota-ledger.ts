@@ -5,18 +5,18 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { initialQuotaState, parseQuotaState, type QuotaState, type QuotaStore } from '../src/model/quota.ts';
 import { createMemoryQuotaStore } from './memory-quota-store.ts';
 
-/** Version of the file; a file of a later version is left alone. */
+/** Version of the file; files of later versions are not touched. */
 const FILE_VERSION = 1;
 
-// Updates take well under a millisecond: whoever holds the file longer than this is stuck.
+// Updates take well under a millisecond: a process that holds the file longer than this is stuck.
 const BUSY_TIMEOUT_MS = 5_000;
 
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 /**
- * A name for a key's ledger that tells nothing about the key: sha-256 over key and base URL, cut to 80 bits.
- * Processes with the same key and base URL share one quota, whatever else their configs say.
+ * Name for a key's ledger that reveals nothing about the key: SHA-256 of key and base URL, truncated to 80 bits.
+ * Processes with the same key and base URL share one quota, whatever else is in their configs.
  */
 export function hashKey(secret: string, baseUrl: string | URL): string {
   const { origin, pathname } = new URL(baseUrl);
@@ -25,9 +25,9 @@ export function hashKey(secret: string, baseUrl: string | URL): string {
 }
 
 /**
- * Opens the quota state of one key, shared by every process and container of this machine that opens the
- * same folder. Never throws: a folder that cannot be used means a state in memory and a `warning`; a damaged
- * file is set aside; one of a later version is left as it is. Each begins with the state that knows nothing.
+ * Opens the quota state of one key, shared by all processes and containers on this machine that open the same folder.
+ * Never throws: if the folder cannot be used, the state is in memory and a `warning` is set; a damaged file is set
+ * aside; a file of a later version is left unchanged. In each case the state starts empty.
  */
 export function openQuotaLedger(options: { readonly dir: string; readonly keyHash: string }): QuotaStore {
   const path = join(options.dir, `quota-${options.keyHash}.db`);
@@ -39,19 +39,19 @@ export function openQuotaLedger(options: { readonly dir: string; readonly keyHas
   }
   try {
     const keptAs = setAside(path);
-    const warning = `the quota ledger was damaged; it is kept as ${keptAs} and a new one begins`;
+    const warning = `the quota ledger was damaged; it is kept as ${keptAs}, and a new one was started`;
     return new QuotaLedger(path, openFile(path), warning);
   } catch (error) {
     return createMemoryQuotaStore({ warning: describeUnshared(path, error) });
   }
 }
 
-/** The state as one JSON row of a SQLite file: SQLite's own lock dies with its process. */
+/** The state as one JSON row of a SQLite file: SQLite's lock is released when its process ends. */
 class QuotaLedger implements QuotaStore {
   warning: string | undefined;
   readonly #path: string;
   readonly #file: LedgerFile;
-  /** The state last read or written, with its revision: while nobody else writes nothing is parsed. */
+  /** The state last read or written, with its revision: it is parsed again only if another process wrote it. */
   #known = { revision: -1, state: initialQuotaState() };
   #fallback: QuotaStore | undefined;
 
@@ -98,7 +98,7 @@ class QuotaLedger implements QuotaStore {
     const { state: text } = this.#file.readState.get() as { state: string };
     const state = parseQuotaState(text);
     if (state !== undefined) return { revision, state };
-    if (revision > 0) this.warning = `the quota ledger ${this.#path} held no valid state and begins anew`;
+    if (revision > 0) this.warning = `the quota ledger ${this.#path} held no valid state and was reset`;
     return { revision, state: initialQuotaState() };
   }
 
@@ -111,13 +111,13 @@ class QuotaLedger implements QuotaStore {
     }
   }
 
-  /** The disk failed under us: what is known stays in force for this process alone. */
+  /** After a disk error the known state continues to apply, for this process only. */
   #goOnInMemory(state: QuotaState, error: unknown): QuotaStore {
     try {
       if (this.#file.db.isTransaction) this.#file.rollback.run();
       this.#file.db.close();
     } catch {
-      // Nothing to save: the file is what failed.
+      // Nothing to save: the file itself failed.
     }
     this.warning = describeUnshared(this.#path, error);
     this.#fallback = createMemoryQuotaStore({ state });
@@ -137,12 +137,12 @@ interface LedgerFile {
 
 function openFile(path: string): LedgerFile {
   createPrivately(path);
-  // Loaded only here: it costs start time, and Node 22 prints a warning for it.
+  // Loaded lazily: it costs start time, and Node 22 prints a warning.
   const sqlite = process.getBuiltinModule('node:sqlite');
   const db = new sqlite.DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    // A rollback journal needs file locks only; WAL needs memory shared between containers. Without fsync a
-    // kill loses nothing, and after a power cut the quota is relearned by one request.
+    // A rollback journal needs only file locks; WAL needs memory shared between containers. Without fsync a kill
+    // loses nothing, and after a power failure one request relearns the quota.
     db.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF; BEGIN IMMEDIATE');
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version > FILE_VERSION) throw new Error(`it was written by a later version of Sluice (${version})`);
@@ -171,7 +171,7 @@ function openFile(path: string): LedgerFile {
   }
 }
 
-/** Makes the file with 0600 before SQLite sees it: its journal then takes over the same mode. */
+/** Creates the file with mode 0600 before SQLite opens it: its journal then gets the same mode. */
 function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -180,7 +180,7 @@ function createPrivately(path: string): void {
   }
 }
 
-/** Moves a damaged file out of the way; when another process was faster, its new file stays. */
+/** Moves a damaged file away; if another process was faster, its new file stays. */
 function setAside(path: string): string {
   const keptAs = `${path}.damaged-${statSync(path).ino}`;
   try {
@@ -190,7 +190,7 @@ function setAside(path: string): string {
     if (!isDamaged(error)) throw error;
   }
   renameSync(path, keptAs);
-  // A journal of the damaged file must not be played back into the new one.
+  // A journal of the damaged file must not be replayed into the new one.
   rmSync(`${path}-journal`, { force: true });
   return keptAs;
 }

@@ -5,7 +5,7 @@ import { errorCodes } from '../src/model/errors.ts';
 import type { RefusedRun } from '../src/model/refused-run.ts';
 import { writeFileAtomically } from './run-file.ts';
 
-// A block of most disks: what is as large can be written over where no block is left.
+// The block size of most disks: a file of this size can be overwritten even on a full disk.
 const ROOM = 4_096;
 
 const fileSchema = z.object({
@@ -25,7 +25,7 @@ const fileSchema = z.object({
     .nullable(),
 });
 
-/** The sync that was refused last; undefined where none was, or where nobody can tell. */
+/** The last refused sync; undefined if there is none or it cannot be read. */
 export function readRefusedFile(stateDir: string): RefusedRun | undefined {
   try {
     const text = readFileSync(refusedFile(stateDir), 'utf8');
@@ -35,12 +35,12 @@ export function readRefusedFile(stateDir: string): RefusedRun | undefined {
   }
 }
 
-/** Whether the state folder keeps room to write a refused sync when its disk is full. */
+/** Whether the state folder has reserved space to record a refused sync on a full disk. */
 export function hasRefusedFile(stateDir: string): boolean {
   return existsSync(refusedFile(stateDir));
 }
 
-/** Keeps a refused sync, or with undefined only the room for one; throws what the system refuses. */
+/** Records a refused sync, or with undefined only reserves the space; throws system errors. */
 export function writeRefusedFile(stateDir: string, refused: RefusedRun | undefined): void {
   const file = refusedFile(stateDir);
   const text = toFixedSize(refused);
@@ -48,7 +48,7 @@ export function writeRefusedFile(stateDir: string, refused: RefusedRun | undefin
     writeFileAtomically(file, text);
   } catch (thrown) {
     rmSync(`${file}.tmp`, { force: true, recursive: true });
-    // A full disk has no room for a file beside it; over the one that is there, there is.
+    // A full disk has no space for a second file, but the existing one can be overwritten.
     if (!existsSync(file)) throw thrown;
     writeOver(file, text);
   }
@@ -64,7 +64,7 @@ function writeOver(file: string, text: string): void {
   }
 }
 
-/** The file's text, always of one size: texts that are too long for it are cut. */
+/** The file's text, padded to a fixed size; long texts are truncated. */
 function toFixedSize(refused: RefusedRun | undefined): string {
   for (let most = ROOM / 2; ; most = Math.floor(most / 2)) {
     const text = JSON.stringify({

@@ -5,8 +5,8 @@ import type { RunReport } from '../src/model/run-report.ts';
 const KEPT_RUNS = 50;
 
 /**
- * The last runs, newest first, from the small file that also has the runs which never reached the
- * warehouse (a refused key, a full disk). Anything unreadable counts as no history.
+ * The last runs, newest first, from the small file that also has runs that never reached the warehouse (a rejected
+ * key, a full disk). An unreadable file counts as an empty history.
  */
 export function readRunFile(stateDir: string): readonly RunReport[] {
   try {
@@ -20,7 +20,7 @@ export function readRunFile(stateDir: string): readonly RunReport[] {
   }
 }
 
-// What readers of the file rely on; the rest they only show.
+// Checks the fields that readers rely on; the others are only shown.
 function isRunReport(value: unknown): value is RunReport {
   const { runId, startedAt, rows, streams } = (value ?? {}) as Partial<Record<keyof RunReport, unknown>>;
   return (
@@ -36,7 +36,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Marks the runs that never told their end; call while the state lock is held. */
+/** Marks runs that never recorded their end as killed; call while the state lock is held. */
 export function closeKilledRunsInFile(stateDir: string): void {
   const runs = readRunFile(stateDir);
   if (!runs.some(({ status }) => status === 'running')) return;
@@ -46,7 +46,7 @@ export function closeKilledRunsInFile(stateDir: string): void {
   );
 }
 
-/** Sets times of runs that lie after `limit` (ISO) to it: the clock that recorded them was ahead. */
+/** Sets times of runs after `limit` (ISO) to `limit`: they were recorded by a clock that was ahead. */
 export function limitRunTimes(stateDir: string, limit: string): void {
   const runs = readRunFile(stateDir);
   const limited = runs.map((run) => ({
@@ -66,7 +66,7 @@ function earlierOf(time: string, limit: string): string {
   return time > limit ? limit : time;
 }
 
-/** Puts a run on top of the file; the file appears whole or not at all. */
+/** Adds a run at the top of the file, which is replaced atomically. */
 export function appendRunFile(stateDir: string, run: RunReport): void {
   const others = readRunFile(stateDir).filter((other) => other.runId !== run.runId);
   writeRunFile(stateDir, [run, ...others]);
@@ -76,12 +76,12 @@ function writeRunFile(stateDir: string, runs: readonly RunReport[]): void {
   writeFileAtomically(runFile(stateDir), JSON.stringify({ version: 1, runs: runs.slice(0, KEPT_RUNS) }));
 }
 
-/** Writes a small file of the state folder (0600) by rename after fsync. */
+/** Writes a small file of the state folder (0600) atomically: fsync, then rename. */
 export function writeFileAtomically(file: string, text: string): void {
   const temporary = `${file}.tmp`;
   const descriptor = openSync(temporary, 'w', 0o600);
   try {
-    // Not `writeSync`: that may stop short on a full disk and not say so.
+    // Not `writeSync`, which may write only a part on a full disk without an error.
     writeFileSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {

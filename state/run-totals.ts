@@ -27,7 +27,7 @@ const runTotalsSchema = z.object({
   streams: z.array(rowTotalsSchema),
 });
 
-/** What all runs since the first with metrics came to: counters that go on over restarts. */
+/** Totals over all runs since metrics were first enabled; counters that survive restarts. */
 export type RunTotals = z.infer<typeof runTotalsSchema>;
 export type RowTotals = z.infer<typeof rowTotalsSchema>;
 
@@ -41,7 +41,7 @@ export const noTotals: RunTotals = {
   streams: [],
 };
 
-/** The totals with one more run in them; `report` is undefined for a run that could not begin. */
+/** Adds a run to the totals; `report` is undefined for a run that could not start. */
 export function addRun(totals: RunTotals, exitCode: ExitCode, report: RunReport | undefined): RunTotals {
   const runs = { ...totals.runs, [exitCode]: (totals.runs[exitCode] ?? 0) + 1 };
   if (report === undefined) return { ...totals, runs };
@@ -79,7 +79,7 @@ function nameOf({ stream, slice }: Pick<RowTotals, 'stream' | 'slice'>): string 
   return JSON.stringify([stream, slice]);
 }
 
-/** The totals so far; a file that is missing or damaged counts anew, as a counter may. */
+/** The totals so far; they restart at zero if the file is missing or damaged, as counters may. */
 export function readRunTotals(stateDir: string): RunTotals {
   try {
     const content: unknown = JSON.parse(readFileSync(fileIn(stateDir), 'utf8'));
@@ -89,7 +89,7 @@ export function readRunTotals(stateDir: string): RunTotals {
   }
 }
 
-/** Keeps them for the next run; the folder has to be there. */
+/** Saves the totals for the next run; the folder must exist. */
 export function writeRunTotals(stateDir: string, totals: RunTotals): void {
   writeFileAtomically(fileIn(stateDir), JSON.stringify(totals));
 }

@@ -28,7 +28,10 @@ export async function writeRun(session: SqlSession, run: RunReport): Promise<voi
   );
 }
 
-/** Marks runs that never told their end; call while the state lock is held, so that none of them still runs. */
+/**
+ * Marks runs that never recorded their end as killed; call while the state lock is held, so that none is still
+ * running.
+ */
 export async function closeKilledRuns(session: SqlSession, currentRunId: string): Promise<void> {
   await session.run(`UPDATE _sluice.runs SET status = 'killed' WHERE status = 'running' AND run_id <> $1`, [
     currentRunId,
@@ -90,7 +93,7 @@ export async function writeStreamRun(
   );
 }
 
-/** Forgets runs and quarantined records older than their retention. */
+/** Deletes runs and quarantined records older than their retention. */
 export async function purgeHistory(
   session: SqlSession,
   before: { readonly runs: string; readonly quarantine: string },

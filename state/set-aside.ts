@@ -2,14 +2,14 @@ import type { SqlSession } from '../src/model/sql.ts';
 
 const KEPT = ['runs', 'stream_runs', 'schema_changes'] as const;
 
-/** Copies the record of all runs out of the way: scans that are loaded again must not rewrite it. */
+/** Copies the records of all runs: reloading scans must not change them. */
 export async function keepRunRecords(session: SqlSession): Promise<void> {
   for (const table of KEPT) {
     await session.run(`CREATE OR REPLACE TEMP TABLE kept_${table} AS FROM _sluice.${table}`);
   }
 }
 
-/** Puts the record of all runs back as it was; call inside a transaction. */
+/** Restores the records of all runs; call inside a transaction. */
 export async function restoreRunRecords(session: SqlSession): Promise<void> {
   for (const table of KEPT) {
     await session.run(`DELETE FROM _sluice.${table}`);
@@ -22,17 +22,17 @@ export async function dropRunRecords(session: SqlSession): Promise<void> {
   for (const table of KEPT) await session.run(`DROP TABLE IF EXISTS temp.kept_${table}`);
 }
 
-/** Forgets what was learned of a stream's columns. */
+/** Deletes the learned columns of a stream. */
 export async function deleteContract(session: SqlSession, stream: string): Promise<void> {
   await session.run('DELETE FROM _sluice.contracts WHERE stream = $1', [stream]);
 }
 
-/** Forgets what one scan of a stream reached: its next one reads everything. */
+/** Deletes a checkpoint: the next scan reads everything. */
 export async function deleteCheckpoint(session: SqlSession, stream: string, slice: string): Promise<void> {
   await session.run('DELETE FROM _sluice.checkpoints WHERE stream = $1 AND slice = $2', [stream, slice]);
 }
 
-/** Takes a stream's records out of quarantine: all of them, or those of one slice that some runs put there. */
+/** Deletes a stream's records from quarantine: all of them, or those of one slice added by some runs. */
 export async function deleteQuarantine(
   session: SqlSession,
   stream: string,

@@ -12,7 +12,7 @@ const MOST_REFUTED = 3;
  */
 export function proveKeys(sample: Sample, cursor: string | undefined): readonly KeyCandidate[] {
   const { rows } = sample;
-  // One row proves nothing: every field of it is unique.
+  // One row proves nothing: each of its fields is unique.
   if (rows.length < 2) return [];
   const fields = new Map(sample.columns.map(({ name, field }) => [name, field]));
   const codes = new Map<string, readonly number[]>();

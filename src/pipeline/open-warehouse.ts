@@ -230,7 +230,7 @@ async function assertFileIsOurs(settings: Settings): Promise<void> {
     `${target} exists and was not written by Sluice, or is damaged; it is not replaced`,
     {
       code: 'publish_refused',
-      hint: 'Name another file as destination.duckdb, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
+      hint: 'Set destination.duckdb to another file, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
       context: { path: target },
       exitCode: 2,
     },

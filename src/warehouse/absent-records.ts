@@ -6,30 +6,31 @@ import { INCOMING } from './project-stage.ts';
 import type { QuarantineScope } from './quarantine.ts';
 import { castText } from './retype-column.ts';
 
-/** A field of a record, and where its values go. */
+/** A field of a record and the columns that hold its values. */
 export interface KeptField {
-  /** Member names from the record's root. */
+  /** Path of member names from the root of the record. */
   readonly path: readonly string[];
-  /** What a record without the field is given, as text. */
+  /** Default for a record without the field, as text. */
   readonly fill: string | undefined;
-  /** The columns that hold its values: its own, and its companion where it has one. */
+  /** The columns that hold its values: its own and its companion, if any. */
   readonly columns: readonly { readonly name: string; readonly type: ForcedType }[];
 }
 
-/** What a scan says of records that were in quarantine before it began. */
+/** What a scan shows about records that were in quarantine before it started. */
 export interface SeenRecords {
   readonly runId: string;
   /** ISO time. */
   readonly startedAt: string;
-  /** Those it would have brought again, had the source still got them: all, those dated from a day on, or none. */
+  /** The records it would have read again if the source still had them: all, those from a date on, or none. */
   readonly covers: 'all' | { readonly cursor: KeptField; readonly date: string } | undefined;
-  /** The key by which incoming rows are newer versions of records. */
+  /** The key by which incoming rows replace older records. */
   readonly key: readonly KeptField[] | undefined;
 }
 
 /**
- * Marks the records in quarantine that the source no longer has, as a scan shows: it covered them, or brought a row
- * of their key. Call before the scan's own records are quarantined, which takes the mark from those that still come.
+ * Marks quarantined records that the source no longer has: the scan covered them without reading them, or read a row
+ * with their key. Call before the scan's own records are quarantined, which clears the mark of records that were read
+ * again.
  */
 export async function markAbsent(
   database: Database,
@@ -61,9 +62,9 @@ export async function markAbsent(
   );
 }
 
-/** SQL for a field's value as text; NULL where the engine cannot tell. */
+/** SQL for a field's value as text; NULL if the engine cannot extract it. */
 function readText({ path, fill }: KeptField): string {
-  // The engine knows neither in a literal.
+  // The engine supports neither in a path literal.
   const isSayable = path.every((name) => !name.includes('\u0000') && name.isWellFormed());
   const pointer = quoteLiteral(joinPointer(path));
   const text = isSayable

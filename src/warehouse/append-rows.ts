@@ -3,24 +3,24 @@ import { tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import type { SqlValue } from '../model/sql.ts';
 
-/** Columns from which on the engine takes more for rows added to a table than for writing a small table anew. */
+/** From this many columns on, adding rows to a small table costs more than rewriting it. */
 const WIDE = 500;
-/** Values of a table that are soon written anew. */
+/** Up to this many values, a table is quick to rewrite. */
 const MOST_VALUES = 20_000_000;
-/** Columns that rows can no longer be added to: the engine wants half a megabyte for each, all at once. */
+/** From this many columns on, rows are not appended: the engine needs half a megabyte for each column at once. */
 const TOO_WIDE = 2_500;
 
-/** A table that rows are added to. */
+/** A table to which rows are appended. */
 export interface WideTable {
   readonly table: string;
-  /** Of the rows' own columns. */
+  /** Columns of the rows. */
   readonly columns: number;
 }
 
 /**
- * Adds the rows that a query gives to a table, by the names of columns; call inside a transaction. A table of very
- * many columns is written anew, with them in it, whose rowids are others then: for rows that are added to a table which has
- * some, the engine takes two blocks a column (measured: 5,000 columns 2.9 GB and 28 s, anew 0.9 GB and 3 s).
+ * Appends the rows of a query to a table, by column name; call inside a transaction. A table with very many columns
+ * is rewritten instead, which changes its rowids: appending to a non-empty table takes the engine two blocks per
+ * column (measured with 5,000 columns: 2.9 GB and 28 s, rewritten 0.9 GB and 3 s).
  */
 export async function appendRows(
   database: Pick<Database, 'run' | 'count'>,

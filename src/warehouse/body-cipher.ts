@@ -3,20 +3,20 @@ import { createCipheriv, randomBytes } from 'node:crypto';
 const BLOCK_BYTES = 16;
 
 /**
- * Makes bytes unreadable on their way to the disk and readable on their way back, with a key that exists in
- * this process only: what a masked stream's answer holds must never be found on the disk.
+ * Encrypts bytes on their way to the disk and decrypts them on the way back, with a key that exists only in this
+ * process: unmasked data must never be readable on the disk.
  */
 export class BodyCipher {
   #key = randomBytes(32);
   #start = randomBytes(BLOCK_BYTES);
 
-  /** Forgets the key. Two bodies under one key would give each other away. */
+  /** Replaces the key: two bodies encrypted with the same key stream could be decrypted. */
   renew(): void {
     this.#key = randomBytes(32);
     this.#start = randomBytes(BLOCK_BYTES);
   }
 
-  /** Bytes that stand at a position of the body, from plain to secret or back. */
+  /** Encrypts or decrypts the bytes at a position of the body. */
   apply(bytes: Buffer, position: number): Buffer {
     const skipped = position % BLOCK_BYTES;
     const cipher = createCipheriv(

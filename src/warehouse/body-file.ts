@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { BodyCipher } from './body-cipher.ts';
 import { wrapStorageError } from './stage-store.ts';
 
-// Small enough to be gone with the next young collection: what outlives one stays for long.
+// Small enough to be collected while young: objects that survive one collection stay for long.
 const READ_CHUNK_BYTES = 1 << 17;
 
 /**
- * A body on the disk while it is read: a file without a name, so that no crash leaves any of it (where a
- * system keeps the name of an open file, closing removes it).
+ * A response body on the disk: an unlinked file, so that a crash leaves nothing behind (where open files cannot be
+ * unlinked, it is removed on close).
  */
 export class BodyFile {
   readonly #path: string;
@@ -22,7 +22,7 @@ export class BodyFile {
     this.#cipher = cipher;
   }
 
-  /** Makes an empty file in a folder, its bytes unreadable but through it where a cipher is given; throws StorageError. */
+  /** Creates an empty file in a folder, encrypted if a cipher is given; throws StorageError. */
   static async create(folder: string, cipher?: BodyCipher): Promise<BodyFile> {
     const path = join(folder, 'body');
     try {
@@ -36,7 +36,7 @@ export class BodyFile {
     }
   }
 
-  /** Forgets what was written: another try begins. */
+  /** Truncates the file for another attempt. */
   async clear(): Promise<void> {
     this.#size = 0;
     this.#cipher?.renew();

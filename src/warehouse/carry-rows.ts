@@ -4,19 +4,19 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
 const MISSING = 'temp."~missing_rows"';
 
-/** Which rows of an older table are looked for in a newer one, and by what. */
+/** Which rows of an older table to look for in a newer one, and by which columns. */
 export interface MissingRequest {
   readonly older: string;
   readonly newer: string;
-  /** Columns that tell rows apart; undefined: rows are equal when all their common columns are. */
+  /** Key columns; if undefined, rows are equal when all their common columns are. */
   readonly key: readonly string[] | undefined;
-  /** Conditions over the older table's rows `o`; a row counts when any holds. */
+  /** Conditions on the older table's rows `o`; a row counts if any of them holds. */
   readonly candidates: readonly string[];
 }
 
 /**
- * Collects the rows of an older table that a newer one does not have, and returns how many there are.
- * Undefined when they cannot be told, because the older table lacks a column of the key.
+ * Collects the rows of an older table that are missing from a newer one, and returns their number. Undefined if they
+ * cannot be found because a key column is missing from the older table.
  */
 export async function findMissingRows(
   database: Database,
@@ -34,13 +34,13 @@ export async function findMissingRows(
   });
   const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
   const match = [...cells, ...slice].join(' AND ') || 'true';
-  // Never a subquery: in one, a column that is called like the outer table's alias hides it.
+  // Not a subquery: there, a column with the name of the outer table's alias would hide it.
   await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS SELECT o.* FROM ${tableName(older)} o
     ANTI JOIN ${tableName(newer)} n ON ${match} WHERE ${where}`);
   return database.count(`SELECT count(*) FROM ${MISSING}`);
 }
 
-/** How many rows of an older table are candidates at all. */
+/** Number of candidate rows in an older table. */
 export async function countCandidates(
   database: Database,
   { older, candidates }: Pick<MissingRequest, 'older' | 'candidates'>,
@@ -49,7 +49,7 @@ export async function countCandidates(
   return database.count(`SELECT count(*) FROM ${tableName(older)} o WHERE ${where || 'false'}`);
 }
 
-/** How a column of the newer table gets its value from a row of the older one. */
+/** How a column of the newer table is computed from a row of the older one. */
 export interface CarriedColumn {
   readonly name: string;
   readonly type: string;
@@ -58,8 +58,8 @@ export interface CarriedColumn {
 }
 
 /**
- * How the collected rows fit the newer table, column by column. `lossy` names columns whose values would not
- * survive, `extra` those which only the older table has and that hold something.
+ * How the collected rows fit the newer table, column by column. `lossy` lists columns whose values would be lost,
+ * `extra` those that only the older table has and that hold values.
  */
 export async function fitMissingRows(
   database: Database,
@@ -93,7 +93,7 @@ export async function fitMissingRows(
   return { columns, lossy, extra };
 }
 
-/** Columns of one table whose values would not survive a cast to the types another table has. */
+/** Columns of a table whose values would not survive a cast to the types of another table. */
 export async function findLossyColumns(
   database: Database,
   table: string,
@@ -112,7 +112,7 @@ export async function findLossyColumns(
   return lossy;
 }
 
-/** Puts the collected rows into the newer table; call inside a transaction, after `addColumns`. */
+/** Inserts the collected rows into the newer table; call inside a transaction, after `addColumns`. */
 export async function insertMissingRows(
   database: Database,
   newer: string,
@@ -137,7 +137,7 @@ export async function dropMissingRows(database: Database): Promise<void> {
   await database.run(`DROP TABLE IF EXISTS ${MISSING}`);
 }
 
-/** Gives a table another name. */
+/** Renames a table. */
 export async function renameTable(database: Database, from: string, to: string): Promise<void> {
   await database.run(`ALTER TABLE ${tableName(from)} RENAME TO ${quoteIdentifier(to)}`);
 }
@@ -151,7 +151,7 @@ export function isOfSlice(slice: string): string {
   return `o._slice IS NOT DISTINCT FROM ${quoteLiteral(slice)}`;
 }
 
-/** Columns of ours, which no record fills. */
+/** Sluice's own columns, which no record fills. */
 function isOurs(name: string): boolean {
   return ['_slice', '_run_id', '_synced_at', '_deleted_at'].includes(name);
 }

@@ -2,8 +2,8 @@ import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
 /**
- * Reads every value of the tables once, so that a damaged block is found before anybody relies on it: the
- * engine checks a block only when it reads it. `_sluice` names a schema to look at alone.
+ * Reads every value of the tables once to find damaged blocks before they are needed: the engine checks a block only
+ * when it reads it. With `_sluice`, only that schema is read.
  *
  * @throws DamagedFileError
  */
@@ -19,6 +19,6 @@ export async function checkReadable(database: Database, onlySchema?: '_sluice'):
     if (schema === '_sluice') own.push(sql);
     else await database.all(sql);
   }
-  // Small tables, in one statement: nine would take longer than what they read.
+  // The tables are small: one statement is faster than nine.
   if (own.length > 0) await database.all(own.join(' UNION ALL '));
 }

@@ -3,10 +3,10 @@ import { tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 
-// Wide tables are counted a part at a time: each count costs the engine memory.
+// Wide tables are counted in parts, as each count takes engine memory.
 const COLUMNS_AT_ONCE = 200;
 
-/** Rows of a table, and how many of them have a value in each column; rows deleted softly do not count. */
+/** Number of rows of a table and of values in each column, without soft-deleted rows. */
 export async function countFilled(
   database: Database,
   table: string,
@@ -25,11 +25,11 @@ export async function countFilled(
   return { rows, filled };
 }
 
-// More than this, or values that hardly repeat, are no list that anybody keeps.
+// Longer lists, or values that hardly repeat, are not an enumeration.
 const MOST_VALUES = 20;
 const LEAST_REPEATS = 5;
 
-/** The values of a text column, in their order, where they are few and come again and again; else undefined. */
+/** The sorted values of a text column if they are few and repeat often; else undefined. */
 export async function listFewValues(
   database: Database,
   table: string,

@@ -5,16 +5,16 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
-/** How the incoming rows are held against those of a table. */
+/** How incoming rows are compared with those of a table. */
 export interface CompareRequest {
   readonly table: string;
   readonly slice: string;
   readonly columns: readonly ColumnPlan[];
-  /** undefined: rows are equal when all their columns are. */
+  /** If undefined, rows are equal when all their columns are. */
   readonly key: readonly string[] | undefined;
-  /** Everything came: rows of the table that did not are extra. */
+  /** All rows were read: other rows of the table are extra. */
   readonly isWhole: boolean;
-  /** Most examples of each kind. */
+  /** Maximum number of examples of each kind. */
   readonly show: number;
 }
 
@@ -31,9 +31,9 @@ export interface RowDifferences {
 
 export interface RowExample {
   readonly what: 'missing' | 'extra' | 'differing';
-  /** Its key, or as much of it as can be shown, as a JSON object. */
+  /** Its key as a JSON object, shortened if necessary. */
   readonly row: string;
-  /** Of a differing row, as a JSON object: each differing column with the incoming value and the table's. */
+  /** For a differing row, a JSON object with the incoming and the table's value of each differing column. */
   readonly values: string | undefined;
 }
 
@@ -41,7 +41,7 @@ const THEIRS = 'temp."~theirs"';
 const OURS = 'temp."~ours"';
 const EXAMPLE_COLUMNS = 8;
 
-/** Compares the table `incoming` with a table, or a slice of it; writes neither. */
+/** Compares the table `incoming` with a table, or a slice of it; changes neither. */
 export async function compareRows(database: Database, request: CompareRequest): Promise<RowDifferences> {
   const held = await readColumns(database, request.table);
   const stored = request.columns.filter(({ type }) => type !== 'NULL');
@@ -64,7 +64,7 @@ export async function compareRows(database: Database, request: CompareRequest): 
   };
 }
 
-/** Both sides with the same columns and types: of rows with one key the last counts, as in a sync. */
+/** Gives both sides the same columns and types. Of rows with the same key the last one counts, as in a sync. */
 async function prepare(
   database: Database,
   { table, slice }: CompareRequest,
@@ -103,7 +103,7 @@ async function compareByKey(
     values
       .map((name) => `s.${quoteIdentifier(name)} IS DISTINCT FROM t.${quoteIdentifier(name)}`)
       .join(' OR ') || 'false';
-  // Never a subquery: in one, a column that is called like the outer table's alias hides it.
+  // Not a subquery: there, a column with the name of the outer table's alias would hide it.
   const lacking = `FROM ${THEIRS} s ANTI JOIN ${OURS} t ON ${match}`;
   const beyond = `FROM ${OURS} t ANTI JOIN ${THEIRS} s ON ${match}`;
   const other = `FROM ${THEIRS} s JOIN ${OURS} t ON ${match} WHERE ${differs}`;
@@ -136,7 +136,7 @@ async function compareWhole(
   const columns = names.map(quoteIdentifier).join(', ') || '1';
   const theirs = `SELECT ${columns} FROM ${THEIRS}`;
   const ours = `SELECT ${columns} FROM ${OURS}`;
-  // A sample may bring a row of which the table has several: only with everything at hand do numbers count.
+  // The table may have several copies of a sampled row: duplicates are only counted if everything was read.
   const lacking = isWhole ? `(${theirs} EXCEPT ALL ${ours})` : `(${theirs} EXCEPT ${ours})`;
   const beyond = `(${ours} EXCEPT ALL ${theirs})`;
   const examples: RowExample[] = [];

@@ -6,14 +6,14 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 
 export interface DayOptions {
-  /** Column preferred over the first that holds dates. */
+  /** Column to use instead of the first that holds dates. */
   readonly cursorColumn: string | undefined;
-  /** Most days to count, up to the last one with rows. */
+  /** Maximum number of days to count, up to the last one with rows. */
   readonly mostDays: number;
   readonly nowMs: number;
 }
 
-/** Live rows of a table by day; undefined where none of them has one. */
+/** Live rows of a table per day; undefined if no row has a date. */
 export async function countDays(
   database: Database,
   table: string,
@@ -23,7 +23,7 @@ export async function countDays(
   const column = chooseColumn(columns, cursorColumn);
   const { live } = await readScope(database, table, '');
   const days = `(SELECT ${toDay(column, columns.get(column) ?? '')} AS day FROM ${tableName(table)} t WHERE ${live})`;
-  // Clocks differ, and zones do: the day after today is no day to come yet.
+  // Clocks and time zones differ: tomorrow does not count as a future date.
   const limit = quoteLiteral(toDate(nowMs + DAY_MS));
   const [bounds = {}] = await database.all(
     `SELECT CAST(max(day) FILTER (day <= ${limit}::DATE) AS VARCHAR) AS last,
@@ -63,16 +63,16 @@ function chooseColumn(columns: ReadonlyMap<string, string>, cursor: string | und
   return dates.find(([, type]) => type === 'DATE')?.[0] ?? SYNCED_AT;
 }
 
-/** The day of a column of `t`; NULL where it holds none. */
+/** The date in a column of `t`; NULL if it has none. */
 export function toDay(column: string, type: string): string {
   const name = `t.${quoteIdentifier(column)}`;
   if (type === 'DATE') return name;
   if (type.startsWith('TIMESTAMP')) return `CAST(${name} AS DATE)`;
-  // A configured cursor may be text that only mostly holds dates.
+  // A configured cursor may be a text column with some values that are not dates.
   return `TRY_CAST(left(CAST(${name} AS VARCHAR), 10) AS DATE)`;
 }
 
-// The engine knows years that ISO dates and JavaScript do not: -5877641, infinity.
+// The engine supports dates that ISO and JavaScript do not: -5877641, infinity.
 function readDay(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
   const ms = Date.parse(`${value}T00:00:00Z`);

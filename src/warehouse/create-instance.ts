@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { EngineShare } from './engine-memory.ts';
 
-/** An engine in memory, set up for one process that shares its machine with others. */
+/** Creates an in-memory engine, configured for a process that shares its machine with others. */
 export async function createInstance(
   { folders, readOnly = false }: { readonly folders: readonly string[]; readonly readOnly?: boolean },
   memory: EngineShare,
 ): Promise<DuckDBInstance> {
   const { DuckDBInstance } = await import('@duckdb/node-api');
-  // Left to itself the engine spills into the folder the user happens to be in.
+  // By default the engine spills into the current folder.
   const spillFolder = folders[0] ?? (readOnly ? '' : join(tmpdir(), `sluice-${randomUUID()}`));
   return DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',

@@ -1,16 +1,16 @@
 import { basename } from 'node:path';
 import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
 
-/** A file of the engine's whose content cannot be what the engine once wrote. */
+/** A database file with content that the engine cannot have written. */
 export class DamagedFileError extends StorageError {}
 
-/** A whole file that is not the one it ought to be: an older copy took its place. */
+/** An intact file that was replaced by an older copy. */
 export class OutdatedFileError extends DamagedFileError {}
 
-// These quote the statement, in which a user may have written anything.
+// These quote the statement, which may contain any user text.
 const STATEMENT_ERROR =
   /^(?:Parser|Binder|Catalog|Conversion|Constraint|Invalid Input|Out of Range|Permission|Not implemented) Error/;
-// Wears the prefix of whatever made the replay fail.
+// Has the prefix of the error that made the replay fail.
 const REPLAY_ERROR = /^\w+(?: \w+)? Error: Failure while replaying WAL file/;
 const REFUSED_BY_SYSTEM =
   /No space left|File too large|Disk quota|Could not write|Input\/output error|Too many open files|Permission denied|Read-only file system|Cannot allocate memory/;
@@ -21,15 +21,15 @@ const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
 const RESTORE_WORK_FILE =
   'Run `sluice sync`: it keeps a damaged work file under another name and restores its state from the published file. If nothing is published yet, move it aside (do not delete it): the next sync reads everything from the API.';
 const PUBLISH_AGAIN =
-  'Run `sluice sync`: it publishes this file again from the state folder; fresh streams cost no request. Should it not, move the file away first. Without a state folder, put a backup of the file in its place.';
+  'Run `sluice sync`: it publishes this file again from the state folder; fresh streams cost no request. If that does not help, move the file away first. Without a state folder, put a backup of the file in its place.';
 
-/** Whether a statement failed because a table it names is not there. */
+/** Whether a statement failed because a table does not exist. */
 export function isUnknownTable(error: unknown): boolean {
   const cause = error instanceof SyncError ? error.cause : error;
   return cause instanceof Error && cause.message.startsWith('Catalog Error: Table with name');
 }
 
-/** Gives an engine's error its place in our taxonomy; the engine has no codes, only texts. */
+/** Maps an engine error to an error class of ours; the engine gives messages without codes. */
 export function wrapDatabaseError(thrown: unknown, file: string, isPublished = false): SyncError {
   if (thrown instanceof SyncError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -46,28 +46,28 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
   if (message.startsWith('INTERRUPT')) {
     return new AbortedError('the running statement was interrupted', {
       code: 'aborted',
-      hint: 'Run again to go on from the last commit.',
+      hint: 'Run again to continue from the last commit.',
       cause: thrown,
     });
   }
   if (REFUSED_BY_SYSTEM.test(message)) {
-    // The engine writes more than the file it has open: what it spills, what is attached, what is copied out.
+    // The engine also writes spill files, attached files and copies.
     const refused = /file "(.+?)"/.exec(message)?.[1] ?? file;
-    return new StorageError(`the system refused to read or write ${refused}: ${message}`, {
+    return new StorageError(`the system failed to read or write ${refused}: ${message}`, {
       code: 'storage_failed',
-      hint: 'Free some space or mend the permissions and run again; everything committed before is intact.',
+      hint: 'Free some disk space or fix the permissions and run again; everything committed before is intact.',
       ...options,
     });
   }
   if (OUT_OF_MEMORY.test(message)) {
     return new StorageError(`the warehouse ran out of memory: ${message.split('\n', 1)[0] ?? ''}`, {
       code: 'storage_failed',
-      hint: 'Give the process more memory (or disk, for what it moves there) and run again; everything committed before is intact.',
+      hint: 'Give the process more memory (or disk space to spill to) and run again; everything committed before is intact.',
       ...options,
     });
   }
   if (NEWER_FORMAT.test(message)) {
-    return new StorageError(`${file} was written by another version of the engine: ${message}`, {
+    return new StorageError(`${file} was written by a different version of the engine: ${message}`, {
       code: 'state_damaged',
       hint: 'Upgrade Sluice; the file was not touched.',
       ...options,
@@ -81,7 +81,7 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
     });
   }
   if (/^(?:IO|FATAL) Error|invalidated/.test(message)) {
-    return new StorageError(`the engine gave ${file} up: ${message}`, {
+    return new StorageError(`the engine closed ${file} after an error: ${message}`, {
       code: 'storage_failed',
       hint: 'Check the disk and run again; everything committed before is intact.',
       ...options,
@@ -90,29 +90,29 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
   return toBugError(message, file, thrown);
 }
 
-/** Whether a statement needs more memory than the engine was given. */
+/** Whether a statement ran out of the engine's memory. */
 export function isOutOfMemory(error: unknown): boolean {
   return (
     error instanceof StorageError && error.cause instanceof Error && OUT_OF_MEMORY.test(error.cause.message)
   );
 }
 
-/** Whether the engine may not be asked anything more about its file. */
+/** Whether the engine can no longer be used with its file. */
 export function isFatal(error: SyncError): boolean {
   if (error instanceof DamagedFileError) return true;
   const message = error.cause instanceof Error ? error.cause.message : '';
   return /^FATAL|invalidated/.test(message) && !STATEMENT_ERROR.test(message);
 }
 
-// A spill file may be too short as well, on a full disk: that says nothing about the file itself.
+// On a full disk a spill file may be truncated as well; that does not mean that the file itself is.
 function isCutShort(message: string, file: string): boolean {
   const named = /Could not read enough bytes from file "(.+?)"/.exec(message)?.[1];
   return named !== undefined && basename(named).startsWith(basename(file));
 }
 
-// Whatever else the engine refuses is a statement of ours that it should not have been given.
+// Any other rejected statement is a defect of Sluice.
 function toBugError(message: string, file: string, thrown: unknown): BugError {
-  return new BugError(`the warehouse refused a statement: ${message}`, {
+  return new BugError(`the warehouse rejected a statement: ${message}`, {
     code: 'bug',
     hint: 'Everything committed before is intact. This is a defect of Sluice; please report it with the text above.',
     context: { path: file },

@@ -8,28 +8,28 @@ import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { createUtcConverter, nameType, toQueryCell } from './query-cells.ts';
 
-/** Alias of the attached file in every statement of ours. */
+/** Alias of the attached file in all our statements. */
 export const ATTACHED = 'work';
 
-// `StatementType.SELECT`: its name would load the engine wherever this file is.
+// `StatementType.SELECT`: importing it would load the engine with this module.
 const SELECT_STATEMENT = 1;
 const INTERRUPT_AGAIN_MS = 20;
-/** A statement that takes this long has used memory worth giving back, ms. */
+/** A statement that takes this long has used enough memory to release it afterwards, ms. */
 const LARGE_STATEMENT_MS = 50;
 
 export interface DatabaseOptions {
   readonly file: string;
   readonly readOnly?: boolean;
   /**
-   * The only folders the engine may touch besides the file; the first (else one in /tmp) takes its spill files.
-   * A file that is only read, without a folder, is all the engine can reach, and nothing can be spilt.
+   * The only folders that the engine may access in addition to the file; the first one (by default one in /tmp) holds
+   * spill files. A read-only file without folders is all that the engine can access, and it cannot spill.
    */
   readonly folders: readonly string[];
-  /** A folder whose files a reader's views are made of. */
+  /** A folder with the files that a reader's views select from. */
   readonly views?: string | undefined;
-  /** Whether it is what readers open: that one is published again, and no state is restored in its place. */
+  /** Whether this is the published file: if damaged, it is published again instead of restored. */
   readonly isPublished?: boolean;
-  /** What statements call the file, for texts of people; ours say `work`. */
+  /** Alias of the file in user statements; ours use `work`. */
   readonly alias?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export class Database implements SqlSession {
   #connection: DuckDBConnection;
   #isInTransaction = false;
   #running: Promise<unknown> = Promise.resolve();
-  /** What made the engine give up on its file; it is asked nothing after that. */
+  /** The fatal error of the engine; no statement runs after it. */
   #failure: SyncError | undefined;
   #isStopped = false;
 
@@ -72,7 +72,7 @@ export class Database implements SqlSession {
     return database;
   }
 
-  /** Opens the file again after `release`, e.g. another one that was put in its place. */
+  /** Reopens the file after `release`, e.g. when it was replaced. */
   async reopen(): Promise<void> {
     this.#instance = await createInstance(this.#options, this.#memory.current);
     this.#connection = await this.#instance.connect();
@@ -99,7 +99,7 @@ export class Database implements SqlSession {
   }
 
   async #attach({ file, readOnly = false, folders, views }: DatabaseOptions): Promise<void> {
-    // An explicit storage version keeps an engine upgrade from changing who can read the file.
+    // With an explicit storage version, engine upgrades do not change which readers can open the file.
     const how = readOnly ? 'READ_ONLY' : "STORAGE_VERSION 'v1.4.0'";
     await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} (${how})`);
     await this.run(`USE ${this.#alias}`);
@@ -107,9 +107,9 @@ export class Database implements SqlSession {
     const reach = views === undefined ? folders : [...folders, views];
     if (reach.length > 0) await this.run(`SET allowed_directories = [${reach.map(quoteLiteral).join(', ')}]`);
     await this.run('SET enable_external_access = false');
-    // Otherwise the file itself stays within reach: COPY could write over it, or a log of the engine's.
+    // Otherwise COPY could still overwrite the file itself or an engine log.
     if (readOnly && reach.length === 0) await this.run(`SET disabled_filesystems = 'LocalFileSystem'`);
-    // Ours to grow; nothing else may change, whatever a statement says.
+    // We raise these two later. No statement may change any other setting.
     if (!readOnly) await this.run(`SET allowed_configs = ['memory_limit', 'threads']`);
     await this.run('SET lock_configuration = true');
   }
@@ -125,7 +125,7 @@ export class Database implements SqlSession {
     return reader.getRowObjectsJS();
   }
 
-  /** How many statements a text holds, and whether the first one can do nothing but read. */
+  /** Number of statements in a text, and whether the first one is read-only. */
   async inspect(sql: string): Promise<{ readonly count: number; readonly onlyReads: boolean }> {
     const found = await this.#guard(() => this.#connection.extractStatements(sql));
     const { count } = found;
@@ -134,7 +134,7 @@ export class Database implements SqlSession {
     return { count, onlyReads: Number(statementType) === SELECT_STATEMENT };
   }
 
-  /** A result as columns and rows of JSON-safe scalars, at most `maxRows` of them. */
+  /** A result as columns and at most `maxRows` rows of JSON-safe scalars. */
   async query(sql: string, maxRows: number): Promise<QueryResult> {
     const limit = Math.min(maxRows, Number.MAX_SAFE_INTEGER);
     const reader = await this.#guard(() => this.#connection.streamAndReadUntil(sql, limit));
@@ -143,15 +143,15 @@ export class Database implements SqlSession {
     return { columns, rows: rows.map((row) => row.map(toQueryCell)) };
   }
 
-  /** First column of the first row as a number, for counts. */
+  /** The first column of the first row as a number, for counts. */
   async count(sql: string, values?: readonly SqlValue[]): Promise<number> {
     const [row] = await this.all(sql, values);
     return Number(Object.values(row ?? {})[0] ?? 0);
   }
 
   /**
-   * Commits what `work` did, or nothing of it. Where it needs more memory than the engine has, it is rolled
-   * back and done again with more: it must do nothing but statements, and return the rest.
+   * Runs `work` in a transaction. If it runs out of memory, it is rolled back and repeated with more, so it must only
+   * run statements and return its results.
    */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -178,27 +178,27 @@ export class Database implements SqlSession {
     }
   }
 
-  /** Makes the statement that runs reject, and those that follow until `proceed`, but for a rollback. */
+  /** Interrupts the running statement; later ones fail until `proceed`, except a rollback. */
   interrupt(): void {
     this.#isStopped = true;
     this.#connection.interrupt();
-    // A statement that the engine is about to begin forgets that it was interrupted.
+    // An interrupt is lost if the engine is just about to start a statement.
     const again = setInterval(() => this.#connection.interrupt(), INTERRUPT_AGAIN_MS);
     const stop = () => clearInterval(again);
     this.#running.then(stop, stop);
   }
 
-  /** Lets statements through again. */
+  /** Allows statements again. */
   proceed(): void {
     this.#isStopped = false;
   }
 
-  /** Writes the log into the file, so that the file alone is whole. */
+  /** Writes the log into the file, so that the file is complete without it. */
   async checkpoint(): Promise<void> {
     await this.run(`CHECKPOINT ${this.#alias}`);
   }
 
-  /** Waits for a running statement (closing under one would hang), then releases the file. */
+  /** Waits for a running statement (closing during one would hang), then releases the file. */
   async release(): Promise<void> {
     await this.#settle();
     await this.#connection.run('USE memory').catch(() => undefined);
@@ -218,7 +218,7 @@ export class Database implements SqlSession {
     this.#instance.closeSync();
   }
 
-  // The first error is the one to tell; a failed rollback follows from it.
+  // Report the first error; a failed rollback is a consequence of it.
   async #rollBack(): Promise<void> {
     if (this.#failure !== undefined) return;
     this.#running = this.#connection.run('ROLLBACK');
@@ -230,33 +230,33 @@ export class Database implements SqlSession {
       try {
         return await this.#attempt(statement);
       } catch (error) {
-        // In a transaction the engine takes no more statements: all of it is done again.
+        // A failed transaction accepts no more statements: all of it is repeated.
         if (this.#isInTransaction || !(await this.#growFor(error))) throw error;
       }
     }
   }
 
-  /** Sets the engine up to load lines of this size, bytes: with as much memory as that takes, and no more. */
+  /** Prepares the engine to load lines of this total size in bytes, with as much memory as that needs. */
   async beginLoad(bytes: number): Promise<void> {
     await this.#give(this.#memory.begin(bytes));
   }
 
-  /** Sets the engine up to read lines while something else works: with one thread, and little memory. */
+  /** Prepares the engine to read lines in the background: one thread and little memory. */
   async beginReading(): Promise<void> {
     await this.#give(this.#memory.beginReading());
   }
 
   /**
-   * Gives memory that is no longer used back to the system. The engine does that when it is told its limit,
-   * be it the same; left alone, the process's allocator keeps up to 100 MB for what may come.
+   * Returns unused memory to the system. The engine does that when its limit is set, even to the same value;
+   * otherwise the allocator keeps up to 100 MB.
    */
   async trim(): Promise<void> {
     await this.#give(this.#memory.current);
   }
 
-  /** Gives the engine more memory, should that be what a statement lacked; false when there is no more. */
+  /** Gives the engine more memory if a statement ran out of it; false if there is no more. */
   async #growFor(error: unknown): Promise<boolean> {
-    // A reader has it all, and its settings are locked.
+    // A reader already has all memory, and its settings are locked.
     if (this.#options.readOnly === true) return false;
     const share = isOutOfMemory(error) && this.#failure === undefined ? this.#memory.grow() : undefined;
     if (share === undefined) return false;
@@ -264,7 +264,7 @@ export class Database implements SqlSession {
     return true;
   }
 
-  // Less than the engine holds on to is refused, and does no harm: the next statement grows or fits.
+  // A limit below what the engine uses is rejected without harm: the next statement fits or grows.
   async #give({ megabytes, threads }: EngineShare): Promise<void> {
     if (this.#options.readOnly === true || this.#failure !== undefined) return;
     for (const setting of [`memory_limit = '${megabytes}MB'`, `threads = ${threads}`]) {

@@ -2,18 +2,18 @@ import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
 import { closeVersions, type VersionedTable } from './keep-history.ts';
 
-/** How rows go. */
+/** How rows are deleted. */
 export interface Deletion {
-  /** `soft`: they stay, with `_deleted_at` set. */
+  /** `soft`: they are kept, with `_deleted_at` set. */
   readonly how: 'soft' | 'hard';
-  /** Their versions end in `<table>_history`. */
+  /** Whether their versions in `<table>_history` are closed. */
   readonly history: boolean;
   readonly runId: string;
   readonly syncedAt: string;
 }
 
 /**
- * Deletes the rows of a temporary table with `_sluice_row` (a rowid) and `live` (not deleted softly before).
+ * Deletes the rows listed in a temporary table with `_sluice_row` (a rowid) and `live` (not soft-deleted before).
  * Returns how many of them were live.
  */
 export async function deleteRows(

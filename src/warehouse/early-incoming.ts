@@ -9,14 +9,13 @@ import { selectStage } from './read-stage.ts';
 const COPY_BYTES = 2 ** 20;
 
 /**
- * The table of a scan's rows, filled while its pages still come: what is whole in the records file is read part by
- * part. Which columns the rows have only the whole scan tells, so what was read early counts only if it was read with
- * the statement that the whole scan asks for; else all of it is read anew.
+ * The table of a scan's rows, filled in parts while the scan is still running. The columns are only known at its end,
+ * so the early part is used only if the final statement is the same; otherwise everything is read again.
  */
 export class EarlyIncoming implements EarlyPart {
   readonly #database: Database;
   readonly #recordsFile: string;
-  /** How the parts are read; undefined before the first. */
+  /** The statement that reads the parts; undefined before the first. */
   #select: string | undefined;
   #endByte = 0;
 
@@ -29,7 +28,7 @@ export class EarlyIncoming implements EarlyPart {
     return this.#endByte;
   }
 
-  /** Reads on, up to a byte at which a line ends; false where the engine may not read this by itself. */
+  /** Continues reading up to a byte at which a line ends; false if the engine cannot read the lines directly. */
   async readTo(endByte: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
     const select = this.#selectPart(tree, columns);
     if (select === undefined) return false;
@@ -39,16 +38,14 @@ export class EarlyIncoming implements EarlyPart {
     return this.#read(select, start, endByte);
   }
 
-  /**
-   * Reads what is left of a whole scan's file; false where its columns turn out not to be those it was read with.
-   */
+  /** Reads the rest of a complete scan's file; false if its columns differ from those used so far. */
   async complete(size: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
     const select = this.#selectPart(tree, columns);
     if (select === undefined || select !== this.#select) return false;
     return this.#endByte === size || this.#read(select, this.#endByte, size);
   }
 
-  /** Forgets what was read. */
+  /** Discards what was read. */
   async drop(): Promise<void> {
     this.#select = undefined;
     this.#endByte = 0;
@@ -63,7 +60,7 @@ export class EarlyIncoming implements EarlyPart {
     return selectStage({ file: this.#partFile, lineLimit: LEAST_LINE_LIMIT }, tree, columns);
   }
 
-  /** False where the part cannot be set apart: a disk may have no room for it, and the whole file needs none. */
+  /** False if the part cannot be copied: the disk may be full, and reading the whole file needs no copy. */
   async #read(select: string, start: number, end: number): Promise<boolean> {
     try {
       const isCopied = await copyPart(this.#recordsFile, this.#partFile, start, end).then(
@@ -82,7 +79,7 @@ export class EarlyIncoming implements EarlyPart {
   }
 }
 
-// The engine reads whole files only.
+// The engine can only read whole files.
 async function copyPart(from: string, to: string, start: number, end: number): Promise<void> {
   const source = await open(from, 'r');
   try {

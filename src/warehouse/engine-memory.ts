@@ -1,32 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
-/** What the engine may take at a time. The memory it really takes exceeds its limit by up to 100 MB. */
+/** The engine's current limits. It may exceed the memory limit by up to 100 MB. */
 export interface EngineShare {
   readonly megabytes: number;
   readonly threads: number;
 }
 
-// Measured with records of fifteen fields: this much loads and merges millions of them. Each thread needs
-// 32 MB to read lines, and room for the columns of the rows it writes.
+// Measured with records of fifteen fields: enough to load and merge millions of them. Each thread needs 32 MB to read
+// lines, and space for the columns it writes.
 const TWO_THREADS_MB = 128;
 const ONE_THREAD_MB = 96;
-// The engine's reader takes a million records a second on one thread, and while it does their pages are packed.
-// With more memory it is no faster: rows that find no room are spilt, and merged from there.
+// On one thread the engine reads a million records per second, while their pages are packed in parallel. More memory
+// is not faster: rows that do not fit are spilled and merged from disk.
 const READING: EngineShare = { megabytes: 64, threads: 1 };
-/** Beyond this the rows of a load do not stay in memory anyhow, and a second thread would take 60 MB more, bytes. */
+/** Beyond this size a load does not fit into memory anyway, and a second thread would take 60 MB more, bytes. */
 const LARGE_LOAD_BYTES = 512 * 2 ** 20;
 const MOST_MB = 2_048;
 
 /**
- * How much the engine may take: little to begin with, twice as much each time a statement does not fit, and
- * at last one thread in place of two. What a table of many columns needs depends on its values.
+ * The engine's memory limit: small at first, doubled each time a statement does not fit, and finally one thread
+ * instead of two. The needs of a wide table depend on its values.
  */
 export class EngineMemory {
   readonly #mostMb: number;
   #current: EngineShare;
 
-  /** Readers get all at once: their statements are anybody's. */
+  /** Readers get all memory at once, as their statements are not known in advance. */
   constructor(isReader: boolean, machineMb: number = readMachineMb()) {
     this.#mostMb = Math.round(Math.max(TWO_THREADS_MB, Math.min(machineMb * 0.5 - 100, MOST_MB)));
     this.#current = { megabytes: isReader ? this.#mostMb : TWO_THREADS_MB, threads: 2 };
@@ -36,13 +36,13 @@ export class EngineMemory {
     return this.#current;
   }
 
-  /** Begins anew for lines that the engine reads by itself. */
+  /** Resets the limits for lines that the engine reads directly. */
   beginReading(): EngineShare {
     this.#current = READING;
     return this.#current;
   }
 
-  /** Begins anew for a load of lines of this size, bytes. */
+  /** Resets the limits for a load of lines of this total size, bytes. */
   begin(loadBytes: number): EngineShare {
     this.#current =
       loadBytes < LARGE_LOAD_BYTES
@@ -51,7 +51,7 @@ export class EngineMemory {
     return this.#current;
   }
 
-  /** One step up; undefined when there is no more. */
+  /** Raises the limits by one step; undefined at the maximum. */
   grow(): EngineShare | undefined {
     const { megabytes, threads } = this.#current;
     if (megabytes < this.#mostMb)
@@ -66,14 +66,14 @@ function readMachineMb(): number {
   return Math.min(totalmem(), readGroupLimit() ?? Infinity) / 2 ** 20;
 }
 
-/** Memory of the control group this process is in, bytes. */
+/** Memory limit of this process's control group, bytes. */
 function readGroupLimit(): number | undefined {
   for (const file of ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes']) {
     try {
       const bytes = Number(readFileSync(file, 'utf8').trim());
       if (Number.isFinite(bytes) && bytes > 0) return bytes;
     } catch {
-      // No such control group: the machine's memory is the limit.
+      // Without a control group the machine's memory is the limit.
     }
   }
   return undefined;

@@ -6,13 +6,13 @@ import type { Database } from './database.ts';
 import { isUnknownTable } from './database-errors.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
-/** What a stream's table has beside its columns and the run that wrote them. */
+/** Which of Sluice's own columns and tables a stream's table needs. */
 export interface TableNeeds {
-  /** `_slice`: rows belong to slices of the stream. */
+  /** `_slice`: the stream has slices. */
   readonly sliced: boolean;
-  /** `_deleted_at`: rows that left the source stay, marked. */
+  /** `_deleted_at`: rows that left the source are kept and marked. */
   readonly softDeletes: boolean;
-  /** `<table>_history`: a row for each version. */
+  /** `<table>_history`: one row per version. */
   readonly history: boolean;
 }
 
@@ -22,12 +22,12 @@ const SLICE = '_slice VARCHAR';
 const DELETED_AT = '_deleted_at TIMESTAMPTZ';
 const VERSION = ['_run_id VARCHAR', '_valid_from TIMESTAMPTZ', '_valid_to TIMESTAMPTZ'] as const;
 
-/** Qualified, quoted name of a stream's table. */
+/** The qualified, quoted name of a stream's table. */
 export function tableName(table: string): string {
   return `main.${quoteIdentifier(table)}`;
 }
 
-/** Name of the table that holds the versions of a table's rows. */
+/** Name of a table's history table. */
 export function historyOf(table: string): string {
   return `${table}_history`;
 }
@@ -38,10 +38,10 @@ export async function tableExists(database: Database, table: string): Promise<bo
   return (await readColumns(database, table)).size > 0;
 }
 
-/** The columns a table has, with the engine's words for their types; none where there is no table. */
+/** The columns of a table with their engine types; empty if there is no table. */
 export async function readColumns(database: Database, table: string): Promise<ReadonlyMap<string, string>> {
   try {
-    // Three times as fast as looking the table up among the columns of all tables.
+    // Three times as fast as searching the columns of all tables.
     const rows = await database.all(
       `SELECT name, type FROM pragma_table_info('"' || replace(current_database(), '"', '""') || '".' || $1)`,
       [tableName(table)],
@@ -54,8 +54,8 @@ export async function readColumns(database: Database, table: string): Promise<Re
 }
 
 /**
- * Changes the table, and its history where there is one, to the planned columns; call first in the
- * transaction, as an ALTER must precede other changes.
+ * Alters the table and its history, if any, to the planned columns. Call first in the transaction, as an ALTER must
+ * precede other changes.
  */
 export async function evolveTable(
   database: Database,
@@ -117,7 +117,7 @@ async function alterTable(
   return changes;
 }
 
-/** The history goes by the columns it has: while it is switched off its table must not fall behind. */
+/** The history uses the columns it has: even while it is switched off, its table must follow. */
 async function evolveHistory(
   database: Database,
   table: string,
@@ -140,10 +140,10 @@ async function evolveHistory(
   if (!isHistory(before)) {
     if (!wanted) return;
     throw new StreamConfigError(
-      `${table}: its history belongs into a table that is another stream's, ${history}`,
+      `${table}: its history table name, ${history}, is already used by another stream`,
       {
         code: 'config_invalid',
-        hint: `The tables are as they were. Set streams.${table}.history to false, or give the stream another name.`,
+        hint: `The tables are unchanged. Set streams.${table}.history to false, or rename the stream.`,
         context: { stream: table },
       },
     );
@@ -157,7 +157,10 @@ async function evolveHistory(
   if (sliced && !before.has('_slice')) await addColumn(database, history, SLICE);
 }
 
-/** What earlier versions hold and the type cannot stays as text beside it: a table made anew may have a narrower one. */
+/**
+ * Values of earlier versions that the type cannot hold are kept as text in the companion: a rebuilt table may have a
+ * narrower type.
+ */
 async function retypeHistory(
   database: Database,
   history: string,
@@ -185,14 +188,14 @@ async function retypeHistory(
   await database.run(`ALTER TABLE ${tableName(renewed)} RENAME TO ${quoteIdentifier(history)}`);
 }
 
-/** Takes a column out of a table and out of its history, with every value it held. */
+/** Drops a column with all its values from a table and from its history. */
 export async function dropColumn(database: Database, table: string, column: string): Promise<void> {
   for (const name of await listTablesWith(database, table, column)) {
     await database.run(`ALTER TABLE ${tableName(name)} DROP COLUMN ${quoteIdentifier(column)}`);
   }
 }
 
-/** Gives a column of a table and of its history another type and forgets every value it held. */
+/** Changes the type of a column in a table and its history, and clears all its values. */
 export async function clearColumn(
   database: Database,
   table: string,
@@ -205,7 +208,7 @@ export async function clearColumn(
   }
 }
 
-/** Whether every value of a column, those of earlier versions included, is the same after a cast there and back. */
+/** Whether every value of a column, including earlier versions, survives a cast to a type and back. */
 export async function survivesCast(
   database: Database,
   table: string,
@@ -224,7 +227,7 @@ export async function survivesCast(
   return true;
 }
 
-/** The table and its history, as far as they have the column. */
+/** The table and its history, if they have the column. */
 export async function listTablesWith(
   database: Database,
   table: string,
@@ -240,7 +243,7 @@ function isHistory(columns: ReadonlyMap<string, string>): boolean {
   return columns.has('_valid_from') && columns.has('_valid_to');
 }
 
-// A field may have got one of these names before they became ours.
+// A field may have had one of these names before Sluice reserved it.
 function refuseTakenNames(
   table: string,
   stored: readonly ColumnPlan[],
@@ -255,10 +258,10 @@ function refuseTakenNames(
   throw new StreamConfigError(
     isVersions
       ? `${table}: a table of this name holds the versions of another stream's rows`
-      : `${table}: the table has a field in its column ${taken.join(' and ')}, which Sluice needs for itself`,
+      : `${table}: the table has a field in its column ${taken.join(' and ')}, which Sluice reserves`,
     {
       code: 'config_invalid',
-      hint: 'The table is as it was. Give the stream another name under streams; its path stays.',
+      hint: 'The table is unchanged. Rename the stream under streams; its path stays.',
       context: { stream: table },
     },
   );
@@ -268,7 +271,7 @@ async function addColumn(database: Database, table: string, definition: string):
   await database.run(`ALTER TABLE ${tableName(table)} ADD COLUMN ${definition}`);
 }
 
-/** The engine's word for a column's type. */
+/** The engine's name for a column type. */
 export function toEngineType(type: ColumnType): string {
   return type === 'TIMESTAMPTZ' ? 'TIMESTAMP WITH TIME ZONE' : type;
 }

@@ -3,22 +3,22 @@ import { quoteIdentifier } from './identifiers.ts';
 import { INCOMING } from './project-stage.ts';
 
 const SAMPLE_ROWS = 20_000;
-// One statement counts this many sets, so that a wide search stays a few passes over a sample.
+// Each statement counts this many sets, so that a wide search takes few passes over a sample.
 const SETS_PER_STATEMENT = 24;
 const MOST_PROOFS = 8;
 
 /**
- * The first of the proposed sets of columns that is unique over every incoming row, or undefined. A set
- * that repeats within a sample is never proved on the whole.
+ * The first proposed set of columns that is unique over all incoming rows, or undefined. A set that repeats in a
+ * sample is not tried on all rows.
  */
 export async function findKey(
   database: Database,
   proposals: readonly (readonly string[])[],
 ): Promise<readonly string[] | undefined> {
   const rows = await database.count(`SELECT count(*) FROM ${INCOMING}`);
-  // One row proves nothing: every field of it is unique.
+  // One row proves nothing: each of its fields is unique.
   if (rows < 2) return undefined;
-  // What all the columns together do not tell apart, no set of them does.
+  // If all columns together are not unique, no subset is.
   const all = [...new Set(proposals.flat())];
   if (all.length === 0 || (await uniqueInSample(database, [all])).length === 0) return undefined;
   let proofs = 0;
@@ -44,14 +44,14 @@ async function uniqueInSample(
   return sets.filter((_, at) => row[`d${at}`] === row['n']);
 }
 
-/** Rows of a table beyond the first of each key. */
+/** Number of rows of a table beyond the first of each key. */
 export function countDuplicates(database: Database, table: string, key: readonly string[]): Promise<number> {
   return database.count(
     `SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ${table} GROUP BY ${key.map(quoteIdentifier).join(', ')})`,
   );
 }
 
-/** Rows of a table that lack a value for a field of the key, each of which is given by the columns it may be in. */
+/** Number of rows without a value for a key field; each field is given by the columns that may hold it. */
 export function countMissingKeys(
   database: Database,
   table: string,
@@ -60,7 +60,7 @@ export function countMissingKeys(
   return database.count(`SELECT count(*) FROM ${table} WHERE ${isKeyMissing(fields)}`);
 }
 
-/** Condition for rows that lack a value for a field of the key. */
+/** Condition for rows without a value for a key field. */
 export function isKeyMissing(fields: readonly (readonly string[])[]): string {
   const lacks = (columns: readonly string[]) =>
     `(${columns.map((name) => `${quoteIdentifier(name)} IS NULL`).join(' AND ')})`;

@@ -6,7 +6,7 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
-/** The first of some columns that is unique over incoming rows of days enough to prove it, or undefined. */
+/** The first of some columns that is unique over incoming rows of enough days to prove it, or undefined. */
 export async function findSingleKey(
   database: Database,
   proposals: readonly SingleKey[],
@@ -32,8 +32,8 @@ async function areUuids(database: Database, name: string): Promise<boolean> {
 }
 
 /**
- * Whether rows of the table that are older than all that came have an id again: among themselves, or one of a row that
- * came. An API that lets old rows go does not bring them, so that what came cannot tell.
+ * Whether rows older than all incoming rows share an id, with each other or with an incoming row. An API that drops
+ * old rows does not return them, so the incoming rows alone cannot show it.
  */
 export async function doOlderRowsRepeat(
   database: Database,

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
-/** What a table holds, told by a sum over its rows that does not depend on their order. */
+/** A checksum of a table's rows that does not depend on their order. */
 export interface TableFingerprint {
   /** `main.items`. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface TableFingerprint {
   readonly sum: string;
 }
 
-/** Reads every value of every table once. */
+/** Computes the fingerprints of all tables, reading every value once. */
 export async function fingerprintTables(database: Database): Promise<ReadonlyMap<string, TableFingerprint>> {
   const tables = await database.all(
     `SELECT schema_name AS schema, table_name AS table, list(column_name || ' ' || data_type ORDER BY column_index)::JSON AS columns

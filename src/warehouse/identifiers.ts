@@ -1,12 +1,12 @@
-/** Quotes any text as a SQL identifier; the only way a name reaches SQL. */
+/** Quotes any text as a SQL identifier; the only way to put a name into SQL. */
 export function quoteIdentifier(name: string): string {
-  // The parser ends a statement at NUL, so no quoting could carry one.
+  // The parser ends a statement at NUL, so a name with NUL cannot be quoted.
   return `"${name.replaceAll('\u0000', '').replaceAll('"', '""')}"`;
 }
 
 /**
- * Quotes text as a SQL string, for the statements that take no bound values: a literal, or for text with a NUL, which
- * no literal can carry, an expression in parentheses.
+ * Quotes text as a SQL string, for statements without bound values. The result is a literal, or an expression in
+ * parentheses if the text contains NUL.
  */
 export function quoteLiteral(text: string): string {
   const parts = text.split('\u0000').map((part) => `'${part.replaceAll("'", "''")}'`);

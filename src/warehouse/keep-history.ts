@@ -3,22 +3,22 @@ import { historyOf, tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { matchColumns } from './row-equality.ts';
 
-/** A table whose rows have their versions kept. */
+/** A table with a history of its rows. */
 export interface VersionedTable {
   readonly table: string;
-  /** Stored columns, without ours. */
+  /** Stored columns, without Sluice's own. */
   readonly columns: readonly string[];
-  /** Condition for the rows of `t` that are not deleted softly. */
+  /** Condition for the rows of `t` that are not soft-deleted. */
   readonly live: string;
   readonly isSliced: boolean;
 }
 
-// An open version is its row: the same values, the same run, and valid since the row was last changed.
+// An open version equals its row: the same values, the same run, valid since the row last changed.
 const CLOSING = 'temp."~closing"';
 
 /**
- * Makes the open versions equal the live rows: when history begins, and when the table was changed while it
- * was switched off. What is new opens at the time its row was written; what is gone closes before any of it.
+ * Makes the open versions equal to the live rows, when history is first enabled or after it was switched off. New
+ * versions start when their row was written; versions of gone rows are closed before that.
  */
 export async function catchUpHistory(
   database: Database,
@@ -48,7 +48,7 @@ export async function catchUpHistory(
   await database.run('DROP TABLE IF EXISTS temp."~pairs"');
 }
 
-/** Finds each live row's open version by its values; the nth of equal rows has the nth of equal versions. */
+/** Pairs each live row with its open version by value: the nth of equal rows with the nth of equal versions. */
 async function pairWithVersions(database: Database, versioned: VersionedTable): Promise<void> {
   const values = valuesOf(versioned).map(quoteIdentifier);
   const partition = values.length === 0 ? '' : `PARTITION BY ${values.join(', ')}`;
@@ -62,7 +62,7 @@ async function pairWithVersions(database: Database, versioned: VersionedTable): 
       FROM ${tableName(historyOf(versioned.table))} h WHERE _valid_to IS NULL) h ON ${alike.join(' AND ')}`);
 }
 
-/** A row that was written again as it had been, from an archive say, is as old as its version says. */
+/** A row that was rewritten unchanged, e.g. from an archive, keeps the age of its version. */
 async function alignWithVersions(database: Database, { table }: VersionedTable): Promise<void> {
   const pairs = `temp."~pairs" p, ${tableName(historyOf(table))} h WHERE p.row_id = t.rowid AND p.version_id = h.rowid
     AND (h._run_id IS DISTINCT FROM t._run_id OR h._valid_from IS DISTINCT FROM t._synced_at)`;
@@ -72,7 +72,7 @@ async function alignWithVersions(database: Database, { table }: VersionedTable):
   );
 }
 
-/** A sum over who wrote what when: any change to either table alone changes it. */
+/** Compares checksums of runs and times: a change of only one table is detected. */
 async function isInStep(database: Database, versioned: VersionedTable): Promise<boolean> {
   const slice = versioned.isSliced ? ', _slice' : '';
   const sum = (time: string) =>
@@ -86,7 +86,7 @@ async function isInStep(database: Database, versioned: VersionedTable): Promise<
   return rows?.['sum'] === versions?.['sum'];
 }
 
-/** Ends the versions of rows that are about to change or go; `rows` selects their rowids. */
+/** Closes the versions of rows that are about to change or be deleted; `rows` selects their rowids. */
 export async function closeVersions(
   database: Database,
   versioned: VersionedTable,
@@ -96,7 +96,7 @@ export async function closeVersions(
   const history = tableName(historyOf(versioned.table));
   const identity = [...valuesOf(versioned), '_run_id', '_valid_from'];
   const names = valuesOf(versioned).map(quoteIdentifier);
-  // Rows that are alike in all of this have versions that are alike: it does not matter which of them ends.
+  // Rows equal in all these columns have equal versions: it does not matter which one is closed.
   await database.run(`CREATE OR REPLACE TEMP TABLE "~closing" AS
     SELECT ${[...names, '_run_id', '_synced_at AS _valid_from'].join(', ')},
       row_number() OVER () AS _sluice_group, count(*) AS _sluice_count
@@ -114,7 +114,7 @@ export async function closeVersions(
   await database.run('DROP TABLE temp."~ended"');
 }
 
-/** Forgets closed versions that ended before a moment, in every history there is. Returns how many. */
+/** Deletes versions that were closed before a given time, in all histories. Returns their number. */
 export async function purgeVersions(database: Database, before: string): Promise<number> {
   const tables = await database.all(
     `SELECT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'

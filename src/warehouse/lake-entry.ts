@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { SqlSession } from '../model/sql.ts';
 
-/** The entry of `_sluice.meta` in `lake.duckdb` that says where the rows of the views are. */
+/** The entry of `_sluice.meta` in `lake.duckdb` that describes the files behind the views. */
 export const LAKE_ENTRY = 'lake';
-/** Beside the tables' folders: a pattern over one of those must never find what was current before. */
+/** Outside the tables' folders: a pattern over a table's folder must never match older generations. */
 export const GENERATIONS = '_generations';
 
 const tableSchema = z.object({
@@ -21,29 +21,29 @@ const tableSchema = z.object({
       type: z.string(),
     }),
   ),
-  /** Every file there must be: a pattern would not miss one that is gone. */
+  /** All files that must exist: a pattern would not notice a missing one. */
   files: z.array(
     z.object({
       path: z.string(),
       rows: z.int(),
       bytes: z.int(),
-      /** Undefined in what earlier releases wrote; the manifest has it. */
+      /** Undefined in files of earlier releases; the manifest has it. */
       fingerprint: z.string().optional(),
     }),
   ),
   hashes: z.string().optional(),
 });
 
-/** What `lake.duckdb` says of a table: enough to read its rows back, and to prove them, wherever the lake lies. */
+/** What `lake.duckdb` stores about a table: enough to read and check its rows, wherever the lake is. */
 export type CatalogTable = z.infer<typeof tableSchema>;
 
-/** What an open `lake.duckdb`, or a copy of its state, says of the lake's tables. */
+/** Reads the tables of a lake from an open `lake.duckdb` or a copy of its state. */
 export async function readLakeEntry(session: SqlSession): Promise<readonly CatalogTable[]> {
   const [entry] = await session.all('SELECT value FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
   return z.array(tableSchema).parse(JSON.parse(String(entry?.['value'])));
 }
 
-/** A generation that readers may see. */
+/** Folder of a finished generation. */
 export function generationFolder(lake: string, table: string, generation: string): string {
   return join(lake, GENERATIONS, table, generation);
 }

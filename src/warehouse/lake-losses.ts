@@ -5,25 +5,25 @@ import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY, readLakeEntry } from './lake-entry.ts';
 
-/** A table of a lake that has not the rows that were published. */
+/** A table of a lake whose rows are not those that were published. */
 export interface LakeLoss {
   readonly table: string;
-  /** A sentence that begins with the table. */
+  /** A sentence that starts with the table name. */
   readonly text: string;
 }
 
 /**
- * What the views of an open `lake.duckdb` would give too few or too many rows for, table by table: files that are
- * gone or of another size, and counts that are not those that were published. A view itself says nothing of it.
+ * The tables for which the views of an open `lake.duckdb` would return wrong rows: files are missing or of the wrong
+ * size, or counts differ from those published. The views themselves do not notice.
  *
- * @param isWanted whether to look at a table; each costs a look at all of its files
+ * @param isWanted whether to check a table; each check looks at all its files
  */
 export async function findLakeLosses(
   database: Database,
   lake: string,
   isWanted: (table: string) => boolean = () => true,
 ): Promise<readonly LakeLoss[]> {
-  // What somebody else put under that name has no rows of ours to miss.
+  // A folder of that name that is not ours has no rows to check.
   if ((await database.count('SELECT count(*) FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY])) === 0)
     return [];
   const losses: LakeLoss[] = [];
@@ -34,7 +34,7 @@ export async function findLakeLosses(
   return losses;
 }
 
-/** Whether an SQL text may read a table: it has the table's name as a word, or makes up names of its own. */
+/** Whether an SQL text may read a table: it contains the table's name as a word, or builds names dynamically. */
 export function mayRead(sql: string, table: string): boolean {
   const name = table.toLowerCase().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`(?<!\\w)${name}(?!\\w)|\\bquery(?:_table)?"?\\s*\\(`).test(sql.toLowerCase());
@@ -50,7 +50,7 @@ async function findLoss(
   const [first] = wrong;
   if (first !== undefined) {
     const more = wrong.length === 1 ? '' : ` and ${formatCountOf(wrong.length - 1, 'more file')}`;
-    return `${table}: ${join(folder, first.path)}${more} missing or of another size`;
+    return `${table}: ${join(folder, first.path)}${more} missing or of the wrong size`;
   }
   const wanted = files.reduce((sum, { rows }) => sum + rows, 0);
   const held = await database

@@ -1,12 +1,12 @@
 import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
-/** Columns of ours that say when something happened, by their table; of streams' tables those that begin with `_`. */
+/** Sluice's own time columns by table; in streams' tables, those that begin with `_`. */
 const OWN = ['_synced_at', '_deleted_at', '_valid_from', '_valid_to'];
 
 /**
- * Sets every time that was recorded after `limit` (ISO) to it: of rows, their versions, runs and checkpoints. Returns
- * how many there were. Call inside a transaction.
+ * Sets all recorded times after `limit` (ISO) to `limit`: of rows, versions, runs and checkpoints. Returns their
+ * number. Call inside a transaction.
  */
 export async function limitTimes(database: Database, limit: string): Promise<number> {
   const columns = await database.all(

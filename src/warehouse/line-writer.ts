@@ -1,20 +1,19 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
-// The engine sets twice its line limit aside before it reads anything: a fixed large one would not fit
-// into a small container.
+// The engine allocates twice its line limit up front: a large fixed limit would not fit into a small container.
 export const LEAST_LINE_LIMIT = 2 ** 20;
-// Small enough to be gone with the next young collection: what outlives one stays for long.
+// Small enough to be collected while young: objects that survive one collection stay for long.
 const WRITE_CHUNK = 1 << 17;
 
-/** Lines in a file, for the engine to read. */
+/** A file of lines for the engine to read. */
 export interface WrittenLines {
   readonly file: string;
   readonly count: number;
-  /** What the engine needs as `maximum_object_size`, in bytes. */
+  /** The `maximum_object_size` that the engine needs, in bytes. */
   readonly lineLimit: number;
 }
 
-/** Writes lines into a file of its own, in large pieces; owns the file while it is open. */
+/** Writes lines to a file in large pieces; owns the file while it is open. */
 export class LineWriter {
   readonly #path: string;
   #file: FileHandle | undefined;
@@ -26,10 +25,10 @@ export class LineWriter {
     this.#path = path;
   }
 
-  /** Takes a line that ends in a line break; wait for what it returns, if anything. */
+  /** Adds a line that ends with a line break; await the returned promise, if any. */
   add(line: string): Promise<void> | undefined {
     this.#count += 1;
-    // Counted only where it can matter: no character takes more than three bytes.
+    // Counted only if it can matter: no character takes more than three bytes.
     if (line.length * 3 > LEAST_LINE_LIMIT) this.#longest = Math.max(this.#longest, Buffer.byteLength(line));
     this.#pending += line;
     return this.#pending.length >= WRITE_CHUNK ? this.#write() : undefined;
@@ -42,7 +41,7 @@ export class LineWriter {
     await this.#file.appendFile(text);
   }
 
-  /** Ends the file, which is there even without a line. */
+  /** Completes the file, which is created even without lines. */
   async finish(): Promise<WrittenLines> {
     await this.#write();
     await this.close();
@@ -60,11 +59,11 @@ export class LineWriter {
   }
 }
 
-/** Appends buffers to a file as they are, without a copy of all of them. */
+/** Appends buffers to a file without concatenating them. */
 export async function appendBuffers(file: FileHandle, buffers: readonly Buffer[]): Promise<void> {
   const wanted = buffers.reduce((sum, { length }) => sum + length, 0);
   if (wanted === 0) return;
   const { bytesWritten } = await file.writev([...buffers]);
-  // A disk that is nearly full may take a part of it: writing the rest tells what is wrong.
+  // On a nearly full disk a write may be partial: writing the rest gives the error.
   if (bytesWritten < wanted) await file.appendFile(Buffer.concat(buffers).subarray(bytesWritten));
 }

@@ -6,27 +6,27 @@ import { INCOMING } from './project-stage.ts';
 import { matchColumns } from './row-equality.ts';
 
 /**
- * Incoming rows that the table has: `_sluice_position`, `_sluice_row` (its rowid) and `change`, which is
- * `same`, `changed`, or `back` for a row that was deleted softly.
+ * Incoming rows that are in the table: `_sluice_position`, `_sluice_row` (the table's rowid) and `change`: `same`,
+ * `changed`, or `back` for a row that was soft-deleted.
  */
 export const MATCHES = 'temp."~matches"';
 
-/** Positions of incoming rows that the table does not have. */
+/** Positions of incoming rows that are not in the table. */
 export const FRESH = 'temp."~fresh"';
 
-/** Rowids of rows that have the key of an incoming row besides the one it was matched with. */
+/** Rowids of further rows with the key of an incoming row, in addition to the matched one. */
 export const SPARES = 'temp."~spares"';
 
-/** How rows are told apart, and what else those that no slice has yet must agree in to be adopted. */
+/** The key of rows, and the columns in which rows without a slice must also match to be adopted. */
 export interface RowKey {
   readonly columns: readonly string[];
   readonly adoptBy: readonly string[];
 }
 
 /**
- * Finds each incoming row's counterpart by its key, of which the incoming rows hold each once. The table may
- * hold one several times: in slices that are no more, or let in by an earlier key. Then a live row goes before a
- * deleted one, one of the slice before one to adopt, an equal one before one that differs.
+ * Matches each incoming row with a row of the table by key. Keys are unique in the incoming rows but may repeat in
+ * the table: in removed slices, or because of an earlier key. Then live rows are preferred to deleted ones, rows of
+ * the slice to rows to adopt, and equal rows to different ones.
  */
 export async function matchByKey(
   database: Database,
@@ -55,8 +55,8 @@ export async function matchByKey(
 }
 
 /**
- * Finds each incoming row's counterpart by all of its columns. Equal rows may come several times: the nth of
- * them is matched with the nth of the table. Rows deleted softly stay so: their like is another row.
+ * Matches each incoming row by all of its columns. Of equal rows, the nth incoming one is matched with the nth of the
+ * table. Soft-deleted rows are not matched: an equal incoming row is a new row.
  */
 export async function matchAsWhole(
   database: Database,
@@ -68,7 +68,7 @@ export async function matchAsWhole(
   await database.run(`CREATE OR REPLACE TEMP TABLE "~numbered" AS SELECT _sluice_position,
       min(_sluice_position) OVER alike AS _sluice_group, row_number() OVER alike AS _sluice_occurrence
     FROM ${INCOMING} WINDOW alike AS (${partition})`);
-  // Of alike rows one is looked up: what is numbered of the table is then no more than what came.
+  // Only one of equal rows is looked up, so that no more rows of the table are numbered than were read.
   await database.run(`CREATE OR REPLACE TEMP TABLE "~matches" AS
     SELECT n._sluice_position, f._sluice_row, f.change FROM temp."~numbered" n JOIN (
       SELECT s._sluice_position AS _sluice_group, t.rowid AS _sluice_row,
@@ -81,7 +81,7 @@ export async function matchAsWhole(
   await database.run('DROP TABLE temp."~numbered"');
 }
 
-/** The same for a table without a row: nothing has to be compared. */
+/** The same for an empty table: there is nothing to compare. */
 export async function matchNothing(database: Database): Promise<void> {
   await database.run(
     'CREATE OR REPLACE TEMP TABLE "~matches" (_sluice_position BIGINT, _sluice_row BIGINT, change VARCHAR)',

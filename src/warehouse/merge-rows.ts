@@ -8,31 +8,36 @@ import { type CursorWindow, isInWindow, readScope, type RowScope } from './live-
 import { FRESH, MATCHES, matchAsWhole, matchByKey, matchNothing, SPARES } from './match-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
-/** What becomes of rows of the table that did not come: nothing, or they go, from all of it or from a window. */
+/**
+ * What happens to rows of the table that were not read: they stay, or they are deleted, in the whole table or in a
+ * window.
+ */
 export type AbsentRows =
   'keep' | { readonly how: Deletion['how']; readonly window: CursorWindow | undefined };
 
-/** How incoming rows meet those of the table. */
+/** How incoming rows are merged into the table. */
 export interface MergeRequest {
   readonly table: string;
-  /** Stored columns, without ours. */
+  /** Stored columns, without Sluice's own. */
   readonly columns: readonly string[];
-  /** Columns that tell rows apart; undefined: rows are equal when all their columns are. */
+  /** Columns that tell rows apart; If undefined, rows are equal when all their columns are. */
   readonly key: readonly string[] | undefined;
   readonly absent: AbsentRows;
-  /** Never change a row that is there (`write: append`). */
+  /** Never change existing rows (`write: append`). */
   readonly insertOnly: boolean;
-  /** The slice whose rows came; '' for a stream that is read as a whole. Other slices' rows are not touched. */
+  /** The slice that was read; '' for a stream without slices. Rows of other slices are not touched. */
   readonly slice: string;
-  /** What a row from before the slices must agree in, besides the key, to become this slice's; everything when left out. */
+  /**
+   * Columns that must match, in addition to the key, to adopt a row from before the stream was sliced; all if
+   * omitted.
+   */
   readonly adoptBy?: readonly string[] | undefined;
   /** Keep the versions of rows in `<table>_history`. */
   readonly history: boolean;
   readonly runId: string;
   readonly syncedAt: string;
   /**
-   * Looks at what the merge is about to do. `keep`: rows that did not come stay after all. Throws to have nothing of
-   * it done.
+   * Checks what the merge is about to do. `keep`: rows that were not read stay after all. Throws to cancel the merge.
    */
   readonly judge?: ((change: TableChange) => 'apply' | 'keep') | undefined;
 }
@@ -42,16 +47,16 @@ export interface MergeCounts {
   readonly updated: number;
   readonly unchanged: number;
   readonly deleted: number;
-  /** Rows that were marked as deleted before and are removed now. */
+  /** Rows that were already marked as deleted and are now removed. */
   readonly markedGone: number;
 }
 
 export interface TableChange extends MergeCounts {
-  /** Live rows of the table, or of the slice, before. */
+  /** Live rows of the table or slice before the merge. */
   readonly held: number;
-  /** Rows that were deleted softly and came again. */
+  /** Soft-deleted rows that were read again. */
   readonly returned: number;
-  /** Of the deleted ones, rows that have the key of a row that came: older versions of it. */
+  /** Deleted rows with the key of an incoming row: older versions of it. */
   readonly superseded: number;
 }
 
@@ -59,12 +64,12 @@ const GONE = 'temp."~gone"';
 const WRITTEN = 'temp."~written"';
 
 /**
- * Writes the incoming rows into the table: new ones are inserted, changed ones replaced, and unchanged
- * ones not touched, so that `_run_id` and `_synced_at` name the run that last changed a row. The incoming
- * rows must hold each key once. Call inside the transaction that saves the checkpoint (invariant 1).
+ * Merges the incoming rows into the table: new rows are inserted, changed rows replaced, and unchanged rows not
+ * touched, so that `_run_id` and `_synced_at` name the run that last changed a row. Keys must be unique in the
+ * incoming rows. Call inside the transaction that saves the checkpoint (invariant 1).
  *
- * Delete and insert, since there are no keys or indexes on tables (measured: a primary key makes a small
- * upsert into 10M rows fifty times slower).
+ * Uses delete and insert, as tables have no keys or indexes (measured: a primary key makes a small upsert into 10M
+ * rows fifty times slower).
  */
 export async function mergeRows(database: Database, request: MergeRequest): Promise<MergeCounts> {
   const { table, columns, key, absent, syncedAt } = request;
@@ -108,12 +113,12 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
   return counts;
 }
 
-// Without a key only whole days can be replaced: a row before them could not be told from its own older version.
+// Without a key only whole days can be replaced: an earlier row could not be told apart from its own older version.
 async function dropIncomingBefore(database: Database, window: CursorWindow): Promise<void> {
   await database.run(`DELETE FROM ${INCOMING} s WHERE NOT (${isInWindow('s', window)})`);
 }
 
-/** Positions of the rows to write: those the table does not have, and those it has otherwise. */
+/** Positions of the rows to write: new and changed ones. */
 async function listWritten(database: Database, insertOnly: boolean): Promise<void> {
   const rewritten = insertOnly ? `change = 'back'` : `change <> 'same'`;
   await database.run(`CREATE OR REPLACE TEMP TABLE "~written" AS
@@ -121,7 +126,10 @@ async function listWritten(database: Database, insertOnly: boolean): Promise<voi
     UNION ALL SELECT _sluice_position, _sluice_row, change FROM ${MATCHES} WHERE ${rewritten}`);
 }
 
-/** Rowids of the rows to delete: those that did not come, as far as they may go, and what repeats a key that came. */
+/**
+ * Rowids of the rows to delete: those that were not read and may be deleted, and extra rows with the key of an
+ * incoming row.
+ */
 async function listGone(
   database: Database,
   { table, absent, insertOnly }: MergeRequest,
@@ -133,7 +141,7 @@ async function listGone(
     await database.run(`CREATE OR REPLACE TEMP TABLE "~gone" AS ${spares}`);
     return;
   }
-  // What was marked before goes as well, once rows are removed.
+  // With hard deletes, rows that were marked before are removed as well.
   const present = absent.how === 'hard' ? 'true' : live;
   const asked = absent.window === undefined ? 'true' : isInWindow('t', absent.window);
   await database.run(`CREATE OR REPLACE TEMP TABLE "~gone" AS ${spares} UNION ${rows}
@@ -172,7 +180,7 @@ async function applyChanges(
   const how = absent === 'keep' ? 'hard' : absent.how;
   await deleteRows(database, versioned, GONE, { how, history, runId, syncedAt });
   if ((await database.count(`SELECT count(*) FROM ${WRITTEN}`)) === 0) return;
-  // A row that was deleted softly has no open version.
+  // A soft-deleted row has no open version.
   const changed = `SELECT _sluice_row FROM ${WRITTEN} WHERE change = 'changed'`;
   if (history) await closeVersions(database, versioned, changed, syncedAt);
   const table = tableName(request.table);
@@ -198,7 +206,7 @@ async function insertWritten(
     `$2::TIMESTAMPTZ AS ${time}`,
   ];
   const written = await database.count(`SELECT count(*) FROM ${WRITTEN}`);
-  // Where every row is written, as in a first sync, looking each one up would cost more than writing it.
+  // If every row is written, as in a first sync, looking each one up would cost more than writing it.
   const isAll = written === (await database.count(`SELECT count(*) FROM ${INCOMING}`));
   const picked = isAll ? 'true' : `_sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`;
   await appendRows(

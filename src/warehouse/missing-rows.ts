@@ -4,15 +4,15 @@ import { quoteIdentifier } from './identifiers.ts';
 import { type CursorWindow, isInWindow, readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
-/** How many rows a table, or a slice of it, holds in a window, and how many fewer came of its days. */
+/** Number of rows of a table or slice in a window, and how many of them are missing from the incoming rows. */
 export interface MissingRows {
   readonly held: number;
   readonly missing: number;
 }
 
 /**
- * Compares the incoming rows with those of a window day by day. By their number, as a row that was restated is another
- * one where no key tells that it is the same.
+ * Compares the incoming rows with those of a window, per day. Only counts are compared: without a key, a restated row
+ * cannot be recognised.
  */
 export async function countMissingRows(
   database: Database,

@@ -4,22 +4,22 @@ import { readColumns, tableName } from './evolve-table.ts';
 import { quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 
-/** The last dates of a column, newest first, and when the first row of the newest of them came (ISO time). */
+/** The latest dates of a column, newest first, and when the first row of the newest date was synced (ISO time). */
 export interface NewestDates {
   readonly dates: readonly string[];
   readonly since: string;
 }
 
-/** Where to look for them. */
+/** Where to look for the dates. */
 export interface NewestDatesOptions {
   readonly column: string;
-  /** ISO date: rows dated ahead of it are left out. */
+  /** ISO date: rows with later dates are ignored. */
   readonly upTo: string;
   /** Of each slice. */
   readonly most: number;
 }
 
-/** The last dates of a table by slice (`''` for a table without); live rows only. */
+/** The latest dates of a table by slice (`''` for a table without slices); live rows only. */
 export async function readNewestDates(
   database: Database,
   table: string,

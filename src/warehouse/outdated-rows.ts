@@ -6,7 +6,7 @@ import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 import { RELEASED, RETRIED } from './quarantine.ts';
 
-/** Drops incoming rows without a value for the key, which no merge by key could place; they stay in quarantine. */
+/** Drops incoming rows without a key value, which cannot be merged by key; they stay in quarantine. */
 export async function dropWithoutKey(
   database: Database,
   fields: readonly (readonly string[])[],
@@ -18,19 +18,19 @@ export async function dropWithoutKey(
   return dropIncoming(database, where);
 }
 
-/** What a record in quarantine is held against before it becomes a row. */
+/** What a quarantined record is compared with before it becomes a row. */
 export interface OutdatedQuestion {
   readonly table: string;
   readonly slice: string;
   readonly key: readonly string[] | undefined;
-  /** Whether the table has rows that the source no longer has. */
+  /** Whether the table keeps rows that the source no longer has. */
   readonly keepsAbsent: boolean;
 }
 
 /**
- * Drops incoming rows that are older than what is known of their key: the table's row was written after the
- * record was quarantined, a later record of the same key is tried as well, or a later scan showed that the source
- * no longer has the record. Call once the table has the columns of now. Returns how many.
+ * Drops outdated incoming rows: the table's row of the same key was written after the record was quarantined, a later
+ * record of the same key is retried as well, or a later scan showed that the source no longer has the record. Call
+ * once the table has its current columns. Returns the number of dropped rows.
  */
 export async function dropOutdated(database: Database, question: OutdatedQuestion): Promise<number> {
   const { table, slice, key, keepsAbsent } = question;

@@ -7,17 +7,17 @@ import { readScope } from './live-rows.ts';
 
 export interface ProfileOptions {
   readonly rows: number;
-  /** Columns to look at, with the type they were learned as; those the table lacks held nothing but nulls. */
+  /** Columns to profile, with their learned types; columns missing from the table held only nulls. */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Why no values of a column may be shown; undefined where they may. */
+  /** Why a column's values must not be shown; undefined if they may be. */
   readonly hides: (column: string) => ColumnProfile['hidden'];
 }
 
 /** Tables with more rows are sampled. */
 export const MOST_PROFILED_ROWS = 1_000_000;
-// Counting different values exactly takes memory for each of them.
+// Counting distinct values exactly takes memory for each of them.
 const MOST_COUNTED_ROWS = 50_000;
-// Wide tables are counted a part at a time: each count costs the engine memory.
+// Wide tables are counted in parts, as each count takes engine memory.
 const COLUMNS_AT_ONCE = 50;
 const FEW_VALUES = 12;
 const TOP_VALUES = 5;
@@ -34,7 +34,7 @@ export async function profileTable(
   const { live } = await readScope(database, table, '');
   const isSample = rows > MOST_PROFILED_ROWS;
   const share = ((MOST_PROFILED_ROWS / rows) * 100).toFixed(4);
-  // Whole blocks, so that the others are not even read: a sample of a large table takes no longer than a small table.
+  // Samples whole blocks and skips the others: a large table takes no longer than a small one.
   const sampled = isSample ? ` TABLESAMPLE system(${share}%)` : '';
   const source = `(SELECT * FROM ${tableName(table)} t${sampled} WHERE ${live}) t`;
   const rowsSeen = isSample ? await database.count(`SELECT count(*) FROM ${source}`) : rows;
@@ -75,10 +75,10 @@ async function countColumns(
   const [row = {}] = await database.all(`SELECT count(*) AS total, ${parts.join(', ')} FROM ${source}`);
   return new Map(
     columns.map(({ name }, at) => {
-      // A sample is another one in each query: its share counts, of the rows that were counted first.
+      // Each query has a different sample: only its share counts, applied to the first row count.
       const share = Number(row[`f${at}`]) / Math.max(1, Number(row['total']));
       const filled = Math.round(share * rowsSeen);
-      // An estimate may exceed what is possible.
+      // An estimate may exceed the possible maximum.
       return [name, { filled, distinct: Math.min(filled, Number(row[`d${at}`])) }];
     }),
   );
@@ -119,7 +119,7 @@ async function describeValues(
   type: string,
   { filled, distinct }: Counted,
 ): Promise<ColumnValues> {
-  // Values that never repeat are no list, however few they are.
+  // Values that never repeat are not an enumeration, however few they are.
   const isRepeating = distinct <= FEW_VALUES && (distinct <= filled / 2 || distinct <= 1);
   if (isRepeating && type !== 'JSON') return listTop(database, source, column, filled);
   const position = positionOf(`t.${column}`, type);
@@ -139,7 +139,7 @@ async function listTop(
        (SELECT t.${column} AS v, count(*) AS n, sum(count(*)) OVER ()::DOUBLE AS total FROM ${source}
           WHERE t.${column} IS NOT NULL GROUP BY 1 ORDER BY n DESC, v LIMIT ${TOP_VALUES}) ORDER BY n DESC, v`,
   );
-  // Each query of a sampled table sees other rows: its shares hold, its counts are those of its own sample.
+  // Each query of a sampled table sees different rows: only shares are comparable, not counts.
   const top = rows.map((row) => ({
     value: cut(row['v']),
     rows: Math.round((Number(row['n']) / Number(row['total'])) * filled),
@@ -165,7 +165,7 @@ async function measureRange(
   const [bounds = {}] = await database.all(
     `SELECT CAST(min(t.${column}) AS VARCHAR) AS min, CAST(max(t.${column}) AS VARCHAR) AS max FROM ${source}`,
   );
-  // Halved, or the distance of two large numbers would be none.
+  // Halved, so that the distance of two large numbers does not overflow.
   const rows = await database.all(
     `WITH v AS (SELECT x FROM (SELECT ${position} AS x FROM ${source}) WHERE isfinite(x)),
        b AS (SELECT min(x) / 2 AS lo, max(x) / 2 AS hi FROM v)
@@ -185,7 +185,7 @@ function fillBins(rows: readonly SqlRow[]): readonly number[] {
   return Array.from({ length: BINS }, (_, bin) => counts.get(bin) ?? 0);
 }
 
-/** A column's place on a scale as a double; undefined for a type that has none. */
+/** SQL for a column's value as a double; undefined for a type without a scale. */
 function positionOf(column: string, type: string): string | undefined {
   if (type === 'DATE' || type.startsWith('TIMESTAMP')) return `epoch(CAST(${column} AS TIMESTAMP))`;
   return /^(BIGINT|HUGEINT|DOUBLE|DECIMAL)/.test(type) ? `CAST(${column} AS DOUBLE)` : undefined;

@@ -13,54 +13,54 @@ import { selectStage } from './read-stage.ts';
 import { isForEngine, readStagedRecords } from './staged-records.ts';
 
 /**
- * Name of the table a scan's rows wait in before they are merged. No stream can have a name with `~`: a table of its
- * name would be hidden by ours.
+ * Table that holds a scan's rows before they are merged. Stream names cannot contain `~`, so it hides no stream's
+ * table.
  */
 export const INCOMING = 'temp."~incoming"';
 
-/** A record as it becomes a row, or why it does not. */
+/** A record as it becomes a row, or the reason why it is rejected. */
 export type HeldRecord =
   | { readonly value: Readonly<Record<string, unknown>> }
   | { readonly value: undefined; readonly reason: string; readonly path: string };
 
-/** What decides about a scan's records while they are projected. */
+/** The rules that apply to a scan's records while they are projected. */
 export interface ProjectionRules {
-  /** Without it every object becomes a row. */
+  /** If undefined, every object becomes a row. */
   readonly hold?: ((value: unknown) => HeldRecord) | undefined;
-  /** Reads where records came; asked for only once a record is rejected, since it takes a list of all pages. */
+  /** Locates records; called only when a record is rejected, as it needs a list of all pages. */
   readonly locate?: (() => Promise<(position: number) => RecordPlace>) | undefined;
-  /** Records that may be in quarantine from earlier runs. */
+  /** Filter for records that may be in quarantine from earlier runs. */
   readonly quarantined?: QuarantineFilter | undefined;
-  /** The fields of all records, where they are known: then the engine may read the stage by itself. */
+  /** The fields of all records, if known: then the engine may read the stage directly. */
   readonly tree?: FieldTree | undefined;
-  /** All that `hold` does: it gives every object these fields, which no record has. */
+  /** The only effect of `hold`: it adds these fields, which no record has, to every object. */
   readonly constants?: Readonly<Record<string, unknown>> | undefined;
-  /** What was read of the stage while it came. */
+  /** The part of the stage that was read during the scan. */
   readonly early?: EarlyPart | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The offset a record's page was asked for by, and its place in that page. */
+/** The offset of a record's page, and its index in the page. */
 export interface RecordPlace {
   readonly pageOffset: number;
   readonly rowIndex: number;
 }
 
-/** The part of a stage that is in the table `incoming` already. */
+/** The part of a stage that is already in the table `incoming`. */
 export interface EarlyPart {
-  /** Reads the rest of a file of this size, bytes; false where the part was read as other columns than these. */
+  /** Reads the rest of a file of this size in bytes; false if the part was read with different columns. */
   complete(size: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean>;
 }
 
-/** What became of a scan's records. */
+/** The result of projecting a scan's records. */
 export interface ProjectedStage {
-  /** Records that fit no table; they go to quarantine. */
+  /** Rejected records; they go to quarantine. */
   readonly rejected: RejectedRecords;
-  /** Whether the table `released` names accepted records that may be in quarantine. */
+  /** Whether the table `released` lists accepted records that may be in quarantine. */
   readonly releases: boolean;
 }
 
-/** Turns a stage into the table `incoming`: `_sluice_position` and the typed columns. */
+/** Projects a stage into the table `incoming`: `_sluice_position` and the typed columns. */
 export async function projectStage(
   database: Database,
   recordsFile: string,
@@ -90,12 +90,12 @@ export async function projectStage(
   return { rejected, releases: released !== undefined };
 }
 
-/** Records of a stage that the engine has not read by itself. */
+/** Projects the records that the engine did not read directly. */
 type LeftRecords = 'all' | 'odd' | 'none';
 
 /**
- * Has the engine read what it may of a stage, where nothing decides about single records. A record that it
- * refuses makes it leave them all: the projection knows what to do with any.
+ * Lets the engine read a stage directly if no rule applies to single records. If it rejects one record, all are left
+ * to the projection, which can handle any record.
  */
 async function readDirectly(
   database: Database,
@@ -105,7 +105,7 @@ async function readDirectly(
 ): Promise<LeftRecords> {
   const { size } = await stat(recordsFile);
   if (!(await completeEarly(size, columns, rules))) {
-    // Replacing it would hold the rows of two streams in memory at once.
+    // Dropped first: replacing it would hold the rows of two streams in memory at once.
     await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
     if (!(await readWhole(database, recordsFile, columns, rules))) return 'all';
   }
@@ -116,7 +116,7 @@ async function readDirectly(
   return 'odd';
 }
 
-/** Whether all of a stage is in the table, since a part of it was there. */
+/** Completes a stage of which a part was already read; false if that is not possible. */
 async function completeEarly(
   size: number,
   columns: readonly ColumnPlan[],
@@ -155,7 +155,7 @@ async function readWhole(
 
 const FIRST_BYTES = 1 << 16;
 
-/** Whether the engine may read what a stage begins with: one that it may hardly read is not read twice. */
+/** Whether the engine can read the start of a stage; otherwise a direct read is not tried. */
 async function beginsForEngine(recordsFile: string): Promise<boolean> {
   const file = await open(recordsFile, 'r');
   try {
@@ -179,7 +179,7 @@ async function writeProjection(
 ): Promise<{
   readonly rows: WrittenLines;
   readonly rejected: RejectedRecords;
-  /** Undefined without a filter. */
+  /** undefined if there is no filter */
   readonly released: WrittenLines | undefined;
 }> {
   const project = compileProjection(columns);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
 import { loadRejected, REJECTED, type RejectedRecords } from './rejected-records.ts';
 
-/** The scan that a record was read in. */
+/** The scan in which a record was read. */
 export interface QuarantineScope {
   readonly stream: string;
   /** Empty for a stream without slices. */
@@ -12,34 +12,34 @@ export interface QuarantineScope {
 /** SQL for the id of a quarantined record: 64 hexadecimal digits of its stream, slice and text. */
 export const QUARANTINE_ID = 'sha256(stream || chr(10) || slice || chr(10) || record)';
 
-/** The same for a text at hand. */
+/** The same for a text in memory. */
 export function hashQuarantined({ stream, slice }: QuarantineScope, text: string): string {
   return createHash('sha256').update(`${stream}\n${slice}\n${text}`).digest('hex');
 }
 
-/** Why a record is in quarantine whose key its column cannot hold beside that of another record. */
+/** Reason for records whose key equals another record's key in its column. */
 export const ALIKE =
-  "cannot be told from another record's: they differ in the API, and are one text in the table";
+  "is the same text in the table as another record's key, although the API's values differ";
 
-/** Table with the ids of accepted records that may be in quarantine from earlier runs. */
+/** Table with the ids of accepted records that may still be in quarantine. */
 export const RELEASED = 'temp."~released"';
 
-// So many digits of an id tell records apart well enough to look the rest up.
+// This many digits of an id are selective enough for a filter.
 const FILTER_DIGITS = 12;
 
-/** Says which accepted records may be in quarantine, from a part of each id. */
+/** Finds accepted records that may be in quarantine, by a prefix of each id. */
 export interface QuarantineFilter {
   readonly scope: QuarantineScope;
   readonly ids: ReadonlySet<string>;
 }
 
-/** The id of a text that the filter knows, or undefined. */
+/** The id of a text if the filter contains it, else undefined. */
 export function findQuarantined({ scope, ids }: QuarantineFilter, text: string): string | undefined {
   const id = hashQuarantined(scope, text);
   return ids.has(id.slice(0, FILTER_DIGITS)) ? id : undefined;
 }
 
-/** The filter for a scan; undefined while nothing is in quarantine that could ever become a row. */
+/** The filter for a scan; undefined if nothing in quarantine could ever become a row. */
 export async function readQuarantineFilter(
   database: Database,
   scope: QuarantineScope,
@@ -53,8 +53,8 @@ export async function readQuarantineFilter(
 }
 
 /**
- * Puts a scan's rejected records into quarantine, each as often as it came: a record seen before is there once.
- * Call in the transaction that commits the scan.
+ * Quarantines a scan's rejected records; a record that is already there is not added again. Call in the transaction
+ * that commits the scan.
  */
 export async function quarantineRejected(
   database: Database,
@@ -77,9 +77,9 @@ export async function quarantineRejected(
 }
 
 /**
- * Takes the records out of quarantine that a scan accepted; returns how many. In the same transaction, too.
+ * Releases the records that a scan accepted from quarantine; returns their number. Call in the same transaction.
  *
- * @param incoming the table of the scan's rows where some of it were not merged, so that only the others count
+ * @param incoming the table of the scan's rows if some of them were not merged; those are not released
  */
 export async function releaseAccepted(
   database: Database,
@@ -98,20 +98,20 @@ export async function releaseAccepted(
   return count;
 }
 
-/** Forgets what a stream has in quarantine from before one of its fields was masked: the texts hold it raw. */
+/** Deletes a stream's quarantined records from before a field was masked: their texts contain it unmasked. */
 export async function forgetUnmasked(database: Database, stream: string): Promise<void> {
   await database.run('DELETE FROM _sluice.quarantine WHERE stream = $1', [stream]);
 }
 
-/** Table of the quarantined records that are tried again: `position` in the order they came, and what is known of them. */
+/** Table of the quarantined records to retry, with `position` in their original order. */
 export const RETRIED = 'temp."~retried"';
 
-// Few enough that even large records do not fill the memory.
+// Few enough for memory even if the records are large.
 const RECORDS_AT_ONCE = 200;
 
 /**
- * Makes the table `retried` of a scope's records and returns how many there are. The row of a record whose key is alike
- * is another's: only a scan that brings it alone can load it.
+ * Fills the table `retried` with a scope's records and returns their number. Records whose key equals another
+ * record's key are left out: only a scan can load them.
  */
 export async function listRetried(database: Database, { stream, slice }: QuarantineScope): Promise<number> {
   await database.run(`DROP TABLE IF EXISTS ${RETRIED}`);
@@ -125,7 +125,7 @@ export async function listRetried(database: Database, { stream, slice }: Quarant
   return database.count(`SELECT count(*) FROM ${RETRIED}`);
 }
 
-/** The texts of `retried`, in their order, a few at a time. */
+/** Reads the texts of `retried` in order, in batches. */
 export async function* readRetried(database: Database): AsyncGenerator<readonly string[]> {
   for (let from = 0; ; from += RECORDS_AT_ONCE) {
     const rows = await database.all(

@@ -10,9 +10,8 @@ import { isOutOfMemory } from './database-errors.ts';
 import { findLakeLosses, mayRead } from './lake-losses.ts';
 
 /**
- * Runs one SQL statement over the published file, read-only and without access to any other file.
- * Values come back as JSON-safe scalars; numbers a double cannot hold are text. The signal ends a statement
- * that is running.
+ * Runs one SQL statement over the published file, read-only and without access to any other file. Values are returned
+ * as JSON-safe scalars; numbers that a double cannot hold are text. The signal interrupts a running statement.
  *
  * @throws ConfigError `query_failed` (2) for bad SQL or a missing file; the signal's own error.
  */
@@ -30,19 +29,19 @@ export async function queryPublished(
     assertNotAborted(signal);
     // The engine has no words for it.
     if (isBlank(sql)) {
-      throw new ConfigError('query takes one SQL statement, this text has none', {
+      throw new ConfigError('query needs one SQL statement, but the text has none', {
         code: 'query_failed',
         hint: 'For example: sluice query "FROM _sluice.runs".',
       });
     }
     const { count, onlyReads } = await database.inspect(sql);
     if (count !== 1) {
-      throw new ConfigError(`query takes one SQL statement, this text has ${count}`, {
+      throw new ConfigError(`query takes one SQL statement, but the text has ${count}`, {
         code: 'query_failed',
         hint: 'Run them one by one.',
       });
     }
-    // The engine may open the lake's files for its views, and would write there as well.
+    // The engine has access to the lake's files for its views, so writes must be rejected.
     if (!onlyReads && lakeOf(path) !== undefined) {
       throw new ConfigError('query over a lake takes a SELECT, and this is another statement', {
         code: 'query_failed',
@@ -60,23 +59,23 @@ export async function queryPublished(
   }
 }
 
-/** Refuses a query over tables of a lake that has not all of their rows: its views would give the others without a word. */
+/** Rejects a query on lake tables with missing rows: the views would return the remaining rows without an error. */
 async function assertLakeHas(database: Database, path: string, sql: string): Promise<void> {
   const lake = lakeOf(path);
   const losses =
     lake === undefined ? [] : await findLakeLosses(database, lake, (table) => mayRead(sql, table));
   if (lake === undefined || losses.length === 0) return;
   throw new StorageError(
-    `the lake ${lake} is not whole, and rows would be missing (${losses.map(({ text }) => text).join('; ')})`,
+    `the lake ${lake} is incomplete, so rows would be missing (${losses.map(({ text }) => text).join('; ')})`,
     {
       code: 'state_damaged',
-      hint: '`sluice verify` says what repairs it. Should a sync have published at this moment, run the query again. Nothing was changed.',
+      hint: '`sluice verify` shows how to repair it. If a sync was publishing at that moment, run the query again. Nothing was changed.',
       context: { path: lake },
     },
   );
 }
 
-/** Opens a file for reading; that of a lake with the lake, whose files its views are made of. */
+/** Opens a file for reading; `lake.duckdb` is opened with access to the lake's files. */
 export async function openForReading(
   file: string,
   folders: readonly string[],
@@ -86,8 +85,8 @@ export async function openForReading(
 }
 
 /**
- * What a DuckDB program calls the file at a path, so that `warehouse.main.prompts` means the same here; undefined
- * for the one name that the engine keeps for itself.
+ * The database name that DuckDB programs use for a file, so that `warehouse.main.prompts` works here as well;
+ * undefined for names reserved by the engine.
  */
 export function nameDatabase(path: string): string | undefined {
   const name = basename(path)
@@ -97,13 +96,13 @@ export function nameDatabase(path: string): string | undefined {
   return /^(?:main|temp|system)$/i.test(name) ? `${name}_db` : name;
 }
 
-/** The folder of the lake that a file holds the views of; undefined for any other file. */
+/** The lake folder of a `lake.duckdb`; undefined for any other file. */
 export function lakeOf(file: string): string | undefined {
   const folder = dirname(resolve(file));
   return basename(file) === LAKE_CATALOG && existsSync(join(folder, LAKE_MANIFEST)) ? folder : undefined;
 }
 
-/** Opens the published file as any reader would: it blocks nobody and sees one state. */
+/** Opens the published file like any reader: it blocks nobody and sees a consistent state. */
 export async function openPublished(path: string, alias?: string): Promise<Database> {
   if (!existsSync(path)) {
     throw new ConfigError(`there is no published file at ${path} yet`, {
@@ -127,7 +126,7 @@ export async function openPublished(path: string, alias?: string): Promise<Datab
   }
 }
 
-/** The same for commands that read what Sluice wrote into it; refuses a file of another program. */
+/** The same for commands that read Sluice's tables; rejects files of other programs. */
 export async function openOwnPublished(path: string): Promise<Database> {
   const database = await openPublished(path);
   const tables = await database.all(
@@ -137,12 +136,12 @@ export async function openOwnPublished(path: string): Promise<Database> {
   await database.release();
   throw new ConfigError(`${path} was not written by Sluice`, {
     code: 'publish_refused',
-    hint: 'Name another file as destination.duckdb, or move this one away.',
+    hint: 'Set destination.duckdb to another file, or move this one away.',
     context: { path },
   });
 }
 
-/** Reads from the published file, which a run that has the work file leaves alone. */
+/** Reads from the published file, which is available even during a run. */
 export async function withPublished<T>(
   { duckdbPath }: Pick<OfflineSettings, 'duckdbPath'>,
   read: (database: Database) => Promise<T>,
@@ -156,9 +155,9 @@ export async function withPublished<T>(
 }
 
 function describeUnreadable(path: string, error: StorageError): ConfigError {
-  return new ConfigError(`${path} is no DuckDB file that this version can read`, {
+  return new ConfigError(`${path} is not a DuckDB file that this version can read`, {
     code: 'query_failed',
-    hint: 'If Sluice wrote it, run `sluice sync`: it publishes the file again from the state folder, or says what to do first. If not, name another file as destination.duckdb.',
+    hint: 'If Sluice wrote it, run `sluice sync`: it publishes the file again from the state folder, or says what to do first. If not, set destination.duckdb to another file.',
     context: { path },
     cause: error,
   });
@@ -168,10 +167,10 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
   const cause = error.cause instanceof Error ? error.cause.message : error.message;
   if (isOutOfMemory(error)) {
     return new StorageError(
-      `the query needs more memory than it may have: ${cause.split('\n', 1)[0] ?? ''}`,
+      `the query needs more memory than is available: ${cause.split('\n', 1)[0] ?? ''}`,
       {
         code: 'storage_failed',
-        hint: 'A query of Sluice uses no disk. Ask for less, give the process more memory, or open the file read-only in a DuckDB program.',
+        hint: 'Queries in Sluice cannot spill to disk. Select less, give the process more memory, or open the file read-only in a DuckDB program.',
         cause: error,
       },
     );
@@ -189,7 +188,7 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
   });
 }
 
-/** Whether a text holds nothing but comments, white space and semicolons. */
+/** Whether a text has only comments, white space and semicolons. */
 function isBlank(sql: string): boolean {
   return /^(?:[\s;]|--[^\n]*|\/\*[\s\S]*?\*\/)*$/.test(sql);
 }

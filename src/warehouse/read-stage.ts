@@ -6,11 +6,11 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
 /**
- * SQL that reads a stage with the engine's own reader, four times as fast as a projection; undefined where the
- * fields seen leave open whether both give the same rows. It selects `_sluice_position`, which is null for a
- * record that the engine may not read, and the columns.
+ * SQL that reads a stage with the engine's own reader, four times as fast as a projection; undefined if the fields
+ * seen do not guarantee the same rows. It selects `_sluice_position`, which is null for a record that the engine must
+ * not read, and the columns.
  *
- * @param constants fields that no record has, and the value that each is given
+ * @param constants fields that no record has, with their values
  */
 export function selectStage(
   { file, lineLimit }: { readonly file: string; readonly lineLimit: number },
@@ -21,7 +21,7 @@ export function selectStage(
   const readAs = new Map<FieldNode, string>();
   const cells: string[] = [];
   for (const { path, name, type, takes, companion, forcedType } of columns) {
-    // What goes into which of two columns, or is converted on its way, only a projection decides.
+    // Only a projection can split values between two columns or convert them.
     if (companion || forcedType !== undefined) return undefined;
     const node = findNode(tree.root, path);
     const kinds = (node?.kinds ?? 0) & ~Kind.null;
@@ -53,7 +53,7 @@ function findNode(root: FieldNode, path: readonly string[]): FieldNode | undefin
   return path.reduce<FieldNode | undefined>((node, part) => node?.children.get(toFieldName(part)), root);
 }
 
-/** SQL of a value that every row gets; undefined where its text could differ from a projection's. */
+/** SQL for a constant value; undefined if its text could differ from a projection's. */
 function writeConstant(type: ColumnType, value: unknown): string | undefined {
   const isText = typeof value === 'string' && !value.includes('\u0000') && value.isWellFormed();
   const isKnown =
@@ -63,7 +63,7 @@ function writeConstant(type: ColumnType, value: unknown): string | undefined {
   return isKnown ? `CAST(${quoteLiteral(String(value))} AS ${type})` : undefined;
 }
 
-/** The type a column's values are read as, before they are cast; undefined where a cast could change them. */
+/** The type as which a column's values are read before a cast; undefined if a cast could change them. */
 function chooseReader(type: ColumnType, kinds: number): string | undefined {
   switch (type) {
     case 'BOOLEAN':
@@ -71,25 +71,25 @@ function chooseReader(type: ColumnType, kinds: number): string | undefined {
     case 'DOUBLE':
       return type;
     case 'JSON':
-      // Of objects, numbers and strings the engine may write another spelling than we do.
+      // The engine may format objects, numbers and strings differently.
       return kinds === Kind.array ? type : undefined;
     case 'VARCHAR':
     case 'DATE':
     case 'TIMESTAMP':
     case 'TIMESTAMPTZ':
-      // Spellings of a time that the cast does not know are refused, never read as another time.
+      // The cast rejects time formats it does not know; it never reads them as a different time.
       return (kinds & ~stringKinds) === 0 ? 'VARCHAR' : undefined;
     default:
       return undefined;
   }
 }
 
-/** The STRUCT type of the members that have columns; undefined where the engine could mistake a name. */
+/** The STRUCT type of the members that have columns; undefined if a name would be ambiguous to the engine. */
 function describeObject(node: FieldNode, readAs: ReadonlyMap<FieldNode, string>): string | undefined {
   const names = new Set<string>();
   const members: string[] = [];
   for (const [name, child] of node.children) {
-    // The engine tells names apart without regard to case.
+    // The engine compares names case-insensitively.
     const folded = name.toLowerCase();
     if (name === '' || name.includes('\u0000') || names.has(folded) || !name.isWellFormed()) return undefined;
     names.add(folded);

@@ -4,31 +4,31 @@ import type { Database } from './database.ts';
 import { quoteLiteral } from './identifiers.ts';
 import { LineWriter, type WrittenLines } from './line-writer.ts';
 
-/** A record that fits no table, and why. */
+/** A rejected record with the reason. */
 export interface RejectedRecord {
-  /** Place of the record in its scan. */
+  /** Position of the record in its scan. */
   readonly position: number;
-  /** Offset its page was asked for by, and its place in that page. */
+  /** Offset of its page, and its index in the page. */
   readonly pageOffset: number;
   readonly rowIndex: number;
   readonly reason: string;
-  /** Names of the field's members joined by dots; empty for the record as a whole. */
+  /** Path of the field, joined by dots; empty for the whole record. */
   readonly path: string;
   /** The record as received. */
   readonly text: string;
 }
 
-/** The rejected records of a scan, in a file: there may be more than memory holds. */
+/** The rejected records of a scan, in a file: there may be too many for memory. */
 export interface RejectedRecords {
   readonly count: number;
   readonly first: Omit<RejectedRecord, 'text'> | undefined;
   readonly lines: WrittenLines;
 }
 
-/** Table of a scan's rejected records, while there are any. */
+/** Table of a scan's rejected records, if any. */
 export const REJECTED = 'temp."~rejected"';
 
-/** Writes rejected records, one line each. */
+/** Writes rejected records, one per line. */
 export class RejectedWriter {
   readonly #lines: LineWriter;
   #first: RejectedRecords['first'];
@@ -37,7 +37,7 @@ export class RejectedWriter {
     this.#lines = new LineWriter(path);
   }
 
-  /** Takes a record; wait for what it returns, if anything. */
+  /** Adds a record; await the returned promise, if any. */
   add({ position, pageOffset, rowIndex, reason, path, text }: RejectedRecord): Promise<void> | undefined {
     this.#first ??= { position, pageOffset, rowIndex, reason, path };
     const cells = { o: pageOffset, i: rowIndex, r: reason.toWellFormed(), f: path.toWellFormed(), t: text };
@@ -54,7 +54,7 @@ export class RejectedWriter {
   }
 }
 
-/** Puts the records of a file before those that are to follow. */
+/** Copies the records of a file ahead of those that follow. */
 export async function copyRejected(from: RejectedRecords, to: RejectedWriter): Promise<void> {
   if (from.count === 0) return;
   let first = from.first;
@@ -68,7 +68,7 @@ export async function copyRejected(from: RejectedRecords, to: RejectedWriter): P
   }
 }
 
-/** Makes the table `rejected` of the records; call only when there are any. */
+/** Creates the table `rejected` from the records; call only if there are any. */
 export async function loadRejected(database: Database, { lines }: RejectedRecords): Promise<void> {
   await database.run(`DROP TABLE IF EXISTS ${REJECTED}`);
   await database.run(`CREATE TEMP TABLE "~rejected" AS

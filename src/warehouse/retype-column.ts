@@ -4,18 +4,18 @@ import type { Database } from './database.ts';
 import { listTablesWith, readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
-/** A column whose type changes together with what its companion holds. */
+/** A column whose type changes, together with its companion. */
 export interface Retyping {
   readonly column: string;
   readonly from: ColumnType;
   readonly to: ForcedType;
-  /** Column of the values that the column's type does not hold; undefined where there is none. */
+  /** Companion column for values that the type cannot hold; undefined if there is none. */
   readonly companion: string | undefined;
-  /** `replaced`: config gave the type. */
+  /** `replaced`: the type was set by config. */
   readonly change: 'replaced' | 'widened';
 }
 
-/** Whether every value of a column, those of earlier versions included, can be converted to a type as it stands. */
+/** Whether every value of a column, including earlier versions, can be converted to a type unchanged. */
 export async function convertsExactly(
   database: Database,
   table: string,
@@ -32,9 +32,9 @@ export async function convertsExactly(
 }
 
 /**
- * Gives a column, of the table and of its history, another type: what the type does not hold goes to the companion
- * as text, and what it holds by now comes back from there. Nothing but ALTERs, so that it may precede other changes
- * of the transaction.
+ * Changes the type of a column in the table and its history. Values that the type cannot hold move to the companion
+ * as text; values that it can now hold move back. Uses only ALTERs, so that it can precede other changes of the
+ * transaction.
  */
 export async function retypeColumn(
   database: Database,
@@ -59,7 +59,7 @@ export async function retypeColumn(
     await database.run(
       `${setBeside} coalesce(${beside}, CASE WHEN ${name} IS NOT NULL AND (${survives}) IS NOT TRUE THEN ${text} END)`,
     );
-    // Whether a text there was one or a number, or a list, nobody knows any more: as JSON they differ.
+    // It is no longer known whether such a text was a text, a number or a list, which differ as JSON.
     const back = to === 'JSON' ? 'NULL' : castText(beside, to);
     await database.run(
       `${alter} ALTER COLUMN ${name} SET DATA TYPE ${to} USING
@@ -75,7 +75,7 @@ export async function retypeColumn(
   ];
 }
 
-/** SQL over a column: its values in another type, which of them survive that, and all of them as text. */
+/** SQL for a column: its values in another type, which of them survive, and all of them as text. */
 interface Conversion {
   readonly value: string;
   readonly survives: string;
@@ -83,8 +83,8 @@ interface Conversion {
 }
 
 /**
- * What comes of a column's values is what would come of the API's own, as `convertValue` says it: both go by the text
- * of a value. What only the engine would take for a value of the type (1 for true, a date for a moment) is none.
+ * Column values are converted like values of the API (see `convertValue`): both use the text of a value. Conversions
+ * that only the engine accepts (1 as true, a date as a timestamp) are not allowed.
  */
 function convert(column: string, from: ColumnType, to: ForcedType): Conversion {
   const text = spell(column, from);
@@ -94,12 +94,12 @@ function convert(column: string, from: ColumnType, to: ForcedType): Conversion {
   return { value, survives: `${value} IS NOT NULL`, text };
 }
 
-/** SQL for the text of a column's values as an API would have written them; of moments the spelling is not known. */
+/** SQL for a column's values as the API would have written them; the original format of timestamps is not known. */
 function spell(column: string, type: ColumnType): string {
   const plain = `CAST(${column} AS VARCHAR)`;
   switch (type) {
     case 'JSON':
-      // A text in a JSON column is written with its quotes; everything else there is its own text.
+      // In a JSON column only texts have quotes; other values are their own text.
       return `CASE WHEN json_type(${column}) = 'VARCHAR' THEN ${column} ->> '$' ELSE ${plain} END`;
     case 'DOUBLE':
       return spellDouble(column);
@@ -112,7 +112,7 @@ function spell(column: string, type: ColumnType): string {
   }
 }
 
-/** As JavaScript writes a number: digits from 1e-6 to below 1e21, else an exponent without zeros in front. */
+/** Formats a number like JavaScript: digits from 1e-6 to below 1e21, else an exponent without leading zeros. */
 function spellDouble(column: string): string {
   const text = `CAST(${column} AS VARCHAR)`;
   return `CASE WHEN NOT contains(${text}, 'e') THEN regexp_replace(${text}, '[.]0$', '')
@@ -121,7 +121,7 @@ function spellDouble(column: string): string {
     ELSE ${withoutZeros(`CAST(CAST(${text} AS DECIMAL(38,25)) AS VARCHAR)`)} END`;
 }
 
-/** The digits of a number, without an exponent; NULL of more than the engine's decimals have room for. */
+/** The digits of a number, without an exponent; NULL if the engine's decimals cannot hold them. */
 function spellDigits(column: string): string {
   const text = `CAST(${column} AS VARCHAR)`;
   const digits = `CASE WHEN abs(${column}) >= 1 THEN CAST(TRY_CAST(${text} AS DECIMAL(38,0)) AS VARCHAR)
@@ -133,7 +133,7 @@ function spellTime(column: string): string {
   return withoutZeros(`strftime(${column}, '%Y-%m-%dT%H:%M:%S.%f')`);
 }
 
-/** SQL for a text without zeros at the end of its decimals, nor a point that none follow. */
+/** SQL for a text without trailing zeros in its decimals, nor a trailing point. */
 function withoutZeros(text: string): string {
   return `CASE WHEN contains(${text}, '.') THEN regexp_replace(${text}, '[.]?0*$', '') ELSE ${text} END`;
 }
@@ -145,7 +145,7 @@ function toJson(column: string, from: ColumnType, text: string): string {
     from === 'HUGEINT' ||
     from === 'DOUBLE' ||
     from.startsWith('DECIMAL');
-  // The engine would make a double of a long number.
+  // The engine would convert a long number to a double.
   if (isPlain) return `TRY_CAST(${text} AS JSON)`;
   return from === 'JSON' ? column : `to_json(${text})`;
 }
@@ -156,14 +156,14 @@ const ZONE = '([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)';
 const WHOLE = '-?(0|[1-9][0-9]*)';
 
 /**
- * SQL for a text as a value of a type, or NULL where it is spelt as none: the engine's own casts also take what only
- * comes near. Types are those that `convertValue` judges.
+ * SQL for a text as a value of a type, or NULL if the text is not in the type's format: the engine's own casts accept
+ * too much. The types are those of `convertValue`.
  */
 export function castText(text: string, to: ForcedType): string {
   const when = (pattern: string, value: string, more = '') =>
     `CASE WHEN regexp_full_match(${text}, ${quoteLiteral(pattern)})${more} THEN ${value} END`;
   const plain = `TRY_CAST(${text} AS ${to})`;
-  // The engine knows a year 0.
+  // The engine accepts a year 0.
   const dated = ` AND left(${text}, 4) <> '0000'`;
   switch (to) {
     case 'VARCHAR':
@@ -176,7 +176,7 @@ export function castText(text: string, to: ForcedType): string {
     case 'HUGEINT':
       return castDigits(text, `${WHOLE}([.]0+)?`, to);
     case 'DOUBLE': {
-      // One that is written again as it was is held exactly, and so are fifteen digits.
+      // A double holds a number exactly if it formats back to the same text or has at most fifteen digits.
       const isHeld = `${spellDouble(plain)} = ${withoutZeros(text)}`;
       return `CASE WHEN ${isNumber(text)} AND ${isHeld} OR ${isShort(text)} THEN ${plain} END`;
     }
@@ -194,7 +194,7 @@ export function castText(text: string, to: ForcedType): string {
   }
 }
 
-/** A number with an exponent counts as the digits it stands for. */
+/** A number with an exponent is converted to its digits. */
 function castDigits(text: string, pattern: string, to: ForcedType): string {
   const digits = `CASE WHEN ${isShort(text)} THEN ${spellDigits(`TRY_CAST(${text} AS DOUBLE)`)} ELSE ${text} END`;
   return `CASE WHEN regexp_full_match(${digits}, ${quoteLiteral(pattern)}) THEN TRY_CAST(${digits} AS ${to}) END`;
@@ -204,18 +204,18 @@ function isNumber(text: string): string {
   return `regexp_full_match(${text}, '${WHOLE}([.][0-9]+)?')`;
 }
 
-/** Whether a text is a number with an exponent that a double holds exactly. */
+/** SQL: whether a text is a number with an exponent that a double holds exactly. */
 function isShort(text: string): string {
   return `(regexp_full_match(${text}, '${WHOLE}([.][0-9]+)?[eE][+-]?[0-9]{1,2}')
     AND length(regexp_replace(${text}, '[eE].*|[-.]', '', 'g')) <= 15)`;
 }
 
-/** SQL for the one spelling of a moment that the engine reads, as a projection writes it. */
+/** SQL for the one timestamp format that the engine reads, as a projection writes it. */
 function normalizeTime(text: string): string {
   const point = `replace(${text}, ',', '.')`;
   const seconds = `regexp_replace(${point}, '^(.{11}[0-9]{2}:[0-9]{2})([Zz+-]|$)', '\\1:00\\2')`;
   const utc = `regexp_replace(${seconds}, '[Zz]$', '+00:00')`;
   const zone = `regexp_replace(${utc}, '([+-][0-9]{2}):?([0-9]{2})$', '\\1:\\2')`;
-  // Behind the day, whose own dashes are none of an offset.
+  // After the date, whose dashes do not belong to an offset.
   return `left(${text}, 10) || ' ' || regexp_replace(substr(${zone}, 12), '([+-][0-9]{2})$', '\\1:00')`;
 }

@@ -4,8 +4,8 @@ import { ATTACHED, Database } from './database.ts';
 import { quoteLiteral } from './identifiers.ts';
 
 /**
- * Writes a closed file anew, with what its tables hold and nothing else: a file keeps the bytes of deleted
- * values until they are written over. The old file or the new one is there whenever the process dies.
+ * Compacts a closed file: copies its tables to a new file, as deleted values stay in a file until they are
+ * overwritten. After a kill at any point either the old or the new file exists.
  */
 export async function rewriteFile(file: string, prepare: (fresh: Database) => Promise<void>): Promise<void> {
   const fresh = `${file}.rewrite`;

@@ -6,20 +6,20 @@ import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 import { matchColumns } from './row-equality.ts';
 
-/** Incoming rows that other slices of the table have as well. */
+/** Incoming rows that other slices of the table also have. */
 export interface SharedRows {
-  /** Incoming rows that were looked at. */
+  /** Incoming rows that were compared. */
   readonly looked: number;
-  /** Of them, those that some other slice has. */
+  /** Of these, rows that another slice has. */
   readonly shared: number;
-  /** Whether some other slice consists of them for the most part. */
+  /** Whether most rows of some other slice are among them. */
   readonly holdsMost: boolean;
 }
 
-// Enough to see that a slice is another's; a first scan is looked at whole.
+// Enough to recognise another slice's rows; a first scan is compared as a whole.
 const SAMPLE_ROWS = 1_000;
 
-/** Counts incoming rows that other slices have, equal in the columns given: all that records fill, or a key. */
+/** Counts incoming rows that equal a row of another slice in the given columns: all that records fill, or a key. */
 export async function countSharedRows(
   database: Database,
   table: string,

@@ -7,27 +7,27 @@ import { StorageError } from '../model/errors.ts';
 import { appendBuffers } from './line-writer.ts';
 
 const MOST_QUEUED_BYTES = 2 * 2 ** 20;
-/** Worth bringing to the disk at once, bytes. */
+/** Enough to write to the disk immediately, bytes. */
 const ENOUGH_BYTES = 2 ** 19;
-/** Turns of the event loop in which more pages may come. */
+/** Event loop turns to wait for more pages. */
 const TURNS_TO_WAIT = 4;
 
-/** What a staged scan was asked for; pages of another question are of no use to it. */
+/** The request of a staged scan; pages of a different request cannot be used. */
 export const stagedScanSchema = z.object({
   version: z.literal(1),
   stream: z.string(),
-  /** Connector, parameters, page size and start date, as one hash. */
+  /** Hash of connector, parameters, page size and start date. */
   question: z.string(),
   startedAtMs: z.number(),
   runId: z.string(),
   /** Fingerprint of the key. */
   key: z.string().optional(),
-  /** Fields taken out of the records, and how. */
+  /** Fields excluded from or hashed in the records. */
   masks: z.record(z.string(), z.string()).optional(),
 });
 export type StagedScan = z.infer<typeof stagedScanSchema>;
 
-/** A page of a stage. */
+/** One page of a stage. */
 export const stagedPageSchema = z.object({
   offset: z.number(),
   firstPosition: z.number(),
@@ -38,19 +38,19 @@ export const stagedPageSchema = z.object({
   pageHash: z.string().optional(),
   /** Fingerprint of the page as received. */
   textHash: z.string().optional(),
-  /** What names the page after it, where pages are asked for by cursor. */
+  /** Cursor of the next page, for APIs that page by cursor. */
   next: z.string().optional(),
-  /** When it was read, epoch ms: by this machine's clock, and by the server's. */
+  /** When it was read by this machine's clock and by the server's, epoch ms. */
   readAtMs: z.number().optional(),
   serverDateMs: z.number().optional(),
   /** An extra page: kept in addition to the scan's pages because it did not match its neighbours. */
   besides: z.boolean().optional(),
-  /** Bytes of the records file once this page is in it. */
+  /** Size of the records file including this page, bytes. */
   endByte: z.number(),
   /** CRC-32 of the entry and of the page's bytes in the records file. */
   sum: z.number().optional(),
 });
-/** One line of the index: a page that is whole in the records file. */
+/** One line of the index: a page that is completely in the records file. */
 export type StagedPageEntry = z.infer<typeof stagedPageSchema>;
 
 /** Where the records of a stage are. */
@@ -60,7 +60,7 @@ export function recordsFileOf(folder: string): string {
 
 export interface StagedLines {
   readonly entry: Omit<StagedPageEntry, 'endByte' | 'sum'>;
-  /** Record lines, each ending in a line break. */
+  /** Record lines, each ending with a line break. */
   readonly lines: string | Buffer;
 }
 
@@ -77,15 +77,15 @@ interface QueuedPage {
 }
 
 /**
- * The pages of one scan on disk: records in `records.ndjson`, one line each, and an index that names a
- * page only after its records are on the disk. A crash therefore leaves whole pages and a tail to cut.
+ * The pages of one scan on disk: records in `records.ndjson`, one per line, and an index that lists a page only after
+ * its records are on disk. A crash therefore leaves complete pages and a tail to cut off.
  */
 export class StageStore {
   readonly recordsFile: string;
   readonly #records: FileHandle;
   readonly #index: FileHandle;
   readonly #isDurable: boolean;
-  /** Told of pages once they are on the disk, in the order of the file. */
+  /** Notified of pages once they are on the disk, in file order. */
   readonly #onWritten: ((pages: readonly StagedPageEntry[]) => void) | undefined;
   #endByte: number;
   #queue: QueuedPage[] = [];
@@ -107,8 +107,8 @@ export class StageStore {
   }
 
   /**
-   * Begins an empty stage, forgetting what the folder held. One that no later process goes on from need not
-   * survive a crash: `isDurable: false` spares the waiting for the disk.
+   * Creates an empty stage and discards what the folder held. A stage that no later process resumes need not survive
+   * a crash: `isDurable: false` skips syncing to the disk.
    */
   static async begin(folder: string, scan: StagedScan, options: StageOptions = {}): Promise<StageStore> {
     return storageGuard(folder, async () => {
@@ -119,7 +119,7 @@ export class StageStore {
     });
   }
 
-  /** Opens what an earlier process staged, cutting off a page it did not finish. */
+  /** Opens the stage of an earlier process and cuts off an incomplete page. */
   static async reopen(
     folder: string,
     scan: StagedScan,
@@ -128,7 +128,7 @@ export class StageStore {
     return storageGuard(folder, async () => {
       const endByte = pages.reduce((end, page) => Math.max(end, page.endByte), 0);
       await truncate(recordsFileOf(folder), endByte);
-      // By rename: a crash in between must not cost the pages their entries.
+      // By rename: a crash in between must not lose the entries.
       const lines = pages.map((page) => `${JSON.stringify(page)}\n`).join('');
       await replaceFile(join(folder, 'pages.ndjson'), lines);
       await replaceFile(join(folder, 'scan.json'), JSON.stringify(scan));
@@ -145,9 +145,9 @@ export class StageStore {
     return new StageStore(folder, { records, index }, endByte, options);
   }
 
-  /** Resolves once the page is written, and survives a crash. Pages handed in meanwhile are written together. */
+  /** Resolves once the page is durable. Pages queued in the meantime are written together. */
   append({ entry, lines }: StagedLines): Promise<void> {
-    // As text they would keep their page's own text, and all its pieces, for as long as the disk takes.
+    // As strings they would keep the page's whole text in memory until they are written.
     const bytes = typeof lines === 'string' ? Buffer.from(lines) : lines;
     return new Promise((done, failed) => {
       this.#queue.push({ entry, bytes, done, failed });
@@ -155,7 +155,7 @@ export class StageStore {
     });
   }
 
-  /** Waits only while more is queued than memory should hold. */
+  /** Waits only while too much is queued. */
   async settle(): Promise<void> {
     while (this.#writing !== undefined && this.#queuedBytes() > MOST_QUEUED_BYTES) await this.#writing;
   }
@@ -164,7 +164,7 @@ export class StageStore {
     return this.#queue.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** Waits until everything handed in is on the disk; throws what a write threw. */
+  /** Waits until all pages are on the disk; throws the error of a failed write. */
   async flush(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     if (this.#failure !== undefined) throw this.#failure as Error;
@@ -178,7 +178,7 @@ export class StageStore {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Pages that come one right after the other go to the disk together: it takes as long for each as for all.
+      // Pages that arrive in quick succession are written together: one sync takes as long as many.
       for (let turn = 0; turn < TURNS_TO_WAIT && this.#queuedBytes() < ENOUGH_BYTES; turn += 1)
         await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#queue;
@@ -191,7 +191,7 @@ export class StageStore {
         for (const { failed } of batch) failed(this.#failure);
       }
     }
-    // Here, and not when the promise has settled: a page handed in between would wait for ever.
+    // Reset here and not when the promise settles: a page queued in between would wait for ever.
     this.#writing = undefined;
   }
 
@@ -217,8 +217,8 @@ export class StageStore {
 }
 
 /**
- * What an earlier process staged in a folder, or undefined when nothing there is usable. `isProved` reads the
- * records as well: pages then end before the first one whose bytes are not those that were written.
+ * The stage of an earlier process, or undefined if it is not usable. `isProved` checks the records as well: pages
+ * then end before the first one whose bytes changed.
  */
 export async function readStage(
   folder: string,
@@ -231,7 +231,7 @@ export async function readStage(
     const pages: StagedPageEntry[] = [];
     for (const line of (await readFile(join(folder, 'pages.ndjson'), 'utf8')).split('\n')) {
       const page = parseEntry(line);
-      // The first line that is torn, or names bytes the disk lost, ends what can be trusted.
+      // Stops at the first incomplete line or at lost bytes: later pages cannot be trusted.
       if (page === undefined || page.endByte > size) break;
       pages.push(page);
     }
@@ -242,7 +242,7 @@ export async function readStage(
   }
 }
 
-/** The pages before the first one that a disk has changed: a flipped bit may still be valid JSON. */
+/** The pages before the first one damaged on disk: a flipped bit may still give valid JSON. */
 async function provePages(
   recordsFile: string,
   pages: readonly StagedPageEntry[],
@@ -287,12 +287,12 @@ async function storageGuard<T>(folder: string, work: () => Promise<T>): Promise<
   });
 }
 
-/** The StorageError of a file operation that failed on a stage. */
+/** Wraps the error of a failed file operation on a stage. */
 export function wrapStorageError(path: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   return new StorageError(`cannot stage pages in ${path}: ${(error as Error).message}`, {
     code: 'storage_failed',
-    hint: 'Free some space or mend the permissions of the state folder, then run again; whole pages are kept.',
+    hint: 'Free some disk space or fix the permissions of the state folder, then run again; complete pages are kept.',
     context: { path },
     cause: error,
   });

@@ -3,7 +3,7 @@ import { parseExact } from '../json/exact-number.ts';
 import { assertNotAborted } from '../model/abort.ts';
 import type { PageRecord, RecordBytes } from '../model/page.ts';
 
-/** A staged record read back: its position in the scan and its value. */
+/** A staged record: its position in the scan and its value. */
 export interface StagedRecord {
   readonly position: number;
   readonly value: unknown;
@@ -11,7 +11,7 @@ export interface StagedRecord {
   readonly text: string;
 }
 
-// The member that holds a record tells who may read it; the engine is told of none but those under `r`.
+// The member name of a record shows who may read it; the engine reads only those under `r`.
 const ENGINE = 'r';
 const PARSER = 'p';
 const EXACT = 'x';
@@ -22,16 +22,16 @@ const READER_BYTES = {
   [PARSER]: Buffer.from(`,"${PARSER}":`),
   [EXACT]: Buffer.from(`,"${EXACT}":`),
 } as const;
-/** Bytes of a line around its record, with the longest of positions. */
+/** Bytes of a line around its record, with the longest position. */
 const MOST_AROUND = 40;
 const ZERO = 48;
 const CLOSE_BRACE = 125;
 const LINE_FEED = 10;
 
-// Small enough to be gone with the next young collection: what outlives one stays for long.
+// Small enough to be collected while young: objects that survive one collection stay for long.
 const READ_CHUNK_BYTES = 1 << 16;
 
-/** Lines that `readStagedRecords` reads back: JSON of a position, and of the record's own text beside it. */
+/** Formats lines for `readStagedRecords`: JSON with a position and the record's own text. */
 export function formatStagedLines(firstPosition: number, records: readonly PageRecord[]): string {
   let lines = '';
   for (const [at, record] of records.entries())
@@ -47,7 +47,7 @@ function readerOf({ exact, plain }: PageRecord): keyof typeof READER_BYTES {
   return exact ? EXACT : plain === true ? ENGINE : PARSER;
 }
 
-/** The same lines as bytes; records that still are bytes of their page are copied from there. */
+/** The same lines as bytes; records that are still bytes of their page are copied directly. */
 export function writeStagedLines(firstPosition: number, records: readonly PageRecord[]): Buffer {
   const own = records.map((record) => record.bytes ?? takeBytes(record.text));
   const size = own.reduce((sum, { start, end }) => sum + end - start + MOST_AROUND, 0);
@@ -64,7 +64,7 @@ export function writeStagedLines(firstPosition: number, records: readonly PageRe
   return lines.subarray(0, at);
 }
 
-/** Writes what `openLine` gives, and returns where it ends: byte by byte, since a call out of the engine takes longer. */
+/** Writes the result of `openLine` and returns its end. Writes byte by byte, as a native call takes longer. */
 function writeOpening(lines: Buffer, start: number, position: number, record: PageRecord): number {
   lines.set(OPENING_BYTES, start);
   let at = start + OPENING_BYTES.length;
@@ -86,12 +86,12 @@ function takeBytes(text: string): RecordBytes {
   return { source, start: 0, end: source.length };
 }
 
-/** Whether the engine may read a staged line. */
+/** Whether the engine can read a staged line. */
 export function isForEngine(line: string): boolean {
   return line.startsWith(`"${ENGINE}"`, line.indexOf(',') + 1);
 }
 
-/** Reads the records of a file that `isWanted`, in the order the pages came, with constant memory. */
+/** Reads the records of a file that `isWanted` accepts, in page order, in constant memory. */
 export async function* readStagedRecords(
   file: string,
   signal?: AbortSignal,
@@ -99,12 +99,12 @@ export async function* readStagedRecords(
 ): AsyncGenerator<readonly StagedRecord[]> {
   let rest: string[] = [];
   for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: READ_CHUNK_BYTES })) {
-    // A long load must not make a stop wait for its end.
+    // A stop must not wait for a long load to end.
     assertNotAborted(signal);
     const chunk = String(part);
     const end = chunk.lastIndexOf('\n');
     if (end === -1) {
-      // Joined only once the line has ended: a record may be as long as a whole answer.
+      // Joined only at the end of the line: one record may be as long as a whole response.
       rest.push(chunk);
       continue;
     }
@@ -113,7 +113,7 @@ export async function* readStagedRecords(
   }
 }
 
-/** Reads one staged line, without its line break, as the record it was made of. */
+/** Parses a staged line, without its line break, into its record. */
 export function parsePageRecord(line: string): { readonly position: number; readonly record: PageRecord } {
   const { position, reader, text } = splitStagedLine(line);
   const exact = reader === EXACT;
@@ -139,7 +139,7 @@ function splitStagedLine(line: string): {
   };
 }
 
-// Archives of version 0.1 hold `<position><reader><text>`; they are read for as long as they are kept.
+// Archives of version 0.1 contain `<position><reader><text>`, which must stay readable.
 function splitOldLine(line: string): ReturnType<typeof splitStagedLine> {
   const digits = /^\d+/.exec(line)?.[0].length ?? 0;
   return { position: Number(line.slice(0, digits)), reader: line[digits], text: line.slice(digits + 1) };

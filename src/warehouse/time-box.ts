@@ -2,8 +2,8 @@ import type { Clock } from '../model/clock.ts';
 import type { Database } from './database.ts';
 
 /**
- * Does as much of `work` as fits into `ms`; the statement that runs then is interrupted. False where time ran
- * out. Nothing but reads: what was begun is not finished.
+ * Runs `work` for at most `ms`, then interrupts its running statement; false on a timeout. Use only for reads, as
+ * work may stay unfinished.
  */
 export async function withinTime(
   database: Database,

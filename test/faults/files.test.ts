@@ -99,7 +99,7 @@ describe.skipIf(!canBeNobody)('a user who may not write', () => {
     chmodSync(project.folder, 0o777);
     expect([exitCode, error?.code]).toEqual([6, 'storage_failed']);
     expect(error?.message).toContain(project.stateDir);
-    expect(error?.hint).toMatch(/writable folder as stateDir/);
+    expect(error?.hint).toMatch(/stateDir to a writable folder/);
     expect(project.simulator.log).toEqual([]);
   });
 

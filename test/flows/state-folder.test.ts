@@ -90,7 +90,7 @@ describe('a work file', () => {
     const before = readFileSync(workFile(flow));
     const failure = await flow.sync({ force: true }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ exitCode: 6, code: 'state_damaged' });
-    expect((failure as StorageError).message).toMatch(/was changed by something else than Sluice/);
+    expect((failure as StorageError).message).toMatch(/was changed by another program/);
     expect((failure as StorageError).hint).toMatch(/Move it aside/);
     expect(flow.arrivals).toEqual([]);
     expect(readFileSync(workFile(flow)).equals(before)).toBe(true);

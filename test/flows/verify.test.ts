@@ -118,7 +118,7 @@ describe('verify', () => {
         writeFileSync(flow.duckdbPath, 'hello');
       },
       'published file',
-      'no DuckDB file',
+      'not a DuckDB file',
       'publishes the file again',
     ],
     'a commit that is not published': [

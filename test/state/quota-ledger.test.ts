@@ -179,7 +179,7 @@ describe('a ledger that cannot be used', () => {
       db.close();
       const store = open(dir);
       expect(read(store)).toEqual(initialQuotaState());
-      expect(store.warning).toMatch(/held no valid state and begins anew/);
+      expect(store.warning).toMatch(/held no valid state and was reset/);
       expect(count(store)).toBe(1);
     },
   );

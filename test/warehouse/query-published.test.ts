@@ -26,7 +26,7 @@ describe('queryPublished', () => {
   });
 
   it.each(['', ' ; ', '-- nothing', '/* a */ ;\n-- b'])('finds no statement in %j', async (sql) => {
-    await expect(queryPublished(await publish(), sql)).rejects.toThrow('this text has none');
+    await expect(queryPublished(await publish(), sql)).rejects.toThrow('the text has none');
   });
 
   it('writes intervals as the engine does', async () => {

@@ -14,7 +14,7 @@ export interface AcceptedPage {
   readonly pageHash: string | undefined;
   /** Fingerprint of the whole page as received. */
   readonly textHash: string;
-  /** What names the page after it, where pages are asked for by cursor. */
+  /** Cursor of the next page, for APIs that page by cursor. */
   readonly next?: string | undefined;
   readonly readAtMs?: number | undefined;
   readonly serverDateMs?: number | undefined;

@@ -14,7 +14,7 @@ export async function readCursorRange(
   if (column === undefined || !['DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR'].includes(column.type)) {
     return { newestCursor: undefined, oldestCursor: undefined, dateless: undefined };
   }
-  // A configured cursor may be text that only mostly holds dates.
+  // A configured cursor may be a text column with some values that are not dates.
   const date = `TRY_CAST(${column.type === 'VARCHAR' ? `left(${quoteIdentifier(column.name)}, 10)` : quoteIdentifier(column.name)} AS DATE)`;
   // Dates are compared as text from here on, and sort as such within four-digit years only.
   const bounded = (value: string) =>

@@ -51,7 +51,7 @@ export class EarlyRows {
     return this.#isOver || this.#incoming.endByte === 0 ? undefined : this.#incoming;
   }
 
-  /** Forgets what was read. */
+  /** Discards what was read. */
   async drop(): Promise<void> {
     this.#isOver = true;
     await this.#incoming.drop().catch(() => undefined);

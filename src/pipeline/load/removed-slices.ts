@@ -12,7 +12,7 @@ import type { FetchedScan, PreparedLoad } from '../scan.ts';
 /** What became of the rows that belong to no slice of the config. */
 export interface SettledSlices {
   readonly deleted: number;
-  /** Rows that were marked as deleted before and are removed now. */
+  /** Rows that were already marked as deleted and are now removed. */
   readonly markedGone: number;
   readonly notes: readonly string[];
   readonly warnings: readonly string[];
