@@ -22,7 +22,7 @@ describe('keys that differ in the API and are one in the table', () => {
         expect(report.exitCode, report.error?.message).toBe(0);
         expect(streamOf(report)).toMatchObject({ verdict: 'verified', rows: { read: 62, quarantined: 1 } });
         expect(report.warnings.join()).toMatch(
-          /1 record went to _sluice\.quarantine: id cannot be told from another record's/,
+          /1 record went to _sluice\.quarantine: id is the same text in the table as another record's/,
         );
         expect(report.warnings.join()).not.toMatch(/have the key of another row|has the key of another row/);
         expect(await flow.query('SELECT count(*) AS n FROM _sluice.quarantine')).toEqual([{ n: 1 }]);

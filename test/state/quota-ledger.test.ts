@@ -150,7 +150,7 @@ describe('a ledger that cannot be used', () => {
       expect(bytes[0]).toBe(0);
       return;
     }
-    expect(store.warning).toMatch(/damaged; it is kept as .*\.damaged-\d+ and a new one begins/);
+    expect(store.warning).toMatch(/damaged; it is kept as .*\.damaged-\d+, and a new one was started/);
     const kept = readdirSync(dir).find((name) => name.includes('.damaged-'));
     expect(readFileSync(join(dir, kept ?? '')).equals(bytes)).toBe(true);
   });
