@@ -5,7 +5,7 @@ export function assertNotAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw toAbortError(signal);
 }
 
-/** What a signal's abort means to a caller: its reason when that is an error of ours. */
+/** The error of an aborted signal: its reason if that is an error of ours. */
 export function toAbortError(signal: AbortSignal): SyncError {
   const reason: unknown = signal.reason;
   if (reason instanceof SyncError) return reason;

@@ -29,7 +29,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The same clock with its wall time standing still. */
+/** The same clock with its wall time frozen. */
 export function stopClock(clock: Clock, atMs: number): Clock {
   return {
     now: () => atMs,

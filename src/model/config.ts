@@ -3,7 +3,7 @@ import { DURATION_TEXT, parseDuration } from './duration.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import type { ForcedType } from './schema.ts';
 
-/** What a duration that is none is told. */
+/** Message for an invalid duration. */
 export const durationMessage = 'must be a duration such as 30m, 1h or 3d';
 const duration = z
   .union([z.string().regex(DURATION_TEXT, durationMessage), z.literal(0)], durationMessage)
@@ -30,7 +30,7 @@ const contract = z.union(
 const deletes = z.enum(['keep', 'soft', 'hard']);
 const ratio = z.number().min(0).max(1);
 
-/** Types of `columns` besides `DECIMAL(p,s)`. */
+/** Types of `columns` other than `DECIMAL(p,s)`. */
 export const plainColumnTypes = [
   'VARCHAR',
   'BOOLEAN',
@@ -70,21 +70,21 @@ const date = z.iso.date('must be a date such as 2027-06-30');
 const filePath = z
   .string()
   .regex(/\S/, 'must name a file or folder')
-  // A NUL byte would end the run with an error of Node's that names no setting.
-  .refine((text) => !text.includes('\0'), 'must not hold a NUL character');
+  // A NUL byte would fail the run with an error of Node that names no setting.
+  .refine((text) => !text.includes('\0'), 'must not contain a NUL character');
 
-// A NUL byte would end the run with an error of Node's that names no setting.
-const commandWord = z.string().refine((text) => !text.includes('\0'), 'must not hold a NUL character');
+// A NUL byte would fail the run with an error of Node that names no setting.
+const commandWord = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
 const notifyTarget = z.union(
   [
-    // An empty text sets nothing, so that a placeholder may stand for a webhook that is not there.
+    // Empty text sets nothing, so that a placeholder may stand for a webhook that is not set.
     commandWord,
     z.array(commandWord).refine((words) => (words[0] ?? '').trim() !== '', 'must begin with a program'),
   ],
   'must be a webhook (https://…), a program, or a program with its arguments as a list',
 );
 
-/** What a partition rule that is none is told. */
+/** Message for an invalid partition rule. */
 export const partitionMessage = 'must be a column, or one in year(…), month(…) or day(…), e.g. month(date)';
 const partitionRule = z
   .string()
@@ -100,7 +100,7 @@ const endpointPath = z
   .regex(/^\/?[\w.~-]+(\/[\w.~-]+)*$/, 'must be a plain path below the base URL, e.g. prompts/analytics')
   .refine(
     (path) => !path.split('/').some((part) => part === '.' || part === '..'),
-    'must not hold . or .. segments',
+    'must not contain . or .. segments',
   )
   .transform((path) => path.replace(/^\//, ''));
 
@@ -154,7 +154,7 @@ export const streamConfigSchema = z.strictObject({
   skipUnchanged: z.boolean().optional(),
   audit: z.boolean().optional(),
   partitionBy: z.array(partitionRule).optional(),
-  // The most is the connector's to say.
+  // The connector sets the maximum.
   pageSize: z.int().min(2).optional(),
 });
 
@@ -238,7 +238,7 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 export type Config = z.output<typeof configSchema>;
 export type StreamConfig = z.output<typeof streamConfigSchema>;
 
-/** Defaults of part 3 of the surface, in milliseconds where they are times. */
+/** Defaults, with times in milliseconds. */
 export const configDefaults = {
   stateDir: './.sluice',
   lookbackMs: 3 * 86_400_000,

@@ -1,4 +1,4 @@
-/** A connector describes one API as plain values; the engine does the requesting. */
+/** A connector describes one API as plain values; the engine sends the requests. */
 export interface Connector {
   readonly name: string;
   /** The API's name for people. */
@@ -7,12 +7,15 @@ export interface Connector {
   readonly auth: {
     /** Header that carries the API key. */
     readonly keyHeader: string;
-    /** Why a key can be refused, as the API's text lists it. */
+    /** Why a key can be rejected, as listed in the API's documentation. */
     readonly rejectionCauses: readonly string[];
-    /** Where a user makes a new key. */
+    /** Where a user creates a new key. */
     readonly whereKeysAreMade: string;
   };
-  /** Query parameters the API's text names; a refusal that names one tells the user which line to write. */
+  /**
+   * Query parameters in the API's documentation; a rejection that names one shows the user which line to
+   * write.
+   */
   readonly filterParams: readonly string[];
   readonly limits: ApiLimits;
   readonly paging: PagingDescription;
@@ -31,7 +34,7 @@ export interface ApiLimits {
 /** How an API pages: names of the parameters, and JSON pointers into the envelope. */
 export type PagingDescription = OffsetPaging | CursorPaging;
 
-/** Pages begin at an offset: several are asked for at a time, and neighbours overlap by a row. */
+/** Pages start at an offset: several are requested at a time, and neighbours overlap by one row. */
 export interface OffsetPaging {
   readonly kind: 'offset';
   readonly limitParam: string;
@@ -43,19 +46,19 @@ export interface OffsetPaging {
   readonly hasMore: string;
 }
 
-/** Each page names the next one: they are asked for one after the other. */
+/** Each page names the next one: they are requested one after the other. */
 export interface CursorPaging {
   readonly kind: 'cursor';
   readonly limitParam: string;
   readonly cursorParam: string;
   readonly records: string;
-  /** Where the answer names the next page: text or a number; null, empty or missing on the last page. */
+  /** Where the response names the next page: text or a number; null, empty or missing on the last page. */
   readonly next: string;
-  /** Where the answer counts the records of the query, if it does. Without it a scan ends `unverified`. */
+  /** Where the response counts the records of the query, if it does. Without it a scan ends `unverified`. */
   readonly total?: string;
 }
 
-/** The parameters that a page of its own sets in a URL. */
+/** The parameters that differ from page to page in a URL. */
 export function listPagingParams(paging: PagingDescription): readonly string[] {
   return [paging.limitParam, paging.kind === 'offset' ? paging.offsetParam : paging.cursorParam];
 }
@@ -71,11 +74,11 @@ export interface RateLimitHeaderNames {
   readonly reset: string;
 }
 
-/** A stream the connector knows of; config may override each part. */
+/** A built-in stream of the connector; config may override each part. */
 export interface StreamDescription {
   readonly name: string;
   readonly path: string;
   readonly paginated: boolean;
-  /** Query parameter that asks for rows from a date on, where the API has one. */
+  /** Query parameter for rows since a date, if the API has one. */
   readonly startParam?: string;
 }

@@ -1,18 +1,18 @@
-/** The newest data of a stream, which syncs find again until newer comes. */
+/** The newest data of a stream. */
 export interface NewestData {
   /** ISO date of its cursor. */
   readonly date: string;
-  /** ISO time at which the first of its rows came. */
+  /** ISO time at which the first of its rows arrived. */
   readonly since: string;
-  /** Longer than this it is not the newest as a rule, ms. */
+  /** Newer data usually arrives within this time, ms. */
   readonly usualMs: number;
-  /** Whether a sync that looked for newer data found none for longer than that. */
+  /** Whether syncs have found no newer data for longer than that. */
   readonly stale: boolean;
 }
 
-/** Dates that tell how often new ones come. */
+/** How many dates are used to learn how often new ones arrive. */
 export const RHYTHM_DATES = 15;
-// Half a day more than the API's daily refresh, as a sync that is late has it.
+// Half a day more than the API's daily refresh, to allow for a late sync.
 const LEAST_MS = 36 * 3_600_000;
 
 /** One and a half times the longest of the last gaps between dates, newest first, and 36 h at least. */
@@ -23,8 +23,8 @@ export function findUsualMs(dates: readonly string[]): number {
 }
 
 /**
- * Judges the newest data by the last scan that could have found newer. Where none did, as no sync ran, that is no
- * matter of the data.
+ * Judges the newest data by the last scan that could have found newer data. If none could, because no sync
+ * ran, the data is not to blame.
  */
 export function judgeNewest(
   dates: readonly string[],

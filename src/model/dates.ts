@@ -5,7 +5,7 @@ export function toDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The date so many whole days before an ISO date; a started day counts as one. */
+/** The date this many days before an ISO date; a started day counts as a whole one. */
 export function subtractDays(date: string, ms: number): string {
   return toDate(Date.parse(`${date}T00:00:00Z`) - Math.ceil(ms / DAY_MS) * DAY_MS);
 }

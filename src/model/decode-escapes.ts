@@ -1,18 +1,18 @@
-/** A text without its escapes, and where each of its characters came from. */
+/** A text without its escapes, with the origin of each of its characters. */
 export interface DecodedText {
   readonly text: string;
   /** Place in the source of each character, and of the end; undefined where nothing was escaped. */
   readonly places: readonly number[] | undefined;
 }
 
-// A text is escaped once by a template, once by JSON, once by a URL; more is no accident.
+// A text is escaped once by a template, once by JSON, once by a URL; more is not accidental.
 const MOST_LEVELS = 4;
 
 const PERCENT = '%(?<percent>[0-9a-f]{2})';
 const STRING = String.raw`\\u(?<unicode>[0-9a-f]{4})|\\u\{(?<point>[0-9a-f]{1,6})\}|\\x(?<hex>[0-9a-f]{2})|\\(?<literal>[^0-9a-z])`;
 const HTML = '&#x(?<htmlHex>[0-9a-f]{1,6});|&#(?<html>[0-9]{1,7});|&(?<named>[a-z]{2,6});';
 
-// Each kind also by itself: what one encoder leaves as it is may look like an escape to another.
+// Each kind also alone: what one encoder leaves unchanged may look like an escape to another.
 const KINDS = [[PERCENT], [STRING], [HTML], [PERCENT, STRING, HTML]].map(
   (kind) => new RegExp(kind.join('|'), 'gi'),
 );
@@ -31,7 +31,7 @@ const NAMED: Readonly<Record<string, string>> = {
   sol: '/',
 };
 
-/** The text as it is, and with the escapes of URLs, strings and HTML taken off, level by level. */
+/** The text itself, and with the escapes of URLs, strings and HTML removed, level by level. */
 export function decodeEscapes(text: string): readonly DecodedText[] {
   const source: DecodedText = { text, places: undefined };
   return [source, ...KINDS.flatMap((escapes) => decodeLevels(source, escapes))];

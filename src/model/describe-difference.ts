@@ -1,7 +1,7 @@
 import { formatCountOf, verbOf } from './format-count.ts';
 import type { CountedRows } from './stream.ts';
 
-/** What a difference says, for the notes and as the reason of the next full refresh. */
+/** A difference in words, for the notes and as the reason for the next full refresh. */
 export function describeDifference({ inApi = 0, inTable, difference }: CountedRows): string {
   const api = `the API counts ${formatCountOf(inApi, 'row')}, the table has ${formatCountOf(inTable, 'row')}`;
   const rows = formatCountOf(Math.abs(difference), 'row');
@@ -10,7 +10,7 @@ export function describeDifference({ inApi = 0, inTable, difference }: CountedRo
     : `${api}: ${rows} ${verbOf(-difference, 'is', 'are')} no longer there`;
 }
 
-/** What to do about a difference that no sync repairs by itself, as so many rows would have to be deleted. */
+/** What to do about a difference that no sync repairs by itself because too many rows would be deleted. */
 export function adviseTooManyGone(stream: string): string {
-  return `that is more than maxDeleteRatio allows to delete, so they stay; if they really left the source, raise streams.${stream}.maxDeleteRatio and run sluice sync --full-refresh`;
+  return `that is more than maxDeleteRatio allows to delete, so they are kept; if they really left the source, raise streams.${stream}.maxDeleteRatio and run sluice sync --full-refresh`;
 }

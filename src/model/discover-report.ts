@@ -13,19 +13,19 @@ export interface DiscoverReport {
   readonly quota: QuotaSnapshot | undefined;
 }
 
-/** Whether parameters were tried, and the most requests that takes. */
+/** Whether parameters were tested, and the most requests that takes. */
 export interface ProbeOutcome {
   readonly state: 'asked' | 'not-asked' | 'nothing-to-ask';
   readonly mostRequests: number;
-  /** The most that there was room for, where that is less. */
+  /** The most that the quota allowed, if that is less. */
   readonly affordable?: number | undefined;
-  /** Parameters that were not asked about because the quota, or `--max-requests`, had no room for them. */
+  /** Parameters that were not tested because the quota or `--max-requests` did not allow it. */
   readonly leftOut?: readonly LeftOutParam[] | undefined;
-  /** What ended the trying early or left some out, e.g. a spent quota. */
+  /** What ended the tests early or left some out, e.g. a spent quota. */
   readonly error: ReportedError | undefined;
 }
 
-/** A parameter that nothing was asked about. */
+/** A parameter that was not tested. */
 export interface LeftOutParam {
   readonly stream: string;
   readonly param: string;
@@ -47,18 +47,18 @@ export interface DiscoveredStream {
   readonly error: ReportedError | undefined;
 }
 
-/** What the findings rest on. */
+/** What the findings are based on. */
 export interface SampleFacts {
-  /** Records looked at; those that are no JSON objects are not among them. */
+  /** Records in the sample, without those that are not JSON objects. */
   readonly records: number;
   readonly notObjects: number;
-  /** Answers they came from. */
+  /** Responses they came from. */
   readonly pages: number;
   /** Records the endpoint says it has, or sent in its one answer. */
   readonly total: number | undefined;
   /** The sample is everything there is. */
   readonly isWhole: boolean;
-  /** Where the records are in the answer; a pointer of '' is the answer itself. */
+  /** Where the records are in the response; a pointer of '' is the response itself. */
   readonly place: { readonly pointer: string; readonly kind: 'array' | 'object' };
 }
 
@@ -70,7 +70,7 @@ export interface DiscoveredField {
   readonly path: readonly string[];
   readonly column: string;
   readonly type: ColumnType;
-  /** Kinds of value seen, null aside. */
+  /** Kinds of value seen, except null. */
   readonly seen: readonly string[];
   readonly filled: number;
   readonly nulls: number;
@@ -78,12 +78,12 @@ export interface DiscoveredField {
   /** Different values seen; `isLeast` when counting stopped there. */
   readonly distinct: number;
   readonly isLeast: boolean;
-  /** JSON texts of some values, cut; none where they were not wanted or are hashes. */
+  /** JSON texts of some values, cut; empty if not wanted or hashed. */
   readonly examples: readonly string[];
   readonly isHashed: boolean;
 }
 
-/** Fields that might tell rows apart, and how many of the sampled rows they do. */
+/** Fields that may be a key, and how many of the sampled rows they distinguish. */
 export interface KeyCandidate {
   readonly fields: readonly string[];
   readonly distinct: number;
@@ -95,7 +95,7 @@ export interface KeyCandidate {
 export interface CursorCandidate {
   readonly field: string;
   readonly type: ColumnType;
-  /** Range in the sample, ISO; undefined where values are not to be shown. */
+  /** Range in the sample, ISO; undefined if values must not be shown. */
   readonly oldest: string | undefined;
   readonly newest: string | undefined;
   readonly order: 'ascending' | 'descending' | 'mixed' | 'equal';
@@ -105,13 +105,13 @@ export interface CursorCandidate {
 export interface ParamFinding {
   readonly param: string;
   readonly verdict: 'honoured' | 'ignored' | 'refused' | 'undecided';
-  /** What was asked and what came, a sentence each. */
+  /** What was requested and what was returned, one sentence each. */
   readonly evidence: readonly string[];
   /** Field that a start date was compared with. */
   readonly field?: string | undefined;
 }
 
-/** What became of a contract file under `--write`. */
+/** What happened to a contract file under `--write`. */
 export interface ContractFile {
   readonly stream: string;
   readonly path: string;

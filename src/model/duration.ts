@@ -1,5 +1,5 @@
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-/** What a duration is written as; the editors' schema has the same pattern. */
+/** The format of a duration; the editors' schema has the same pattern. */
 export const DURATION_TEXT = /^\s*(?:0|(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w))\s*$/;
 
 /** Milliseconds of `30m`, `6h`, `3d` or plain `0`; undefined for anything else. */

@@ -1,7 +1,7 @@
 /** What the engine may do about an error; only `pipeline/run.ts` acts on it. */
 export type Recovery = 'stop-stream' | 'stop-run';
 
-/** Every code an error of ours can carry; `docs/errors.md` explains each. */
+/** Every code that an error of Sluice can have; `docs/errors.md` explains each. */
 export const errorCodes = [
   'config_not_found',
   'config_invalid',
@@ -78,7 +78,7 @@ export abstract class SyncError extends Error {
   }
 }
 
-/** Exit codes of the surface: others script against them. */
+/** Exit codes are stable: scripts depend on them. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 75 | 130 | 143;
 
 /** The configuration or the command line is wrong; nothing was requested. */
@@ -87,12 +87,12 @@ export class ConfigError extends SyncError {
   override readonly recovery = 'stop-run';
 }
 
-/** The config of one stream does not fit its data; the other streams are not concerned. */
+/** The config of one stream does not fit its data; other streams are not affected. */
 export class StreamConfigError extends SyncError {
   readonly exitCode = 2;
 }
 
-/** The key was refused (401): no other stream can succeed either. */
+/** The key was rejected (401): no other stream can succeed either. */
 export class AuthError extends SyncError {
   readonly exitCode = 3;
   override readonly recovery = 'stop-run';
@@ -103,7 +103,7 @@ export class ForbiddenError extends SyncError {
   readonly exitCode = 3;
 }
 
-/** The source broke its contract: a malformed answer, or data that moved while it was read. */
+/** The source broke its contract: a malformed response, or data that changed while it was read. */
 export class ResponseError extends SyncError {
   readonly exitCode = 4;
 }
@@ -113,7 +113,9 @@ export class RowLossError extends SyncError {
   readonly exitCode = 4;
 }
 
-/** Records break the stream's contract. The pages are kept: the contract may be what has to change. */
+/**
+ * Records break the stream's contract. The pages are kept, because the contract may be what has to change.
+ */
 export class ContractError extends SyncError {
   readonly exitCode = 4;
 }
@@ -123,7 +125,7 @@ export class NotFoundError extends SyncError {
   readonly exitCode = 4;
 }
 
-/** One endpoint that answers 404 may not be in a plan; all of them mean a wrong base URL. */
+/** One endpoint that answers 404 may not be in the customer's plan; if all do, the base URL is wrong. */
 export function buildNothingFoundError(baseUrl: URL): NotFoundError {
   return new NotFoundError(`every endpoint below ${baseUrl.href} answers 404`, {
     code: 'stream_not_found',
@@ -135,13 +137,13 @@ export function buildNothingFoundError(baseUrl: URL): NotFoundError {
 export class NetworkError extends SyncError {
   readonly exitCode = 75;
   override readonly recovery: Recovery;
-  /** Epoch milliseconds before which the server asked not to be asked again. */
+  /** Epoch milliseconds before which the server asked for no further request. */
   readonly resumeAtMs: number | undefined;
 
   constructor(message: string, options: ErrorOptions & { readonly resumeAtMs?: number | undefined }) {
     super(message, options);
     this.resumeAtMs = options.resumeAtMs;
-    // A host that cannot be reached is gone for every stream; one that fails may fail for this one only.
+    // An unreachable host affects every stream; a failing one may fail only for this stream.
     this.recovery = options.code === 'network_unreachable' ? 'stop-run' : 'stop-stream';
   }
 }
@@ -171,7 +173,7 @@ export class StorageError extends SyncError {
   override readonly recovery = 'stop-run';
 }
 
-/** The published file could not be written, or is not ours to replace. */
+/** The published file could not be written, or was not written by Sluice. */
 export class PublishError extends SyncError {
   readonly exitCode: ExitCode;
   override readonly recovery = 'stop-run';
@@ -198,29 +200,29 @@ export class AbortedError extends SyncError {
   }
 }
 
-/** Something only a defect of ours explains; the one error shown with its stack. */
+/** Something only a bug in Sluice explains; the one error shown with its stack. */
 export class BugError extends SyncError {
   readonly exitCode = 1;
   override readonly recovery = 'stop-run';
 }
 
 /**
- * Wraps whatever was thrown: errors of ours stay as they are, what the operating system refused is a
- * storage failure, anything else is a bug of ours.
+ * Wraps any thrown value: errors of Sluice stay unchanged, operating system errors are storage failures, and
+ * anything else is a bug in Sluice.
  */
 export function toSyncError(thrown: unknown): SyncError {
   if (thrown instanceof SyncError) return thrown;
   if (isSystemError(thrown) && thrown.code !== 'EMFILE') {
-    return new StorageError(`the system refused: ${thrown.message}`, {
+    return new StorageError(`the operating system reported: ${thrown.message}`, {
       code: 'storage_failed',
-      hint: 'Free some space or mend the permissions, then run again; everything committed before is intact.',
+      hint: 'Free some space or fix the permissions, then run again. Everything committed before is intact.',
       ...(thrown.path === undefined ? {} : { context: { path: thrown.path } }),
       cause: thrown,
     });
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (/too many open files/i.test(message)) {
-    return new StorageError(`the system refused: ${message}`, {
+    return new StorageError(`the operating system reported: ${message}`, {
       code: 'storage_failed',
       hint: 'Allow the process more open files (ulimit -n) and run again; everything committed before is intact.',
       cause: thrown,
@@ -228,12 +230,12 @@ export function toSyncError(thrown: unknown): SyncError {
   }
   return new BugError(`unexpected: ${message}`, {
     code: 'bug',
-    hint: 'This is a defect of Sluice; committed data is safe. Please report it with the text above.',
+    hint: 'This is a bug in Sluice; committed data is safe. Please report it with the text above.',
     cause: thrown,
   });
 }
 
-// Node marks what a system call refused: ENOSPC, EACCES, EIO, EMFILE, …
+// Node marks errors of system calls: ENOSPC, EACCES, EIO, EMFILE, …
 function isSystemError(
   thrown: unknown,
 ): thrown is Error & { readonly path?: string; readonly code?: string } {

@@ -5,12 +5,12 @@ export function hashWithKey(hashKey: string, text: string): string {
   return createHmac('sha256', hashKey).update(text, 'utf8').digest('hex');
 }
 
-/** Tells one hash key from another. Whoever reads it learns no more of the key than from one hashed value. */
+/** Identifies a hash key. It reveals no more of the key than one hashed value does. */
 export function fingerprintHashKey(hashKey: string): string {
   return hashWithKey(hashKey, 'sluice: fingerprint of this key').slice(0, 12);
 }
 
-/** Tells one API key from another, at one address: what is published holds it, and nothing of the key can be read from it. */
+/** Identifies an API key at one address. It is part of what is published, and reveals nothing of the key. */
 export function fingerprintApiKey(apiKey: string, baseUrl: string): string {
   return hashWithKey(apiKey, `sluice: fingerprint of the key for ${baseUrl}`).slice(0, 12);
 }

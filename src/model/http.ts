@@ -5,23 +5,26 @@ export interface ApiRequest {
   /** Offset asked for, named in errors. */
   readonly offset?: number;
   /**
-   * Judges a 2xx body while the request can still be repeated. Throwing a SyncError with the code
-   * `page_unreadable` (not a document, cut, not UTF-8) asks the client to try once more; anything else
-   * thrown goes to the caller as it is.
+   * Checks a 2xx body while the request can still be repeated. Throwing a SyncError with the code
+   * `page_unreadable` (not a document, cut, not UTF-8) makes the client retry once; any other error goes to
+   * the caller unchanged.
    */
   readonly accept?: (response: ApiResponse) => void;
-  /** Bounds of the body, for endpoints that answer with the whole dataset at once. */
+  /** Limits of the body, for endpoints that return the whole dataset at once. */
   readonly body?: BodyLimits;
-  /** Takes a 2xx body as it comes; without one the answer holds it. `accept` judges after it. */
+  /** Receives a 2xx body in chunks; without a sink, the response holds it. `accept` is called after it. */
   readonly sink?: BodySink;
-  /** Its answer is kept by a run that is told to stop: once it has left, the stop waits a little for it. */
+  /**
+   * A run that is asked to stop keeps its response: once the request was sent, the stop waits a little for
+   * it.
+   */
   readonly isKept?: boolean;
 }
 
 /**
- * Takes a body chunk by chunk, decompressed, so that memory never holds it; the answer's own `body` is then
- * empty. Called anew for each try, as a cut body is a passing fault. A sink that returns before the last
- * chunk gives the rest up, which is no fault; what it throws of its own ends the request as it is.
+ * Receives a body chunk by chunk, decompressed, so that it is never held in memory; the response's own `body`
+ * is then empty. Called again for each attempt, since a cut body is a transient fault. A sink may return
+ * before the last chunk to skip the rest; an error it throws ends the request unchanged.
  */
 export type BodySink = (chunks: AsyncIterable<Buffer>) => Promise<void>;
 
@@ -35,7 +38,7 @@ export interface BodyLimits {
   readonly mostMs?: number;
 }
 
-/** A successful (2xx) answer, whole and decompressed; its body is empty where a sink took it. */
+/** A successful (2xx) response, complete and decompressed; its body is empty if a sink received it. */
 export interface ApiResponse {
   readonly request: ApiRequest;
   readonly status: number;
@@ -48,9 +51,9 @@ export interface ApiResponse {
 /** Header values by lower-case name; several of one name are an array. */
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What crosses the wire, once: no quota, no retry, no meaning. */
+/** Sends one request: no quota, no retry, no interpretation. */
 export interface Transport {
-  /** Resolves with any status; throws a TransportFault when no whole answer came. */
+  /** Resolves with any status; throws a TransportFault if no complete response arrived. */
   send(request: TransportRequest): Promise<TransportResponse>;
   close(): Promise<void>;
 }
@@ -59,12 +62,12 @@ export interface TransportRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Ends what has not left yet; a transport may leave it out. */
+  /** Aborts before the request is sent; optional for a transport. */
   readonly leaveSignal?: AbortSignal;
   readonly body?: BodyLimits;
-  /** Called when status and headers are here and the body is not yet; a transport may leave it out. */
+  /** Called when status and headers have arrived, before the body; optional for a transport. */
   readonly onHead?: (head: ResponseHead) => void;
-  /** For a 2xx body; a transport may leave it out too, and answer with the whole body instead. */
+  /** For a 2xx body; optional for a transport, which may return the whole body instead. */
   readonly sink?: BodySink;
 }
 
@@ -77,7 +80,7 @@ export interface TransportResponse extends ResponseHead {
   readonly body: Buffer;
 }
 
-/** Why no whole answer came. */
+/** Why no complete response arrived. */
 export type FaultKind =
   /** The host's name has no address. */
   | 'dns'
@@ -86,11 +89,11 @@ export type FaultKind =
   | 'connect-timeout'
   /** The certificate or the handshake failed. */
   | 'tls'
-  /** What listens there speaks no TLS. */
+  /** The server does not speak TLS. */
   | 'no-tls'
-  /** The proxy refused; `proxyStatus` says how. */
+  /** The proxy rejected the connection with `proxyStatus`. */
   | 'proxy'
-  /** The connection ended before any of the answer came. */
+  /** The connection ended before any of the response arrived. */
   | 'closed'
   /** No headers, or the body stopped coming, or all of it took too long. */
   | 'timeout'
@@ -98,9 +101,9 @@ export type FaultKind =
   | 'cut'
   /** Not HTTP. */
   | 'malformed'
-  /** More or longer headers than anybody needs. */
+  /** Too many headers, or too long ones. */
   | 'headers-too-large'
-  /** A content encoding that was not asked for. */
+  /** A content encoding that was not requested. */
   | 'encoding-refused'
   /** The body is not what its content encoding says. */
   | 'body-corrupt'
@@ -109,11 +112,11 @@ export type FaultKind =
   | 'aborted'
   | 'other';
 
-/** Thrown by a Transport; `detail` is short and holds no header, body or secret of ours. */
+/** Thrown by a Transport; `detail` is short and contains no header, body or secret. */
 export class TransportFault extends Error {
   readonly kind: FaultKind;
   readonly detail: string;
-  /** False only when surely nothing of the request reached the server. */
+  /** False only if it is certain that nothing of the request reached the server. */
   readonly sent: boolean;
   readonly proxyStatus: number | undefined;
 
@@ -133,7 +136,9 @@ export class TransportFault extends Error {
 
 /** The one way any part of Sluice reaches the API. */
 export interface ApiClient {
-  /** Resolves with a 2xx answer; throws a SyncError for everything else, after bounded retries. */
+  /**
+   * Resolves with a 2xx response; throws a SyncError for everything else, after a limited number of retries.
+   */
   get(request: ApiRequest, signal?: AbortSignal): Promise<ApiResponse>;
   readonly usage: RequestUsage;
   /** How far the server's clock is ahead of this machine's, ms; undefined until an answer had a date. */

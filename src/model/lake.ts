@@ -18,7 +18,7 @@ export interface PublishedLake {
   readonly bytes: number;
 }
 
-/** What a partition rule is written as; the editors' schema has the same pattern. */
+/** The format of a partition rule; the editors' schema has the same pattern. */
 export const PARTITION_TEXT = /^\s*(?:(year|month|day)\((.*\S.*)\)|([^()]*[^\s()][^()]*))\s*$/;
 
 /** Reads `country`, `year(date)`, `month(date)` or `day(ts)`; undefined for anything else. */

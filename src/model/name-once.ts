@@ -1,10 +1,10 @@
-/** A message without the stream's name in front, where what it stands behind names the stream already. */
+/** A message without the stream's name in front, for a place that already names the stream. */
 export function withoutName(message: string, stream: string): string {
   const rest = readRest(message, stream);
   return rest === undefined ? message : rest.replace(/^[:,]? /, '');
 }
 
-/** A message behind the stream's name, which stands there once even if the message begins with it. */
+/** A message after the stream's name, which is not repeated if the message begins with it. */
 export function withName(message: string, stream: string): string {
   return beginsWithName(message, stream) ? message : `${stream}: ${message}`;
 }
@@ -21,7 +21,10 @@ function beginsWithName(message: string, name: string): boolean {
   return message.startsWith(name) && !/^\w/.test(message.slice(name.length));
 }
 
-/** What follows the name where it only says where it happened: `: …`, `, offset 300: …`, ` (/path, status 200): …`. */
+/**
+ * What follows the name if it only says where it happened: `: …`, `, offset 300: …`, ` (/path, status 200):
+ * …`.
+ */
 function readRest(message: string, name: string): string | undefined {
   const rest = message.startsWith(name) ? message.slice(name.length) : '';
   return /^(: |, offset \d| at offset \d| \()/.test(rest) ? rest : undefined;

@@ -1,8 +1,8 @@
-/** What people can be told about a run. */
+/** The events of a run that people can be notified of. */
 export const notifyEvents = ['failure', 'success', 'drift', 'schema-change', 'key-expiry'] as const;
 export type NotifyEvent = (typeof notifyEvents)[number];
 
-/** The setting below `notify` that says who is told of an event. */
+/** The setting below `notify` for the target of an event. */
 export const keyOfEvent: Readonly<Record<NotifyEvent, string>> = {
   failure: 'onFailure',
   success: 'onSuccess',
@@ -29,13 +29,13 @@ export interface CommandTarget {
   readonly cwd: string;
 }
 
-/** Who is told of what; an event that nobody asked for is missing. */
+/** The target of each event; events without one are missing. */
 export type NotifyRules = Readonly<Partial<Record<NotifyEvent, NotifyTarget>>>;
 
-// A short path such as /hook is a word, and would be hidden wherever it is one.
+// A short path such as /hook is a word, which would be masked everywhere.
 const LEAST_SECRET = 12;
 
-/** The parts of webhooks' addresses that may be secrets: whoever knows one can post there. */
+/** The parts of webhook addresses that may be secrets: anyone who knows one can post there. */
 export function listWebhookSecrets(rules: NotifyRules): readonly string[] {
   return Object.values(rules).flatMap((target) => {
     const secret = target.kind === 'webhook' ? `${target.url.pathname}${target.url.search}` : '';

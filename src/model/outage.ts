@@ -1,7 +1,7 @@
 import type { ErrorCode } from './errors.ts';
 import type { ReportedError, RunReport } from './run-report.ts';
 
-// The limits that a run was given, and a neighbour that holds the folder: it goes on by itself next time.
+// The limits of a run, and another run that holds the folder: the next run resolves these by itself.
 const PLANNED_STOPS: ReadonlySet<ErrorCode> = new Set([
   'quota_exhausted',
   'deadline_reached',
@@ -9,7 +9,7 @@ const PLANNED_STOPS: ReadonlySet<ErrorCode> = new Set([
   'state_locked',
 ]);
 
-/** Whether an error is one of the stops that a run plans with, and nothing is wrong. */
+/** Whether an error is an expected stop, with nothing wrong. */
 export function isPlannedStop({ code }: Pick<ReportedError, 'code'>): boolean {
   return PLANNED_STOPS.has(code);
 }
@@ -20,21 +20,24 @@ export function listErrors({ error, streams }: RunReport): readonly ReportedErro
   return error === undefined ? ofStreams : [...ofStreams, error];
 }
 
-/** Whether a run is to be tried again later, as network, server, quota, a limit or a neighbour ended it. */
+/**
+ * Whether to retry a run later, because the network, the server, the quota, a limit or another run ended it.
+ */
 export function findTryLater(
   exitCode: number,
   errors: readonly ReportedError[],
 ): { readonly notBeforeMs: number | undefined } | undefined {
   const later = errors.filter((error) => error.exitCode === 75);
-  // With 5 some streams are committed: the one that only has to wait is not left to the next day for another's fault.
+  // With exit code 5 some streams are committed. One that only has to wait must not be left to the next day
+  // because another failed.
   if (exitCode !== 75 && (exitCode !== 5 || later.length === 0)) return undefined;
   const times = later.flatMap(({ resumeAt }) => (resumeAt === undefined ? [] : [Date.parse(resumeAt)]));
-  // Where a stream has no time of its own to wait for, another try may help it at once.
+  // A stream without a time to wait for may succeed at once.
   const all = times.length > 0 && times.length === later.length;
   return { notBeforeMs: all ? Math.min(...times) : undefined };
 }
 
-/** Whether network or server kept a run from its end. */
+/** Whether the network or the server kept a run from finishing. */
 export function isOutage(exitCode: number, errors: readonly ReportedError[]): boolean {
   if (exitCode !== 75 && exitCode !== 5) return false;
   return errors.some((error) => error.exitCode === 75 && !isPlannedStop(error));

@@ -1,4 +1,4 @@
-/** One record as received, beside its parsed value. */
+/** One record as received, with its parsed value. */
 export interface PageRecord {
   /** The record's own text, one line. */
   readonly text: string;
@@ -8,9 +8,9 @@ export interface PageRecord {
   readonly exact: boolean;
   /** True when the engine's own reader is known to read the same values, and the same JSON, out of `text`. */
   readonly plain?: boolean;
-  /** `text` as bytes, where it was never made a string of. */
+  /** `text` as bytes, if it was never converted to a string. */
   readonly bytes?: RecordBytes | undefined;
-  /** What `value` holds, where it was never parsed. */
+  /** The content of `value`, if it was never parsed. */
   readonly members?: SeenMembers | undefined;
 }
 
@@ -65,9 +65,9 @@ export const SeenKind = {
   boolean: 1,
   /** A whole number that a double holds. */
   integer: 2,
-  /** A number that is surely not whole. */
+  /** A number that is certainly not whole. */
   fraction: 3,
-  /** A number that has to be read to know. */
+  /** A number that has to be parsed to know. */
   number: 4,
   /** A text of ASCII characters without an escape. */
   string: 5,
@@ -79,7 +79,7 @@ export const SeenKind = {
   object: 9,
 } as const;
 
-/** One answer of the API, read and checked against the envelope's contract. */
+/** One response of the API, read and checked against the envelope's contract. */
 export interface Page {
   /** Offset asked for: the position of the first record in its scan. */
   readonly offset: number;
@@ -87,7 +87,7 @@ export interface Page {
   /** Declared number of records of the query; undefined when the API does not say. */
   readonly total: number | undefined;
   readonly hasMore: boolean | undefined;
-  /** Names the next page where pages are asked for by cursor; undefined on the last one. */
+  /** Names the next page if pages are requested by cursor; undefined on the last one. */
   readonly next?: string | undefined;
   /** Records that wrote a member name twice; the last one counts. */
   readonly duplicateMembers: number;

@@ -1,7 +1,7 @@
 import type { WaitReason } from './quota.ts';
 import type { RunReport, StreamReport } from './run-report.ts';
 
-/** What a run tells while it works; values only, so that any display can draw them. */
+/** What a run reports while it works; values only, so that any display can draw them. */
 export type ProgressEvent =
   | { readonly type: 'run-started'; readonly runId: string; readonly streams: readonly string[] }
   | {

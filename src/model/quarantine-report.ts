@@ -1,7 +1,7 @@
 import type { ExitCode } from './errors.ts';
 import type { ReportedError, RunReport, SchemaChange } from './run-report.ts';
 
-/** Records in quarantine, as `quarantine list` tells of them. */
+/** Records in quarantine, as `quarantine list` shows them. */
 export interface QuarantineList {
   /** Records of the streams asked for. */
   readonly total: number;
@@ -10,7 +10,7 @@ export interface QuarantineList {
   readonly records: readonly QuarantinedRecord[];
 }
 
-/** One reason for which records of a stream are in quarantine. */
+/** One reason why records of a stream are in quarantine. */
 export interface QuarantineReason {
   readonly stream: string;
   readonly slice: string;
@@ -25,14 +25,14 @@ export interface QuarantinedRecord {
   readonly stream: string;
   readonly slice: string;
   readonly runId: string;
-  /** Offset the record's page was asked for by, and the record's place in it. */
+  /** Offset of the record's page, and the record's place in it. */
   readonly pageOffset: number;
   readonly rowIndex: number;
   readonly reason: string;
   /** Names joined by dots; empty for the record as a whole. */
   readonly path: string;
   readonly quarantinedAt: string;
-  /** Run whose scan showed that the source no longer has the record; undefined while it comes. */
+  /** Run whose scan showed that the source no longer has the record; undefined while it does. */
   readonly absentSince?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface QuarantinedRecordDetail extends QuarantinedRecord {
   readonly record: string;
 }
 
-/** What `quarantine retry` came to. */
+/** The outcome of `quarantine retry`. */
 export interface RetryReport {
   readonly runId: string;
   readonly exitCode: ExitCode;
@@ -64,7 +64,10 @@ export interface RetriedStream {
   readonly inserted: number;
   readonly updated: number;
   readonly unchanged: number;
-  /** Records that were dropped because the table has a newer row of their key, or the source no longer has them. */
+  /**
+   * Records that were dropped because the table has a newer row with their key, or the source no longer has
+   * them.
+   */
   readonly outdated: number;
   /** Records that stay, and why. */
   readonly left: number;

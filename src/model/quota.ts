@@ -2,14 +2,14 @@
 export interface QuotaLimits {
   /** Ceiling a user set, else undefined: then what the server's Limit header says. */
   readonly requestsPerHourCeiling: number | undefined;
-  /** Used until a response tells the limit. */
+  /** Used until a response shows the limit. */
   readonly defaultRequestsPerHour: number;
   readonly burstPerSecond: number;
   /** Requests of each window left for others. */
   readonly reserve: number;
 }
 
-/** What one response told about the hourly window; all times are the local wall clock's. */
+/** What one response said about the hourly window; all times are the local wall clock's. */
 export interface WindowObservation {
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
@@ -17,9 +17,9 @@ export interface WindowObservation {
   readonly resetAtMs: number | undefined;
 }
 
-/** The server's window as its headers told it; `remaining` is the lowest seen in it. */
+/** The server's window from its headers; `remaining` is the lowest seen in it. */
 export interface QuotaWindow {
-  /** undefined where the server tells none: Remaining and Reset say all that a window needs. */
+  /** undefined if the server sends none: Remaining and Reset are all that a window needs. */
   readonly limit: number | undefined;
   readonly remaining: number;
   readonly resetAtMs: number;
@@ -27,14 +27,14 @@ export interface QuotaWindow {
   readonly seenAtMs: number;
 }
 
-/** Headers that do not make a window: they may only make the own count stricter. */
+/** Headers that do not define a window: they can only make our own count stricter. */
 export interface PartialWindow {
   readonly remaining: number;
   readonly resetAtMs: number | undefined;
   readonly seenAtMs: number;
 }
 
-/** No request before `atMs`; `recordedAtMs` tells which requests were sent before it was known. */
+/** No request before `atMs`; `recordedAtMs` shows which requests were sent before it was known. */
 export interface Deferral {
   readonly atMs: number;
   readonly recordedAtMs: number;
@@ -50,7 +50,7 @@ export interface Reservation {
 /** The shared memory of one key's use of the API; a plain value, saved as JSON. All times are epoch ms. */
 export interface QuotaState {
   readonly version: 1;
-  /** Latest wall time at which anybody used this state: an earlier `now` means the clock was set back. */
+  /** Latest wall time at which this state was used: an earlier `now` means the clock was set back. */
   readonly lastUsedAtMs: number;
   /** How far all times here were moved, in all, because the wall clock was set. */
   readonly movedMs: number;
@@ -90,7 +90,7 @@ export const waitReasons = [
 
 /** Where the quota state lives; `update` is atomic across every process that shares the store. */
 export interface QuotaStore {
-  /** Returning the very state that was passed in writes nothing. */
+  /** Returning the same state object that was passed in writes nothing. */
   update<T>(change: (state: QuotaState) => { readonly state: QuotaState; readonly result: T }): T;
   /** Why the store is not shared with other processes, when it is not; may appear while it is used. */
   readonly warning: string | undefined;
@@ -105,15 +105,15 @@ export interface QuotaSnapshot {
   readonly notBeforeMs: number | undefined;
 }
 
-/** What the quota still has room for, by every rule that requests obey. */
+/** What the quota still allows, by every rule that requests obey. */
 export interface QuotaRoom {
   /** Requests that may leave before one has to wait for the quota. */
   readonly requests: number;
-  /** When there is room for more, epoch ms; undefined when nobody knows. */
+  /** When more is allowed, epoch ms; undefined if unknown. */
   readonly returnsAtMs: number | undefined;
 }
 
-/** Knows nothing, which is the safe start: one request goes alone, and its answer tells the rest. */
+/** Knows nothing, which is the safe start: one request goes alone, and its response shows the rest. */
 export function initialQuotaState(): QuotaState {
   return {
     version: 1,
@@ -226,7 +226,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What is known of a quota that nobody has seen. */
+/** What is known of a quota before the first response. */
 export const noQuota: QuotaSnapshot = {
   limit: undefined,
   remaining: undefined,

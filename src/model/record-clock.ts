@@ -2,8 +2,9 @@ import { type Clock, stopClock } from './clock.ts';
 import { DAY_MS } from './dates.ts';
 
 /**
- * The clock of what is recorded: commits, versions and runs. Their order is that of their times, so it never runs
- * backwards, not from one run to the next either; the machine's clock may. Decisions (how old is it?) use that one.
+ * The clock for what is recorded: commits, versions and runs. Their order is that of their times, so this
+ * clock never runs backwards, not even between runs; the machine's clock may. Decisions (how old is it?) use
+ * the machine's clock.
  */
 export class RecordClock implements Clock {
   /** The latest time that earlier runs recorded; undefined for a first run. */
@@ -17,7 +18,7 @@ export class RecordClock implements Clock {
     this.#lastMs = recordedMs === undefined ? -Infinity : recordedMs + 1;
   }
 
-  /** A record clock that stands still. */
+  /** A frozen record clock. */
   static stoppedAt(clock: Clock, atMs: number): RecordClock {
     return new RecordClock(stopClock(clock, atMs), undefined);
   }
@@ -35,7 +36,7 @@ export class RecordClock implements Clock {
     return this.#clock.sleep(ms, signal);
   }
 
-  /** Whether earlier runs recorded times that the machine's clock will not reach for more than a day. */
+  /** Whether earlier runs recorded times more than a day ahead of the machine's clock. */
   get isFarAhead(): boolean {
     return this.#lastMs - this.#clock.now() > DAY_MS;
   }

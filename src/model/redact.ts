@@ -1,14 +1,14 @@
 import { decodeEscapes, type DecodedText, toSource } from './decode-escapes.ts';
 
 const REDACTED = '[redacted]';
-// Anything shorter would black out ordinary words; no real key is this short.
+// Anything shorter would mask ordinary words; no real key is this short.
 const SHORTEST_SECRET = 4;
 const SHORTEST_FORM = 6;
 // Half a key is a leak, wherever a text was cut; shorter pieces are as likely to be words.
 const SHORTEST_PIECE = 8;
 const LONGEST_LEAST_PIECE = 12;
 
-/** One form of a secret, and what finds places where it or a part of it may be. */
+/** One form of a secret, and a pattern for places where it or a part of it may be. */
 interface Needle {
   readonly form: string;
   readonly lower: string;
@@ -23,9 +23,9 @@ interface Span {
 }
 
 /**
- * Replaces every secret in a text, and every piece of one that a cut has left and that is no word: plain, in
- * any mix of URL, JSON, HTML and string escapes, in hex, and in base64, also where it is only a part of what
- * was encoded (`user:secret`). Letters count in either case.
+ * Replaces every secret in a text, and every piece of a cut secret that is not a word: plain, in any mix of
+ * URL, JSON, HTML and string escapes, in hex, and in base64, even if it is only a part of what was encoded
+ * (`user:secret`). Ignores case.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   const needles = secrets.flatMap(listNeedles);
@@ -38,7 +38,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   );
 }
 
-/** Hides secrets in every text of a plain value, and leaves the rest of it as it is. */
+/** Masks secrets in every text of a plain value, and leaves the rest unchanged. */
 export function redactDeep<T>(value: T, secrets: readonly string[]): T {
   if (typeof value === 'string') return redact(value, secrets) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => redactDeep(item, secrets)) as T;
@@ -53,7 +53,7 @@ export function redactDeep<T>(value: T, secrets: readonly string[]): T {
 const known = new Map<string, readonly Needle[]>();
 const MOST_KNOWN = 64;
 
-/** The forms of a secret; remembered, as each line of a log asks for them. */
+/** The forms of a secret; cached, since every log line needs them. */
 function listNeedles(secret: string): readonly Needle[] {
   const listed = known.get(secret);
   if (listed !== undefined) return listed;
@@ -139,7 +139,7 @@ function findStretch(text: string, at: number, needle: Needle, piece: string): S
   return longest;
 }
 
-// A piece that may be a word, a name or a number would black out ordinary texts: `warehouse-`, `2026-01-31`.
+// A piece that may be a word, a name or a number would mask ordinary text: `warehouse-`, `2026-01-31`.
 function isTelling(piece: string): boolean {
   return /[a-z]/i.test(piece) && /[A-Z0-9]/.test(piece);
 }
@@ -164,7 +164,10 @@ const NAMED_ESCAPES: Readonly<Record<string, string>> = {
   '\t': String.raw`\t`,
 };
 
-/** Shows control, invisible and direction-changing characters as escapes: no text can steer a terminal or forge a line. */
+/**
+ * Shows control, invisible and direction-changing characters as escapes, so that no text can control a
+ * terminal or fake a line.
+ */
 export function escapeForTerminal(text: string): string {
   return text.replaceAll(UNSAFE, (character) => NAMED_ESCAPES[character] ?? escapeCodePoint(character));
 }
@@ -176,10 +179,10 @@ function escapeCodePoint(character: string): string {
     : String.raw`\u{${code.toString(16)}}`;
 }
 
-// What is beyond is not shown, however much of what is before it is hidden.
+// Text beyond this is not shown, however much before it is masked.
 const MOST_HIDDEN = 16_384;
 
-/** Text of a server made safe to show: redacted, escaped, and at most `maxLength` characters long. */
+/** Text from a server made safe to show: redacted, escaped, and at most `maxLength` characters long. */
 export function quoteServerText(text: string, secrets: readonly string[], maxLength = 500): string {
   const start = text.slice(0, maxLength + MOST_HIDDEN);
   const safe = redact(escapeForTerminal(redact(start, secrets)), secrets);

@@ -1,10 +1,10 @@
 import { isUnfinished, type ReportedError, type RunReport } from './run-report.ts';
 
-/** A sync that ended before it could keep a record of itself, as with a config that is broken or a disk that is full. */
+/** A sync that ended before it could record itself, e.g. because of a broken config or a full disk. */
 export interface RefusedRun {
   readonly startedAt: string;
   readonly error: ReportedError;
-  /** So many in a row, this one included, and when the first of them began. */
+  /** How many in a row, including this one, and when the first of them began. */
   readonly times: number;
   readonly since: string;
 }
@@ -15,8 +15,8 @@ export function isTurnedAway({ error }: Pick<RefusedRun, 'error'>): boolean {
 }
 
 /**
- * Whether the last sync on record tells more than the refused one does: it began later, or it is the neighbour that
- * turned the other away, and has ended.
+ * Whether the last sync on record supersedes the refused one: it began later, or it is the other run that
+ * held the folder, and has ended.
  */
 export function isOutdated(
   refused: RefusedRun,
@@ -27,13 +27,13 @@ export function isOutdated(
   return isTurnedAway(refused) && !isUnfinished(status) && Date.parse(finishedAt) >= atMs;
 }
 
-/** The refused sync to keep, after one more; undefined where what is kept tells more than it. */
+/** The refused sync to record after another one; undefined if the recorded one says more. */
 export function countRefusal(
   before: RefusedRun | undefined,
   { startedAt, error }: Pick<RefusedRun, 'startedAt' | 'error'>,
 ): RefusedRun | undefined {
   if (before === undefined) return { startedAt, error, times: 1, since: startedAt };
-  // A neighbour explains no more than that there is one: it must not hide a config that is broken.
+  // A state folder in use must not hide an earlier refusal such as a broken config.
   if (isTurnedAway({ error }) && !isTurnedAway(before)) return undefined;
   return { startedAt, error, times: before.times + 1, since: before.since };
 }

@@ -6,14 +6,14 @@ import type { ReportedError, RowCounts } from './run-report.ts';
 /** Everything that `report` shows, gathered at one moment; times are ISO texts, lists are bounded. */
 export interface ReportData {
   readonly madeAt: string;
-  /** Version of Sluice that made it. */
+  /** Version of Sluice that created it. */
   readonly version: string;
   readonly source: { readonly connector: string; readonly baseUrl: string };
   readonly published:
     { readonly path: string; readonly bytes: number; readonly modifiedAt: string } | undefined;
-  /** False where values of records were left out. */
+  /** False if values of records were left out. */
   readonly showsValues: boolean;
-  /** What is odd about the config, e.g. a key that expires soon. */
+  /** Warnings about the config, e.g. a key that expires soon. */
   readonly warnings: readonly string[];
   readonly streams: readonly StreamFacts[];
   /** The last runs, oldest first. */
@@ -25,11 +25,11 @@ export interface ReportData {
   readonly tables: readonly TableFacts[];
   readonly schemaChanges: { readonly total: number; readonly newest: readonly SchemaChangeFacts[] };
   readonly quarantine: { readonly total: number; readonly reasons: readonly QuarantineFacts[] };
-  /** What would have been shown had it not been too much, as sentences. */
+  /** What was left out because it was too much, as sentences. */
   readonly leftOut: readonly string[];
 }
 
-/** A stream or a slice: how it stands, and what became of it in the last runs. */
+/** A stream or a slice: its state, and its last runs. */
 export interface StreamFacts extends StreamStatusRow {
   /** Oldest first; at most one a run. */
   readonly attempts: readonly AttemptFacts[];
@@ -39,7 +39,7 @@ export interface StreamFacts extends StreamStatusRow {
     | undefined;
 }
 
-/** What became of a stream in one run; the words are those of `_sluice.stream_runs`. */
+/** The outcome of a stream in one run, in the words of `_sluice.stream_runs`. */
 export interface AttemptFacts {
   readonly runId: string;
   readonly startedAt: string;
@@ -49,10 +49,10 @@ export interface AttemptFacts {
 
 export interface RunFacts {
   readonly runId: string;
-  /** False for a rebuild and a retry of quarantined records, which say nothing of how things stand. */
+  /** False for a rebuild and a retry of quarantined records, which say nothing about the source. */
   readonly isSync: boolean;
   readonly startedAt: string;
-  /** undefined while it goes on, and for a run that was killed. */
+  /** undefined while it runs, and for a run that was killed. */
   readonly finishedAt: string | undefined;
   readonly status: string;
   readonly exitCode: number | undefined;
@@ -80,7 +80,7 @@ export interface SchemaChangeFacts {
   readonly changedAt: string;
 }
 
-/** One reason for which records of a stream are in quarantine, with the newest of them. */
+/** One reason why records of a stream are in quarantine, with the newest of them. */
 export interface QuarantineFacts {
   readonly stream: string;
   readonly slice: string;
@@ -91,7 +91,7 @@ export interface QuarantineFacts {
   readonly newestAt: string;
   /** First digits of the newest one's id. */
   readonly sampleId: string;
-  /** The newest record as received, cut; undefined where values are left out. */
+  /** The newest record as received, cut; undefined if values are left out. */
   readonly sample: string | undefined;
 }
 
@@ -100,7 +100,7 @@ export interface TableFacts {
   readonly stream: string;
   readonly rows: number;
   readonly days: DayFacts | undefined;
-  /** undefined where the columns were left out. */
+  /** undefined if the columns were left out. */
   readonly profile: TableProfile | undefined;
 }
 
@@ -129,12 +129,12 @@ export interface ColumnProfile {
   readonly nulls: number;
   readonly distinct: number;
   readonly isDistinctExact: boolean;
-  /** Why no values are shown, where none are. */
+  /** Why no values are shown, if none are. */
   readonly hidden: 'masked' | 'asked' | undefined;
   readonly values: ColumnValues | undefined;
 }
 
-/** What a column holds, in the form that says most about it. */
+/** What a column holds, in the most informative form. */
 export type ColumnValues =
   | { readonly kind: 'few'; readonly top: readonly ValueCount[]; readonly others: number }
   | {
@@ -158,13 +158,13 @@ export interface ReportRequest {
   readonly showValues: boolean;
 }
 
-/** How every report begins; a file that begins otherwise is not one to write over. */
+/** How every report begins; other files are not overwritten. */
 export const REPORT_START = '<!doctype html>\n<!-- Made by sluice report. -->\n';
 
-/** What a report says in short, for `--json`. */
+/** The summary of a report, for `--json`. */
 export interface ReportSummary {
   readonly madeAt: string;
-  /** `bad`: to be acted on; `note`: to be known; `good`: all well; `idle`: nothing to judge yet. */
+  /** `bad`: needs action; `note`: good to know; `good`: all well; `idle`: nothing to judge yet. */
   readonly tone: 'good' | 'note' | 'bad' | 'idle';
   readonly headline: string;
   readonly findings: readonly {

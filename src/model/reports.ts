@@ -6,7 +6,7 @@ import type { CountedRows } from './stream.ts';
 import type { ReportedError, RunKind, RunReport, SchemaChange, Verdict } from './run-report.ts';
 import type { RunUnderWay } from './run-under-way.ts';
 
-/** What the next sync would do, as `plan` and `sync --dry-run` tell it. */
+/** What the next sync would do, as `plan` and `sync --dry-run` show it. */
 export interface PlanReport {
   readonly offline: boolean;
   readonly streams: readonly PlannedStream[];
@@ -16,13 +16,15 @@ export interface PlanReport {
     readonly pages: number | undefined;
     readonly requests: number | undefined;
   };
-  /** Requests spent on making this plan. */
+  /** Requests spent on this plan. */
   readonly requestsSpent: number;
   readonly quota: QuotaSnapshot & { readonly requestsPerHour: number };
   /** Hourly windows the sync would touch, and its least possible duration. */
   readonly windows: number | undefined;
   readonly etaMs: number | undefined;
-  /** What the sync would take of each file system it writes to; undefined while a stream's size is unknown. */
+  /**
+   * What the sync would need on each file system it writes to; undefined while a stream's size is unknown.
+   */
   readonly disk: readonly DiskNeed[] | undefined;
 }
 
@@ -49,7 +51,7 @@ export interface PlannedStream {
   readonly error: ReportedError | undefined;
 }
 
-/** Result of `check`: one line an item, a fix for each failure. */
+/** Result of `check`: one line per item, a fix for each failure. */
 export interface CheckReport {
   readonly ok: boolean;
   readonly exitCode: number;
@@ -67,7 +69,7 @@ export interface CheckItem {
   readonly fix: string | undefined;
 }
 
-/** A file that readers open, and that is not what was published. */
+/** A file that readers open and that changed after publishing. */
 export interface PublishedFault {
   readonly path: string;
   readonly detail: string;
@@ -80,31 +82,31 @@ export interface StatusReport {
   readonly published: { readonly bytes: number; readonly modifiedAt: string } | undefined;
   readonly streams: readonly StreamStatusRow[];
   readonly quota: QuotaSnapshot | undefined;
-  /** The last sync: rebuilds and retries of quarantined records say nothing of how things stand. */
+  /** The last sync: rebuilds and retries of quarantined records say nothing about the source. */
   readonly lastRun: RunReport | undefined;
-  /** How far it has come, while it goes on. */
+  /** Its progress, while it runs. */
   readonly underWay?: RunUnderWay | undefined;
-  /** A sync after it that left no record of its own: what kept it from its beginning. */
+  /** A later sync that left no record of its own: what kept it from starting. */
   readonly refused: RefusedRun | undefined;
-  /** Records in quarantine, those of streams that left the config as well. */
+  /** Records in quarantine, including those of streams no longer in the config. */
   readonly quarantined: number;
-  /** What the next sync restores the state from, where there is none in the state folder. */
+  /** What the next sync restores the state from, if the state folder has none. */
   readonly restoresFrom?: string | undefined;
-  /** What the files of a lake lack, or have too many, of the rows that were published; a sentence a table. */
+  /** Rows that are missing from the files of a lake, or too many; one sentence per table. */
   readonly losses?: readonly string[] | undefined;
   /** Published files that are damaged, or that another program has written into. */
   readonly faults?: readonly PublishedFault[] | undefined;
 }
 
 export interface StreamStatusRow {
-  /** The lake has not the rows of its table that were published: `losses` says what is missing. */
+  /** The lake does not have the published rows of its table: `losses` says what is missing. */
   readonly isDamaged?: true | undefined;
   readonly stream: string;
   /** Empty for a stream without slices. */
   readonly slice: string;
   /** Of the last scan that was committed; `unsettled` has what came after it. */
   readonly verdict: Verdict | undefined;
-  /** The last attempt, where it did not end well. */
+  /** The last attempt, if it failed or stopped. */
   readonly unsettled: UnsettledAttempt | undefined;
   readonly rows: number | undefined;
   /** Its records in quarantine. */
@@ -117,7 +119,7 @@ export interface StreamStatusRow {
   readonly fresh: boolean;
   /** What the API and the table counted when they were last compared. */
   readonly counts?: CountedRows | undefined;
-  /** Why the next full refresh should not wait; undefined where it may. */
+  /** Why the next full refresh should not wait; undefined if it may. */
   readonly fullRefreshDue?: string | undefined;
   /** ISO time at which the last full scan began that was verified, and the date from which verified scans read since. */
   readonly wholeAt?: string | undefined;
@@ -166,7 +168,7 @@ export interface RebuildReport {
   readonly streams: readonly RebuiltStream[];
   readonly warnings: readonly string[];
   readonly published: RunReport['published'];
-  /** What kept the rebuild from its end, beside what failed in a stream. */
+  /** What kept the rebuild from finishing, other than failures of streams. */
   readonly error: ReportedError | undefined;
 }
 
@@ -181,7 +183,7 @@ export interface RebuiltStream {
   readonly records: number;
   readonly rowsBefore: number | undefined;
   readonly rowsAfter: number | undefined;
-  /** Rows that the archive does not hold, taken over as they were. */
+  /** Rows that the archive does not hold, kept unchanged. */
   readonly rowsKept: number;
   readonly rowsQuarantined: number;
   readonly schemaChanges: readonly SchemaChange[];
@@ -189,10 +191,10 @@ export interface RebuiltStream {
   readonly error: ReportedError | undefined;
 }
 
-/** Result of `verify`: one line an item, a fix for each failure. */
+/** Result of `verify`: one line per item, a fix for each failure. */
 export interface VerifyReport {
   readonly ok: boolean;
-  /** 75 where a run holds the state and not everything could be looked at. */
+  /** 75 if a run holds the state and not everything could be checked. */
   readonly exitCode: ExitCode;
   readonly items: readonly CheckItem[];
   /** What the API holds compared with what is published; undefined unless it was asked for. */
@@ -209,19 +211,19 @@ export interface ComparisonReport {
 export interface ComparedStream {
   readonly stream: string;
   readonly slice: string;
-  /** `exact`: every row was asked for and the scan is verified; `sampled`: pages spread over it. */
+  /** `exact`: every row was requested and the scan is verified; `sampled`: pages spread over it. */
   readonly extent: 'exact' | 'sampled' | 'none';
-  /** What the API declares, and how many of its rows were looked at. */
+  /** What the API declares, and how many of its rows were compared. */
   readonly rowsDeclared: number | undefined;
   readonly rowsCompared: number;
   readonly rowsInTable: number | undefined;
-  /** Rows of the API that the table lacks. */
+  /** Rows of the API that are missing from the table. */
   readonly missing: number;
-  /** Rows of the table that the API lacks; undefined for a sample, which cannot tell. */
+  /** Rows of the table that are missing from the API; undefined for a sample, which cannot show it. */
   readonly extra: number | undefined;
-  /** Rows of one key with other values; of a stream without a key they count as missing and extra. */
+  /** Rows with the same key but other values; without a key they count as missing and extra. */
   readonly differing: number;
-  /** Whether that is more than what `deletes: keep` explains. */
+  /** Whether that is more than `deletes: keep` explains. */
   readonly differs: boolean;
   readonly examples: readonly ComparedRow[];
   readonly notes: readonly string[];

@@ -6,7 +6,10 @@ import { formatCount, formatCountOf, verbOf } from './format-count.ts';
 /** How complete one scan's copy is; see docs/delivery.md for what each proves. */
 export type Verdict = 'verified' | 'unverified' | 'drifted' | 'partial';
 
-/** What became of one stream in a run. `fresh` spent no request; `unavailable` answered 404 and nobody asked for it. */
+/**
+ * The outcome of one stream in a run. `fresh` sent no request; `unavailable` is a built-in stream that
+ * answered 404.
+ */
 export type StreamStatus = 'complete' | 'fresh' | 'unavailable' | 'failed' | 'stopped' | 'not-run';
 
 export interface ReportedError {
@@ -14,7 +17,7 @@ export interface ReportedError {
   readonly message: string;
   readonly hint: string;
   readonly exitCode: ExitCode;
-  /** ISO time at which running again makes progress, where server or quota told it. */
+  /** ISO time at which running again makes progress, if the server or the quota determines it. */
   readonly resumeAt?: string;
 }
 
@@ -40,8 +43,8 @@ export interface StreamReport {
   readonly table: string;
   readonly status: StreamStatus;
   /**
-   * `rebuild`: the table was made anew of archived pages; `retry`: records of the quarantine were tried again; `state`: the
-   * checkpoint was imported or reset. undefined where no scan was begun.
+   * `rebuild`: the table was rebuilt from archived pages; `retry`: quarantined records were retried; `state`:
+   * the checkpoint was imported or reset. undefined if no scan was started.
    */
   readonly mode: 'full' | 'incremental' | 'rebuild' | 'retry' | 'state' | undefined;
   readonly verdict: Verdict | undefined;
@@ -50,16 +53,16 @@ export interface StreamReport {
   readonly rowsDeclared: number | undefined;
   readonly rows: RowCounts;
   readonly rowsInTable: number | undefined;
-  /** Rows the API counts without a start date; undefined where it was not asked, or declares no total. */
+  /** Rows the API counts without a start date; undefined if it was not asked, or declares no total. */
   readonly rowsInApi?: number | undefined;
   /**
-   * Rows the API has and the table lacks, deleted, kept and quarantined ones accounted for; negative: rows of the
-   * table that the API does not have. Undefined where nothing was counted.
+   * Rows of the API that are missing from the table, after deleted, kept and quarantined ones are accounted
+   * for; negative: rows of the table that the API does not have. Undefined if nothing was counted.
    */
   readonly difference?: number | undefined;
   readonly pages: number;
   readonly requests: number;
-  /** Times the scan was begun anew because the data moved under it. */
+  /** Times the scan was restarted because the data changed under it. */
   readonly rescans: number;
   readonly startedAt: string;
   readonly finishedAt: string;
@@ -77,7 +80,7 @@ export interface SchemaChange {
   readonly toType: string | undefined;
 }
 
-/** `running` is a run that has not ended yet, or was killed and nobody noticed; `killed` one that surely was. */
+/** `running` is a run that has not ended yet, or was killed unnoticed; `killed` is one that certainly was. */
 export type RunStatus = 'complete' | 'partial' | 'failed' | 'stopped' | 'interrupted' | 'running' | 'killed';
 
 /** True for a status whose run left no exit code and no end. */
@@ -110,8 +113,8 @@ export interface RunReport {
 }
 
 /**
- * Whether what became of a stream is a sync's to tell: a rebuild and a retry of quarantined records ask the API
- * nothing, so they say nothing of how complete the copy is.
+ * Whether the outcome of a stream is that of a sync. A rebuild and a retry of quarantined records send no
+ * request, so they say nothing about how complete the copy is.
  */
 export function isOfSync({
   mode,
@@ -123,7 +126,7 @@ export function isOfSync({
   return mode === 'full' || mode === 'incremental' || status === 'fresh' || status === 'not-run';
 }
 
-/** What kind of run it was; all but a sync ask the API nothing. */
+/** The kind of a run; only a sync sends requests. */
 export type RunKind = 'sync' | 'rebuild' | 'retry' | 'state';
 
 /** The kind of a run by what it did to its streams. */
@@ -131,11 +134,13 @@ export function kindOf(run: Parameters<typeof isSync>[0]): RunKind {
   if (isSync(run)) return 'sync';
   const modes = run.streams.map(({ mode }) => mode);
   if (modes.includes('rebuild')) return 'rebuild';
-  // A retry left no mode before there was one for it.
+  // Earlier versions recorded no mode for a retry.
   return modes.includes('state') ? 'state' : 'retry';
 }
 
-/** Whether a run is a sync. One that was ended before its first stream is, as nothing else tells of its beginning. */
+/**
+ * Whether a run is a sync. A run that ended before its first stream is one, as only syncs record their start.
+ */
 export function isSync({
   status,
   streams,
@@ -146,7 +151,7 @@ export function isSync({
   return streams.length === 0 ? isUnfinished(status) : streams.some(isOfSync);
 }
 
-/** Why a scan is not `verified` whose rows share keys; `records` are those that came. */
+/** Why a scan with rows that share keys is not `verified`; `records` are those received. */
 export function describeSharedKeys(records: number, shared: number): string {
   const came = `${formatCountOf(records - shared, 'distinct key')} came of ${formatCountOf(records, 'record')}`;
   return `${came}: ${formatCount(shared)} ${verbOf(shared, 'shares', 'share')} ${SHARED_KEYS}`;

@@ -1,9 +1,9 @@
 import type { WaitReason } from './quota.ts';
 
-/** How far a run has come that goes on, for people who look from elsewhere. */
+/** The progress of a current run, for people who watch from elsewhere. */
 export interface RunUnderWay {
   readonly runId: string;
-  /** ISO time of what is told here. */
+  /** ISO time of this progress. */
   readonly toldAt: string;
   readonly streams: readonly StreamUnderWay[];
   /** What it waits for, and until when (ISO); undefined while it works. */
@@ -12,7 +12,7 @@ export interface RunUnderWay {
     { readonly remaining: number; readonly limit: number; readonly resetAtMs: number } | undefined;
 }
 
-/** One stream, or slice of one, of a run that goes on. */
+/** One stream, or slice of one, of a current run. */
 export interface StreamUnderWay {
   readonly stream: string;
   readonly state: 'queued' | 'reading' | 'loading' | 'finished';

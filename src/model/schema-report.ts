@@ -1,6 +1,6 @@
 import type { ContractMode } from './schema.ts';
 
-/** What is known of one stream's columns, as `schema show` tells it. */
+/** What is known of one stream's columns, as `schema show` shows it. */
 export interface StreamSchema {
   readonly stream: string;
   readonly modes: { readonly columns: ContractMode; readonly types: ContractMode };
@@ -17,7 +17,7 @@ export interface ShownColumn {
   readonly field: string;
   /** Takes what another column cannot hold. */
   readonly companionOf: string | undefined;
-  /** Run that added the column; undefined where the record of it is gone. */
+  /** Run that added the column; undefined if the record of it is gone. */
   readonly since: string | undefined;
   /** Run whose full scan was the first in which no record had the field. */
   readonly absentSince: string | undefined;
@@ -25,7 +25,7 @@ export interface ShownColumn {
   readonly rule: string | undefined;
 }
 
-/** How contract files and learned columns part, or what changed since a run. */
+/** How contract files and learned columns differ, or what changed since a run. */
 export interface SchemaDiff {
   readonly streams: readonly StreamDiff[];
   readonly changes: readonly RecordedChange[];
@@ -61,6 +61,6 @@ export type ExportFormat = (typeof exportFormats)[number];
 export interface SchemaExport {
   readonly format: ExportFormat;
   readonly streams: readonly string[];
-  /** One text, or one for each stream where the format is one file a stream. */
+  /** One text, or one per stream if the format is one file per stream. */
   readonly files: readonly { readonly stream: string | undefined; readonly text: string }[];
 }

@@ -1,6 +1,6 @@
 /**
- * Types a column can have. `null` is the type of a column that held nothing but nulls so far: such a
- * column is remembered but not created.
+ * Types a column can have. `null` is the type of a column that has held only nulls so far: such a column is
+ * remembered but not created.
  */
 export type ColumnType =
   | 'NULL'
@@ -30,13 +30,13 @@ export type ColumnRule =
 /** What happens to data that its contract does not know: words as in dlt. */
 export type ContractMode = 'evolve' | 'freeze' | 'discard_row' | 'discard_value';
 
-/** What a stream's data is held against. */
+/** What a stream's data is checked against. */
 export interface Contract {
-  /** For fields no column is known for. */
+  /** For fields without a known column. */
   readonly columns: ContractMode;
-  /** For values their column's type does not hold. */
+  /** For values that do not fit their column's type. */
   readonly types: ContractMode;
-  /** JSON Schema of one record, from `contracts/<stream>.schema.json` beside the config. */
+  /** JSON Schema of one record, from `contracts/<stream>.schema.json` next to the config. */
   readonly schema: ContractSchema | undefined;
 }
 

@@ -43,20 +43,20 @@ export interface Settings {
     /** How long generations of a lake stay that are no longer current. */
     readonly lakeMs: number;
   };
-  /** Who is told of what about a run. */
+  /** The notices of a run and their targets. */
   readonly notify: NotifyRules;
   /** Enabled streams only, in the connector's order, then the config's own. */
   readonly streams: readonly Stream[];
   /** Names of streams that config switched off. */
   readonly disabledStreams: readonly string[];
-  /** What is odd and not wrong, e.g. a base URL without a version segment. */
+  /** Warnings, e.g. about a base URL without a version segment. */
   readonly warnings: readonly string[];
 }
 
 /** Settings of a command that sends no request and so needs no key, e.g. `status` or `config show`. */
 export type OfflineSettings = Omit<Settings, 'credentials'>;
 
-/** Options of one `sync`; all optional, with the defaults of the surface. */
+/** Options of one `sync`; all optional. */
 export interface SyncOptions {
   readonly streams?: readonly string[];
   readonly fullRefresh?: boolean;
@@ -66,11 +66,14 @@ export interface SyncOptions {
   readonly allowEmpty?: boolean;
   readonly maxRequests?: number;
   readonly maxWaitMs?: number;
-  /** The run ends by itself this long after its start, with progress saved. */
+  /** The run ends this long after its start, with progress saved. */
   readonly deadlineMs?: number;
-  /** Sync streams that are still fresh, too. */
+  /** Also sync streams that are still fresh. */
   readonly force?: boolean;
-  /** Take a key other than the state's for a new one of the same account, without asking what it shows. */
+  /**
+   * Accept a key that differs from the state's as a new one of the same account, without checking what it
+   * returns.
+   */
   readonly acceptNewKey?: boolean;
   /** Any warning fails the run with exit code 4. */
   readonly strict?: boolean;

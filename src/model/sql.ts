@@ -1,7 +1,7 @@
 export type SqlValue = string | number | bigint | boolean | null;
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** A connection to a database, as far as anything outside the warehouse room may use it. */
+/** The part of a database connection that code outside the warehouse room may use. */
 export interface SqlSession {
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
   /** Rows as JS values: BIGINT as bigint, timestamps as Date, JSON as text. */

@@ -11,40 +11,40 @@ export interface ExportedState {
   readonly checkpoints: readonly ExportedCheckpoint[];
 }
 
-/** A checkpoint with a fingerprint of itself and of the rows that it speaks of. */
+/** A checkpoint with a fingerprint of itself and of the rows it covers. */
 export interface ExportedCheckpoint extends Checkpoint {
-  /** Missing where there is no table, and in what earlier versions exported. */
+  /** Missing if there is no table, and in exports of earlier versions. */
   readonly seal?: string | undefined;
 }
 
 /** What is known of a state, and from which file. */
 export interface StateReport {
   readonly state: ExportedState;
-  /** The published file, while a run has the work file; it may lack the last commit. */
+  /** The published file, while a run has the work file; the last commit may be missing from it. */
   readonly source: 'work file' | 'published file' | 'nothing';
   readonly path: string;
 }
 
-/** What an import or a reset is about to do to one stream or slice, for people to agree to. */
+/** What an import or a reset is about to do to one stream or slice, for people to confirm. */
 export interface StateChange {
   readonly stream: string;
   readonly slice: string;
   readonly what: 'replaced' | 'forgotten';
   readonly watermarkBefore: string | undefined;
   readonly watermarkAfter: string | undefined;
-  /** Rows of the table that goes; undefined where it stays. */
+  /** Rows of the table that is dropped; undefined if it stays. */
   readonly rowsDropped: number | undefined;
 }
 
 export interface StateChangeReport {
   readonly changes: readonly StateChange[];
-  /** Nobody agreed to it, so nothing was done. */
+  /** Nobody confirmed it, so nothing was done. */
   readonly cancelled: boolean;
   readonly warnings: readonly string[];
   readonly published: RunReport['published'];
 }
 
-/** Asked before anything is changed. */
+/** Called before anything is changed. */
 export type ConfirmChange = (
   changes: readonly StateChange[],
   warnings: readonly string[],

@@ -15,14 +15,14 @@ export type CursorRule =
 
 export type WriteMode = 'merge' | 'replace' | 'append';
 
-/** What becomes of rows that a trusted scan no longer finds. */
+/** What happens to rows that a trusted scan no longer finds. */
 export type DeletesPolicy = 'keep' | 'soft' | 'hard';
 
 /** One scan of a stream whose parameters are lists under `sliceBy`: one value of each. */
 export interface StreamSlice {
   /** `entity=acme`, or `entity=acme&region=eu`: names the slice in checkpoints, reports and `_slice`. */
   readonly id: string;
-  /** The values that become columns where the records lack them. */
+  /** The values that become columns if they are missing from the records. */
   readonly values: Readonly<Record<string, ParamValue>>;
   readonly params: Stream['params'];
   readonly fingerprint: string;
@@ -35,7 +35,7 @@ export interface Stream {
   readonly table: string;
   readonly path: string;
   readonly paginated: boolean;
-  /** JSON pointer to the records of an unpaginated answer; undefined means: find them. */
+  /** JSON pointer to the records of an unpaginated response; undefined means: find them. */
   readonly recordsPointer: string | undefined;
   readonly params: Readonly<Record<string, ParamValue | readonly ParamValue[]>>;
   readonly pageSize: number;
@@ -47,7 +47,7 @@ export interface Stream {
   readonly fullRefreshEveryMs: number;
   /** Scans the stream is made of; empty for one that is read as a whole. */
   readonly slices: readonly StreamSlice[];
-  /** The slice this value stands for, once the stream was cut (see `sliceStream`). */
+  /** The slice this value represents, once the stream was split (see `sliceStream`). */
   readonly slice: StreamSlice | undefined;
   readonly contract: Contract;
   /** Rules by field path with dots, as config names them. */
@@ -60,18 +60,18 @@ export interface Stream {
   readonly history: boolean;
   /** Folders of the stream's lake; undefined means: by the day of its cursor. */
   readonly partitionBy: readonly PartitionRule[] | undefined;
-  /** End after one request where head, total and day show that nothing moved. */
+  /** End after one request if head, total and day show that nothing changed. */
   readonly skipUnchanged: boolean;
   /** Ask after each incremental scan how many rows the API has in all. */
   readonly audit: boolean;
   /**
-   * Changes when what becomes of records and rows does: contract, deletes, history. Voids freshness, not staged
-   * pages. Undefined where contract files were not read.
+   * Changes with the settings for records and rows: contract, deletes, history. Invalidates freshness, not
+   * staged pages. Undefined if contract files were not read.
    */
   readonly rules: string | undefined;
   /** Whether the user's config names this stream; an unnamed built-in one may be absent from the API. */
   readonly named: boolean;
-  /** Changes when the config that shapes its requests or its table changes; voids freshness and staged pages. */
+  /** Changes with the config for its requests or its table; invalidates freshness and staged pages. */
   readonly fingerprint: string;
 }
 
@@ -96,14 +96,14 @@ export function nameOf(stream: Stream): string {
   return nameScan(stream.name, sliceIdOf(stream));
 }
 
-/** The same for a stream and a slice that come apart, as in reports. */
+/** The same for a separate stream and slice, as in reports. */
 export function nameScan(stream: string, slice: string): string {
   return slice === '' ? stream : `${stream} (${slice})`;
 }
 
-/** The head of the last verified scan, to be held against the next one's (`skipUnchanged`). */
+/** The head of the last verified scan, to compare with the next one's (`skipUnchanged`). */
 export interface ScanHead {
-  /** Hash of what was asked for. */
+  /** Hash of what was requested. */
   readonly question: string;
   /** Hash of the first page's records. */
   readonly page: string;
@@ -116,19 +116,22 @@ export interface ScanHead {
 export interface CountedRows {
   /** ISO time. */
   readonly at: string;
-  /** Rows the API counts without a start date; undefined where it declares no total. */
+  /** Rows the API counts without a start date; undefined if it declares no total. */
   readonly inApi: number | undefined;
   /** Live rows of the table. */
   readonly inTable: number;
-  /** Of these, rows that the API is known not to have any more, but for `suspected`: `deletes` keeps them. */
+  /** Of these, rows that the API is known to have dropped, except `suspected`: `deletes` keeps them. */
   readonly kept: number;
-  /** Rows of the days read last that did not come. */
+  /** Rows of the days read last that were not returned. */
   readonly suspected: number;
   /** Records of the last full scan that are in no row of their own: in quarantine, or with the key of another. */
   readonly unloaded: number;
   /** Records in quarantine that the source still has. */
   readonly quarantined: number;
-  /** Rows the API has and the table lacks; negative: rows of the table that the API does not have. 0 where both agree. */
+  /**
+   * Rows of the API that are missing from the table; negative: rows of the table that the API does not have.
+   * 0 if both agree.
+   */
   readonly difference: number;
   /** When a full refresh was last brought forward, ISO time. */
   readonly broughtForwardAt?: string | undefined;
@@ -154,9 +157,9 @@ export interface Checkpoint {
   readonly lastVerdict: string | undefined;
   readonly rowsDeclared: number | undefined;
   readonly head: ScanHead | undefined;
-  /** `Stream.rules` of the last scan that was held to them. */
+  /** `Stream.rules` of the last scan that applied them. */
   readonly rules: string | undefined;
-  /** Why the next full refresh should not wait for `fullRefreshEvery`; undefined where it may. */
+  /** Why the next full refresh should not wait for `fullRefreshEvery`; undefined if it may. */
   readonly fullRefreshDue?: string | undefined;
   /** ISO time at which the last full scan began that was `verified`. */
   readonly wholeAt?: string | undefined;
@@ -166,14 +169,14 @@ export interface Checkpoint {
   readonly runId: string;
 }
 
-/** A learned column: where its value comes from and what it became. */
+/** A learned column: where its value comes from and how it is stored. */
 export interface LearnedColumn {
   /** Path of field names from the record's root, e.g. `["meta","model"]`. */
   readonly path: readonly string[];
   readonly name: string;
   readonly type: ColumnType;
-  /** Run whose full scan was the first in which no record had the field; undefined while it comes. */
+  /** Run whose full scan was the first in which no record had the field; undefined while records have it. */
   readonly absentSince?: string | undefined;
-  /** JSON types its field's values have had; undefined where they were not remembered yet. */
+  /** JSON types its field's values have had; undefined if not remembered yet. */
   readonly jsonTypes?: readonly JsonType[] | undefined;
 }
