@@ -16,7 +16,7 @@ export function readColumnRules(columns: StreamConfig['columns']): Readonly<Reco
   );
 }
 
-/** The rules as a fingerprint needs them: hashes made with another key are other values. */
+/** The rules as a fingerprint needs them: a different hash key gives different values. */
 export function fingerprintRules(
   rules: Readonly<Record<string, ColumnRule>>,
   hashKey: string | undefined,
@@ -41,10 +41,10 @@ export function findColumnProblems(
     const isKey = Array.isArray(stream.key) && stream.key.includes(field);
     const isCursor = typeof stream.cursor === 'object' && stream.cursor.field === field;
     return [
-      ...(rule.exclude === true && isKey ? [at('exclude', 'leaves out a field of the key')] : []),
-      ...(rule.exclude === true && isCursor ? [at('exclude', 'leaves out the field of the cursor')] : []),
+      ...(rule.exclude === true && isKey ? [at('exclude', 'excludes a field of the key')] : []),
+      ...(rule.exclude === true && isCursor ? [at('exclude', 'excludes the field of the cursor')] : []),
       ...(rule.hash === true && isCursor
-        ? [at('hash', 'hashes the field of the cursor, and a hash is no date')]
+        ? [at('hash', 'hashes the field of the cursor, and a hash is not a date')]
         : []),
       ...(rule.hash === true && !isHashKeyGiven(loaded)
         ? [at('hash', 'needs defaults.hashKey, a secret of at least 16 characters, e.g. ${SLUICE_HASH_KEY}')]

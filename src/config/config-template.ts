@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { configDefaults } from '../model/config.ts';
 
-/** What `sluice init` asks for; a placeholder such as `${DATA_DIR}` stays one. */
+/** What `sluice init` asks for; a placeholder such as `${DATA_DIR}` is kept. */
 export interface TemplateAnswers {
   readonly baseUrl: string;
   readonly duckdb: string;
@@ -11,7 +11,7 @@ export interface TemplateAnswers {
   readonly editorSchema?: string | undefined;
 }
 
-/** The commented `sluice.yaml` that `sluice init` writes; it loads as it is. */
+/** The commented `sluice.yaml` that `sluice init` writes; it is valid as written. */
 export function buildConfigTemplate({ baseUrl, duckdb, stateDir, editorSchema }: TemplateAnswers): string {
   const firstLine = editorSchema === undefined ? '' : `# yaml-language-server: $schema=${editorSchema}\n`;
   return `${firstLine}# Sluice: syncs the analytics API into a DuckDB file. Settings behind a # show their defaults.
@@ -65,6 +65,6 @@ function toStateLine(stateDir: string | undefined): string {
 }
 
 function toYamlText(text: string): string {
-  // Only the line's end goes: `trimEnd` would take other white space with it.
+  // Only the end of the line is removed: `trimEnd` would remove other white space too.
   return stringify(text, { lineWidth: 0, blockQuote: false }).replace(/\n$/, '');
 }

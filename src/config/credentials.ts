@@ -21,7 +21,7 @@ export function readCredentials(loaded: LoadedConfig, connector: Connector): Cre
   return { kind: 'api-key', secret: checkSecret(apiKey ?? '', ['source', 'apiKey'], loaded, connector) };
 }
 
-/** What is unwise about where the secret is kept, and not wrong. */
+/** Warnings about where the secret is kept. */
 export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Platform): readonly string[] {
   return secretPaths.flatMap((path) => {
     const leaf = findLeaf(loaded, path);
@@ -43,8 +43,8 @@ export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Pl
   });
 }
 
-// Container runtimes mount secrets there as 0444 by themselves, in a file system only the container sees; systemd
-// shows 0440 for the credential of a unit, which only the unit's user may read.
+// Container runtimes mount secrets there as 0444 by default, in a file system only the container sees;
+// systemd shows 0440 for a unit's credential, which only the unit's user may read.
 function isContainerSecret(file: string): boolean {
   return /^\/(?:var\/)?run\/(?:secrets|credentials)\//.test(file);
 }
@@ -69,8 +69,8 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
         hint: isNameInFile(secret, leaf)
           ? `Put braces around the name: ${formatPath(path)}: \${ANALYTICS_API_KEY}.`
           : missing
-            ? `Make a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
-            : `Copy the key again without anything around it; if it is lost, make a new one in ${connector.auth.whereKeysAreMade}.`,
+            ? `Create a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
+            : `Copy the key again without anything around it; if it is lost, create a new one in ${connector.auth.whereKeysAreMade}.`,
       },
     ],
     loaded,
@@ -85,22 +85,22 @@ function describeOrigin(leaf: ConfigLeaf | undefined): string {
 
 const VARIABLE_NAME = /^\$(?:\{.*\}|[A-Za-z_]\w*)$/;
 
-// `$ANALYTICS_API_KEY` is a shell's way to name a variable, and no placeholder here.
+// `$ANALYTICS_API_KEY` is shell syntax, not a placeholder here.
 function isNameInFile(secret: string, leaf: ConfigLeaf | undefined): boolean {
   return VARIABLE_NAME.test(secret) && !secret.startsWith('${') && leaf?.placeholders.length === 0;
 }
 
-/** What is wrong with a secret, in words that hold none of its characters. */
+/** What is wrong with a secret, without quoting any of it. */
 function findFlaw(secret: string): string | undefined {
   if (secret === '') return 'is missing or empty';
-  if (secret.trim() === '') return 'holds nothing but white space';
+  if (secret.trim() === '') return 'contains only white space';
   if (VARIABLE_NAME.test(secret)) return 'is the name of a variable, not its value';
   if (secret.startsWith('\uFEFF')) return 'starts with a byte order mark; save the file without one';
-  if (/\r(?!\n)/.test(secret)) return 'holds a carriage return; save the file with Unix line ends';
-  if (/[\r\n]/.test(secret)) return 'holds a line break; a key is one line';
-  if (/\s/u.test(secret)) return 'holds white space';
-  if (/["'`]/.test(secret)) return 'holds quotes; docker --env-file and some others keep them';
-  // The header is ASCII; whatever else it holds was not copied from the dashboard.
-  if (!/^[\x21-\x7e]+$/.test(secret)) return 'holds characters that are not plain ASCII';
+  if (/\r(?!\n)/.test(secret)) return 'contains a carriage return; save the file with Unix line ends';
+  if (/[\r\n]/.test(secret)) return 'contains a line break; a key is one line';
+  if (/\s/u.test(secret)) return 'contains white space';
+  if (/["'`]/.test(secret)) return 'contains quotes; docker --env-file and some others keep them';
+  // The header is ASCII; anything else was not copied from the dashboard.
+  if (!/^[\x21-\x7e]+$/.test(secret)) return 'contains characters that are not plain ASCII';
   return undefined;
 }

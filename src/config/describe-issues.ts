@@ -6,12 +6,12 @@ import { findNearestName, suggestName } from './suggest-name.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** Turns what the schema found into problems, each with the path of the key it is about. */
+/** Turns the schema's issues into problems, each with the path of its key. */
 export function describeIssues(issues: readonly Issue[], config: unknown): readonly Problem[] {
   return issues.flatMap((issue) => describeIssue(issue, [], config));
 }
 
-/** Words for issues the schema has no words for; values are never in them, since any may be a secret. */
+/** Messages for issues without one in the schema. They never quote values, since any may be a secret. */
 export function phraseIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -101,7 +101,7 @@ function describeUnion(
 }
 
 function suggestValue(issue: Extract<Issue, { readonly code: 'invalid_value' }>, input: unknown): string {
-  // A message of the schema's own may say that some of these values are not available.
+  // A custom message of the schema may say that some of these values are not available.
   if (typeof input !== 'string' || issue.message !== phraseChoice(issue.values)) return '';
   return suggestName(
     input,

@@ -1,12 +1,12 @@
 import { readPlaceholder, type ExpandedText, type PlaceholderScope } from './read-placeholder.ts';
 
-/** What is no placeholder, or what stands between `${` and its `}`. */
+/** Plain text, or the content between `${` and its `}`. */
 type Part =
   { readonly kind: 'text'; readonly text: string } | { readonly kind: 'placeholder'; readonly body: string };
 
 /**
- * Replaces the placeholders of a text; those inside a path or a default first: `${file:keys/${ACCOUNT}}`. What one
- * gives is not read again: no value of a variable can be a placeholder.
+ * Replaces the placeholders of a text, starting with those inside a path or a default:
+ * `${file:keys/${ACCOUNT}}`. Results are not expanded again: the value of a variable is never a placeholder.
  */
 export function expandText(text: string, scope: PlaceholderScope, isSecret: boolean): ExpandedText {
   const expand = (inner: string) => expandText(inner, scope, isSecret);
@@ -36,14 +36,14 @@ function splitText(text: string): readonly Part[] {
       continue;
     }
     const end = findEnd(text, at);
-    // Without an end it starts no placeholder, and the text behind it is not looked at.
+    // Without an end it is not a placeholder, and the rest of the text is skipped.
     parts.push({ kind: 'placeholder', body: end === undefined ? '' : text.slice(at, end) });
     at = end === undefined ? text.length : end + 1;
   }
   return parts;
 }
 
-/** Where the `}` stands that belongs to the `${` before `start`. */
+/** The position of the `}` that matches the `${` before `start`. */
 function findEnd(text: string, start: number): number | undefined {
   let depth = 1;
   for (let at = start; at < text.length; at += 1) {

@@ -8,7 +8,7 @@ import { isWebhook } from './notify-rules.ts';
 import type { SettingsOverrides } from './resolve-settings.ts';
 import { isSecretPath } from './secret-paths.ts';
 
-/** Every effective setting with its origin: what the config holds, and the defaults for the rest. */
+/** Every effective setting with its origin: those of the config, and the defaults for the rest. */
 export function explainConfig(
   loaded: LoadedConfig,
   settings: OfflineSettings,
@@ -17,7 +17,7 @@ export function explainConfig(
   const flags = listOverrides(overrides);
   const flagged = new Set(flags.map(({ key }) => key));
   const written = loaded.leaves
-    // A section whose every line is commented out sets nothing.
+    // A section with all lines commented out sets nothing.
     .filter(({ value, placeholders }) => (value ?? null) !== null || placeholders.length > 0)
     .map((leaf) => explainLeaf(leaf, loaded))
     .filter(({ key }) => !flagged.has(key));
@@ -58,7 +58,7 @@ function explainOrigin(leaf: ConfigLeaf, loaded: LoadedConfig): Pick<ConfigEntry
   return { origin: 'config', detail: isFile ? `${loaded.fileName}:${line}` : '' };
 }
 
-// A key may also stand in a parameter, or be part of another value.
+// A key may also be in a parameter, or part of another value.
 function holdsSecret(leaf: ConfigLeaf, loaded: LoadedConfig): boolean {
   if (isSecretPath(leaf.path)) return true;
   if (leaf.path[0] === 'notify') {

@@ -4,8 +4,9 @@ import path from 'node:path';
 const FILE = 'sluice.schema.json';
 
 /**
- * The way from a config's folder to the JSON Schema that editors check it by: that of a Sluice installed there or in
- * a folder above, or of the clone it lies in. Undefined elsewhere: a path outside would hold on one machine only.
+ * The path from a config's folder to the JSON Schema that editors use: that of a Sluice installed there or in
+ * a parent folder, or of the clone it is in. Undefined elsewhere, because a path outside would only work on
+ * one machine.
  */
 export function findEditorSchema(folder: string): string | undefined {
   return search(path.resolve(folder), '.');

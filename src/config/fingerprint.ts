@@ -35,7 +35,7 @@ export function buildFingerprint(parts: FingerprintParts): string {
   return createHash('sha256').update(canonical).digest('hex').slice(0, 16);
 }
 
-/** A short hash of what decides the fate of records and rows, once they came. */
+/** A short hash of the settings that decide what happens to received records and rows. */
 export function hashRules({
   contract,
   deletes,

@@ -8,8 +8,8 @@ import { readConfigFile } from './read-config-file.ts';
 import { resolvePath } from './storage-paths.ts';
 
 /**
- * The state folder that a config means which is not valid as a whole: what its `stateDir` says as far as it can be
- * read, else the default place. Undefined where it names one that nobody can tell. Only a guess.
+ * The state folder of a config that is not valid as a whole: its `stateDir` as far as it can be read, else
+ * the default. Undefined if its `stateDir` cannot be resolved. Only a guess.
  */
 export function guessStateDir({
   path: file,
@@ -29,7 +29,7 @@ function readStateDir(file: string, baseDir: string, env: LoadOptions['env']): s
   const text = readText(file);
   const { value } = parseYaml(text);
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  // Where the text is no YAML, a line that names the folder still is one.
+  // If the text is not YAML, a line that names the folder still counts.
   const line = /^stateDir:[ \t]*["']?([^"'#\n]+?)["']?[ \t]*(?:#.*)?$/m.exec(text)?.[1];
   const stateDir: unknown = isMap ? Reflect.get(value, 'stateDir') : line;
   if (stateDir === undefined) return configDefaults.stateDir;

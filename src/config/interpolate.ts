@@ -4,7 +4,7 @@ import { isSecretPath } from './secret-paths.ts';
 import { expandText } from './expand-text.ts';
 import type { PlaceholderOrigin, PlaceholderScope } from './read-placeholder.ts';
 
-/** A value that is no map and no list. */
+/** A value that is neither a map nor a list. */
 export type Scalar = string | number | boolean | null;
 
 /** One value the config holds, and where its text came from. */
@@ -12,7 +12,7 @@ export interface ConfigLeaf {
   readonly path: ConfigPath;
   /** Undefined when its variable is unset and nothing needs it. */
   readonly value: Scalar | undefined;
-  /** Placeholders that gave this value; empty for one that is written out. */
+  /** Placeholders in this value; empty if it is written out. */
   readonly placeholders: readonly PlaceholderOrigin[];
 }
 
@@ -30,8 +30,8 @@ export interface InterpolateOptions extends PlaceholderScope {
 }
 
 /**
- * Replaces the placeholders in text values, never in keys. The YAML is parsed before, and what a
- * placeholder gives is not read again: no value of a variable can add a setting.
+ * Replaces the placeholders in text values, never in keys. This happens after the YAML is parsed, and results
+ * are not parsed again: the value of a variable cannot add a setting.
  */
 export function interpolate(value: unknown, options: InterpolateOptions): Interpolated {
   const optional = new Set(options.optional.map(pathKey));

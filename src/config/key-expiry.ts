@@ -3,7 +3,7 @@ import type { Connector } from '../model/connector.ts';
 const DAY_MS = 86_400_000;
 const WARN_DAYS = 14;
 
-/** A warning from 14 days before the key expires: a sync that runs unattended must not end by surprise. */
+/** A warning from 14 days before the key expires, so that unattended syncs do not stop by surprise. */
 export function findExpiryWarnings(
   keyExpiresAt: string | undefined,
   nowMs: number,
@@ -17,6 +17,6 @@ export function findExpiryWarnings(
       ? `has expired on ${keyExpiresAt}`
       : `expires on ${keyExpiresAt}, ${days === 0 ? 'today' : `in ${days} ${days === 1 ? 'day' : 'days'}`}`;
   return [
-    `the key ${when} (source.keyExpiresAt); make a new one in ${connector.auth.whereKeysAreMade} and update the date`,
+    `the key ${when} (source.keyExpiresAt); create a new one in ${connector.auth.whereKeysAreMade} and update the date`,
   ];
 }

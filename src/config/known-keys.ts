@@ -35,7 +35,7 @@ function descend(schema: z.core.$ZodType, part: string | number): readonly z.cor
   });
 }
 
-/** The maps a schema stands for, out of optionals, unions and transforms. */
+/** The maps inside a schema's optionals, unions and transforms. */
 function unwrap(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   if (schema instanceof z.ZodOptional) return unwrap(schema.unwrap());
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => unwrap(option));

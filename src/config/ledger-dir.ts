@@ -15,8 +15,8 @@ export function findHome(env: LedgerPlace['env'], platform: NodeJS.Platform): st
 }
 
 /**
- * Where the quota ledger lives unless config says otherwise: a place that all projects of a user share,
- * because they share the key's quota.
+ * The default folder of the quota ledger: a place that all projects of a user share, because they share the
+ * key's quota.
  */
 export function findLedgerDir({ env, platform, stateDir }: LedgerPlace): string {
   const root = findStateRoot(env, platform);

@@ -4,7 +4,7 @@ import type { CursorRule, KeyRule, Stream } from '../model/stream.ts';
 import type { ConfigEntry } from './config-entry.ts';
 import type { Scalar } from './interpolate.ts';
 
-/** Every setting with the value it has by itself; the caller leaves out those that were given. */
+/** Every setting with its default; the caller leaves out those that are set. */
 export function listDefaults(settings: OfflineSettings): readonly ConfigEntry[] {
   const { quotaLimits } = settings;
   return [
@@ -12,7 +12,7 @@ export function listDefaults(settings: OfflineSettings): readonly ConfigEntry[] 
       key: 'source.quota.requestsPerHour',
       value: quotaLimits.defaultRequestsPerHour,
       origin: 'connector',
-      detail: 'until a response tells the limit',
+      detail: 'until a response shows the limit',
     },
     fromConnector('source.quota.burstPerSecond', quotaLimits.burstPerSecond),
     byDefault('source.quota.reserve', quotaLimits.reserve),

@@ -2,7 +2,7 @@ import type { StreamConfig } from '../model/config.ts';
 import type { ParamValue, Stream, StreamSlice } from '../model/stream.ts';
 import type { Problem } from './problem.ts';
 
-// Each slice is a scan with a checkpoint of its own: more of them than this is a mistake in the lists.
+// Each slice is a scan with its own checkpoint: more than this must be a mistake in the lists.
 const MOST_SLICES = 10_000;
 
 /** One slice for each combination of the listed parameters' values; none without `sliceBy`. */
@@ -41,14 +41,16 @@ export function findSliceProblems(name: string, stream: StreamConfig): readonly 
   if (repeated.length > 0)
     return [{ path: ['streams', name, 'params', ...repeated.slice(0, 1)], message: 'lists a value twice' }];
   const count = sliceBy.reduce((product, param) => product * listValues(params[param]).length, 1);
-  return count > MOST_SLICES ? [{ path, message: `makes ${count} slices; ${MOST_SLICES} is the most` }] : [];
+  return count > MOST_SLICES
+    ? [{ path, message: `makes ${count} slices; at most ${MOST_SLICES} are allowed` }]
+    : [];
 }
 
 function listValues(value: ParamValue | readonly ParamValue[] | undefined): readonly ParamValue[] {
   return value === undefined ? [] : [value].flat();
 }
 
-/** As in a query, so that no value can be taken for another slice's. */
+/** Encoded as in a query, so that two slices never have the same name. */
 function nameSlice(values: Readonly<Record<string, ParamValue>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) search.set(name, String(value));

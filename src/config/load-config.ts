@@ -23,7 +23,7 @@ export interface LoadedConfig extends ProblemSource {
 export interface LoadOptions {
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `optional`: an unset key is no error, for commands that send no request. Default `required`. */
+  /** `optional`: an unset key is not an error, for commands that send no request. Default `required`. */
   readonly secrets?: 'required' | 'optional';
 }
 
@@ -68,7 +68,7 @@ export function parseConfig(input: unknown, baseDir: string = process.cwd()): Lo
   };
 }
 
-/** Types and checks a config written in TypeScript, and returns it as it is. */
+/** Types a config written in TypeScript, and returns it unchanged. */
 export function defineConfig(input: ConfigInput): ConfigInput {
   parseConfig(input);
   return input;
@@ -84,7 +84,7 @@ function assertMap(value: unknown, fileName: string): void {
   });
 }
 
-// YAML reads 007 as 7 and 1.10 as 1.1: as a query parameter that would ask for something else.
+// YAML reads 007 as 7 and 1.10 as 1.1, which would be a different query parameter.
 function findChangedNumbers(leaves: readonly ConfigLeaf[], parsed: ParsedYaml): readonly Problem[] {
   return leaves.filter(isParam).flatMap(({ path: leafPath, value }) => {
     const text = parsed.numberText(leafPath);

@@ -18,12 +18,12 @@ const eventsByKey = {
 const hint =
   'Give a webhook (https://…), a program (./tell.sh), or a program with its arguments as a list: [./tell.sh, data-team].';
 
-/** Reads who is to be told of what; throws a ConfigError for an address or a command that cannot be meant. */
+/** Reads the notices to send; throws a ConfigError for an impossible address or command. */
 export function readNotifyRules(loaded: LoadedConfig): NotifyRules {
   const given = Object.entries(loaded.config.notify ?? {}) as [NotifyKey, string | readonly string[]][];
   return Object.fromEntries(
     given
-      // An empty text is a placeholder for a webhook that is not there.
+      // Empty text comes from a placeholder for a webhook that is not set.
       .filter(([, value]) => typeof value !== 'string' || value.trim() !== '')
       .map(([key, value]) => [eventsByKey[key], readTarget(key, value, loaded)]),
   );
@@ -32,18 +32,18 @@ export function readNotifyRules(loaded: LoadedConfig): NotifyRules {
 function readTarget(key: NotifyKey, value: string | readonly string[], loaded: LoadedConfig): NotifyTarget {
   if (typeof value !== 'string') return readCommand(value, loaded);
   const text = value.trim();
-  // The text is never shown: the path of a webhook is what lets anybody post to it.
+  // The text is never shown: anyone who knows the path of a webhook can post to it.
   const fail = (message: string) => buildConfigError([{ path: ['notify', key], message, hint }], loaded);
   if (!isWebhook(text)) {
-    // Splitting a line into words needs a shell's rules, and a shell runs whatever finds its way into the line.
+    // Splitting a line into words needs a shell, and a shell would run anything injected into the line.
     if (/\s/.test(text)) throw fail('must be one word; a program with arguments is a list');
     return readCommand([text], loaded);
   }
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) throw fail('must be a complete URL');
-  if (url.username !== '' || url.password !== '') throw fail('must not hold a user name or password');
+  if (url.username !== '' || url.password !== '') throw fail('must not contain a user name or password');
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw fail('must start with https://: http:// would tell everybody on the way');
+    throw fail('must start with https://: http:// can be read by anyone on the way');
   return { kind: 'webhook', url };
 }
 

@@ -11,17 +11,17 @@ import {
 import type { ConfigPath } from './config-path.ts';
 import type { Position, Problem } from './problem.ts';
 
-/** A YAML text as plain values, and where each of them stands. */
+/** A YAML text as plain values, with the position of each. */
 export interface ParsedYaml {
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** Position of the key at a path, or of the nearest one above it that the text holds. */
+  /** Position of the key at a path, or of its nearest parent in the text. */
   readonly locate: (path: ConfigPath) => Position | undefined;
   /** A number's text as written, e.g. `007`. */
   readonly numberText: (path: ConfigPath) => string | undefined;
 }
 
-// Our own words for each: the library's quote the text, which may be a key.
+// Our own messages: those of the library quote the text, which may contain a key.
 const messages: Partial<Record<YAMLError['code'], string>> = {
   ALIAS_PROPS: 'an alias can have no tag or anchor',
   BAD_ALIAS: 'this alias is not valid',
@@ -42,7 +42,7 @@ const messages: Partial<Record<YAMLError['code'], string>> = {
 /** Parses one YAML 1.2 document; what is wrong with it comes back as problems with their positions. */
 export function parseYaml(text: string): ParsedYaml {
   const lines = new LineCounter();
-  // Pretty errors would copy lines of the file, and with them a key, into messages.
+  // Pretty errors would copy lines of the file, possibly with a key, into messages.
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -62,7 +62,7 @@ export function parseYaml(text: string): ParsedYaml {
   };
 }
 
-// After one slip of syntax the parser stumbles on what follows: only the first is worth mending.
+// One syntax error causes more in the text after it, so only the first is reported.
 function listYamlErrors(document: Document.Parsed): readonly YAMLError[] {
   const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const isSyntax = ({ code }: YAMLError) => code !== 'DUPLICATE_KEY' && code !== 'TAG_RESOLVE_FAILED';
@@ -73,7 +73,7 @@ function listYamlErrors(document: Document.Parsed): readonly YAMLError[] {
 function toPlainValue(document: Document.Parsed): Pick<ParsedYaml, 'value' | 'problems'> {
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 });
-    // An alias inside its own anchor makes a value without an end; JSON refuses exactly those.
+    // An alias inside its own anchor makes an infinite value; JSON rejects exactly those.
     JSON.stringify(value);
     return { value, problems: [] };
   } catch {

@@ -15,7 +15,7 @@ export interface Problem {
   /** Known for problems of the file's text; otherwise found through the path. */
   readonly position?: Position;
   readonly code?: ErrorCode;
-  /** What to do about this one; the hint of an error that has no other problem. */
+  /** What to do about this one; used as the hint if it is the only problem. */
   readonly hint?: string;
 }
 
@@ -26,7 +26,7 @@ export interface ProblemSource {
   readonly locate: (path: ConfigPath) => Position | undefined;
 }
 
-/** One error that lists every problem in the order of the file, so that one edit can mend them all. */
+/** One error that lists every problem in the order of the file, so that one edit can fix them all. */
 export function buildConfigError(problems: readonly Problem[], source: ProblemSource): ConfigError {
   const lines = problems
     .map((problem) => ({ problem, position: problem.position ?? source.locate(problem.path) }))

@@ -55,7 +55,7 @@ function readError(code: string, fileName: string, cause: unknown): ConfigError 
     case 'EPERM':
       return fileError(
         fileName,
-        'may not be read by this user',
+        'cannot be read by this user',
         'Give this user read permission, e.g. chmod u+r.',
       );
     default:

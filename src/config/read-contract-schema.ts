@@ -10,12 +10,12 @@ import { suggestName } from './suggest-name.ts';
 
 const SUFFIX = '.schema.json';
 
-/** Where a stream's contract file lies: beside the config, so that it is committed with it. */
+/** The path of a stream's contract file: next to the config, so that both are committed together. */
 export function contractPath(baseDir: string, stream: string): string {
   return path.join(baseDir, 'contracts', `${stream}${SUFFIX}`);
 }
 
-/** A stream's contract file, or undefined where there is none; throws a ConfigError for one that cannot be honoured. */
+/** A stream's contract file, or undefined if there is none; throws a ConfigError if it is invalid. */
 export function readContractSchema(
   { baseDir }: Pick<LoadedConfig, 'baseDir'>,
   stream: string,
@@ -33,7 +33,7 @@ export function readContractSchema(
   return { path: file, json };
 }
 
-/** Warns of contract files that no stream goes by: one mistyped name, and there is no contract. */
+/** Warns of contract files that no stream uses: with a mistyped name, a contract is not applied. */
 export function findStrayContracts(
   { baseDir }: Pick<LoadedConfig, 'baseDir'>,
   streams: readonly string[],
@@ -48,10 +48,10 @@ export function findStrayContracts(
     });
 }
 
-/** Every problem at once, so that one edit can mend them all. */
+/** Every problem at once, so that one edit can fix them all. */
 function describeProblems(file: string, problems: readonly SchemaProblem[]): string {
   const lines = problems.map(({ pointer, message }) =>
-    // The file is the user's, its names may be anybody's.
+    // The file is the user's, but its names may come from anywhere.
     escapeText(pointer === '' ? message : `${pointer}: ${message}`),
   );
   const [only] = lines;
@@ -63,7 +63,7 @@ function describeProblems(file: string, problems: readonly SchemaProblem[]): str
 function refuse(message: string, file: string, cause?: unknown): ConfigError {
   return new ConfigError(message, {
     code: 'config_invalid',
-    hint: 'Mend the file, or write it again with `sluice discover --write --force`. Nothing was requested.',
+    hint: 'Fix the file, or write it again with `sluice discover --write --force`. Nothing was requested.',
     context: { path: file },
     cause,
   });

@@ -10,11 +10,11 @@ export type PlaceholderOrigin =
   | { readonly kind: 'file'; readonly path: string; readonly mode: number | undefined }
   | { readonly kind: 'default' };
 
-/** A placeholder that stands for nothing, and why. */
+/** A placeholder without a value, and why. */
 export interface MissingValue {
   readonly problem: string;
   readonly hint: string;
-  /** Undefined where it is not written as a placeholder is. */
+  /** Undefined if the syntax is wrong. */
   readonly wanted: PlaceholderOrigin | undefined;
 }
 
@@ -35,8 +35,9 @@ export interface PlaceholderScope {
 const MAX_FILE_BYTES = 64 * 1024;
 
 /**
- * Reads what stands between `${` and `}`: `NAME`, `NAME:-default` or `file:path`; `expand` replaces the placeholders in
- * a default or a path. For a secret no default is suggested: it would be a key in the file.
+ * Reads the content between `${` and `}`: `NAME`, `NAME:-default` or `file:path`; `expand` replaces the
+ * placeholders in a default or a path. For a secret, no default is suggested, because it would put a key into
+ * the file.
  */
 export function readPlaceholder(
   body: string,
@@ -54,8 +55,8 @@ export function readPlaceholder(
   }
   if (name === undefined)
     return fail({
-      problem: 'holds a ${ that starts no placeholder',
-      hint: 'Write ${NAME}, ${NAME:-default} or ${file:path}, and $${ for a ${ that is meant as text.',
+      problem: 'contains a ${ that does not start a placeholder',
+      hint: 'Write ${NAME}, ${NAME:-default} or ${file:path}, and $${ for a literal ${.',
       wanted: undefined,
     });
   const value: unknown = scope.env[name];
@@ -85,7 +86,7 @@ function readPlaceholderFile(file: string): ExpandedText {
   const refuse = (what: string) =>
     fail({
       problem: `the file ${shown} ${what}`,
-      hint: 'Check the path in ${file:…}; a relative one starts at the folder of the config file.',
+      hint: 'Check the path in ${file:…}; a relative path starts at the folder of the config file.',
       wanted: { kind: 'file', path: file, mode: undefined },
     });
   try {
@@ -95,12 +96,12 @@ function readPlaceholderFile(file: string): ExpandedText {
     if (bytes.byteLength > MAX_FILE_BYTES) return refuse('is larger than 64 KB, too large for a value');
     const text = decodeUtf8(bytes);
     if (text === undefined) return refuse('is not UTF-8 text');
-    // Editors and `echo` end a file with a newline that is no part of the value.
+    // Editors and `echo` end a file with a newline that is not part of the value.
     const mode = stat.isFile() ? stat.mode & 0o777 : undefined;
     return succeed(text.replace(/\r?\n$/, ''), { kind: 'file', path: file, mode });
   } catch (error) {
     const code = fileErrorCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return refuse('does not exist');
-    return refuse(code === 'EACCES' ? 'may not be read by this user' : `could not be read (${code})`);
+    return refuse(code === 'EACCES' ? 'cannot be read by this user' : `could not be read (${code})`);
   }
 }

@@ -11,18 +11,18 @@ export function isInside(
   return relative === '' || (!/^\.\.(?:[/\\]|$)/.test(relative) && !path.isAbsolute(relative));
 }
 
-// Disks of these systems take names that differ in case, or in how accents are written, for one.
+// File systems here treat names that differ only in case or accent encoding as the same.
 function fold(target: string, platform: NodeJS.Platform): string {
   return platform === 'darwin' || platform === 'win32' ? target.normalize('NFC').toLowerCase() : target;
 }
 
-/** The path with the links of its existing part followed, so that two names of one place compare equal. */
+/** The path with the links of its existing part followed, so that two names of the same place are equal. */
 export function resolveLinks(target: string, followed = 0): string {
   try {
     return realpathSync(target);
   } catch {
     const pointed = readLink(target);
-    // A link may point to what is not there yet, and is followed when that is made.
+    // A link may point to something that does not exist yet; it is followed once that is created.
     if (pointed !== undefined && followed < MOST_LINKS)
       return resolveLinks(path.resolve(path.dirname(target), pointed), followed + 1);
     const parent = path.dirname(target);

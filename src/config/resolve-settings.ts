@@ -8,7 +8,7 @@ import { findBaseUrlWarnings, readBaseUrl } from './base-url.ts';
 import { findHashKeyWarnings } from './column-rules.ts';
 import { escapeText } from './config-path.ts';
 import { findCredentialWarnings, readCredentials } from './credentials.ts';
-import { keepApart } from './keep-apart.ts';
+import { assertDistinctPaths } from './assert-distinct-paths.ts';
 import { findExpiryWarnings } from './key-expiry.ts';
 import { findHome, findLedgerDir } from './ledger-dir.ts';
 import type { LoadedConfig } from './load-config.ts';
@@ -19,7 +19,7 @@ import { resolveStreams } from './resolve-streams.ts';
 import { resolvePath, resolveStoragePaths } from './storage-paths.ts';
 import { suggestName } from './suggest-name.ts';
 
-/** What settings are made of; everything outside the config comes as an argument. */
+/** The input of settings; everything outside the config is an argument. */
 export interface ResolveOptions {
   readonly loaded: LoadedConfig;
   readonly connectors: Readonly<Record<string, Connector>>;
@@ -27,7 +27,7 @@ export interface ResolveOptions {
   readonly nowMs: number;
   readonly platform?: NodeJS.Platform;
   readonly overrides?: SettingsOverrides;
-  /** `ignored` for a command that writes contract files: one that is broken must not keep it from that. */
+  /** `ignored` for a command that writes contract files: a broken one must not prevent that. */
   readonly contracts?: 'read' | 'ignored';
 }
 
@@ -61,7 +61,7 @@ export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings
     source.quota?.ledgerDir === undefined
       ? findLedgerDir({ env, platform, stateDir: paths.stateDir })
       : resolvePath(source.quota.ledgerDir, loaded.baseDir, home);
-  keepApart(loaded, { ...paths, ledgerDir }, platform);
+  assertDistinctPaths(loaded, { ...paths, ledgerDir }, platform);
   const streams = resolveStreams(loaded, connector, options.contracts);
   return {
     configPath: loaded.path,

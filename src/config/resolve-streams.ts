@@ -11,7 +11,7 @@ import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
 import { findNearestName } from './suggest-name.ts';
 
-/** The streams of a config: those to run, and the names of those it switched off. */
+/** The streams of a config: those to run, and the names of the disabled ones. */
 export interface ResolvedStreams {
   readonly streams: readonly Stream[];
   readonly disabledStreams: readonly string[];
@@ -161,9 +161,7 @@ function findExtraProblems(
   const nearest = findNearestName(name, builtIn);
   const question =
     nearest === undefined ? `built-in streams are ${builtIn.join(', ')}` : `did you mean "${nearest}"?`;
-  return [
-    { path: ['streams', name], message: `unknown stream; ${question} A stream of your own needs a path` },
-  ];
+  return [{ path: ['streams', name], message: `unknown stream; ${question} A custom stream needs a path` }];
 }
 
 function findStreamProblems(name: string, stream: StreamConfig, connector: Connector): readonly Problem[] {

@@ -1,13 +1,13 @@
 import { pathKey, type ConfigPath } from './config-path.ts';
 
-/** Settings whose value is a secret by definition. */
+/** Settings whose value is always a secret. */
 export const secretPaths = [
   ['source', 'apiKey'],
   ['source', 'bearerToken'],
   ['defaults', 'hashKey'],
 ] as const satisfies readonly ConfigPath[];
 
-/** Settings that commands without a request can do without when their variable or file is missing. */
+/** Settings whose variable or file may be missing for commands that send no request. */
 export const optionalPaths: readonly ConfigPath[] = [
   ...secretPaths,
   ...['onFailure', 'onSuccess', 'onDrift', 'onSchemaChange', 'onKeyExpiry'].map((name) => ['notify', name]),

@@ -11,7 +11,7 @@ import { resolveLinks } from './real-paths.ts';
 /** The places a run writes to, absolute. */
 export interface StoragePaths {
   readonly duckdbPath: string;
-  /** Whether that file is published, or is the one of a lake. */
+  /** Whether that file is published, or belongs to a lake. */
   readonly publishesDuckdb: boolean;
   readonly lakePath: string | undefined;
   readonly stateDir: string;
@@ -25,7 +25,7 @@ export interface PathOverrides {
 
 type Refuse = (key: ConfigPath, message: string, hint: string) => never;
 
-/** Resolves the published file, the lake and the state folder, and refuses what cannot be one. */
+/** Resolves the published file, the lake and the state folder, and rejects impossible ones. */
 export function resolveStoragePaths(
   loaded: LoadedConfig,
   home: string | undefined,
@@ -44,13 +44,13 @@ export function resolveStoragePaths(
     );
   const realState = resolveLinks(stateDir);
   if (realState.includes('?'))
-    refuse(['stateDir'], `must not lie at a path with a question mark: ${realState}`, 'Name another folder.');
+    refuse(['stateDir'], `must not have a path with a question mark: ${realState}`, 'Name another folder.');
   const { parquet } = destination;
   const lakePath = parquet === undefined ? undefined : resolvePath(parquet, loaded.baseDir, home);
   if (parquet !== undefined && lakePath !== undefined) checkLake(parquet, lakePath, refuse);
   const duckdb = overrides.duckdb ?? destination.duckdb;
   if (duckdb === undefined) {
-    // The schema sees to it that there is one of both.
+    // The schema ensures that one of the two is set.
     const duckdbPath = path.join(lakePath ?? loaded.baseDir, LAKE_CATALOG);
     return { duckdbPath, publishesDuckdb: false, lakePath, stateDir };
   }
@@ -70,9 +70,9 @@ function checkDuckdb(text: string, duckdbPath: string, refuse: Refuse): void {
       `Name a file in it, e.g. ${path.join(duckdbPath, 'warehouse.duckdb')}.`,
     );
   const realFile = resolveLinks(duckdbPath);
-  // The engine takes what follows for options of the file, and writes its log to another place.
+  // The engine would read the rest as options of the file, and write its log somewhere else.
   if (realFile.includes('?'))
-    refuse(key, `must not lie at a path with a question mark: ${realFile}`, 'Name another file.');
+    refuse(key, `must not have a path with a question mark: ${realFile}`, 'Name another file.');
 }
 
 function checkLake(text: string, lakePath: string, refuse: Refuse): void {
@@ -80,12 +80,12 @@ function checkLake(text: string, lakePath: string, refuse: Refuse): void {
   if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
   if (isFolder(lakePath) === false)
     refuse(key, `${lakePath} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
-  // Readers name its files with a pattern, and these would be part of it.
+  // Readers use glob patterns for its files, and these characters would be part of the pattern.
   const odd = [lakePath, resolveLinks(lakePath)].find((place) => ODD_IN_LAKES.test(place));
   if (odd !== undefined)
     refuse(
       key,
-      `must not lie at a path with one of * ? [ ] { } or a backslash: ${odd}`,
+      `must not have a path with one of * ? [ ] { } or a backslash: ${odd}`,
       'Name another folder.',
     );
 }
@@ -98,7 +98,7 @@ function isElsewhere(text: string): boolean {
 
 /** A path of the config, absolute: relative ones start at its folder, `~/` at the home folder. */
 export function resolvePath(text: string, baseDir: string, home: string | undefined): string {
-  // YAML has no shell to expand ~, and a folder of that name is a trap for the next `rm -r ~`.
+  // YAML has no shell to expand ~, and a folder named ~ is a trap for the next `rm -r ~`.
   if (!/^~[/\\]/.test(text)) return path.resolve(baseDir, text);
   if (home !== undefined) return path.join(home, text.slice(2));
   throw new ConfigError('a path starts with ~ and this user has no home folder', {
@@ -107,7 +107,7 @@ export function resolvePath(text: string, baseDir: string, home: string | undefi
   });
 }
 
-/** Undefined when there is nothing at the path, or nothing this user may see. */
+/** Undefined if nothing exists at the path, or nothing this user may see. */
 function isFolder(target: string): boolean | undefined {
   try {
     return statSync(target).isDirectory();

@@ -7,7 +7,7 @@ import type { Problem } from './problem.ts';
 /** A valid config, or everything that is wrong with it. */
 export type Validation = { readonly config: Config } | { readonly problems: readonly Problem[] };
 
-/** Validates plain values; text that a placeholder gave may stand for a number, true or false. */
+/** Validates plain values; text from a placeholder may stand for a number, true or false. */
 export function validateConfig(raw: unknown, placeholderPaths: readonly ConfigPath[]): Validation {
   const value = fillEmptySections(raw);
   const result = configSchema.safeParse(value, { error: phraseIssue });
@@ -32,7 +32,7 @@ export function withoutFollowing(
   return problems.filter((problem) => !causes.some((cause) => isAtOrBelow(problem.path, cause.path)));
 }
 
-// A section whose every line is commented out is null in YAML and means: nothing set here.
+// A section with all lines commented out is null in YAML and means: nothing set here.
 function fillEmptySections(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const sections = ['source', 'destination', 'defaults', 'retention', 'notify', 'streams'];

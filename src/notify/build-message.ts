@@ -12,7 +12,7 @@ export interface NoticeMessage {
   readonly summary: string;
   readonly ok: boolean;
   readonly exitCode: ExitCode;
-  /** undefined for a run that could not begin. */
+  /** undefined for a run that could not start. */
   readonly runId: string | undefined;
   readonly status: string;
   readonly source: string;
@@ -38,7 +38,7 @@ interface StreamFacts {
   readonly error: Pick<ReportedError, 'code' | 'message' | 'hint'> | undefined;
 }
 
-/** What a message says besides its run. */
+/** What a message contains in addition to its run. */
 export interface MessageFacts {
   /** Host of the API. */
   readonly source: string;
@@ -48,7 +48,9 @@ export interface MessageFacts {
 const MOST_STREAMS = 100;
 const LONGEST_TEXT = 1_000;
 
-/** The message of a notice; texts of the server are escaped, and shortened. Secrets are the caller's to hide. */
+/**
+ * The message of a notice. Text from the server is escaped and shortened; hiding secrets is up to the caller.
+ */
 export function buildMessage(notice: Notice, run: EndedRun, facts: MessageFacts): NoticeMessage {
   const { report } = run;
   const exitCode = exitCodeOf(run);
@@ -109,7 +111,7 @@ function toSafeText(text: string): string {
   return safe.length <= LONGEST_TEXT ? safe : `${safe.slice(0, LONGEST_TEXT)}...`;
 }
 
-/** Chat services read `<!channel>` and `<https://…|text>` as more than text; no server may write these. */
+/** Chat services interpret `<!channel>` and `<https://…|text>`; text from a server must not trigger that. */
 function toChatText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

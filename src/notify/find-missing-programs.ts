@@ -7,7 +7,7 @@ export interface MissingProgram {
   /** The setting that names it, e.g. `notify.onFailure`. */
   readonly setting: string;
   readonly program: string;
-  readonly flaw: 'does not exist' | 'is a folder' | 'may not be started';
+  readonly flaw: 'does not exist' | 'is a folder' | 'is not executable';
 }
 
 /** Where programs are looked for. */
@@ -16,17 +16,17 @@ export interface ProgramScope {
   readonly platform: NodeJS.Platform;
 }
 
-// Where a system looks when nobody says where.
+// Where a system looks by default.
 const DEFAULT_PATH = '/usr/bin:/bin';
 
-/** Programs that a notice would not find, which nobody else would notice before something else has failed. */
+/** Programs that a notice would not find. Otherwise this would only show once a notice is needed. */
 export function findMissingPrograms(rules: NotifyRules, scope: ProgramScope): readonly MissingProgram[] {
   return Object.entries(rules).flatMap(([event, target]) => {
     if (target.kind === 'webhook') return [];
     const flaws = listCandidates(target, scope).map(findFlaw);
     if (flaws.includes(undefined)) return [];
     const setting = `notify.${keyOfEvent[event as NotifyEvent]}`;
-    // Of several places the one where something is says the most.
+    // Of several places, one where something exists is the most informative.
     const flaw = flaws.find((one) => one !== 'does not exist') ?? 'does not exist';
     return [{ setting, program: target.program, flaw }];
   });
@@ -49,6 +49,6 @@ function findFlaw(file: string): MissingProgram['flaw'] | undefined {
     accessSync(file, constants.X_OK);
     return undefined;
   } catch {
-    return 'may not be started';
+    return 'is not executable';
   }
 }

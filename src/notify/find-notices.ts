@@ -6,7 +6,7 @@ import type { ReportedError, RunReport, StreamReport } from '../model/run-report
 import { nameScan } from '../model/stream.ts';
 import { type EndedRun, exitCodeOf, listSchemaChanges, type Notice } from './notice.ts';
 
-/** What a run's notices depend on besides the run. */
+/** What a run's notices depend on in addition to the run. */
 export interface NoticeFacts {
   /** The config's warning of a key that expires soon; undefined while there is none. */
   readonly keyExpiry: string | undefined;
@@ -15,7 +15,7 @@ export interface NoticeFacts {
 
 const DRIFT_CODES: ReadonlySet<ErrorCode> = new Set(['source_drifted', 'source_emptied', 'deletes_refused']);
 
-/** Everything worth telling of one run, in the order of its weight; pure. */
+/** All notices of one run, most important first; pure. */
 export function findNotices(run: EndedRun, facts: NoticeFacts): readonly Notice[] {
   const { report } = run;
   return [
@@ -28,7 +28,7 @@ export function findNotices(run: EndedRun, facts: NoticeFacts): readonly Notice[
 
 function findFailure(run: EndedRun): readonly Notice[] {
   const exitCode = exitCodeOf(run);
-  // Who stopped a run by a signal knows that it stopped.
+  // A person who stopped a run by a signal knows that it stopped.
   if (exitCode === 0 || exitCode === 130 || exitCode === 143) return [];
   const failures = run.report === undefined ? [{ name: '', error: run.error }] : listFailures(run.report);
   if (exitCode === 75 && failures.every(({ error }) => isPlannedStop(error))) return [];
@@ -45,7 +45,7 @@ function listFailures({ error, streams }: RunReport): readonly { name: string; e
   const ofStreams = streams.flatMap((stream) =>
     stream.error === undefined ? [] : [{ name: nameOf(stream), error: stream.error }],
   );
-  // The run's error often is a stream's: told once, with the stream's name.
+  // The run's error is often a stream's: reported once, with the stream's name.
   const isTold = ofStreams.some(
     ({ error: { code, message } }) => code === error?.code && message === error.message,
   );
@@ -60,7 +60,7 @@ function findDrift({ streams }: RunReport): readonly Notice[] {
   if (first === undefined) return [];
   const names = drifted.map(nameOf);
   const reason = first.error?.message ?? first.reasons[0];
-  const summary = `the source moved while it was read: ${listNames(names)}${reason === undefined ? '' : ` (${reason})`}`;
+  const summary = `the source changed while it was read: ${listNames(names)}${reason === undefined ? '' : ` (${reason})`}`;
   return [{ event: 'drift', summary, sameness: JSON.stringify(names) }];
 }
 

@@ -4,35 +4,35 @@ import { writeFileAtomically } from '../../state/run-file.ts';
 import type { NotifyEvent } from '../model/notify.ts';
 import type { Notice } from './notice.ts';
 
-/** What was told last of each event that goes on: its sameness, and the UTC day. */
+/** The last notice sent for each ongoing event: its sameness, and the UTC day. */
 export type NoticeMemory = Readonly<
   Partial<Record<NotifyEvent, { readonly sameness: string; readonly day: string }>>
 >;
 
 /**
- * Whether a notice is still to be told: what goes on is told once a day, and anew when it is something else or
- * had ended in between.
+ * Whether a notice is due: an ongoing event is reported once a day, and again if it changed or had ended in
+ * between.
  */
 export function isDue(memory: NoticeMemory, { event, sameness }: Notice, day: string): boolean {
   const last = memory[event];
   return sameness === undefined || last?.sameness !== sameness || last.day !== day;
 }
 
-/** The memory after a run; `told` are the notices that reached somebody, `found` all that there were. */
+/** The memory after a run; `sent` are the notices that reached somebody, `found` are all notices. */
 export function remember(
   memory: NoticeMemory,
   found: readonly Notice[],
-  told: readonly Notice[],
+  sent: readonly Notice[],
   day: string,
 ): NoticeMemory {
   const goingOn = Object.entries(memory).filter(([event]) => found.some((notice) => notice.event === event));
-  const news = told.flatMap(({ event, sameness }) =>
+  const news = sent.flatMap(({ event, sameness }) =>
     sameness === undefined ? [] : [[event, { sameness, day }] as const],
   );
   return Object.fromEntries([...goingOn, ...news]);
 }
 
-/** What was told so far; a file that is missing or damaged costs one notice too many, never one too few. */
+/** The notices sent so far. A missing or damaged file can cause one notice too many, never one too few. */
 export function readNoticeMemory(stateDir: string): NoticeMemory {
   try {
     const content = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as {
@@ -46,7 +46,7 @@ export function readNoticeMemory(stateDir: string): NoticeMemory {
   }
 }
 
-/** Keeps it for the next run. */
+/** Saves it for the next run. */
 export function writeNoticeMemory(stateDir: string, memory: NoticeMemory): void {
   writeFileAtomically(fileIn(stateDir), JSON.stringify({ version: 1, told: memory }));
 }

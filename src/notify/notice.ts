@@ -2,17 +2,17 @@ import type { ExitCode } from '../model/errors.ts';
 import type { NotifyEvent } from '../model/notify.ts';
 import type { ReportedError, RunReport, SchemaChange, StreamReport } from '../model/run-report.ts';
 
-/** A run that ended, or that could not even begin: then there is an error and no report. */
+/** A run that ended, or that could not start: then there is an error and no report. */
 export type EndedRun =
   | { readonly report: RunReport; readonly error?: undefined }
   | { readonly report?: undefined; readonly error: ReportedError };
 
-/** One thing to tell, before it is known whether it was told already. */
+/** One notice, before checking whether it was already sent. */
 export interface Notice {
   readonly event: NotifyEvent;
   /** One sentence. */
   readonly summary: string;
-  /** What makes it the same as another; undefined for one that is told every time. */
+  /** What identifies repeats of it; undefined for one that is sent every time. */
   readonly sameness: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function exitCodeOf(run: EndedRun): ExitCode {
   return run.report === undefined ? run.error.exitCode : run.report.exitCode;
 }
 
-/** What changed of a table that readers know: the columns of its first load are no news. */
+/** Schema changes of a table that readers know: the columns of its first load are not news. */
 export function listSchemaChanges(report: StreamReport): readonly SchemaChange[] {
   const { rows, rowsInTable, schemaChanges } = report;
   const isKept = rows.updated > 0 || rows.unchanged > 0 || rows.deleted > 0;

@@ -11,12 +11,12 @@ import { isDue, readNoticeMemory, remember, writeNoticeMemory } from './notice-m
 import { type PostJson, postJson, postWebhook } from './post-webhook.ts';
 import { runCommand } from './run-command.ts';
 
-/** What telling people may use of the world. */
+/** What sending notices may use of the outside world. */
 export interface NotifyEffects {
   readonly clock: Clock;
-  /** Handed to commands, without what holds a secret of ours. */
+  /** Passed to commands, without variables that hold a secret of Sluice. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends what is under way. */
+  /** Stops what is in progress. */
   readonly signal?: AbortSignal | undefined;
   readonly post?: PostJson | undefined;
 }
@@ -25,8 +25,8 @@ export type NotifySettings = Pick<Settings, 'notify' | 'hashKey' | 'baseUrl' | '
   Partial<Pick<Settings, 'credentials'>> & { readonly keyExpiryWarning: string | undefined };
 
 /**
- * Tells those whom the config names what a run came to. Returns what could not be told, as warnings: a notice
- * that fails never changes what became of the run. Never throws.
+ * Sends the notices of a run that the config asks for. Returns those that failed, as warnings: a failed
+ * notice never changes the outcome of the run. Never throws.
  */
 export async function notifyRun(
   settings: NotifySettings,
@@ -50,9 +50,7 @@ export async function notifyRun(
   );
   const told = outcomes.filter(({ flaw }) => flaw === undefined).map(({ notice }) => notice);
   const warnings = outcomes.flatMap(({ notice, flaw }) =>
-    flaw === undefined
-      ? []
-      : [`notify.${keyOfEvent[notice.event]} failed: ${flaw}; the run is not concerned`],
+    flaw === undefined ? [] : [`notify.${keyOfEvent[notice.event]} failed: ${flaw}; the run is not affected`],
   );
   const next = remember(memory, found, told, day);
   const isSame = JSON.stringify(next) === JSON.stringify(memory);
@@ -65,7 +63,7 @@ function keepMemory(stateDir: string, memory: ReturnType<typeof remember>): read
     return [];
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    return [`what was told could not be noted, so it may be told again: ${cause}`];
+    return [`the sent notices could not be recorded, so they may be sent again: ${cause}`];
   }
 }
 
@@ -93,7 +91,7 @@ function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly
   ];
 }
 
-/** The environment of a command: ours without what holds a secret of ours, and the facts under their own names. */
+/** The environment of a command: ours without secrets of Sluice, plus the facts of the run. */
 function buildEnvironment(
   env: NotifyEffects['env'],
   { event, runId, exitCode, summary }: NoticeMessage,

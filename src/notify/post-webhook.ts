@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import type { WebhookTarget } from '../model/notify.ts';
 
-/** One POST of a JSON text: the status of the answer, whose body nobody reads. */
+/** One POST of a JSON text; returns the status of the answer and ignores its body. */
 export type PostJson = (url: URL, body: string, signal: AbortSignal) => Promise<number>;
 
 /** Sends it over the network, through the proxy of the environment if there is one; follows no redirect. */
@@ -23,7 +23,7 @@ function createDispatcher(url: URL): Dispatcher {
   return new EnvHttpProxyAgent({ connect: tls, requestTls: tls, proxyTls: tls });
 }
 
-/** What posting may use of the world. */
+/** What posting may use of the outside world. */
 export interface PostEffects {
   readonly post: PostJson;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -78,7 +78,7 @@ function judgeStatus(status: number): Posted {
   return { flaw: `it answered ${status}${redirect}`, mayRetry: status >= 500 || status === 429 };
 }
 
-// Messages may quote the address, and its path is what lets anybody post there.
+// Messages may quote the address, and anyone who knows its path can post there.
 function nameFault(thrown: unknown): string {
   const code = (thrown as { code?: unknown } | undefined)?.code;
   if (typeof code === 'string') return code;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { CommandTarget } from '../model/notify.ts';
 
-/** What a program is started with besides its words. */
+/** What a program is started with in addition to its words. */
 export interface CommandInput {
   /** Written to its stdin. */
   readonly text: string;
@@ -26,10 +26,11 @@ export function runCommand(target: CommandTarget, input: CommandInput): Promise<
       shell: false,
       stdio: ['pipe', 'ignore', 'pipe'],
       windowsHide: true,
-      // A group of its own, so that what the program started ends with it, and Ctrl-C in a terminal is ours alone.
+      // A group of its own, so that its child processes end with it, and Ctrl-C in a terminal only reaches
+      // Sluice.
       detached: process.platform !== 'win32',
     });
-    let told = '';
+    let output = '';
     let cause: string | undefined;
     const end = (why: string) => {
       cause ??= why;
@@ -41,22 +42,22 @@ export function runCommand(target: CommandTarget, input: CommandInput): Promise<
     const finish = (flaw: string | undefined) => {
       clearTimeout(timer);
       input.signal?.removeEventListener('abort', onAbort);
-      // What it left running in the background keeps the pipe open, and is not waited for.
+      // Background processes it leaves keep the pipe open, and are not waited for.
       child.stderr.destroy();
       resolve(flaw);
     };
     if (input.signal?.aborted === true) onAbort();
     else input.signal?.addEventListener('abort', onAbort, { once: true });
     child.stderr.on('data', (chunk: Buffer) => {
-      told = `${told}${chunk.toString('utf8')}`.slice(-KEPT_BYTES);
+      output = `${output}${chunk.toString('utf8')}`.slice(-KEPT_BYTES);
     });
     child.on('error', (error: NodeJS.ErrnoException) => finish(describeStart(error)));
-    child.on('exit', (code, signal) => finish(cause ?? describeEnd(code, signal, told)));
-    // A program that reads nothing closes its end, which is its right.
+    child.on('exit', (code, signal) => finish(cause ?? describeEnd(code, signal, output)));
+    // A program that reads nothing may close its end.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input.text);
   });
-  // Some of what keeps a program from starting is thrown, not told as an event.
+  // Some failures to start are thrown and not emitted as events.
   return ended.catch((thrown: unknown) => describeStart(thrown as NodeJS.ErrnoException));
 }
 
@@ -65,18 +66,18 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
 function describeStart({ code }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') return 'there is no such program';
-  return code === 'EACCES' ? 'it may not be started (chmod +x)' : `it could not be started (${code})`;
+  return code === 'EACCES' ? 'it is not executable (chmod +x)' : `it could not be started (${code})`;
 }
 
-function describeEnd(code: number | null, signal: string | null, told: string): string | undefined {
+function describeEnd(code: number | null, signal: string | null, output: string): string | undefined {
   if (code === 0) return undefined;
-  const last = told.trimEnd().split('\n').at(-1)?.trim() ?? '';
+  const last = output.trimEnd().split('\n').at(-1)?.trim() ?? '';
   const how = code === null ? `it was ended by ${signal}` : `it ended with code ${code}`;
   return last === '' ? how : `${how}: ${last}`;
 }

@@ -5,8 +5,9 @@ import { isSync, isUnfinished } from '../model/run-report.ts';
 import type { CronSchedule } from './cron-schedule.ts';
 
 /**
- * Whether a run is owed at the start: a time passed since the last sync began, or that sync was ended before its
- * end, as a restart does, or it was to be tried again. A folder without a sync owes none, and a rebuild, a retry or a change of the state is none.
+ * Whether a run is due at the start: a scheduled time passed since the last sync began, or that sync was cut
+ * off, as by a restart, or it has to be retried. A folder without any sync owes none. A rebuild, a retry or a
+ * change of the state is not a sync.
  */
 export function owesRun(schedule: CronSchedule, stateDir: string, nowMs: number): boolean {
   const last = readRunFile(stateDir).find(isSync);

@@ -1,38 +1,41 @@
 import type { Clock } from '../model/clock.ts';
 import type { CronSchedule } from './cron-schedule.ts';
 
-/** Why a run begins: its time came, one was missed while nothing ran, it was asked for, or the last one has to be tried again. */
+/**
+ * Why a run starts: it is due, one was missed while nothing ran, it was asked for, or the last one has to be
+ * retried.
+ */
 export type TickReason = 'due' | 'catch-up' | 'asked' | 'again';
 
 /** What a run asks of the schedule when it could not be completed. */
 export interface TryLater {
-  /** Another try is of no use before; epoch ms. */
+  /** A retry is useless before this time; epoch ms. */
   readonly notBeforeMs: number | undefined;
 }
 
-/** What a schedule tells while it goes on. */
+/** What a schedule reports while it runs. */
 export type ScheduleEvent =
-  /** `again`: it waits to try the last run again, not for a time of the schedule. */
+  /** `again`: it waits to retry the last run, not for a time of the schedule. */
   | { readonly type: 'waiting'; readonly nextRunAtMs: number; readonly again?: true }
   | { readonly type: 'running'; readonly reason: TickReason }
-  /** Times that passed while a run went on; `more` of them are not in the list. */
+  /** Times that passed during a run; `more` of them are not in the list. */
   | { readonly type: 'skipped'; readonly ticksMs: readonly number[]; readonly more: number }
-  /** No time is left, as of an expression that names a year's last day. */
+  /** The schedule has no dates left. */
   | { readonly type: 'ended' };
 
 export interface ScheduleOptions {
   readonly schedule: CronSchedule;
-  /** Each run begins up to this long after its time, but never later than half way to the next. */
+  /** Each run starts up to this long after its time, but never later than half way to the next. */
   readonly jitterMs: number;
   /** A run at the start, and why. */
   readonly atStart: Exclude<TickReason, 'due' | 'again'> | undefined;
-  /** Runs once, to its end; what goes wrong in it is its own to tell. */
+  /** Runs once, to its end; it reports its own failures. */
   readonly run: (reason: TickReason) => Promise<TryLater | undefined>;
   readonly onEvent: (event: ScheduleEvent) => Promise<void>;
   readonly clock: Clock;
   /** 0 to 1, as Math.random. */
   readonly random: () => number;
-  /** Ends the schedule: at once while it waits, with its run while one goes on. */
+  /** Ends the schedule: at once while it waits, or with the current run. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +56,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** Runs until a run needs no other try, or the next time has come; returns the time to come. */
+/** Runs until a run needs no retry, or the next time has come; returns the next time. */
 async function runOnce(
   options: ScheduleOptions,
   reason: TickReason,
@@ -69,7 +72,7 @@ async function runOnce(
     if (!isInTime || signal.aborted) return skipPassed(options, followingMs);
     await onEvent({ type: 'waiting', nextRunAtMs: againMs, again: true });
     await waitUntil(againMs, clock, signal);
-    // A machine that slept through the next time has that time's run to make.
+    // If the machine slept through the next time, that run is due now.
     if (signal.aborted || (followingMs !== undefined && followingMs <= clock.now())) return followingMs;
     nextReason = 'again';
   }
@@ -78,7 +81,7 @@ async function runOnce(
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
-/** When to try again: after a pause that doubles with each try, and not before it can be of use. */
+/** When to retry: after a pause that doubles with each attempt, and not before it can help. */
 function chooseRetry(
   { clock, jitterMs, random }: ScheduleOptions,
   { notBeforeMs = 0 }: TryLater,
@@ -89,7 +92,7 @@ function chooseRetry(
   return atMs + Math.floor(random() * Math.min(jitterMs, pauseMs));
 }
 
-/** Says which times passed during a run, and returns the one to come. */
+/** Reports which times passed during a run, and returns the next one. */
 async function skipPassed(
   { schedule, clock, onEvent, signal }: ScheduleOptions,
   followingMs: number | undefined,
@@ -102,7 +105,7 @@ async function skipPassed(
   while (tickMs !== undefined && tickMs <= nowMs) {
     if (ticksMs.length < MOST_LISTED) ticksMs.push(tickMs);
     else more += 1;
-    // A machine that slept for a year is not worth counting every minute of it.
+    // Do not count every minute of a machine that slept for a year.
     if (more >= MOST_COUNTED) break;
     tickMs = schedule.next(tickMs);
   }
@@ -113,7 +116,7 @@ async function skipPassed(
 const MOST_LISTED = 3;
 const MOST_COUNTED = 10_000;
 
-/** A tick that is late takes no jitter on top; two neighbours never change their order. */
+/** A late tick gets no additional jitter, and two neighbours never change their order. */
 function delayOf({ schedule, jitterMs, random, clock }: ScheduleOptions, dueMs: number): number {
   if (dueMs <= clock.now()) return 0;
   const followingMs = schedule.next(dueMs);
@@ -121,7 +124,7 @@ function delayOf({ schedule, jitterMs, random, clock }: ScheduleOptions, dueMs: 
   return Math.floor(random() * Math.min(jitterMs, roomMs));
 }
 
-// A clock that is set, and a machine that sleeps, move the wall time without the timer: it is looked at anew.
+// Setting the clock, or sleep, moves the wall time without the timer, so it is checked again.
 const LONGEST_SLEEP_MS = 60_000;
 
 async function waitUntil(atMs: number, clock: Clock, signal: AbortSignal): Promise<void> {

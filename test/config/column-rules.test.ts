@@ -43,13 +43,10 @@ describe('columns', () => {
   it.each([
     [
       ['key: [promptId, date]', 'columns: { date: { exclude: true } }'],
-      /columns.date.exclude: leaves out a field of the key/,
+      /columns.date.exclude: excludes a field of the key/,
     ],
-    [
-      ['cursor: { field: date }', 'columns: { date: { exclude: true } }'],
-      /leaves out the field of the cursor/,
-    ],
-    [['cursor: { field: date }', 'columns: { date: { hash: true } }'], /a hash is no date/],
+    [['cursor: { field: date }', 'columns: { date: { exclude: true } }'], /excludes the field of the cursor/],
+    [['cursor: { field: date }', 'columns: { date: { hash: true } }'], /a hash is not a date/],
     [['columns: { date: { hash: true, exclude: true } }'], /must have one of type, exclude and hash/],
     [['columns: { date: { hash: false } }'], /must be true, or left out/],
   ])('%j is refused', (lines, problem) => {

@@ -29,7 +29,7 @@ describe('explainConfig', () => {
     expect(entries).toMatchObject({
       'source.baseUrl': ['https://analytics.example.com/api/v1', 'config', 'sluice.yaml:3'],
       'source.apiKey': ['***', 'environment', 'ANALYTICS_API_KEY'],
-      'source.quota.requestsPerHour': [600, 'connector', 'until a response tells the limit'],
+      'source.quota.requestsPerHour': [600, 'connector', 'until a response shows the limit'],
       'source.quota.burstPerSecond': [10, 'connector', ''],
       'source.quota.reserve': [0, 'default', ''],
       'source.quota.ledgerDir': ['/home/someone/.local/state/sluice/quota', 'default', ''],

@@ -77,7 +77,7 @@ describe('placeholders', () => {
 
   it.each(['${}', '${1A}', '${A', '${A-B}', '${file:}', '${ A }'])('refuses %s', (text) => {
     expect(catchConfigError(() => readParam(`'${text}'`, { A: 'x' })).message).toContain(
-      'holds a ${ that starts no placeholder',
+      'contains a ${ that does not start a placeholder',
     );
   });
 
@@ -151,7 +151,9 @@ describe('an optional secret', () => {
 
   it('is still reported when its placeholder is malformed', () => {
     const text = configText().replace('${ANALYTICS_API_KEY}', "'${}'");
-    expect(catchConfigError(() => load(text, {}, 'optional')).message).toContain('starts no placeholder');
+    expect(catchConfigError(() => load(text, {}, 'optional')).message).toContain(
+      'does not start a placeholder',
+    );
   });
 });
 

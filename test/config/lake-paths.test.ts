@@ -43,7 +43,7 @@ describe('destination.parquet', () => {
     const folder = makeTempFolder();
     symlinkSync(join(folder, 'env*prod'), join(folder, 'odd'));
     expect(() => resolve({ parquet: join(folder, 'odd', 'lake') })).toThrow(
-      'must not lie at a path with one of',
+      'must not have a path with one of',
     );
     symlinkSync(join(folder, 'lake', 'w.duckdb'), join(folder, 'w.duckdb'));
     const both = { parquet: join(folder, 'lake'), duckdb: join(folder, 'w.duckdb') };
@@ -81,10 +81,10 @@ describe('destination.parquet', () => {
 
   it.each([
     [{ parquet: 's3://bucket/lake' }, undefined, 'must be a folder on this machine'],
-    [{ parquet: './la*e' }, undefined, 'must not lie at a path with one of'],
-    [{ parquet: './.sluice/lake' }, undefined, 'must not lie in the state folder'],
-    [{ parquet: './data' }, './data/state', 'must not lie in the state folder'],
-    [{ parquet: './.sluice' }, undefined, 'must not lie in the state folder'],
+    [{ parquet: './la*e' }, undefined, 'must not have a path with one of'],
+    [{ parquet: './.sluice/lake' }, undefined, 'must not be inside the state folder'],
+    [{ parquet: './data' }, './data/state', 'must not be inside the state folder'],
+    [{ parquet: './.sluice' }, undefined, 'must not be inside the state folder'],
     [
       { parquet: './lake', duckdb: './lake/w.duckdb' },
       undefined,
@@ -92,9 +92,9 @@ describe('destination.parquet', () => {
     ],
     [{ parquet: './x', duckdb: './x' }, undefined, 'must be outside the folder of destination.parquet'],
     [{ parquet: './w/lake', duckdb: './w' }, undefined, 'must not be below the path of destination.duckdb'],
-    [{ parquet: '.' }, '../state', 'must not lie in the folder of the contract files'],
-    [{ parquet: './contracts' }, undefined, 'must not lie in the folder of the contract files'],
-    [{ parquet: './contracts/lake' }, undefined, 'must not lie in the folder of the contract files'],
+    [{ parquet: '.' }, '../state', 'must not be inside the folder of the contract files'],
+    [{ parquet: './contracts' }, undefined, 'must not be inside the folder of the contract files'],
+    [{ parquet: './contracts/lake' }, undefined, 'must not be inside the folder of the contract files'],
   ] as const)('of %j with stateDir %j is refused', (destination, stateDir, message) => {
     expect(() => resolve(destination, stateDir)).toThrow(message);
   });
@@ -108,9 +108,9 @@ describe('destinations', () => {
     [{ duckdb: './q/w.duckdb' }, { ledgerDir: './q' }, 'must be outside the folder of the quota ledger'],
     [{ duckdb: './q' }, { ledgerDir: './q' }, 'must be outside the folder of the quota ledger'],
     [{ duckdb: './q' }, { ledgerDir: './q/ledger' }, 'must be outside the folder of the quota ledger'],
-    [{ parquet: './q' }, { ledgerDir: './q' }, 'must not lie in the folder of the quota ledger'],
-    [{ parquet: './q/lake' }, { ledgerDir: './q' }, 'must not lie in the folder of the quota ledger'],
-    [{ parquet: './lake' }, { ledgerDir: './lake/q' }, 'must not lie in the folder of the quota ledger'],
+    [{ parquet: './q' }, { ledgerDir: './q' }, 'must not be inside the folder of the quota ledger'],
+    [{ parquet: './q/lake' }, { ledgerDir: './q' }, 'must not be inside the folder of the quota ledger'],
+    [{ parquet: './lake' }, { ledgerDir: './lake/q' }, 'must not be inside the folder of the quota ledger'],
   ] as const)('in the way of other files are refused: %j %j', (destination, place, message) => {
     expect(() => resolve(destination, undefined, place)).toThrow(message);
   });

@@ -179,7 +179,7 @@ describe('loadConfig: validation', () => {
     ],
     [
       'streams: { a: { path: ../../etc } }',
-      'sluice.yaml:7:17 streams.a.path: must not hold . or .. segments',
+      'sluice.yaml:7:17 streams.a.path: must not contain . or .. segments',
     ],
     [
       'streams: { a: { partitionBy: date } }',
@@ -212,7 +212,7 @@ describe('loadConfig: validation', () => {
     ],
     ['defaults: { lookback: 2h }', 'sluice.yaml:7:13 defaults.lookback: must be at least 1d'],
     ['stateDir: "  "', 'sluice.yaml:7:1 stateDir: must name a file or folder'],
-    ['stateDir: "a\\0b"', 'sluice.yaml:7:1 stateDir: must not hold a NUL character'],
+    ['stateDir: "a\\0b"', 'sluice.yaml:7:1 stateDir: must not contain a NUL character'],
   ])('%s', (text, problem) => {
     expect(problemsOf(() => load(configText(`${text}\n`)))).toEqual([problem]);
   });

@@ -45,7 +45,7 @@ describe('notify', () => {
 
   it.each([
     ['onFailure: http://hooks.example.com/x', 'must start with https://'],
-    ['onFailure: https://me:pass@hooks.example.com/x', 'must not hold a user name or password'],
+    ['onFailure: https://me:pass@hooks.example.com/x', 'must not contain a user name or password'],
     ['onFailure: "https://"', 'must be a complete URL'],
     ['onFailure: mail -s oops me@example.com', 'a program with arguments is a list'],
     ['onFailure: []', 'must begin with a program'],

@@ -113,7 +113,7 @@ describe('streams', () => {
     'that are misspelt are recognised among new ones: %s',
     (streams) => {
       expect(problemsOf(() => resolve(configText(`streams:\n  ${streams}\n`)))).toEqual([
-        'sluice.yaml:8:3 streams.prompt_analytics: unknown stream; did you mean "prompts_analytics"? A stream of your own needs a path',
+        'sluice.yaml:8:3 streams.prompt_analytics: unknown stream; did you mean "prompts_analytics"? A custom stream needs a path',
       ]);
     },
   );

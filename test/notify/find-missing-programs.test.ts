@@ -36,8 +36,8 @@ describe('programs that are missing', () => {
     expect(find('tell', { PATH: '' })).toEqual(['does not exist']);
   });
 
-  it.skipIf(process.platform === 'win32')('also where they may not be started', () => {
-    expect(find(join(folder, 'unmarked'))).toEqual(['may not be started']);
+  it.skipIf(process.platform === 'win32')('also where they are not executable', () => {
+    expect(find(join(folder, 'unmarked'))).toEqual(['is not executable']);
     expect(find('sh')).toEqual([]);
   });
 

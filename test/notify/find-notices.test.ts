@@ -75,7 +75,7 @@ describe('what is worth telling', () => {
     expect(findNotices(ofReport({ streams: [drifted] }), calm)).toMatchObject([
       {
         event: 'drift',
-        summary: 'the source moved while it was read: prompts_analytics (the head row changed)',
+        summary: 'the source changed while it was read: prompts_analytics (the head row changed)',
       },
       { event: 'success' },
     ]);

@@ -118,7 +118,7 @@ describe('a webhook', () => {
       post,
     });
     expect(warnings).toEqual([
-      'notify.onFailure failed: it did not answer within 10 s; the run is not concerned',
+      'notify.onFailure failed: it did not answer within 10 s; the run is not affected',
     ]);
     expect(clock.now() - startMs).toBe(21_000);
     expect(clock.sleeperCount).toBe(0);
@@ -263,10 +263,10 @@ describe.skipIf(process.platform === 'win32')('a program', () => {
     expect(warnings.join()).not.toContain('\u001b');
   });
 
-  it('that is not there, or may not be started, is a warning', async () => {
+  it('that is not there, or is not executable, is a warning', async () => {
     const { folder, program } = makeProgram('exit 0');
     expect(await tell(join(folder, 'none.sh'), folder)).toEqual([
-      'notify.onFailure failed: there is no such program; the run is not concerned',
+      'notify.onFailure failed: there is no such program; the run is not affected',
     ]);
     chmodSync(program, 0o644);
     expect(await tell(program, folder)).toEqual([expect.stringContaining('chmod +x')]);

@@ -218,7 +218,7 @@ export function makeBusyData(more: Partial<ReportData> = {}): ReportData {
   return makeEmptyData({
     published: { path: '/data/warehouse.duckdb', bytes: 48_400_000, modifiedAt: iso(MADE_MS - 2 * HOUR_MS) },
     warnings: [
-      'the key expires on 2026-11-29, in 9 days (source.keyExpiresAt); make a new one in Settings and update the date',
+      'the key expires on 2026-11-29, in 9 days (source.keyExpiresAt); create a new one in Settings and update the date',
     ],
     streams,
     runs,

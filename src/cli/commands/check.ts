@@ -42,7 +42,7 @@ async function checkPrograms({ env }: CliContext, { notify }: Settings): Promise
       status: 'warning',
       detail: `${setting}: the program ${program} ${flaw}`,
       fix:
-        flaw === 'may not be started'
+        flaw === 'is not executable'
           ? 'Allow it with chmod +x, or name another program.'
           : 'Correct it. A path is relative to the folder of the config; a plain name is looked up in PATH.',
     }),

@@ -32,7 +32,9 @@ describe('init', () => {
       Promise.resolve(question.startsWith('Base') ? (answers.shift() ?? '') : fallback);
     const { exitCode, stderr } = await run(['init'], { cwd, prompt });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/must be a complete URL that starts with https:[^]*would send the key in clear/);
+    expect(stderr).toMatch(
+      /must be a complete URL that starts with https:[^]*would send the key unencrypted/,
+    );
     expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toContain('https://api.test/v1');
   });
 

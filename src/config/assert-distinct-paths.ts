@@ -9,22 +9,22 @@ const DUCKDB: ConfigPath = ['destination', 'duckdb'];
 const PARQUET: ConfigPath = ['destination', 'parquet'];
 const STATE: ConfigPath = ['stateDir'];
 
-/** Places that are kept out of each other's way, with their links followed. */
+/** Paths that must not overlap, with their links followed. */
 interface Places {
   readonly duckdb: string | undefined;
   readonly lake: string | undefined;
   readonly state: string;
   readonly ledger: string;
   readonly contracts: string;
-  /** Undefined for a config that is no file. */
+  /** Undefined for a config that is not a file. */
   readonly config: string | undefined;
 }
 
 /**
- * Refuses destinations that would be in the way of each other, of the state, of the quota ledger, or of the files
- * that people write; throws a ConfigError for the first.
+ * Rejects destinations that overlap with each other, the state, the quota ledger, or files that people write;
+ * throws a ConfigError for the first.
  */
-export function keepApart(
+export function assertDistinctPaths(
   loaded: LoadedConfig,
   paths: StoragePaths & { readonly ledgerDir: string },
   platform: NodeJS.Platform,
@@ -53,17 +53,17 @@ function findLakeProblem(
   const refuse = (message: string, hint: string): Problem => ({ path: PARQUET, message, hint });
   if (overlaps(state))
     return refuse(
-      'must not lie in the state folder, nor that in it: one is for readers, the other is private',
+      'must not be inside the state folder, or the other way round: one is for readers, the other is private',
       'Name folders side by side, e.g. ./lake and ./.sluice.',
     );
   if (overlaps(ledger))
     return refuse(
-      `must not lie in the folder of the quota ledger (${ledger}), nor that in it: a lake holds nothing else`,
+      `must not be inside the folder of the quota ledger (${ledger}), or the other way round: a lake holds nothing else`,
       'Name folders side by side, e.g. ./lake, and ./quota as source.quota.ledgerDir.',
     );
   if (overlaps(contracts))
     return refuse(
-      `must not lie in the folder of the contract files (${contracts}), nor that in it`,
+      `must not be inside the folder of the contract files (${contracts}), or the other way round`,
       'Name a folder of its own, e.g. ./lake.',
     );
   if (isIn(config, lake))
@@ -80,7 +80,8 @@ function findFileProblem(
   stateDir: string,
 ): Problem | undefined {
   const refuse = (message: string, hint: string, at = DUCKDB): Problem => ({ path: at, message, hint });
-  // The state folder is private (0700) and its files are replaced at will: no place for a file others read.
+  // The state folder is private (0700) and Sluice replaces its files at any time, so it cannot hold a file
+  // for others.
   if (isIn(duckdb, state))
     return refuse(
       'must be outside the state folder, which no other user can open',
@@ -94,13 +95,13 @@ function findFileProblem(
     );
   if (isIn(duckdb, lake))
     return refuse(
-      'must be outside the folder of destination.parquet, which holds the lake alone',
-      'Name a file beside that folder, e.g. ./warehouse.duckdb.',
+      'must be outside the folder of destination.parquet, which holds only the lake',
+      'Name a file next to that folder, e.g. ./warehouse.duckdb.',
     );
   if (isIn(lake, duckdb))
     return refuse(
       'must not be below the path of destination.duckdb, which is a file',
-      'Name a folder beside that file, e.g. ./lake.',
+      'Name a folder next to that file, e.g. ./lake.',
       PARQUET,
     );
   if (isIn(duckdb, config))
