@@ -1,4 +1,4 @@
-// Asks the schedule in this container for its health. A container without a metrics port runs one command and tells
+// Asks the schedule in this container for its health. A container without a metrics port runs one command and reports
 // by its exit code: nothing is asked then.
 const { SLUICE_METRICS_PORT: port = '', SLUICE_METRICS_HOST: host = '' } = process.env;
 const TIMEOUT_MS = 4000;

@@ -1,6 +1,6 @@
 // Syncs every stream into a DuckDB file in the working folder, says what happens, and asks the file a question.
 // Run it with: node examples/sync.ts
-// In a project of your own, install @duckdb/node-api beside sluice for the question.
+// In a project of your own, install @duckdb/node-api next to sluice for the query.
 import { DuckDBInstance } from '@duckdb/node-api';
 import { check, defineConfig, sync, SyncError } from '../src/index.ts'; // in a project of your own: from 'sluice'
 

@@ -5,7 +5,7 @@ import { nameTwin, type Option } from '../src/cli/options/option.ts';
 const HEAD = `# Commands
 
 Written by \`npm run docs\` from what the command line itself prints; \`sluice help sync\` shows the same in a terminal.
-Each option has a twin in the environment, named beside it; the option wins where both are given. Exit codes and
+Each option has a twin in the environment, named next to it; the option wins where both are given. Exit codes and
 what to do about them: [errors.md](errors.md). Config keys: [configuration.md](configuration.md).
 Results go to stdout, logs and progress to stderr. \`--json\` prints one object: \`command\`, \`ok\`, \`exitCode\`,
 \`summary\`, \`result\`, \`error\`. Commands that can be limited to streams take their names as words (\`sluice verify items mentions\`) or by \`--streams\`.

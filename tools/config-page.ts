@@ -5,7 +5,7 @@ import { listConfigKeys } from './list-config-keys.ts';
 
 const TABLE = /(\| key \| type \| default \| meaning \|\n\| --- .*\n)(?:\|.*\n)+/g;
 
-/** `docs/configuration.md` with its tables of keys written anew: keys from the schema, words from the reference. */
+/** `docs/configuration.md` with its tables of keys rewritten: keys from the schema, words from the reference. */
 export function writeConfigPage(): Promise<string> {
   const page = readFileSync(join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
   const written = page.replaceAll(TABLE, (_, head: string, at: number) => {
@@ -30,7 +30,7 @@ function listRows(section: string): readonly string[] {
     .flatMap((key) => {
       const reference = Object.hasOwn(configReference, key) ? configReference[key] : undefined;
       if (reference === undefined) {
-        // A map without words of its own is told by its keys.
+        // A map without words of its own is described by its keys.
         if (keys.some((other) => other.startsWith(`${key}.`))) return [];
         throw new Error(`tools/config-reference.ts does not say what ${key} means`);
       }

@@ -46,7 +46,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'source.quota': { type: 'map', fallback: '', meaning: 'Limits of requests; see [quota.md](quota.md).' },
   'source.quota.requestsPerHour': {
     type: 'whole number',
-    fallback: `${tell(({ limits }) => limits.requestsPerHour)} until a response tells the limit`,
+    fallback: `${tell(({ limits }) => limits.requestsPerHour)} until a response names the limit`,
     meaning: `A ceiling of your own. Unset, the server's ${tell(({ rateLimitHeaders }) => rateLimitHeaders.limit)} counts.`,
   },
   'source.quota.burstPerSecond': {
@@ -74,7 +74,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: 'folder',
     fallback: 'none',
     meaning:
-      'A [lake](lake.md) of Parquet files, beside the DuckDB file or in its place. A folder of its own, outside `stateDir`.',
+      'A [lake](lake.md) of Parquet files, next to the DuckDB file or in its place. A folder of its own, outside `stateDir`.',
   },
   stateDir: {
     type: 'folder',
@@ -142,7 +142,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: '0 to 1',
     fallback: '`0.05`',
     meaning:
-      'Share of records that fail their contract, or are no JSON objects, above which a stream fails instead of quarantining them.',
+      'Share of records that fail their contract, or are not JSON objects, above which a stream fails instead of quarantining them.',
   },
   'defaults.hashKey': {
     type: 'text, 16 characters or more',
@@ -242,13 +242,13 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: '`auto`, list of fields',
     fallback: '`auto`',
     meaning:
-      "Fields that tell rows apart: by the API's names, nested ones with dots (`meta.id`), or by column name. `auto` learns it from the data.",
+      "Fields that identify a row: by the API's names, nested ones with dots (`meta.id`), or by column name. `auto` learns it from the data.",
   },
   'streams.<name>.cursor': {
     type: '`auto`, `false`, map',
     fallback: '`auto`',
     meaning:
-      'The date field that incremental scans go by. `auto` learns it and proves it; `false` always scans in full.',
+      'The date field that incremental scans use. `auto` learns it and proves it; `false` always scans in full.',
   },
   'streams.<name>.cursor.field': {
     type: 'field',

@@ -69,7 +69,7 @@ export function writeEditorSchema(): Promise<string> {
     properties: { ...properties, streams: nameBuiltIns(streams) },
     definitions: {
       stream: streams?.additionalProperties,
-      // Without a description: editors would show it beside that of each key.
+      // Without a description: editors would show it next to that of each key.
       placeholder: { type: 'string', pattern: PLACEHOLDER },
     },
   };

@@ -29,7 +29,7 @@ const names: Readonly<Record<keyof Round, string>> = {
   afternoonRestated: "an afternoon's script, 1 % restated",
 };
 
-/** From HTTP to the commit, with the quota lifted, beside the floor and a script. */
+/** From HTTP to the commit, with the quota lifted, next to the floor and a script. */
 export async function measureEndToEnd(options: PartOptions): Promise<readonly Finding[]> {
   const rows = options.size ?? 1_000_000;
   const rounds: Round[] = [];
@@ -89,7 +89,7 @@ function tabulate(rows: number, rounds: readonly Round[]): Finding {
         half >= 0.5,
         `${writeNumber(half * 100)} %`,
       ),
-      `The best of ${rounds.length} rounds, which whatever else the machine did disturbed least, and the median beside it; the share is that of the best floor. Staging, archive, joints, quarantine check and checkpoint are on. Publishing and the start of the process are not in it.`,
+      `The best of ${rounds.length} rounds, which whatever else the machine did disturbed least, and the median next to it; the share is that of the best floor. Staging, archive, joints, quarantine check and checkpoint are on. Publishing and the start of the process are not in it.`,
       "CPU s counts all threads of the process, the engine's too. The pages come from another process, which needs a core of its own.",
     ],
   };

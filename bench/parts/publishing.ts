@@ -42,7 +42,7 @@ export async function measurePublishing(options: PartOptions): Promise<readonly 
       ],
       notes: [
         `MB: of the DuckDB file its size, of the lake what was written. Medians of ${rounds.length}. The file is checkpointed, read through, copied, brought to the disk and renamed.`,
-        'The lake has a folder for each of 200 days: the newest 1 % lies in two of them, 1 % all over in every one, and a day that changed is written anew. The table is filled in SQL as in the part below.',
+        'The lake has a folder for each of 200 days: the newest 1 % lies in two of them, 1 % all over in every one, and a day that changed is rewritten. The table is filled in SQL as in the part below.',
         ...(shared === undefined
           ? [
               'No file system that shares blocks was at hand; `REFLINK_DIR` names a folder on one (btrfs, or xfs).',

@@ -62,7 +62,7 @@ export async function measureRestatement(options: PartOptions): Promise<readonly
       rows: results.map(writeRow),
       notes: [
         ...judge(results),
-        'Load: from the last page to the commit, with preparing, merging, the checkpoint and packing the archive in it; the best of three days, which whatever else the machine did disturbed least, and the median beside it. Fetching and publishing are not in it; of them the medians.',
+        'Load: from the last page to the commit, with preparing, merging, the checkpoint and packing the archive in it; the best of three days, which whatever else the machine did disturbed least, and the median next to it. Fetching and publishing are not in it; of them the medians.',
         "The table is one a first sync of its newest thousand rows made, filled up in SQL with the rows that sync would have made of the others, in the work file: same columns, same run. Everything after that is the product's own.",
         'Newest: of the newest two of 200 days, asked for by date. All over: every hundredth row of the table, asked for by the time of the change.',
       ],

@@ -19,7 +19,7 @@ export const sources: Build = {
   script: (name) => join(root, 'bench', `${name}.ts`),
 };
 
-/** Compiles command line and scripts into a folder of their own, so that `dist/` is left to whoever uses it. */
+/** Compiles command line and scripts into a folder of their own, so that `dist/` is left alone. */
 export async function buildInto(folder: string): Promise<Build> {
   mkdirSync(folder, { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir');

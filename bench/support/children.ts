@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** What a measured process tells of itself; a script prints it as JSON and leaves out what it does not know. */
+/** What a measured process reports about itself; a script prints it as JSON and leaves out what it does not know. */
 export interface Measured {
   readonly rows: number;
   readonly changed: number;
@@ -35,7 +35,7 @@ export async function measure(
 /** A server of pages in a process of its own, so that making them costs the measured one nothing. */
 export interface PageServer {
   readonly origin: string;
-  /** Tells it what to serve from now on; resolves once it does. */
+  /** Sets what it serves from now on; resolves once it does. */
   tell(message: object): Promise<void>;
   stop(): void;
 }

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/model/config.ts';
 
-/** How a process ended, and what it told of itself at its end. */
+/** How a process ended, and what it reported about itself at its end. */
 export interface ProcessFacts {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -11,7 +11,7 @@ export interface ProcessFacts {
   readonly stderr: string;
   /** From the start of the process to its end. */
   readonly seconds: number;
-  /** Most memory it had in RAM, MB; undefined where it could not tell. */
+  /** Most memory it had in RAM, MB; undefined where it could not report it. */
   readonly peakMb: number | undefined;
   /** Address of every module it loaded, when that was asked for. */
   readonly modules: readonly string[];
@@ -19,7 +19,7 @@ export interface ProcessFacts {
 
 export interface ProcessOptions {
   readonly cwd: string;
-  /** Tell the modules, which makes it slower. */
+  /** Report the modules, which makes it slower. */
   readonly traceModules?: boolean;
   /** A command line that starts it, e.g. one that sets a limit. */
   readonly within?: readonly string[];
@@ -121,7 +121,7 @@ function readFacts(file: string): Pick<ProcessFacts, 'peakMb' | 'modules'> {
     rmSync(file);
     return { peakMb, modules };
   } catch {
-    // A process that was killed tells nothing.
+    // A process that was killed reports nothing.
     return { peakMb: undefined, modules: [] };
   }
 }

@@ -8,7 +8,7 @@ export interface Finding {
   readonly notes: readonly string[];
 }
 
-/** What a part is told. */
+/** What a part is given. */
 export interface PartOptions {
   /** Rows, or what else the part counts; the part's own default when left out. */
   readonly size: number | undefined;
@@ -18,7 +18,7 @@ export interface PartOptions {
   readonly repeats?: number | undefined;
   /** What is measured. */
   readonly build: Build;
-  /** Tells what is being done. */
+  /** Reports what is being done. */
   readonly say: (line: string) => void;
 }
 

@@ -54,7 +54,7 @@ async function limitByData(megabytes: number): Promise<MemoryLimit | undefined> 
   const kilobytes = Math.round((megabytes + unused) * 1_024);
   return {
     within: ['sh', '-c', 'ulimit -d "$0" && exec "$@"', String(kilobytes)],
-    name: `\`ulimit -d\` of ${megabytes} MB beside the ${Math.round(unused)} MB that an idle Node reserves and does not use; stricter than a container's, since it counts what is reserved and not in RAM`,
+    name: `\`ulimit -d\` of ${megabytes} MB on top of the ${Math.round(unused)} MB that an idle Node reserves and does not use; stricter than a container's, since it counts what is reserved and not in RAM`,
     release: () => undefined,
   };
 }

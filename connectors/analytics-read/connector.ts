@@ -3,7 +3,7 @@ import type { Connector } from '../../src/model/connector.ts';
 // The text names startDate and not the endpoints that honour it: the engine proves it for each stream.
 const startParam = 'startDate';
 
-/** The Analytics Read API, as far as its text documents it; see the README beside this file. */
+/** The Analytics Read API, as far as its text documents it; see the README next to this file. */
 export const analyticsRead: Connector = {
   name: 'analytics-read',
   title: 'Analytics Read API',

@@ -104,7 +104,7 @@ describe('a file of the archive that was changed', () => {
       bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
       writeFileSync(file, bytes);
     },
-    'is no archive': (file) => {
+    'is not an archive': (file) => {
       writeFileSync(file, 'hello');
     },
   };

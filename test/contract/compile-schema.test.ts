@@ -124,7 +124,7 @@ describe('objects and lists', () => {
     ]);
   });
 
-  it('hold members nobody described against additionalProperties', () => {
+  it('check members nobody described against additionalProperties', () => {
     const schema = '{"properties":{"a":{}},"additionalProperties":{"type":"integer"}}';
     expect(check(schema, '{"v":{"a":"x","b":1,"c":"y"}}')).toEqual([
       'v.c type: expected integer, got string',

@@ -24,7 +24,7 @@ describe('a redirect', () => {
     'to a script': () => 'javascript:alert(1)',
     'to data': () => 'data:application/json,{"data":[]}',
     'to nowhere': () => undefined,
-    'to what is no address': () => 'http://[',
+    'to what is not an address': () => 'http://[',
   };
 
   const STATUSES = [

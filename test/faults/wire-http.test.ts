@@ -167,7 +167,7 @@ describe('a refusal with an invalid body', () => {
     'that is cut': (head) => [{ send: `${head}content-length: 100\r\n\r\n{"error":` }, 'fin'],
     'that stops': (head) => [{ send: `${head}content-length: 100\r\n\r\n{"error":` }, 'hang'],
     'without an end': (head) => [{ send: `${head}\r\n` }, { flood: ' '.repeat(100_000) }],
-    'that is no gzip': (head) => [{ send: `${head}content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}` }],
+    'that is not gzip': (head) => [{ send: `${head}content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}` }],
     'in another encoding': (head) => [{ send: `${head}content-encoding: br\r\ncontent-length: 2\r\n\r\n{}` }],
   };
   const refusals = [

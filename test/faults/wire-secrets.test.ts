@@ -46,8 +46,8 @@ const echoes: Readonly<Record<string, (text: string) => Misbehaviour>> = {
   'names of members that are cut': (text) => () => reply('200 OK', JSON.stringify({ [cutAt(40, text)]: 1 })),
   'a total': (text) => () => reply('200 OK', JSON.stringify({ data: [], pagination: { total: text } })),
   'an answer that is a text': (text) => () => reply('200 OK', JSON.stringify(text)),
-  'what is no HTTP': (text) => () => [{ send: `${text}\r\n\r\n` }, 'fin'],
-  'a header that is none': (text) => () => [{ send: `HTTP/1.1 200 OK\r\n${text}\0:\r\n\r\n` }, 'fin'],
+  'what is not HTTP': (text) => () => [{ send: `${text}\r\n\r\n` }, 'fin'],
+  'an invalid header': (text) => () => [{ send: `HTTP/1.1 200 OK\r\n${text}\0:\r\n\r\n` }, 'fin'],
   'a chunk size': (text) => () => [
     { send: `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${text}\r\n` },
     'fin',

@@ -208,7 +208,7 @@ describe('an invalid answer', () => {
     null: respondWith({ status: 200, body: 'null' }),
     'half a document': respondWith({ status: 200, body: '{"data":[{"id":1},{"id"' }),
     NaN: respondWith({ status: 200, body: '{"data":[{"id":NaN}],"pagination":{"total":1}}' }),
-    'bytes that are no UTF-8': respondWith({ status: 200, body: Buffer.from([0x7b, 0xff, 0xfe, 0x7d]) }),
+    'bytes that are not UTF-8': respondWith({ status: 200, body: Buffer.from([0x7b, 0xff, 0xfe, 0x7d]) }),
   };
 
   it.each(Object.entries(answers))('ends with 4 and touches nothing: %s', async (_, fault) => {

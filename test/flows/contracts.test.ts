@@ -114,7 +114,7 @@ describe('a field that nobody described', () => {
     expect(streamOf(report).error?.message).toMatch(/120 records.*meta\.added is no field/);
   });
 
-  it('may come during the first scan, whatever the mode: there is nothing to hold it against', async () => {
+  it('may come during the first scan, whatever the mode: there is nothing to compare it with', async () => {
     const flow = createItemsFlow(withNew, { stream: { contract: 'freeze', cursor: false } });
     expect((await flow.sync()).exitCode).toBe(0);
     expect(await typesOf(flow)).toHaveProperty('extra');
@@ -352,7 +352,7 @@ describe('a stream that failed for its contract', () => {
     flow.clock.stepWall(HOUR_MS);
     expect((await resync(flow, records, { contract: 'freeze' })).exitCode).toBe(4);
     flow.clock.stepWall(HOUR_MS);
-    // Mended on a page that is not the first, with the same total.
+    // Fixed on a page that is not the first, with the same total.
     expect((await resync(flow, items, { contract: 'freeze' })).exitCode).toBe(4);
     expect((await resync(flow, items, { contract: 'freeze' })).exitCode).toBe(0);
   });
@@ -462,7 +462,7 @@ describe('a stream in slices', () => {
     ]);
   });
 
-  it('learns from the first scan of each slice, and holds the next ones against all of it', async () => {
+  it('learns from the first scan of each slice, and compares the next ones with all of it', async () => {
     const flow = flowOf([...owned('acme'), ...owned('globex', { extra: 1 })], { contract: 'freeze' });
     expect((await flow.sync()).exitCode).toBe(0);
     flow.simulator.editRecords('items', (records) => [...records, { id: 99, owner: 'acme', other: 1 }]);

@@ -68,7 +68,7 @@ function createServer(answers: readonly Answer[]): Transport & { readonly asked:
 describe('a sync of a server whose pages never fit, and that declares a million rows', () => {
   it.each([
     ['come from anywhere', (n: number) => (n * 17) % ROWS],
-    ['begin anew now and then', (n: number, asked: number) => (n % 5 === 0 ? 0 : asked % ROWS)],
+    ['restart now and then', (n: number, asked: number) => (n % 5 === 0 ? 0 : asked % ROWS)],
   ])('ends after few requests when they %s', async (_, startAt) => {
     for (const burstPerSecond of [1, 8]) {
       let asked = 0;

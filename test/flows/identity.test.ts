@@ -110,7 +110,7 @@ describe('another destination alone', () => {
     expect(eventsOf(mine, 'note')).toEqual([]);
   });
 
-  it('is refused of a command that has no key to go by', async () => {
+  it('is refused by a command that has no key to compare', async () => {
     const { folder, mine } = createAccounts([]);
     await mine.sync();
     await expect(mine.rebuild({ config: elsewhere(folder) })).rejects.toMatchObject({

@@ -38,7 +38,7 @@ const lies: Readonly<Record<string, (from: number) => Fault>> = {
   'says that it serves another offset': serve(({ offset }) => ({ echoedOffset: offset - STEP })),
   'serves empty pages': serve(() => ({ limit: 0 })),
   'serves one row a page': serve(() => ({ limit: 1 })),
-  'declares a total that is no number': () =>
+  'declares a total that is not a number': () =>
     rewriteEnvelope(({ data, pagination }) => ({ data, pagination: { ...pagination, total: '300' } })),
   'has forgotten its envelope': () => rewriteEnvelope(({ data }) => ({ data })),
 };
@@ -110,21 +110,26 @@ describe('a page that is refused while those before it were answered', () => {
   it.each([
     [404, 'Not found.'],
     [400, 'Invalid parameter: offset must be less than 100.'],
-  ])('with %i fails its stream, and is no endpoint that the API does not have', async (status, message) => {
-    // Built in, never synced, and named by no config: with a 404 at its head it would be unavailable.
-    const body = JSON.stringify({ error: { code: 'X', message } });
-    const flow = createFlow({
-      simulator: { faults: [when({ path: 'commerce/top-products', offset: 198 }, () => ({ status, body }))] },
-    });
-    const report = await flow.sync({ streams: ['commerce_top_products'] });
-    expect(report.exitCode).toBe(4);
-    const { error, ...stream } = streamOf(report, 'commerce_top_products');
-    expect(stream.status).toBe('failed');
-    expect(error?.code).toBe('page_unreadable');
-    expect(error?.message).toContain('refuses the page at offset 198, though it answers earlier ones');
-    expect(error?.message).toContain(message);
-    expect(error?.hint).toContain('streams.commerce_top_products.sliceBy');
-  });
+  ])(
+    'with %i fails its stream, and does not count as an endpoint that the API does not have',
+    async (status, message) => {
+      // Built in, never synced, and named by no config: with a 404 at its head it would be unavailable.
+      const body = JSON.stringify({ error: { code: 'X', message } });
+      const flow = createFlow({
+        simulator: {
+          faults: [when({ path: 'commerce/top-products', offset: 198 }, () => ({ status, body }))],
+        },
+      });
+      const report = await flow.sync({ streams: ['commerce_top_products'] });
+      expect(report.exitCode).toBe(4);
+      const { error, ...stream } = streamOf(report, 'commerce_top_products');
+      expect(stream.status).toBe('failed');
+      expect(error?.code).toBe('page_unreadable');
+      expect(error?.message).toContain('refuses the page at offset 198, though it answers earlier ones');
+      expect(error?.message).toContain(message);
+      expect(error?.hint).toContain('streams.commerce_top_products.sliceBy');
+    },
+  );
 
   it('is kept apart from the stream: the next sync continues with the pages that came', async () => {
     const flow = createLyingFlow([]);

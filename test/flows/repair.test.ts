@@ -123,7 +123,7 @@ describe('rows that come twice though every page fits', () => {
   it.each([
     ['with a learned key', {}, 1],
     ['with a configured key', { key: ['id'] }, 1],
-  ])('%s show that the data moved: the scan begins anew', async (_, stream, rescans) => {
+  ])('%s show that the data moved: the scan restarts', async (_, stream, rescans) => {
     const flow = createSlowFlow([], { stream });
     await flow.sync();
     flow.simulator.setFaults([when({ offset: 87, count: 1 }, twice)]);

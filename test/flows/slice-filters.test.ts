@@ -320,7 +320,7 @@ describe('a slice whose filter works', () => {
     }
   });
 
-  it('may go by names within names, and then is not called verified where another slice has the row', async () => {
+  it('may use names within names, and then is not called verified where another slice has the row', async () => {
     const rows = told.map((row) => ({
       ...row,
       entity: `${String(row['entity'])}${row['id'] === 4 ? ' globex' : ''}`,

@@ -122,7 +122,7 @@ describe('a start date that', () => {
   });
 });
 
-describe('a date that the API does not go by', () => {
+describe('a date that the API does not filter by', () => {
   /** The API filters by `date`, and another date comes before it. */
   const isAsked: RowsApi['isAsked'] = ({ date }, start) => String(date) >= start;
   const withDate = (name: string, ahead: number) =>
@@ -264,7 +264,7 @@ describe('a rebuild', () => {
   it.each<[string, Parameters<typeof createRowsFlow>[1]]>([
     ['without a key', {}],
     ['with deletes: hard', { deletes: 'hard', key: ['id'] }],
-  ])('goes by the date that the syncs went by: %s', async (_, stream) => {
+  ])('uses the date that the syncs used: %s', async (_, stream) => {
     // The first date is refuted; the archive begins after that was found.
     const rows = growing((row, __, date, n) => ({
       id: `${date}/${n}`,

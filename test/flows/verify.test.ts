@@ -113,7 +113,7 @@ describe('verify', () => {
       'there is no',
       'sluice sync publishes it',
     ],
-    'a published file that is no database': [
+    'a published file that is not a database': [
       (flow) => {
         writeFileSync(flow.duckdbPath, 'hello');
       },
@@ -171,7 +171,7 @@ describe('verify', () => {
       'nothing of it is archived',
       '--full-refresh',
     ],
-    'a work file that is no database': [
+    'a work file that is not a database': [
       (flow) => {
         writeFileSync(workOf(flow), readFileSync(workOf(flow)).fill(7, 0, 4_096));
       },

@@ -176,7 +176,7 @@ describe('in a known window', () => {
     expect(quota.reserve(2).kind).toBe('granted');
   });
 
-  it('a ceiling holds against everything used, and the reserve stays', () => {
+  it('a ceiling applies to everything used, and the reserve stays', () => {
     const used = answered(window(600, 505, HOUR_MS));
     const ceiling = play({ requestsPerHourCeiling: 100 });
     ceiling.ask(0, used);

@@ -336,7 +336,7 @@ describe('a body', () => {
 describe('what is not HTTP', () => {
   it.each([
     ['another protocol', '220 mail.example.com ESMTP\r\n'],
-    ['a chunk size that is none', buildResponse('zz\r\nabc\r\n', { 'transfer-encoding': 'chunked' })],
+    ['an invalid chunk size', buildResponse('zz\r\nabc\r\n', { 'transfer-encoding': 'chunked' })],
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
     ['another protocol from here on', 'HTTP/1.1 101 Go\r\nconnection: upgrade\r\nupgrade: ws\r\n\r\n'],
     ['a status below 100', 'HTTP/1.1 099 Less\r\ncontent-length: 2\r\n\r\n{}'],

@@ -42,7 +42,7 @@ function cellSql(name: string, type: ColumnType): string {
 }
 
 /**
- * Holds a row against its record's own text, by the documented rules: every value is in exactly one cell,
+ * Compares a row with its record's own text, by the documented rules: every value is in exactly one cell,
  * unchanged, and no cell holds anything else. Nulls, missing fields and empty objects whose members have
  * columns are alike; half characters are U+FFFD; numbers count by value. Members of an object that is kept
  * whole may be in columns of their own as well, from the time when it was not.

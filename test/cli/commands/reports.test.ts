@@ -21,7 +21,7 @@ describe('check', () => {
     quota,
   };
 
-  it('shows a line an item and a fix for each failure', async () => {
+  it('shows one line per item and a fix for each failure', async () => {
     const { exitCode, stdout } = await run(['check'], {
       engine: { runChecks: () => Promise.resolve(report) },
     });

@@ -40,7 +40,7 @@ const compared = (...streams: readonly ComparedStream[]): ComparisonReport => ({
 });
 
 describe('verify', () => {
-  it('needs no key, and shows a line an item', async () => {
+  it('needs no key, and shows one line per item', async () => {
     const { exitCode, stdout, calls } = await run(['verify'], {
       engine: { verifyState: () => Promise.resolve(whole) },
     });

@@ -187,7 +187,7 @@ export const connectionFaults: readonly WireFault[] = [
 /** What is not HTTP, or more of it than anybody needs. */
 export const protocolFaults: readonly WireFault[] = [
   {
-    what: 'a chunk size that is none',
+    what: 'an invalid chunk size',
     steps: send(`${JSON_HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`),
     ...malformed,
   },
@@ -338,7 +338,7 @@ export const bodyFaults: readonly WireFault[] = [
     says: /status 204.*the body is empty/,
   },
   {
-    what: 'bytes that are no UTF-8',
+    what: 'bytes that are not UTF-8',
     steps: change((healthy) => ({
       body: Buffer.concat([
         Buffer.from('{"x":"'),
