@@ -88,7 +88,7 @@ describe('a work file that', () => {
     const restore = keepFolder(flow.folder);
     expect((await flow.sync()).exitCode).toBe(0);
     const wanted = await readOutcome(flow.duckdbPath);
-    const rounds = countRuns(3);
+    const rounds = countRuns(10);
     let replaced = 0;
     for (let round = 0; round < rounds; round += 1) {
       restore();
@@ -249,7 +249,7 @@ describe('a small file of the state folder, damaged in any way,', () => {
   it.each(names)('%s keeps no sync from its end', async (name) => {
     const flow = await createSynced(FEW);
     const restore = keepFolder(flow.folder);
-    for (let round = 0; round < countRuns(3); round += 1) {
+    for (let round = 0; round < countRuns(10); round += 1) {
       restore();
       const file = name === 'quota' ? findLedger(flow) : join(flow.stateDir, name);
       const where = `SLUICE_SEED=${seed}, round ${round} of ${basename(file)}`;

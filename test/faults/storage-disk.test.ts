@@ -9,7 +9,7 @@ import { keepFolder } from '../crash/crash-states.ts';
 import { type Outcome, readOutcome } from '../crash/read-outcome.ts';
 import { type ChildProject, createChildProject } from '../support/cli-child.ts';
 import { hookSteps, type Step } from '../support/io-steps.ts';
-import { chooseStride, leastSeen, seed } from '../support/seeds.ts';
+import { chooseStride, countRuns, leastSeen, seed } from '../support/seeds.ts';
 import {
   createItemsFlow,
   DAY_MS,
@@ -127,7 +127,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
       const { flow, before, after } = await createMovedOn(join(folder, 'project'));
       const restore = keepFolder(flow.folder);
       const codes: number[] = [];
-      const step = chooseStride(700_000);
+      const step = Math.round(4_200_000 / countRuns(6));
       for (let free = seed % 4_096; codes.at(-1) !== 0; free += step) {
         leaveFree(64 * 2 ** 20);
         restore();

@@ -28,14 +28,14 @@ function createSlowFlow(options: ItemsOptions = {}): Flow {
 }
 
 /** Has the source refreshed in place once so many hours have passed. */
-function refreshAfter(flow: Flow, hours: number): void {
+function refreshAfter(flow: Flow, hours: number, after: readonly unknown[] = restated): void {
   const atMs = flow.clock.now() + hours * HOUR_MS;
   let isRefreshed = false;
   flow.simulator.setFaults([
     ({ atMs: nowMs }) => {
       if (isRefreshed || nowMs < atMs) return undefined;
       isRefreshed = true;
-      flow.simulator.editRecords('items', () => restated);
+      flow.simulator.editRecords('items', () => after);
       return undefined;
     },
   ]);
@@ -100,15 +100,22 @@ describe('a scan that is continued on another day', () => {
 
 describe('a scan that a refresh comes into', () => {
   it('of few requests an hour is unverified, deletes nothing and stays due for a full refresh', async () => {
-    const flow = createSlowFlow({
-      simulator: { rateLimit: { requestsPerHour: 2 } },
-      stream: { pageSize: 12, key: ['id'], deletes: 'hard' },
-    });
-    refreshAfter(flow, 15);
-    const report = await flow.sync({ maxWaitMs: 100 * HOUR_MS });
+    const stream = { pageSize: 12, key: ['id'], deletes: 'hard' } as const;
+    const { folder, clock, ...quick } = createSlowFlow({ stream });
+    await quick.sync();
+    // The same project, when the API allows less, and a row has left.
+    const simulator = { rateLimit: { requestsPerHour: 2 } };
+    const flow = createSlowFlow({ folder, clock, simulator, stream });
+    flow.simulator.editRecords('items', () => items.filter(({ id }) => id !== 350));
+    const left = restated.filter(({ id }) => id !== 350);
+    refreshAfter(flow, 15, left);
+    const report = await flow.sync({ fullRefresh: true, maxWaitMs: 100 * HOUR_MS });
     expect(streamOf(report)).toMatchObject({ verdict: 'unverified', rows: { deleted: 0 } });
     expect(streamOf(report).reasons.join()).toContain('the data may have been refreshed in between');
     expect(streamOf(report).watermark).toBe('2026-01-14');
+    expect(await flow.query('SELECT count(*) AS n FROM main.items WHERE id = 350')).toEqual([{ n: 1 }]);
+    const due = 'SELECT full_refresh_due IS NOT NULL AS due FROM _sluice.checkpoints';
+    expect(await flow.query(due)).toEqual([{ due: true }]);
   });
 
   it('over several runs of one night is unverified', async () => {

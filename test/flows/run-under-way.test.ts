@@ -34,7 +34,10 @@ describe('a run in progress', () => {
     const flow = createLongFlow();
     const looks = await lookWhileItWaits(flow, true);
     const done = looks.map(({ streams }) => streams.filter(({ verdict }) => verdict === 'verified').length);
-    expect(done.at(-1)).toBeGreaterThan(0);
+    // Some were there while others were not.
+    expect(looks.length).toBeGreaterThan(1);
+    expect(done[0]).toBeGreaterThan(0);
+    expect(done[0]).toBeLessThan(4);
     expect(looks.every(({ lastRun }) => lastRun?.status === 'running')).toBe(true);
     const { flow: clean } = await flow.clean();
     for (const { stream } of looks[0]?.streams ?? [])

@@ -16,8 +16,8 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 type Row = Readonly<Record<string, unknown>>;
 type StreamInput = NonNullable<FlowConfig['streams']>[string];
 
-/** What the API does with a query; `undefined` is answered 400. */
-type Answer = (query: URLSearchParams) => readonly Row[] | undefined;
+/** What the API does with a query: rows, or a failure with this status; `undefined` is answered 400. */
+type Answer = (query: URLSearchParams) => readonly Row[] | number | undefined;
 
 interface SlicedApi {
   answer: Answer;
@@ -38,11 +38,12 @@ function createApi(answer: Answer, stream: StreamInput): SlicedApi {
       asked.push(query);
       const headers = { 'content-type': 'application/json', date: new Date(clock.now()).toUTCString() };
       const rows = api.answer(query);
-      const status = rows === undefined ? 400 : 200;
+      const status = rows === undefined ? 400 : typeof rows === 'number' ? rows : 200;
       onHead?.({ status, headers });
       const reply = (body: unknown) =>
         Promise.resolve({ status, headers, body: Buffer.from(JSON.stringify(body)) });
-      if (rows === undefined) return reply({ error: { code: 'VALIDATION_ERROR', message: 'unknown value' } });
+      if (rows === undefined || typeof rows === 'number')
+        return reply({ error: { code: 'VALIDATION_ERROR', message: 'unknown value' } });
       const offset = Number(query.get('offset') ?? 0);
       const limit = Number(query.get('limit') ?? 1e9);
       const pagination = { total: rows.length, limit, offset, hasMore: offset + limit < rows.length };
@@ -270,8 +271,10 @@ describe('a slice whose filter works', () => {
 
   it('is not doubted where an API refuses, or fails at, a value that it does not know', async () => {
     const known = (query: URLSearchParams) => entities.some((name) => name === query.get('entity'));
-    const strict = createApi((query) => (known(query) ? honest(silent)(query) : undefined), sliced());
-    expect(outcomes(await strict.sync())).toEqual(VERIFIED);
+    for (const unknown of [undefined, 500]) {
+      const strict = createApi((query) => (known(query) ? honest(silent)(query) : unknown), sliced());
+      expect(outcomes(await strict.sync())).toEqual(VERIFIED);
+    }
   });
 
   it('may bring rows that other slices bring as well', async () => {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { destinationLockFile } from '../../state/destination-lock.ts';
 import type { SyncError } from '../../src/model/errors.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
+import { globOf, queryFiles } from '../support/read-lake.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   createFlow,
@@ -53,7 +54,7 @@ function createPair(destination?: { readonly parquet: string }) {
 
 describe.each([undefined, { parquet: 'lake' }])('two state folders with one destination (%o)', (to) => {
   it('continue from what the other published, and lose no table', async () => {
-    const { one, other } = createPair(to);
+    const { folder, one, other } = createPair(to);
     for (const flow of [one, other, one, other]) {
       expect((await flow.sync({ force: true })).exitCode).toBe(0);
       await one.clock.sleep(DAY_MS);
@@ -62,7 +63,10 @@ describe.each([undefined, { parquet: 'lake' }])('two state folders with one dest
     await one.sync({ force: true });
     const report = await one.sync();
     expect(report).toMatchObject({ exitCode: 0, requests: 0, warnings: [] });
-    if (to === undefined) {
+    if (to !== undefined) {
+      const files = ['one', 'other'].map((table) => globOf(join(folder, to.parquet), table));
+      for (const file of files) expect(await queryFiles(`SELECT id FROM ${file}`)).toHaveLength(30);
+    } else {
       expect(await one.rows('other')).toHaveLength(30);
       expect(await one.query('SELECT count(*) AS n FROM _sluice.runs')).toEqual([{ n: 5 }]);
     }

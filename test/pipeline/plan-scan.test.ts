@@ -55,6 +55,18 @@ describe('planStream', () => {
     });
   });
 
+  it('reads from today less the lookback, and says so, when the watermark lies in the future', () => {
+    const scan = {
+      from: '2026-01-28',
+      warnings: [expect.stringContaining('(2031-01-01) lies in the future')],
+    };
+    expect(plan({ checkpoint: { watermark: '2031-01-01' } })).toMatchObject({ scan });
+    // The service may be a day ahead of this machine.
+    expect(plan({ checkpoint: { watermark: '2026-02-01' } })).toMatchObject({
+      scan: { from: '2026-01-29', warnings: [] },
+    });
+  });
+
   it('reads from the watermark less the lookback otherwise', () => {
     expect(plan({})).toEqual({
       action: 'scan',

@@ -21,8 +21,6 @@ export interface DailySource {
   day(): number;
   /** Requests that the hour allows from now on. */
   setQuota(requestsPerHour: number): void;
-  /** Lets the source's time pass without the machine's clock: the machine was off. */
-  skip(ms: number): void;
 }
 
 const DAYS_BEFORE = 12;
@@ -34,11 +32,10 @@ const ROWS_A_DAY = 3;
  */
 export function createDailySource(clock: VirtualClock, seed: number): DailySource {
   const versions: (readonly DailyRow[])[] = [];
-  let skippedMs = 0;
   let requestsPerHour = 1_000;
   let windowStart = 0;
   let used = 0;
-  const now = () => START_MS + clock.monotonic() + skippedMs;
+  const now = () => START_MS + clock.monotonic();
   const day = () => Math.floor(now() / DAY_MS) - Math.floor(START_MS / DAY_MS);
   const rows = (at = day()): readonly DailyRow[] => {
     while (versions.length <= at) versions.push(refresh(versions.at(-1), versions.length, seed));
@@ -86,7 +83,6 @@ export function createDailySource(clock: VirtualClock, seed: number): DailySourc
     rows,
     day,
     setQuota: (requests) => void (requestsPerHour = requests),
-    skip: (ms) => void (skippedMs += ms),
   };
 }
 
@@ -113,7 +109,10 @@ function refresh(before: readonly DailyRow[] | undefined, day: number, seed: num
   for (let times = 0; times < 3; times += 1) change(pick(recent), { amount: Math.floor(random() * 1_000) });
   if (happens(0.2)) change(pick(0), { amount: Math.floor(random() * 1_000) });
   if (happens(0.1)) change(pick(0), { date: dateOf(day) });
-  if (happens(0.15)) next = next.filter((_, at) => at !== pick(happens(0.5) ? recent : 0));
+  if (happens(0.15)) {
+    const gone = pick(happens(0.5) ? recent : 0);
+    next = next.filter((_, at) => at !== gone);
+  }
   const fresh = Array.from({ length: ROWS_A_DAY }, (_, at) => make(day, 1_000 + day * 10 + at));
   if (happens(0.2)) fresh.push(make(day - 9, 1_000 + day * 10 + 9));
   return [...next, ...fresh].toSorted(

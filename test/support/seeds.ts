@@ -14,9 +14,9 @@ export function countRuns(full: number): number {
   return Math.max(1, Math.round(full * scale));
 }
 
-/** Takes every nth step of a walk, where the full proof takes every `full`th. */
+/** Takes every nth step of a walk, where the full proof takes every `full`th; the soak takes each one. */
 export function chooseStride(full: number): number {
-  return Math.max(1, Math.round(full / scale));
+  return scale > 1 ? 1 : Math.max(1, Math.round(full / scale));
 }
 
 /** How often a random test has to see a thing for its runs to count: so often in the full proof, else at will. */
