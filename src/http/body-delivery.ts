@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { BodySink, ResponseHeaders } from '../model/http.ts';
-import { readEncoding, refuseEncoding, toGunzipFault, tooLargeFault } from './gunzip.ts';
+import { readEncoding, unexpectedEncodingFault, toGunzipFault, tooLargeFault } from './gunzip.ts';
 
 /** Bytes between the wire and its sink before the wire is held back. */
 const MOST_BUFFERED_BYTES = 1 << 18;
@@ -81,7 +81,7 @@ export class BodyDelivery {
       for await (const chunk of this.#source) yield chunk as Buffer;
       return;
     }
-    if (encoding !== 'gzip') throw refuseEncoding(encoding);
+    if (encoding !== 'gzip') throw unexpectedEncodingFault(encoding);
     const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
     pipeline(this.#source, gunzip, () => undefined);
     try {

@@ -15,7 +15,7 @@ export async function decodeBody(
 ): Promise<Buffer> {
   const encoding = readEncoding(headers);
   if (encoding === 'identity') return body;
-  if (encoding !== 'gzip') throw refuseEncoding(encoding);
+  if (encoding !== 'gzip') throw unexpectedEncodingFault(encoding);
   // How large it is shows only when it is unpacked.
   const small = await gunzipBody(body, Math.min(maxBytes, LARGE_BODY_BYTES));
   if (small !== undefined) return small;
@@ -28,12 +28,12 @@ export async function decodeBody(
   return whole;
 }
 
-/** The fault of an answer in an encoding that was not asked for. */
-export function refuseEncoding(encoding: string): TransportFault {
+/** The fault of a response in an encoding that was not requested. */
+export function unexpectedEncodingFault(encoding: string): TransportFault {
   return new TransportFault('encoding-refused', `content-encoding ${encoding.slice(0, 60)}`, { sent: true });
 }
 
-/** `identity`, `gzip`, or whatever else an answer says its body is written in. */
+/** `identity`, `gzip`, or any other encoding that a response names. */
 export function readEncoding(headers: ResponseHeaders): string {
   const value = headers['content-encoding'];
   const text = (typeof value === 'object' ? value.join(', ') : (value ?? '')).trim().toLowerCase();

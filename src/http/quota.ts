@@ -12,7 +12,7 @@ import { createOwner } from './quota-owner.ts';
 import type { SlotOutcome } from './quota-rules.ts';
 import type { QuotaWait } from './quota-wait.ts';
 import { SharedQuotaState } from './shared-quota-state.ts';
-import { createWaitTeller, type QuotaListener, type ToldWait } from './wait-teller.ts';
+import { createWaitReporter, type QuotaListener, type ReportedWait } from './wait-reporter.ts';
 
 // A wait this much too short is a timer's rounding, not a wait a user would want to forbid.
 const ROUNDING_MS = 10;
@@ -49,7 +49,7 @@ export class Quota {
   readonly #options: QuotaOptions;
   readonly #owner: string;
   readonly #state: SharedQuotaState;
-  readonly #beginWait: () => ToldWait;
+  readonly #beginWait: () => ReportedWait;
   readonly #gate = new PQueue({ concurrency: 1 });
   #wake: (() => void) | undefined;
   /** Slots reserved for requests that wait at the gate. */
@@ -63,7 +63,7 @@ export class Quota {
     const { listener, clock } = options;
     this.#options = options;
     this.#owner = options.owner ?? createOwner();
-    this.#beginWait = createWaitTeller(clock, listener);
+    this.#beginWait = createWaitReporter(clock, listener);
     this.#state = new SharedQuotaState({
       ...options,
       onObserved: listener?.onObserved && ((snapshot) => listener.onObserved?.(snapshot)),
@@ -198,7 +198,7 @@ export class Quota {
    * Sleeps for as long as the rules asked, reckoned without the wall clock from here on: set forward while
    * we sleep it ends nothing early.
    */
-  async #waitOut(wait: QuotaWait, told: ToldWait, signal: AbortSignal | undefined): Promise<void> {
+  async #waitOut(wait: QuotaWait, told: ReportedWait, signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#options;
     const neededMs = Math.max(1, wait.untilMs - clock.now());
     this.#assertMayWait(wait, neededMs);

@@ -17,13 +17,13 @@ const WEEK_MS = 7 * 86_400_000;
 const MOST_NAMES = 5;
 
 const todos: Readonly<Partial<Record<StreamState, string>>> = {
-  damaged: 'Run `sluice verify`: it names the files, and says what repairs them.',
-  stopped: 'Run `sluice sync` again: it goes on from the pages that are kept.',
+  damaged: 'Run `sluice verify`: it names the files and says how to repair them.',
+  stopped: 'Run `sluice sync` again: it continues from the pages that are kept.',
   never: 'Run `sluice sync`.',
   partial: 'Run `sluice sync` again, and `sluice runs` to see why it ended.',
   drifted: 'Run `sluice sync` at a time when the source is quiet.',
-  stale: 'Ask whoever runs the source whether its refresh came; no sync can bring what is not there.',
-  differs: 'Run `sluice sync`: it reads the stream in full, as soon as the quota has room for it.',
+  stale: 'Ask the provider whether the source was refreshed; no sync can read data that is not there yet.',
+  differs: 'Run `sluice sync`: it reads the stream in full as soon as the quota allows it.',
   late: 'See whether the scheduled sync still runs: `sluice runs` lists the last ones.',
 };
 
@@ -173,7 +173,7 @@ function findQuarantined({ quarantine, madeAt }: ReportData): readonly Finding[]
   const since = Date.parse(madeAt) - WEEK_MS;
   const isNew = reasons.some(({ newestAt }) => Date.parse(newestAt) >= since);
   const what = `${formatCountOf(total, 'record')} could not become ${total === 1 ? 'a row' : 'rows'} and ${total === 1 ? 'is' : 'are'} kept in quarantine.`;
-  const todo = 'See the reasons below. Mend the source or the contract, then run `sluice quarantine retry`.';
+  const todo = 'See the reasons below. Fix the source or the contract, then run `sluice quarantine retry`.';
   return [{ tone: isNew ? 'note' : 'idle', what, todo }];
 }
 

@@ -56,7 +56,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     if (override.status !== undefined || override.body !== undefined) return readReplacement(override);
     try {
       keyRing.assertAllowed(arrival.credential, arrival.endpointPath);
-      if (verdict.broken !== undefined) return refuseRateLimited(verdict, headerOptions.retryAfterInBody);
+      if (verdict.broken !== undefined) return toRateLimitedAnswer(verdict, headerOptions.retryAfterInBody);
       const endpoint = arrival.method === 'GET' ? endpoints.get(arrival.endpointPath) : undefined;
       if (endpoint === undefined) throw new ApiProblem(404, 'NOT_FOUND', 'No such endpoint.');
       const limitTooHigh = options.limitTooHigh ?? 'reject';
@@ -205,7 +205,7 @@ function reshapeRecords(
   };
 }
 
-function refuseRateLimited(verdict: RateLimitVerdict, inBody: boolean): Answer {
+function toRateLimitedAnswer(verdict: RateLimitVerdict, inBody: boolean): Answer {
   const seconds = readRetryAfterSeconds(verdict);
   const body = inBody
     ? writeErrorBody('RATE_LIMIT_EXCEEDED', `Rate limit exceeded. Retry after ${seconds} seconds.`, seconds)
