@@ -16,7 +16,7 @@ export interface Sample {
   readonly rows: readonly Row[];
   readonly tree: FieldTree;
   readonly columns: readonly SampledColumn[];
-  /** Records that are no objects and so no rows. */
+  /** Records that are not objects and so cannot be rows. */
   readonly notObjects: number;
 }
 

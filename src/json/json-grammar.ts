@@ -51,7 +51,7 @@ export function countMarkBytes(chunk: Uint8Array, position: number): number {
   return count;
 }
 
-/** State after one more byte of a number; -1 when the byte is no part of it. */
+/** State after one more byte of a number; -1 when the byte is not part of it. */
 export function nextInNumber(state: number, byte: number): number {
   if (byte >= 48 && byte <= 57) {
     if (state === State.digits || state === State.fraction || state === State.exponentDigits) return state;

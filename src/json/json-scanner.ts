@@ -24,7 +24,7 @@ export interface ScanListener {
   end(at: number, text: string | undefined): void;
 }
 
-/** Why the bytes are no JSON document, and which byte told. */
+/** Why the bytes are not a JSON document, and which byte showed it. */
 export interface JsonFlaw {
   readonly reason: string;
   readonly at: number;

@@ -126,7 +126,7 @@ export class RecordScanner {
     seen[noted + 2] = end;
   }
 
-  /** Scans a value that is no object; `arrays` is how many arrays it is in. */
+  /** Scans a value that is not an object; `arrays` is how many arrays it is in. */
   #scanValue(start: number, arrays: number): number {
     const byte = this.#bytes[start] as number;
     if (byte === QUOTE) return this.#scanString(start);

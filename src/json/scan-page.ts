@@ -93,7 +93,7 @@ function scanArray(
   let parsed = 0;
   let at = skipSpace(body, start + 1);
   for (;;) {
-    // An empty array, or elements that are no objects, too.
+    // An empty array, or elements that are not objects, too.
     if (body[at] !== OPEN_BRACE) return undefined;
     const from = scanner.count;
     let end = scanner.scan(at);

@@ -167,7 +167,7 @@ class ValueScan {
         hasPoint = true;
         at += 1;
       } else if ((code | 32) === 101) {
-        // Its sign, if any, is no part of another number.
+        // Its sign, if any, is not part of another number.
         hasExponent = true;
         at += 2;
       } else break;

@@ -5,7 +5,7 @@ export class Utf8Check {
   /** The beginning of a character that the next chunk has to end. */
   #rest: Uint8Array = new Uint8Array(0);
 
-  /** False when the bytes so far are no UTF-8 text, nor the beginning of one. */
+  /** False when the bytes so far are not UTF-8 text, nor the beginning of one. */
   push(chunk: Uint8Array): boolean {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const end = findWholeEnd(bytes);

@@ -18,7 +18,7 @@ function addState(registry: Registry, streams: readonly StreamStatusRow[]): void
     const gauge = new Gauge({ name, help, labelNames, registers: [registry] });
     for (const row of streams) {
       const value = pick(row);
-      // What is not known is no series: a 0 would be a date of 1970.
+      // What is not known has no series: a 0 would be a date of 1970.
       if (value !== undefined && Number.isFinite(value))
         gauge.set({ stream: row.stream, slice: row.slice }, value);
     }

@@ -8,7 +8,7 @@ export interface SeenValues {
   readonly scale: number;
 }
 
-// The widest integer that is no ExactNumber has this many digits.
+// The widest integer that is not an ExactNumber has this many digits.
 const SAFE_INTEGER_DIGITS = 16;
 
 /** The narrowest type that holds every value seen exactly. */

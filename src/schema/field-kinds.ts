@@ -81,7 +81,7 @@ function isCalendarDay(text: string): boolean {
   const year = readPair(text, 0) * 100 + readPair(text, 2);
   const month = readPair(text, 5);
   const day = readPair(text, 8);
-  // Of what is no digit all comparisons are false.
+  // All comparisons with anything but a digit are false.
   if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return false;
   const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
   return day <= (DAYS_IN_MONTH[month - 1] ?? 0) + leap;

@@ -17,7 +17,7 @@ export function companionPath(path: readonly string[]): readonly string[] {
   return [...path.slice(0, -1), `${path.at(-1) ?? ''}${COMPANION_SUFFIX}`];
 }
 
-/** Path of the field whose values the companion at `path` takes, or undefined when it is no companion's path. */
+/** Path of the field whose values the companion at `path` takes, or undefined when it is not the path of a companion. */
 export function companionSource(path: readonly string[]): readonly string[] | undefined {
   const last = path.at(-1);
   return last?.endsWith(COMPANION_SUFFIX) === true

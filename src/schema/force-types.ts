@@ -14,7 +14,7 @@ export interface ForcedField {
 /** The fields that config's `type` rules are for. */
 export interface FoundTypes {
   readonly fields: readonly ForcedField[];
-  /** Names in config that no field and no column goes by. */
+  /** Names in config that no field and no column has. */
   readonly unmatched: readonly string[];
 }
 

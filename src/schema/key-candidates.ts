@@ -79,7 +79,7 @@ export function proposeKeys(
       rank: set.reduce((sum, { rank }) => sum + rank, 0),
     }));
     for (const { set } of sets.toSorted((a, b) => a.rank - b.rank)) {
-      // A date alone, without any column that names a thing, is no key.
+      // A date alone, without any column that names a thing, is not a key.
       proposals.push([...base, ...set.map(({ name }) => name)]);
     }
   }

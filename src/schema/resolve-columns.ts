@@ -112,7 +112,7 @@ function collectFields(
   return [...parent.children.values()].flatMap((node) => {
     const position = [...above, node.position];
     const flattened = !forced.has(pathKey(node.path)) && isFlattened(node, known);
-    // What is no object beside flattened members keeps a column of its own.
+    // Values that are not objects keep a column of their own next to flattened members.
     const own =
       !flattened || known.has(pathKey(node.path)) || (node.kinds & ~(Kind.object | Kind.null)) !== 0;
     return [

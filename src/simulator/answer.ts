@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly table: RecordTable;
 }
 
-/** What an answer depends on besides the endpoint. */
+/** What an answer depends on, in addition to the endpoint. */
 export interface AnswerRequest {
   readonly query: URLSearchParams;
   readonly day: string;

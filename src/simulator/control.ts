@@ -5,7 +5,7 @@ import type { Simulator } from './simulator.ts';
 /** Where a separately running simulator is steered from. */
 export const CONTROL_PREFIX = '/_simulator/';
 
-/** What `GET /_simulator/state` tells. */
+/** What `GET /_simulator/state` returns. */
 export interface SimulatorState {
   readonly day: string;
   readonly requests: number;

@@ -16,7 +16,7 @@ export interface SimulatedKey {
   readonly forbidden?: readonly string[];
 }
 
-/** The credential that a request carries; `id` tells keys apart without telling them. */
+/** The credential that a request carries; `id` distinguishes keys without revealing them. */
 export interface Credential {
   readonly kind: 'key' | 'bearer' | 'none';
   readonly value: string;

@@ -25,7 +25,7 @@ export interface TopProduct {
   readonly share: number;
 }
 
-// Fewer products than places, so that neighbouring categories share some: productId alone is no key.
+// Fewer products than places, so that neighbouring categories share some: productId alone is not a key.
 const PRODUCTS_PER_PLACE = 0.65;
 const PRICE_CHANGE_SHARE = 0.06;
 const LONGEST_UNCHANGED_DAYS = 60;
@@ -97,7 +97,7 @@ function buildPlace(seed: number, day: string, date: string, region: string, ran
     date,
     region,
     rank,
-    // Two sellers of one product may both rank: (date, region, productId) is no key.
+    // Two sellers of one product may both rank: (date, region, productId) is not a key.
     productId: writeProductId(integerBetween(0, RANKED_PRODUCTS - 1, ...place, 'product')),
     score: decimalBetween(100 - rank, 101 - rank, 3, ...place, 'score'),
     share: decimalBetween(0.01, 0.18, 4, ...place, 'share'),

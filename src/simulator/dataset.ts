@@ -16,7 +16,7 @@ export interface DatasetSizes {
   readonly ranksPerRegion: number;
 }
 
-/** What the data is a function of, besides the day. */
+/** What the data depends on, in addition to the day. */
 export interface DatasetOptions {
   readonly seed: number;
   readonly sizes: DatasetSizes;

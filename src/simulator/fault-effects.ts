@@ -28,7 +28,7 @@ export function html(status = 200, text = '<!doctype html><title>Sign in</title>
   return () => ({ status, body: text, headers: { 'content-type': 'text/html; charset=utf-8' } });
 }
 
-/** What a simulated 429 tells; what is left out is not sent. */
+/** What a simulated 429 sends; what is left out is not sent. */
 export interface RateLimitedOptions {
   /** Text of the Retry-After header, in any form. */
   readonly retryAfter?: string | readonly string[];

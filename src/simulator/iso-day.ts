@@ -8,7 +8,7 @@ export function isIsoDay(text: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
-/** Throws for a day that is none, so that a test's typing mistake shows at once. */
+/** Throws for an invalid day, so that a typo in a test shows at once. */
 export function assertIsoDay(text: string): void {
   if (!isIsoDay(text)) throw new RangeError(`not a day in the form YYYY-MM-DD: ${JSON.stringify(text)}`);
 }

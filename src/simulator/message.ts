@@ -11,7 +11,7 @@ export interface SimulatorRequest {
 /** What becomes of the connection: nothing sent, nothing ever sent, or cut in the middle of the body. */
 export type ConnectionFault = 'drop' | 'hang' | 'cut';
 
-/** An answer; whoever carries it performs `connection` and `delayMs`. */
+/** An answer; its carrier performs `connection` and `delayMs`. */
 export interface SimulatorResponse {
   readonly status: number;
   readonly headers: HeaderMap;

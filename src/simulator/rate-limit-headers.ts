@@ -1,7 +1,7 @@
 import type { RateLimitVerdict } from './rate-limiter.ts';
 import type { HeaderMap } from './message.ts';
 
-/** How the limits are told; the API's text leaves room, and servers differ. */
+/** How the limits are sent; the API's text leaves room, and servers differ. */
 export interface RateLimitHeaderOptions {
   readonly reset: 'epoch-seconds' | 'epoch-milliseconds' | 'delta-seconds';
   readonly retryAfter: 'seconds' | 'http-date' | 'none';

@@ -30,7 +30,7 @@ export function writeJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** A record's fields for filtering; raw text is parsed, and what is no object has those it was given. */
+/** A record's fields for filtering; raw text is parsed, and what is not an object has those it was given. */
 export function readFields(record: unknown): Readonly<Record<string, unknown>> {
   if (record instanceof RawJson && record.fields !== undefined) return record.fields;
   const value: unknown = record instanceof RawJson ? parseOrUndefined(record.text) : record;

@@ -13,7 +13,7 @@ export interface Scenario {
   /** The stream it is about; the others are sound. */
   readonly stream: ScenarioStream;
   readonly steps: readonly ScenarioStep[];
-  /** Made anew for each simulator: faults count what they hit. */
+  /** Created for each simulator: faults count what they hit. */
   options(): ScenarioOptions;
 }
 

@@ -16,7 +16,7 @@ function answer(effect: Fault, match: FaultMatch = {}): { readonly faults: reado
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 
-/** Answers that are none, and servers that fail. */
+/** Invalid responses and server failures. */
 export const answerScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'html-answer',

@@ -11,12 +11,12 @@ function fromDayTwo(change: (records: readonly unknown[]) => readonly unknown[])
 
 const nextDay = ['sync', 'advance-day', 'sync --force'] as const;
 
-/** A record that is none any more; filters still find it where its day is. */
+/** A record that is no longer valid; filters still find it by its day. */
 function breakRecord(record: unknown, at: number): RawJson {
   return new RawJson(JSON.stringify(`broken ${at}`), record as Readonly<Record<string, unknown>>);
 }
 
-/** Data that is another one on the next day. */
+/** Data that changes overnight. */
 export const dayScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'emptied',
@@ -66,7 +66,7 @@ export const dayScenarios: readonly Scenario[] = [
   }),
   pagedScenario({
     name: 'bad-records',
-    sentence: 'Two records of a hundred are no objects.',
+    sentence: 'Two records of a hundred are not objects.',
     watch: 'They go to quarantine whole, and a warning counts them.',
     options: () => ({
       reshape: {
@@ -76,8 +76,8 @@ export const dayScenarios: readonly Scenario[] = [
   }),
   pagedScenario({
     name: 'mostly-bad-records',
-    sentence: 'Every third record is no object.',
-    watch: 'Exit code 4 before anything is loaded: more than maxInvalidRatio are no rows.',
+    sentence: 'Every third record is not an object.',
+    watch: 'Exit code 4 before anything is loaded: more than maxInvalidRatio of the records are invalid.',
     options: () => ({
       reshape: {
         [path]: (records) => records.map((record, at) => (at % 3 === 1 ? breakRecord(record, at) : record)),

@@ -37,13 +37,13 @@ export const movingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'refresh-mid-scan',
     sentence: 'The daily refresh comes while the fourth page is asked for, once.',
-    watch: 'The scan begins anew and is verified; no row of the day before is left.',
+    watch: 'The scan restarts and is verified; no row of the day before is left.',
     options: () => ({ faults: onceInScan((service) => service.advanceDay()) }),
   }),
   pagedScenario({
     name: 'rows-inserted',
     sentence: 'A row comes at the head while the fourth page is asked for, once.',
-    watch: 'The scan begins anew and is verified with the new row.',
+    watch: 'The scan restarts and is verified with the new row.',
     options: () => ({
       faults: onceInScan((service) =>
         service.editRecords(path, (records) => insertRows(0, [makeRow(1, records[0])])(records)),
@@ -53,13 +53,13 @@ export const movingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'rows-deleted',
     sentence: 'Three rows go from what was read while the fourth page is asked for, once.',
-    watch: 'The scan begins anew and is verified without them.',
+    watch: 'The scan restarts and is verified without them.',
     options: () => ({ faults: onceInScan((service) => service.editRecords(path, deleteRows(10, 3))) }),
   }),
   pagedScenario({
     name: 'rows-moved',
     sentence: 'The first row moves to the end in mid-scan, once: the total stays.',
-    watch: 'The page that no longer fits is asked for again with the one before it; the scan begins anew.',
+    watch: 'The page that no longer fits is asked for again with the one before it; the scan restarts.',
     options: () => ({
       faults: onceInScan((service) => service.editRecords(path, (records) => rotate(records, 1))),
     }),
@@ -67,7 +67,7 @@ export const movingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'reordered',
     sentence: 'All rows change places in mid-scan, once.',
-    watch: 'The scan begins anew and is verified.',
+    watch: 'The scan restarts and is verified.',
     options: () => ({
       faults: onceInScan((service) => service.editRecords(path, (records) => records.toReversed())),
     }),
@@ -75,7 +75,7 @@ export const movingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'restated',
     sentence: 'Every row gets another number in mid-scan, once.',
-    watch: 'The scan begins anew and is verified with the new numbers.',
+    watch: 'The scan restarts and is verified with the new numbers.',
     options: () => ({
       faults: onceInScan((service) => service.editRecords(path, (records) => records.map(restate))),
     }),
@@ -106,7 +106,7 @@ export const movingScenarios: readonly Scenario[] = [
   }),
   pagedScenario({
     name: 'unstable-order',
-    sentence: 'The order of the rows is another one at every request.',
+    sentence: 'The order of the rows changes on every request.',
     watch: 'Three attempts, then exit code 4, never rows missing in silence.',
     options: () => ({
       faults: always((service, turn) =>
@@ -130,7 +130,7 @@ export const movingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'total-flickers',
     sentence: 'One page declares a row more than the others, once.',
-    watch: 'The scan begins anew and is verified.',
+    watch: 'The scan restarts and is verified.',
     options: () => ({
       faults: [
         when(

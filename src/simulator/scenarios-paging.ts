@@ -4,7 +4,7 @@ import { pagedScenario, type Scenario, SCENARIO_PATH as path } from './scenario.
 
 type Pagination = Readonly<Record<'total' | 'limit' | 'offset', number>>;
 
-/** A lie that the envelope tells, on every page or on some. */
+/** A wrong value in the envelope, on every page or on some. */
 function lie(change: (pagination: Pagination) => object, match: FaultMatch = {}): readonly Fault[] {
   return [
     when(
@@ -61,7 +61,7 @@ export const pagingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'capped-limit',
     sentence: 'No page has more than 30 rows, whatever the limit.',
-    watch: 'More requests, no row less: the next offset goes by the rows that came.',
+    watch: 'More requests, no row less: the next offset depends on the rows that came.',
     options: () => ({ faults: [when({ path }, capLimit(30))] }),
   }),
   pagedScenario({

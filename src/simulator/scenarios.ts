@@ -7,9 +7,9 @@ import { pagingScenarios } from './scenarios-paging.ts';
 /** What there is to rehearse, in groups. */
 export const scenarioGroups: readonly ScenarioGroup[] = [
   { title: 'Data that moves while it is read', scenarios: movingScenarios },
-  { title: 'Data that is another one the next day', scenarios: dayScenarios },
+  { title: 'Data that changes overnight', scenarios: dayScenarios },
   { title: 'Servers that page otherwise than they say', scenarios: pagingScenarios },
-  { title: 'Answers that are none, and servers that fail', scenarios: answerScenarios },
+  { title: 'Invalid responses and server failures', scenarios: answerScenarios },
 ];
 
 /** Every scenario, in the order of its groups. */
