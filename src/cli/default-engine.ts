@@ -33,9 +33,9 @@ export const defaultEngine: Engine = {
     const { keepRefusal } = await import('../pipeline/refused-run.ts');
     keepRefusal(place, refused);
   },
-  async settleRefusal(stateDir, mended) {
+  async settleRefusal(stateDir, fixed) {
     const { settleRefusal } = await import('../pipeline/refused-run.ts');
-    settleRefusal(stateDir, mended);
+    settleRefusal(stateDir, fixed);
   },
   async runSync(settings, options) {
     const { runSync } = await import('../pipeline/run.ts');

@@ -51,7 +51,7 @@ export interface Engine {
   /** Records why a sync was refused that has no record of its own. */
   keepRefusal(place: RefusalPlace, refused: Pick<RefusedRun, 'startedAt' | 'error'>): Promise<void>;
   /** Forgets that once a sync is on record, or if its cause is among those fixed. */
-  settleRefusal(stateDir: string, mended?: readonly ErrorCode[]): Promise<void>;
+  settleRefusal(stateDir: string, fixed?: readonly ErrorCode[]): Promise<void>;
   planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
   /** The same without a request, from what earlier runs saw; needs no key. */
   planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;

@@ -44,7 +44,7 @@ export function resolveSettings(options: ResolveOptions): Settings {
   return { ...settings, credentials: readCredentials(options.loaded, settings.connector) };
 }
 
-/** The same for commands that send no request: a missing key is no error. */
+/** The same for commands that send no request: a missing key is not an error. */
 export function resolveOfflineSettings(options: ResolveOptions): OfflineSettings {
   const { loaded, env, nowMs, overrides = {}, platform = process.platform } = options;
   assertTlsIsVerified(env);
