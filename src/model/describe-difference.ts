@@ -1,9 +1,11 @@
-import { formatCountOf, verbOf } from './format-count.ts';
+import { formatCount, formatCountOf, verbOf } from './format-count.ts';
 import type { CountedRows } from './stream.ts';
 
 /** A difference in words, for the notes and as the reason for the next full refresh. */
-export function describeDifference({ inApi = 0, inTable, difference }: CountedRows): string {
-  const api = `the API counts ${formatCountOf(inApi, 'row')}, the table has ${formatCountOf(inTable, 'row')}`;
+export function describeDifference({ inApi = 0, inTable, difference, kept, suspected }: CountedRows): string {
+  const gone = kept + suspected;
+  const left = gone === 0 ? '' : `, ${formatCount(gone)} of which the API no longer has`;
+  const api = `the API counts ${formatCountOf(inApi, 'row')}, the table has ${formatCountOf(inTable, 'row')}${left}`;
   const rows = formatCountOf(Math.abs(difference), 'row');
   return difference > 0
     ? `${api}: ${rows} ${verbOf(difference, 'is', 'are')} missing`

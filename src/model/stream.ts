@@ -124,6 +124,10 @@ export interface CountedRows {
   readonly kept: number;
   /** Rows of the days read last that were not returned. */
   readonly suspected: number;
+  /** The same by their day (ISO): what leaves the days that are read was counted as gone. */
+  readonly suspectedOn?: Readonly<Record<string, number>> | undefined;
+  /** What is known of the rows that the API lets go of at its oldest end. */
+  readonly oldest?: OldestRows | undefined;
   /** Records of the last full scan that are in no row of their own: in quarantine, or with the key of another. */
   readonly unloaded: number;
   /** Records in quarantine that the source still has. */
@@ -135,6 +139,16 @@ export interface CountedRows {
   readonly difference: number;
   /** When a full refresh was last brought forward, ISO time. */
   readonly broughtForwardAt?: string | undefined;
+}
+
+/** Rows of `CountedRows.kept` that are gone at the oldest end, and elsewhere. */
+export interface OldestRows {
+  /** The oldest day that the last full scan brought, ISO: rows of the table before it were gone then. */
+  readonly date: string;
+  /** Rows from that day on that left the API since, the oldest first. */
+  readonly left: number;
+  /** Rows from that day on that are gone in between others. */
+  readonly inside: number;
 }
 
 /** What earlier runs learned and reached for one stream; `undefined` before the first committed scan. */

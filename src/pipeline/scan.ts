@@ -22,7 +22,9 @@ export interface ApiCount {
   /** null: it was not asked, or does not tell. */
   readonly rows: number | null;
   /** Asks again, for a count that does not fit to the table; rows that came since the scan ended are left out of it. */
-  readonly again?: () => Promise<ApiCount>;
+  readonly again?: (since?: string) => Promise<ApiCount>;
+  /** How many of them are from a day (ISO) on; asked for where the table has rows that the API no longer counts. */
+  readonly since?: { readonly date: string; readonly rows: number } | undefined;
   /** The quota has room for reading the stream in full right away. */
   readonly canReadInFull: boolean;
 }

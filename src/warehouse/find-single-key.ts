@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
 import { findKey } from './find-key.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { readScope } from './live-rows.ts';
+import { dayOf, readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
 /** The first of some columns that is unique over incoming rows of enough days to prove it, or undefined. */
@@ -50,8 +50,4 @@ export async function doOlderRowsRepeat(
     (SELECT count(*) - count(DISTINCT id) FROM older)
     + (SELECT count(*) FROM older WHERE id IN (SELECT CAST(${name} AS VARCHAR) FROM ${INCOMING}))`);
   return repeats > 0;
-}
-
-function dayOf(alias: string, cursor: string): string {
-  return `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(cursor)} AS VARCHAR), 10) AS DATE)`;
 }

@@ -47,6 +47,11 @@ export interface CursorWindow {
   readonly date: string;
 }
 
+/** The day of a cursor, which may be a text that only mostly holds dates; NULL where it holds none. */
+export function dayOf(alias: string, column: string): string {
+  return `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(column)} AS VARCHAR), 10) AS DATE)`;
+}
+
 /** Condition for the rows of `alias` in a window; not true for rows whose cursor is not a date. */
 export function isInWindow(alias: string, { column, type, date }: CursorWindow): string {
   const name = `${alias}.${quoteIdentifier(column)}`;
@@ -54,6 +59,5 @@ export function isInWindow(alias: string, { column, type, date }: CursorWindow):
   if (type === 'DATE') return `${name} >= ${quoteLiteral(date)}::DATE`;
   if (type === 'TIMESTAMP') return `${name} >= ${quoteLiteral(`${date} 00:00:00`)}::TIMESTAMP`;
   if (type === 'TIMESTAMPTZ') return `${name} >= ${quoteLiteral(`${date} 00:00:00+00`)}::TIMESTAMPTZ`;
-  // A configured cursor may be a text column with some values that are not dates.
-  return `TRY_CAST(left(CAST(${name} AS VARCHAR), 10) AS DATE) >= ${quoteLiteral(date)}::DATE`;
+  return `${dayOf(alias, column)} >= ${quoteLiteral(date)}::DATE`;
 }

@@ -1,7 +1,6 @@
 import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
-import { quoteIdentifier } from './identifiers.ts';
-import { type CursorWindow, isInWindow, readScope } from './live-rows.ts';
+import { type CursorWindow, dayOf, isInWindow, readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 
 /** Number of rows of a table or slice in a window, and how many of them are missing from the incoming rows. */
@@ -21,8 +20,7 @@ export async function countMissingRows(
   window: CursorWindow,
 ): Promise<MissingRows> {
   const { own, live } = await readScope(database, table, slice);
-  const day = (alias: string) =>
-    `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(window.column)} AS VARCHAR), 10) AS DATE)`;
+  const day = (alias: string) => dayOf(alias, window.column);
   const [row] = await database.all(`SELECT
       coalesce(sum(held.n), 0) AS held,
       coalesce(sum(greatest(held.n - coalesce(came.n, 0), 0)), 0) AS missing

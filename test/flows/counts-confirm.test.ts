@@ -101,3 +101,79 @@ describe('a difference', () => {
     expect(report.warnings.join()).toContain('10 rows are missing');
   });
 });
+
+describe('rows that are missing', () => {
+  const late = (day: number, n: number) => ({
+    id: `late/${day}/${n}`,
+    date: dateOf(day - 10),
+    score: day + n / 8,
+  });
+  const missing = async ({ flow, held }: ReturnType<typeof createRowsFlow>) => {
+    const rows = await flow.query('SELECT id FROM main.items');
+    const ids = new Set(rows.map(({ id }) => String(id)));
+    return held().filter(({ id }) => !ids.has(String(id)));
+  };
+
+  it('are not offset by the oldest rows, which leave the API day by day', async () => {
+    // A day's rows leave on each day, and from the third one on three come late.
+    const api = createRowsFlow(
+      {
+        rows: (day) => [
+          ...rowsOf(day).slice(day * PER_DAY),
+          ...Array.from({ length: Math.max(0, day - 2) }, (_, at) =>
+            [0, 1, 2].map((n) => late(at + 3, n)),
+          ).flat(),
+        ],
+      },
+      keyed,
+    );
+    const modes = [];
+    for (let day = 0; day <= 8; day += 1) {
+      const report = await api.syncAfter(day === 0 ? 0 : 1);
+      expect(report).toMatchObject({ exitCode: 0 });
+      modes.push(streamOf(report).mode);
+      const { difference } = streamOf(report);
+      if (difference === 0 || streamOf(report).mode === 'full')
+        expect(await missing(api), `${day}`).toEqual([]);
+    }
+    // While the oldest rows leave and nothing else happens, one more question is enough.
+    expect(modes.slice(0, 3)).toEqual(['full', 'incremental', 'incremental']);
+    expect(modes[3]).toBe('full');
+  });
+
+  it.each(['keep', 'hard', 'soft'] as const)(
+    'are not offset by rows that did not come, with deletes: %s',
+    async (deletes) => {
+      const withdrawn = (id: string, day: number) => day >= 2 && /^1\/[012]$/.test(id);
+      for (const lateRows of [1, 3]) {
+        const api = createRowsFlow(
+          {
+            rows: (day) => [
+              ...rowsOf(day).filter(({ id }) => !withdrawn(String(id), day)),
+              ...(day >= 2 ? Array.from({ length: lateRows }, (_, n) => late(2, n)) : []),
+            ],
+          },
+          { ...keyed, deletes },
+        );
+        await api.syncAfter(0);
+        await api.syncAfter(1);
+        for (let day = 2; day <= 4; day += 1) {
+          const report = await api.syncAfter(1);
+          expect(report).toMatchObject({ exitCode: 0 });
+          expect(await missing(api), `${lateRows} late, day ${day}`).toEqual([]);
+        }
+      }
+    },
+  );
+
+  it('are not offset once days with rows that left are no longer read', async () => {
+    const withdrawn = (id: string, day: number) => day >= 2 && /^1\/[012]$/.test(id);
+    const api = createRowsFlow(
+      { rows: (day) => rowsOf(day).filter(({ id }) => !withdrawn(String(id), day)) },
+      keyed,
+    );
+    await api.syncAfter(0);
+    for (let day = 1; day <= 9; day += 1)
+      expect(streamOf(await api.syncAfter(1))).toMatchObject({ mode: 'incremental', difference: 0 });
+  });
+});

@@ -37,8 +37,8 @@ export async function countInApi(
   const counted = await ask(async () => {
     const rows = await readTotal(context, stream, undefined);
     const first = toCount(context, stream, rows);
-    const again = async () => {
-      const second = await ask(() => countAgain(context, stream, scan));
+    const again = async (since?: string) => {
+      const second = await ask(() => countAgain(context, stream, scan, since));
       // What the first count showed is not undone by a second one that failed.
       return second.rows === null ? { ...first, canReadInFull: false } : second;
     };
@@ -48,11 +48,20 @@ export async function countInApi(
 }
 
 /** Asks for both counts once more: rows that came since the scan ended are in the one as in the other. */
-async function countAgain(context: RunContext, stream: Stream, scan: FetchedScan): Promise<ApiCount> {
+async function countAgain(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  since: string | undefined,
+): Promise<ApiCount> {
   const rows = await readTotal(context, stream, undefined);
   const asked = await readTotal(context, stream, scan.plan.from);
   if (rows === undefined || asked === undefined || scan.total === undefined) return NOT_COUNTED;
-  return toCount(context, stream, rows - (asked - scan.total));
+  const came = asked - scan.total;
+  const count = toCount(context, stream, rows - came);
+  if (since === undefined) return count;
+  const later = await readTotal(context, stream, since);
+  return later === undefined ? count : { ...count, since: { date: since, rows: later - came } };
 }
 
 function toCount(context: RunContext, stream: Stream, rows: number | undefined): ApiCount {

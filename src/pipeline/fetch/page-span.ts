@@ -25,18 +25,19 @@ export class PageSpan {
     else this.#server.add(serverDateMs);
   }
 
-  /** Whether a refresh of the source may lie between two of the pages. */
+  /** Whether a refresh of the source may lie between two of the pages, by either clock: both may be set on the way. */
   get isApart(): boolean {
-    const { length, spansDays } = this.#decisive;
-    return length > ONE_VERSION_MS || spansDays;
+    return Math.max(this.#local.length, this.#server.length) > ONE_VERSION_MS || this.#decisive.spansDays;
   }
 
   /** When the span began, as people read it, and how long it is. */
   describe(): string {
-    return `${formatDuration(this.#decisive.length)} apart, from ${this.#decisive.describe()} UTC`;
+    const longer = this.#local.length > this.#server.length ? this.#local : this.#server;
+    const range = this.isApart && !this.#decisive.spansDays ? longer : this.#decisive;
+    return `${formatDuration(range.length)} apart, from ${range.describe()} UTC`;
   }
 
-  /** This machine's clock may be set on the way: the server's decides, where all answers had a date that moves on. */
+  /** The days are the server's, where all its answers had a date that moves on. */
   get #decisive(): Range {
     return this.#isDated && this.#server.length > 0 ? this.#server : this.#local;
   }

@@ -4,15 +4,17 @@ import { ReadInFull } from '../read-in-full.ts';
 import { type FetchedScan, isTimestamp, type PreparedLoad } from '../scan.ts';
 
 /**
- * The days that an incremental scan read all of, from the day after its start date on. Of the first day nothing
- * is certain: the API text does not say whether `startDate` is included, and which day a moment belongs to its
- * time zone decides. Rows without a date are in no window.
+ * The days that an incremental scan read all of: from the day after its start date on, and of moments from the second
+ * day on. The API text says neither whether `startDate` is included nor in which time zone a day begins. Rows without a
+ * date are in no window.
  */
 export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
   const column = load.columns.find(({ name }) => name === load.cursorColumn);
   const { from } = scan.plan;
   if (column === undefined || from === undefined) return undefined;
-  return { column: column.name, type: column.type, date: subtractDays(from, -DAY_MS) };
+  // A start date may leave its own day out, and the API's days may begin up to a day later than those in UTC.
+  const unsureMs = isTimestamp(load, column.name) ? 2 * DAY_MS : DAY_MS;
+  return { column: column.name, type: column.type, date: subtractDays(from, -unsureMs) };
 }
 
 /** Whether rows came from before the start date: the API goes by something else than the cursor's date. */

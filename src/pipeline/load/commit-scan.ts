@@ -1,3 +1,5 @@
+import { DAY_MS, subtractDays } from '../../model/dates.ts';
+import { countBefore, countSince, type DatedRows } from '../../warehouse/oldest-rows.ts';
 import { describeDifference } from '../../model/describe-difference.ts';
 import { ResponseError } from '../../model/errors.ts';
 import type { StreamReport } from '../../model/run-report.ts';
@@ -18,9 +20,10 @@ import {
   isBeyondGuard,
   prepareJudge,
   settleDifference,
+  keepsGone,
   warnOfDifference,
 } from './confirm-count.ts';
-import { countSuspected, describeGone } from './gone-rows.ts';
+import { describeGone, findSuspected } from './gone-rows.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
 import { findMovedRows } from './key-without-date.ts';
 import { describeRehashed } from './rehashed-key.ts';
@@ -29,7 +32,13 @@ import { nextCheckpoint } from './next-checkpoint.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../scan.ts';
-import { countTable, describeLeftApi, describeNewColumns, findDueReason } from './settle-counts.ts';
+import {
+  countTable,
+  type MergedTable,
+  describeLeftApi,
+  describeNewColumns,
+  findDueReason,
+} from './settle-counts.ts';
 import { markUnseen } from './unseen-records.ts';
 
 /**
@@ -107,20 +116,24 @@ export async function commitScan(
     const rowsCame = merged.inserted + merged.updated + merged.unchanged;
     const kept = rowsInTable - rowsCame;
     const schemaChanges = [...settled.changes, ...evolved];
-    const suspected = await countSuspected(context, stream, scan, load);
+    const suspectedOn = await findSuspected(context, stream, scan, load);
+    const dated = toDatedRows(context, stream, load);
     const counts = countTable({
       scan,
       at: nowIso,
       rowsInTable,
       rowsCame,
-      suspected,
+      windowDate: windowOf(scan, load)?.date,
+      suspectedOn,
+      ...(await countDated(dated, scan, load)),
       quarantined: await countQuarantined(database, scope),
-      keepsGone: stream.deletes === 'keep' || stream.write === 'append',
+      keepsGone: keepsGone(stream),
       before: checkpoint?.counts,
     });
     const isCounted = typeof scan.counted?.rows === 'number';
     const difference = isCounted && counts !== undefined && counts.difference !== 0 ? counts : undefined;
-    if (difference !== undefined) settleDifference(stream, scan, difference, checkpoint);
+    if (difference !== undefined)
+      await settleDifference({ stream, scan, counts: difference, checkpoint, dated });
     const newColumns = describeNewColumns(scan, schemaChanges, kept);
     const due = findDueReason(scan, checkpoint?.fullRefreshDue, [
       difference && !isBeyondGuard(stream, difference) ? describeDifference(difference) : undefined,
@@ -145,7 +158,7 @@ export async function commitScan(
       schemaChanges,
       notes: [
         ...describeKept(scan, decision, kept, load.rejected.count),
-        ...describeGone(absentFacts, decision, suspected),
+        ...describeGone(absentFacts, decision, suspectedOn),
         ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
         ...(isCounted ? describeLeftApi(checkpoint?.counts, counts) : []),
         ...[newColumns, moved].filter((note) => note !== undefined),
@@ -200,4 +213,32 @@ function toLearned({ columns, absentSince, jsonTypes }: PreparedLoad): readonly 
     absentSince: absentSince.get(name),
     jsonTypes: jsonTypes?.get(name),
   }));
+}
+
+function toDatedRows(
+  { database }: RunContext,
+  stream: Stream,
+  { cursorColumn: column }: PreparedLoad,
+): DatedRows | undefined {
+  return column === undefined
+    ? undefined
+    : { database, table: stream.table, slice: sliceIdOf(stream), column };
+}
+
+/** The table's rows at its oldest end, as far as a count needs them. */
+async function countDated(
+  dated: DatedRows | undefined,
+  scan: FetchedScan,
+  { oldestCursor }: PreparedLoad,
+): Promise<Pick<MergedTable, 'oldest' | 'since'>> {
+  const none = { oldest: undefined, since: undefined };
+  if (dated === undefined) return none;
+  if (scan.plan.mode === 'full') {
+    if (oldestCursor === undefined) return none;
+    return { ...none, oldest: { date: oldestCursor, before: await countBefore(dated, oldestCursor) } };
+  }
+  const date = scan.counted?.since?.date;
+  if (date === undefined) return none;
+  const dayAfter = subtractDays(date, -DAY_MS);
+  return { ...none, since: [await countSince(dated, date), await countSince(dated, dayAfter)] };
 }

@@ -16,8 +16,8 @@ export interface CountFacts {
 
 /**
  * Rows the API has and the table lacks; negative: rows of the table that the API does not have; 0 where both agree.
- * A suspected row may be gone or not, and a record in quarantine the newer version of a row or a row of its own: both
- * counts agree as long as one such case explains them.
+ * Suspected rows count as gone: where the API has them still, the count shows as many more. A record in quarantine may be
+ * the newer version of a row or a row of its own: both counts agree as long as one such case explains them.
  */
 export function compareCounts(facts: CountFacts): number {
   const { inApi } = facts;
@@ -35,9 +35,10 @@ export function boundCount(facts: Omit<CountFacts, 'inApi'>): {
   // Nobody knows what was kept or left out: only rows that cannot be in the table are surely missing.
   if (before === undefined) return { least: -Infinity, most: inTable + quarantined };
   const { kept, unloaded } = before;
+  const held = inTable - kept - suspected + unloaded;
   const moreHeld = quarantined - before.quarantined;
   return {
-    least: inTable - kept - suspected + unloaded + Math.min(0, moreHeld),
-    most: inTable - kept + unloaded + Math.max(0, moreHeld),
+    least: held + Math.min(0, moreHeld),
+    most: held + Math.max(0, moreHeld),
   };
 }

@@ -2,6 +2,7 @@ import { adviseTooManyGone, describeDifference } from '../../model/describe-diff
 import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { countMissingRows } from '../../warehouse/missing-rows.ts';
+import { type DatedRows, findDayAfter } from '../../warehouse/oldest-rows.ts';
 import type { TableChange } from '../../warehouse/merge-rows.ts';
 import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
 import { ReadInFull } from '../read-in-full.ts';
@@ -47,26 +48,51 @@ export async function prepareJudge(
   };
 }
 
+/** A difference between the table and the API's count, with what may explain it. */
+export interface DifferenceQuestion {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly counts: CountedRows;
+  readonly checkpoint: Checkpoint | undefined;
+  /** The table's rows by the cursor's days. */
+  readonly dated: DatedRows | undefined;
+}
+
 /**
  * Has a difference counted again, and the stream read in full where the quota has room for it and the last full scan
  * was not just now; else the difference stands. Throws CountsDiffer or ReadInFull.
  */
-export function settleDifference(
-  stream: Stream,
-  { counted }: FetchedScan,
-  counts: CountedRows,
-  checkpoint: Checkpoint | undefined,
-): void {
-  if (counted?.again !== undefined) throw new CountsDiffer();
+export async function settleDifference(question: DifferenceQuestion): Promise<void> {
+  const { stream, scan, counts, checkpoint } = question;
+  const { counted } = scan;
+  if (counted?.again !== undefined) throw new CountsDiffer(await findDayAfterLeft(question));
   if (isBeyondGuard(stream, counts)) return;
   const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
   if (counted?.canReadInFull === true && mayRefresh)
     throw new ReadInFull(describeDifference(counts), { isBroughtForward: true });
 }
 
+/** The day from which on the API should have all rows, were those that left it the oldest ones. */
+async function findDayAfterLeft({
+  stream,
+  scan,
+  counts,
+  dated,
+}: DifferenceQuestion): Promise<string | undefined> {
+  const { difference, oldest } = counts;
+  if (!keepsGone(stream) || difference >= 0 || oldest === undefined || dated === undefined) return undefined;
+  const day = await findDayAfter(dated, oldest.date, oldest.left - difference);
+  return day === undefined || day >= (scan.plan.from ?? '') ? undefined : day;
+}
+
+/** Whether rows that leave the API stay in the table. */
+export function keepsGone({ deletes, write }: Stream): boolean {
+  return deletes === 'keep' || write === 'append';
+}
+
 /** Whether so many rows are no longer counted that a full scan would be refused for what it would delete. */
-export function isBeyondGuard({ maxDeleteRatio }: Stream, { difference, inTable }: CountedRows): boolean {
-  return -difference > maxDeleteRatio * inTable;
+export function isBeyondGuard(stream: Stream, { difference, inTable }: CountedRows): boolean {
+  return !keepsGone(stream) && -difference > stream.maxDeleteRatio * inTable;
 }
 
 /** Records in quarantine that the source still has. */

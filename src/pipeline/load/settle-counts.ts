@@ -2,10 +2,19 @@ import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
 import type { CountedRows } from '../../model/stream.ts';
 import type { FetchedScan } from '../scan.ts';
-import { compareCounts } from './compare-counts.ts';
+import { boundCount, compareCounts } from './compare-counts.ts';
+import type { SuspectedRows } from './gone-rows.ts';
 
 /** Thrown in a commit whose table does not fit to the API's count: the count is asked for again, and the commit repeated. */
-export class CountsDiffer extends Error {}
+export class CountsDiffer extends Error {
+  /** The day (ISO) from which on the rows are counted as well: those that left should be older. */
+  readonly since: string | undefined;
+
+  constructor(since?: string) {
+    super();
+    this.since = since;
+  }
+}
 
 /** A table after a scan was merged into it. */
 export interface MergedTable {
@@ -15,8 +24,14 @@ export interface MergedTable {
   /** Live rows, and those of them that the scan brought. */
   readonly rowsInTable: number;
   readonly rowsCame: number;
+  /** The first day that an incremental scan read all of. */
+  readonly windowDate: string | undefined;
   /** Rows of the days just read that did not come and are still there. */
-  readonly suspected: number;
+  readonly suspectedOn: SuspectedRows;
+  /** Of a full scan: the oldest day it brought, and the rows of the table before it. */
+  readonly oldest: { readonly date: string; readonly before: number } | undefined;
+  /** Rows from the day on that the API's count names: with that day, and without it. */
+  readonly since: readonly number[] | undefined;
   /** Records in quarantine that the source still has. */
   readonly quarantined: number;
   /** Rows that leave the API stay in the table: it may have more of them than the API, and that is no difference. */
@@ -26,58 +41,92 @@ export interface MergedTable {
 
 /** The count from now on: a full scan begins it, an incremental one compares it with what the API says. */
 export function countTable(table: MergedTable): CountedRows | undefined {
-  const { scan, at, rowsInTable, rowsCame, quarantined, before } = table;
+  const { scan, before } = table;
   if (scan.verdict !== 'verified' && scan.verdict !== 'unverified') return before;
-  if (scan.plan.mode === 'full') {
-    const { broughtForwardAt } =
-      scan.plan.isBroughtForward === true ? { broughtForwardAt: at } : (before ?? {});
-    const kept = Math.max(0, rowsInTable - rowsCame);
-    const unloaded = scan.rows - rowsCame;
-    return {
-      at,
-      inApi: scan.total,
-      inTable: rowsInTable,
-      kept,
-      suspected: 0,
-      unloaded,
-      quarantined,
-      difference: 0,
-      broughtForwardAt,
-    };
-  }
+  return scan.plan.mode === 'full' ? beginCount(table) : continueCount(table);
+}
+
+function beginCount(table: MergedTable): CountedRows {
+  const { scan, at, rowsInTable, rowsCame, quarantined, before, oldest } = table;
+  const kept = Math.max(0, rowsInTable - rowsCame);
+  return {
+    at,
+    inApi: scan.total,
+    inTable: rowsInTable,
+    kept,
+    suspected: 0,
+    oldest: oldest && { date: oldest.date, left: 0, inside: Math.max(0, kept - oldest.before) },
+    unloaded: scan.rows - rowsCame,
+    quarantined,
+    difference: 0,
+    broughtForwardAt: scan.plan.isBroughtForward === true ? at : before?.broughtForwardAt,
+  };
+}
+
+function continueCount(table: MergedTable): CountedRows | undefined {
+  const { scan, at, rowsInTable, quarantined, suspectedOn, windowDate } = table;
   const inApi = scan.counted?.rows;
-  if (typeof inApi !== 'number') return before;
-  const difference = compareCounts({ ...table, inApi, inTable: rowsInTable });
+  if (typeof inApi !== 'number') return table.before;
+  const before = table.before && settleDropped(table.before, windowDate);
+  const suspected = sumRows(Object.values(suspectedOn));
+  const difference = compareCounts({ inApi, inTable: rowsInTable, suspected, quarantined, before });
   // Whatever explains the first count there is explains the next one as well.
   const { kept, unloaded } = before ?? {
-    kept: Math.max(0, rowsInTable - inApi),
+    kept: Math.max(0, rowsInTable - inApi - suspected),
     unloaded: Math.max(0, inApi - rowsInTable - difference),
   };
-  const base = before?.quarantined ?? quarantined;
-  const { suspected } = table;
-  const counts = {
+  const counts: CountedRows = {
     at,
     inApi,
     inTable: rowsInTable,
     kept,
     suspected,
+    suspectedOn,
+    oldest: before?.oldest,
     unloaded,
-    quarantined: base,
+    quarantined: before?.quarantined ?? quarantined,
     difference,
     broughtForwardAt: before?.broughtForwardAt,
   };
-  if (difference >= 0 || !table.keepsGone) return counts;
-  return { ...counts, kept: Math.max(0, rowsInTable + unloaded - inApi - suspected), difference: 0 };
+  const { oldest } = counts;
+  if (difference >= 0 || oldest === undefined || !areOldestGone(table, counts)) return counts;
+  const left = oldest.left - difference;
+  return { ...counts, kept: kept - difference, oldest: { ...oldest, left }, difference: 0 };
 }
 
-/** Says that rows before the days just read left the API, where such rows are kept. */
+/** Rows that did not come and whose days are no longer read: they were counted as gone, and stay so. */
+function settleDropped(before: CountedRows, windowDate: string | undefined): CountedRows {
+  const { difference, suspectedOn = {}, kept, oldest } = before;
+  if (difference !== 0 || windowDate === undefined) return before;
+  const days = Object.entries(suspectedOn).filter(([day]) => day < windowDate);
+  const dropped = sumRows(days.map(([, rows]) => rows));
+  return {
+    ...before,
+    kept: kept + dropped,
+    oldest: oldest && { ...oldest, inside: oldest.inside + dropped },
+  };
+}
+
+/** Whether the rows that are no longer counted are the oldest ones: of the later days the API has as many as the table. */
+function areOldestGone({ scan, since, keepsGone, quarantined }: MergedTable, counts: CountedRows): boolean {
+  const rows = scan.counted?.since?.rows;
+  const { oldest, suspected } = counts;
+  if (!keepsGone || rows === undefined || since === undefined || oldest === undefined) return false;
+  const before = { ...counts, kept: oldest.inside };
+  // Nothing says whether rows of the start date itself are counted.
+  return since.some((inTable) => boundCount({ inTable, suspected, quarantined, before }).least === rows);
+}
+
+function sumRows(rows: readonly number[]): number {
+  return rows.reduce((sum, one) => sum + one, 0);
+}
+
+/** Says that the oldest rows left the API, where such rows are kept. */
 export function describeLeftApi(
   before: CountedRows | undefined,
   after: CountedRows | undefined,
 ): readonly string[] {
-  if (before === undefined || after === undefined) return [];
-  // Those of earlier days had a note of their own while they were among the days read.
-  const left = after.kept - before.kept - before.suspected;
+  const left = (after?.oldest?.left ?? 0) - (before?.oldest?.left ?? 0);
   if (left <= 0) return [];
   const rows = formatCountOf(left, 'older row');
   return [

@@ -142,9 +142,9 @@ function planScan(
   };
 }
 
-// Without a key whole days are replaced, and of the first day that is asked for a part may be missing.
+// Without a key whole days are replaced, and of the first two days that are asked for a part may be missing.
 function leaveRoom(date: string, { keyFields }: Checkpoint): string {
-  return keyFields === undefined ? subtractDays(date, DAY_MS) : date;
+  return keyFields === undefined ? subtractDays(date, 2 * DAY_MS) : date;
 }
 
 // The watermark stays where it is, so a later sync fills the gap; until then the table has a hole.

@@ -143,7 +143,7 @@ export async function commitAndArchive<T>(
         throw thrown;
       }
       // Its header takes the place of the one before, which has the same name.
-      counted = { ...counted, counted: await again() };
+      counted = { ...counted, counted: await again(thrown.since) };
     }
   }
 }

@@ -1,0 +1,43 @@
+import type { Database } from './database.ts';
+import { tableName } from './evolve-table.ts';
+import { quoteLiteral } from './identifiers.ts';
+import { dayOf, readScope } from './live-rows.ts';
+
+/** The live rows of a table, or of a slice of it, by the days of a column. */
+export interface DatedRows {
+  readonly database: Database;
+  readonly table: string;
+  readonly slice: string;
+  readonly column: string;
+}
+
+/** How many rows have a day before one (ISO). */
+export async function countBefore({ database, ...rows }: DatedRows, date: string): Promise<number> {
+  const { day, from } = await selectDays({ database, ...rows });
+  return database.count(`SELECT count(*) FROM ${from} AND ${day} < ${quoteLiteral(date)}::DATE`);
+}
+
+/** How many rows have a day from one (ISO) on. */
+export async function countSince({ database, ...rows }: DatedRows, date: string): Promise<number> {
+  const { day, from } = await selectDays({ database, ...rows });
+  return database.count(`SELECT count(*) FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE`);
+}
+
+/** The day (ISO) after that of the nth row, the oldest first, of those from a day on; undefined where there are fewer. */
+export async function findDayAfter(
+  { database, ...rows }: DatedRows,
+  date: string,
+  nth: number,
+): Promise<string | undefined> {
+  const { day, from } = await selectDays({ database, ...rows });
+  const [row] = await database.all(
+    `SELECT CAST(${day} + 1 AS VARCHAR) AS day FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE
+       ORDER BY ${day} LIMIT 1 OFFSET ${nth - 1}`,
+  );
+  return row === undefined ? undefined : String(row['day']);
+}
+
+async function selectDays({ database, table, slice, column }: DatedRows) {
+  const { own, live } = await readScope(database, table, slice);
+  return { day: dayOf('t', column), from: `${tableName(table)} t WHERE ${own} AND ${live}` };
+}
