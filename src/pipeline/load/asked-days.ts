@@ -13,7 +13,7 @@ export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | 
   const { from } = scan.plan;
   if (column === undefined || from === undefined) return undefined;
   // A start date may leave its own day out, and the API's days may begin up to a day later than those in UTC.
-  const unsureMs = isTimestamp(load, column.name) ? 2 * DAY_MS : DAY_MS;
+  const unsureMs = column.type === 'DATE' ? DAY_MS : 2 * DAY_MS;
   return { column: column.name, type: column.type, date: subtractDays(from, -unsureMs) };
 }
 
