@@ -56,6 +56,20 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
   );
 }
 
+/** Checkpoints with a time after this one (ISO); a look that costs little where there is none. */
+export async function readCheckpointsAfter(
+  session: SqlSession,
+  time: string,
+): Promise<readonly Checkpoint[]> {
+  const rows = await session.all(
+    `SELECT * FROM _sluice.checkpoints WHERE
+       greatest(last_verified_at, last_full_scan_at, whole_at, TRY_CAST(counts->>'$.broughtForwardAt' AS TIMESTAMPTZ))
+         > $1::TIMESTAMPTZ`,
+    [time],
+  );
+  return rows.map(toCheckpoint);
+}
+
 /** The learned columns of a stream, in table order. */
 export async function readContract(session: SqlSession, stream: string): Promise<readonly LearnedColumn[]> {
   const rows = await session.all(

@@ -1,5 +1,8 @@
 export const DAY_MS = 86_400_000;
 
+/** A time before every other (ISO): that of something of which nobody knows when it was. */
+export const LONG_AGO = new Date(0).toISOString();
+
 /** ISO date of a time, in UTC. */
 export function toDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);

@@ -1,5 +1,5 @@
 import { judgeNewest, type NewestData, RHYTHM_DATES } from '../model/data-age.ts';
-import type { RunReport } from '../model/run-report.ts';
+import type { RunReport, Verdict } from '../model/run-report.ts';
 import { type Checkpoint, nameScan } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { readNewestDates } from '../warehouse/newest-dates.ts';
@@ -26,7 +26,11 @@ export async function readNewest(
       for (const { slice, cursorField, watermark, lastVerifiedAt } of scans) {
         const held = cursorField === column && watermark !== undefined ? newest?.get(slice) : undefined;
         const name = nameScan(stream, slice);
-        const judged = held && judgeNewest(held.dates, held.since, looks.get(name) ?? lastVerifiedAt);
+        const look = looks.get(name);
+        // One that a clock recorded which was ahead has no time: it was taken from the checkpoint.
+        const isVoid = look?.verdict === 'verified' && lastVerifiedAt === undefined;
+        const lookedAt = isVoid ? undefined : (look?.startedAt ?? lastVerifiedAt);
+        const judged = held && judgeNewest(held.dates, held.since, lookedAt);
         if (judged !== undefined) found.set(name, judged);
       }
     }
@@ -34,14 +38,20 @@ export async function readNewest(
   return found;
 }
 
-/** When the last scan of each stream and slice began that read to its end, by `nameScan`. */
-function findLooks(runs: readonly RunReport[]): ReadonlyMap<string, string> {
-  const looks = new Map<string, string>();
+interface Look {
+  readonly startedAt: string;
+  readonly verdict: Verdict;
+}
+
+/** The last scan of each stream and slice that read to its end, by `nameScan`. */
+function findLooks(runs: readonly RunReport[]): ReadonlyMap<string, Look> {
+  const looks = new Map<string, Look>();
   for (const { stream, slice, mode, verdict, startedAt } of runs.flatMap(({ streams }) => streams)) {
     const name = nameScan(stream, slice);
     const isRead = verdict === 'verified' || verdict === 'unverified';
     // Newest first.
-    if (isRead && (mode === 'full' || mode === 'incremental') && !looks.has(name)) looks.set(name, startedAt);
+    if (isRead && (mode === 'full' || mode === 'incremental') && !looks.has(name))
+      looks.set(name, { startedAt, verdict });
   }
   return looks;
 }

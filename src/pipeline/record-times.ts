@@ -1,3 +1,4 @@
+import { readCheckpointsAfter, writeCheckpoint } from '../../state/checkpoints.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { limitRunTimes } from '../../state/run-file.ts';
 import type { Clock } from '../model/clock.ts';
@@ -7,8 +8,16 @@ import type { ApiClient } from '../model/http.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { RecordClock } from '../model/record-clock.ts';
+import type { Checkpoint } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { limitTimes } from '../warehouse/limit-times.ts';
+import {
+  CLOCKS_AGREE_MS,
+  type FutureLimits,
+  hasFutureTimes,
+  limitFuture,
+  withoutFutureTimes,
+} from './plan/void-future.ts';
 
 /** What of a run has to do with time. */
 interface TimedRun {
@@ -22,8 +31,6 @@ interface TimedRun {
 
 const LAST_TIME = 'last_time';
 const HOUR_MS = 3_600_000;
-/** How far two clocks may be apart and still agree. */
-const CLOCKS_AGREE_MS = HOUR_MS;
 const MINUTE_MS = 60_000;
 
 /** The clock of what a run records, which continues where earlier runs left it. */
@@ -45,23 +52,46 @@ export async function writeLastTime(database: Database, atMs: number): Promise<v
 }
 
 /**
- * Corrects times that a clock recorded which was far ahead, once the API's clock shows that this machine's is right
- * again: they become now. Without it every later time would have to lie behind them.
+ * Corrects times that a clock recorded which was ahead, once the API's clock shows that this machine's is right again.
+ * Where it was far ahead, what happened becomes now: every later time would have to lie behind it. What proves that a
+ * stream was read becomes unknown, of every stream and slice, so that each is read again.
+ *
+ * @returns the checkpoint of the stream at hand as it is then
  */
-export async function correctFutureTimes(context: TimedRun): Promise<void> {
+export async function correctFutureTimes<T extends Checkpoint | undefined>(
+  context: TimedRun,
+  checkpoint: T,
+): Promise<T> {
   const { recordClock, clock, client, database, settings, emit } = context;
-  if (!recordClock.isFarAhead || Math.abs(client.serverAheadMs ?? Infinity) > CLOCKS_AGREE_MS) return;
+  const { isFarAhead } = recordClock;
+  const { serverAheadMs } = client;
   const nowMs = clock.now();
+  // Where the API tells no time, reading once more is the safe side.
+  if (Math.abs(serverAheadMs ?? 0) > CLOCKS_AGREE_MS) return checkpoint;
+  const limits = limitFuture(nowMs, isFarAhead);
+  await voidFutureProof(database, nowMs, limits);
+  const corrected = withoutFutureTimes(checkpoint, limits);
+  if (!isFarAhead || serverAheadMs === undefined) return corrected;
   const nowIso = new Date(nowMs).toISOString();
-  const corrected = await database.transaction(async () => {
-    const count = await limitTimes(database, nowIso);
+  const count = await database.transaction(async () => {
+    const limited = await limitTimes(database, nowIso);
     await writeLastTime(database, nowMs);
-    return count;
+    return limited;
   });
   limitRunTimes(settings.stateDir, nowIso);
   recordClock.reset();
-  const message = `an earlier run had a clock that was ahead: ${formatCountOf(corrected, 'time')} it recorded after ${nowIso} ${corrected === 1 ? 'was' : 'were'} set to now`;
+  const message = `an earlier run had a clock that was ahead: ${formatCountOf(count, 'time')} it recorded after ${nowIso} ${count === 1 ? 'was' : 'were'} set to now`;
   emit({ type: 'warning', message });
+  return corrected;
+}
+
+async function voidFutureProof(database: Database, nowMs: number, limits: FutureLimits): Promise<void> {
+  const found = await readCheckpointsAfter(database, new Date(nowMs).toISOString());
+  const future = found.filter((checkpoint) => hasFutureTimes(checkpoint, limits));
+  if (future.length === 0) return;
+  await database.transaction(async () => {
+    for (const checkpoint of future) await writeCheckpoint(database, withoutFutureTimes(checkpoint, limits));
+  });
 }
 
 /** What the run says of a clock that the API's contradicts; undefined where both agree. */

@@ -174,8 +174,8 @@ async function scanOnce(
   const report = await discardIfRefused(folder, () =>
     packing.orAbandon(async () => {
       if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-      return commitAndArchive(context, stream, scan, load, checkpoint, packing, (stopped, counted) =>
-        commitScan(stopped, stream, counted, load, checkpoint, describe, saveRun),
+      return commitAndArchive(context, stream, scan, load, checkpoint, packing, (stopped, counted, held) =>
+        commitScan(stopped, stream, counted, load, held, describe, saveRun),
       );
     }),
   );

@@ -15,6 +15,8 @@ export function owesRun(schedule: CronSchedule, stateDir: string, nowMs: number)
   if (isUnfinished(last.status) || last.status === 'interrupted') return true;
   if (findTryLater(last.exitCode, listErrors(last)) !== undefined) return true;
   const startedAtMs = Date.parse(last.startedAt);
+  // A clock that was ahead says nothing of the times since.
+  if (startedAtMs > nowMs) return true;
   const missedMs = Number.isNaN(startedAtMs) ? undefined : schedule.next(startedAtMs);
   return missedMs !== undefined && missedMs <= nowMs;
 }

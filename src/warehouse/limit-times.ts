@@ -5,14 +5,14 @@ import { quoteIdentifier } from './identifiers.ts';
 const OWN = ['_synced_at', '_deleted_at', '_valid_from', '_valid_to'];
 
 /**
- * Sets all recorded times after `limit` (ISO) to `limit`: of rows, versions, runs and checkpoints. Returns their
- * number. Call inside a transaction.
+ * Sets all recorded times after `limit` (ISO) to `limit`: of rows, versions and runs. Returns their number. Times of
+ * checkpoints stay: set to now, they would prove what was not read. Call inside a transaction.
  */
 export async function limitTimes(database: Database, limit: string): Promise<number> {
   const columns = await database.all(
     `SELECT schema_name, table_name, column_name FROM duckdb_columns()
      WHERE database_name = current_database() AND data_type = 'TIMESTAMP WITH TIME ZONE'
-       AND (schema_name = '_sluice' OR (schema_name = 'main' AND column_name IN (${OWN.map((name) => `'${name}'`).join(', ')})))
+       AND ((schema_name = '_sluice' AND table_name <> 'checkpoints') OR (schema_name = 'main' AND column_name IN (${OWN.map((name) => `'${name}'`).join(', ')})))
      ORDER BY ALL`,
   );
   let total = 0;

@@ -21,6 +21,7 @@ function createSkewed(stream: Parameters<typeof createRowsFlow>[1] = {}) {
           { id: `${day}/b`, date: dateOf(day), score: version },
         ]);
       },
+      matches: ({ id }, params) => String(id).endsWith(params.get('part') ?? ''),
       serverNow: () => flow.flow.clock.now() - wrongByMs,
     },
     { ...keyed, ...stream },
@@ -89,6 +90,68 @@ describe('a clock that was years ahead once', () => {
     );
     expect(Number(closed?.['n'])).toBeGreaterThan(8);
     expect((await machine.flow.rebuild()).streams[0]).toMatchObject({ status: 'rebuilt' });
+  });
+});
+
+describe('what a clock recorded that was ahead', () => {
+  const config = {
+    streams: {
+      later: { path: 'later', paginated: true, ...keyed },
+      parts: { path: 'parts', paginated: true, ...keyed, params: { part: ['a', 'b'] }, sliceBy: ['part'] },
+    },
+  };
+  const both = { streams: ['items', 'later'], config };
+
+  it('makes no stream fresh that the run has not read yet', async () => {
+    const machine = createSkewed();
+    machine.setWrong(10 * DAY_MS);
+    await machine.syncAfter(0, both);
+    machine.setWrong(0);
+    machine.restate();
+    const report = await machine.syncAfter(1, both);
+    for (const name of ['items', 'later'])
+      expect(streamOf(report, name)).toMatchObject({ status: 'complete', mode: 'full' });
+    expect(await machine.flow.rows('later')).toEqual(await machine.flow.rows('items'));
+    expect(streamOf(await machine.syncAfter(0, both), 'later').status).toBe('fresh');
+  });
+
+  it('makes no slice fresh that the run has not read yet', async () => {
+    const machine = createSkewed();
+    machine.setWrong(10 * DAY_MS);
+    await machine.syncAfter(0, { streams: ['parts'], config });
+    machine.setWrong(0);
+    const report = await machine.syncAfter(1, { streams: ['parts'], config });
+    expect(report.streams.map(({ mode }) => mode)).toEqual(['full', 'full']);
+  });
+
+  it.each([
+    ['days', 10 * DAY_MS, 'full'],
+    ['hours', 12 * HOUR_MS, 'incremental'],
+  ])('makes a stream that was left out fresh on no later day (%s)', async (_, aheadMs, mode) => {
+    const machine = createSkewed();
+    machine.setWrong(aheadMs);
+    await machine.syncAfter(0, both);
+    machine.setWrong(0);
+    await machine.syncAfter(0, { streams: ['items'], config });
+    machine.flow.clock.stepWall(aheadMs + HOUR_MS / 6);
+    machine.restate();
+    const report = await machine.syncAfter(0, both);
+    expect(streamOf(report, 'later')).toMatchObject({ status: 'complete', mode });
+  });
+
+  it('is not written again by a commit that leaves a part of the checkpoint as it was', async () => {
+    const machine = createSkewed();
+    machine.setWrong(10 * DAY_MS);
+    await machine.syncAfter(0);
+    machine.setWrong(0);
+    await machine.syncAfter(0, { limit: 3 });
+    const [held] = await machine.flow.query(
+      `SELECT count(*) AS n FROM _sluice.checkpoints WHERE greatest(last_full_scan_at, last_verified_at, whole_at)
+         > '2026-02-01'`,
+    );
+    expect(held).toEqual({ n: 0 });
+    machine.flow.clock.stepWall(10 * DAY_MS);
+    expect(streamOf(await machine.syncAfter(0))).toMatchObject({ status: 'complete', mode: 'full' });
   });
 });
 

@@ -28,6 +28,7 @@ describe('a schedule that begins', () => {
     ['many times passed', '2026-10-01T06:00:10Z', true],
     ['the last time had its run', '2026-11-20T06:00:10Z', false],
     ['somebody synced by hand since', '2026-11-20T09:00:00Z', false],
+    ['a clock that was ahead recorded the last run', '2026-11-20T12:00:01Z', true],
     ['the last run says no time', 'when?', false],
   ])('knows whether %s', (_, startedAt, owes) => {
     expect(owesRun(daily, makeState({ startedAt }), NOW_MS)).toBe(owes);

@@ -10,6 +10,8 @@ export interface RowsApi {
   readonly rows: (day: number) => readonly Row[];
   /** Whether a row is answered where a start date is given. */
   readonly isAsked?: (row: Row, startDate: string, day: number) => boolean;
+  /** Whether a row is answered to the parameters of a request; each is when left out. */
+  readonly matches?: (row: Row, params: URLSearchParams) => boolean;
   /** Start dates that are answered 400. */
   readonly refuses?: (startDate: string, day: number) => boolean;
   /** A row as the request of this number sends it. */
@@ -60,7 +62,7 @@ export function createRowsFlow(
         onHead?.({ status: 400, headers });
         return { status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
       }
-      const all = api.rows(day());
+      const all = api.rows(day()).filter((row) => api.matches?.(row, query) ?? true);
       const matching = startDate === undefined ? all : all.filter((row) => isAsked(row, startDate, day()));
       const offset = Number(query.get('offset') ?? 0);
       const limit = Number(query.get('limit') ?? Math.max(1, all.length));

@@ -1,3 +1,4 @@
+import { LONG_AGO } from '../../model/dates.ts';
 import type { StateChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { drawFittingTable } from './fitting-table.ts';
@@ -93,11 +94,16 @@ function describeRow(checkpoint: Checkpoint): readonly string[] {
     toSafeLine(nameScan(stream, slice)),
     watermark ?? '-',
     lastVerdict ?? '-',
-    lastFullScanAt === undefined ? '-' : formatMoment(lastFullScanAt),
+    describeScanTime(lastFullScanAt),
     toSafeLine(cursor),
     keyFields === undefined ? '-' : keyFields.map(toSafeLine).join(', '),
     toSafeLine(runId),
   ];
+}
+
+function describeScanTime(time: string | undefined): string {
+  if (time === undefined) return '-';
+  return time === LONG_AGO ? 'unknown' : formatMoment(time);
 }
 
 function capitalize(text: string): string {

@@ -114,7 +114,7 @@ async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined)
  * the chain of scans then has a gap, which a rebuild will see.
  *
  * @param checkpoint as the commit is given it; names the run whose scan was committed before.
- * @param commit gets a context whose clock stands still: rows loaded again from the archive are to have the
+ * @param commit gets the checkpoint without times in the future, and a context whose clock stands still: rows loaded again from the archive are to have the
  *   same `_synced_at`. Where it throws CountsDiffer, it is tried once more with a scan that was counted again.
  */
 export async function commitAndArchive<T>(
@@ -124,15 +124,15 @@ export async function commitAndArchive<T>(
   load: PreparedLoad,
   checkpoint: Checkpoint | undefined,
   packing: Packing,
-  commit: (context: RunContext, scan: FetchedScan) => Promise<T>,
+  commit: (context: RunContext, scan: FetchedScan, checkpoint: Checkpoint | undefined) => Promise<T>,
 ): Promise<T> {
-  await correctFutureTimes(context);
+  const held = await correctFutureTimes(context, checkpoint);
   const loadedAtMs = context.recordClock.now();
   const stopped = { ...context, recordClock: RecordClock.stoppedAt(context.clock, loadedAtMs) };
   for (let counted = scan; ;) {
     const receipt = await archiveScan(context, stream, counted, load, checkpoint, packing, loadedAtMs);
     try {
-      const committed = await commit(stopped, counted);
+      const committed = await commit(stopped, counted, held);
       await receipt.confirm();
       return committed;
     } catch (thrown) {
