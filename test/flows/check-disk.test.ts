@@ -1,10 +1,9 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runChecks } from '../../src/pipeline/check.ts';
 import type { ReadDisk } from '../../src/pipeline/plan/estimate-disk.ts';
 import { planOffline } from '../../src/pipeline/plan/plan.ts';
-import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import { runCheck } from '../support/run-check.ts';
 import { createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
 
 const MB = 1_000_000;
@@ -20,10 +19,8 @@ function disks(freeBytes: { readonly state: number; readonly destination: number
 }
 
 async function check(flow: Flow, readDisk?: ReadDisk) {
-  const { clock, simulator } = flow;
-  const transport = createSimulatorTransport(simulator, clock);
-  const report = await runChecks(flow.settings(), { clock, transport, readDisk });
-  return { report, disk: report.items.find(({ name }) => name === 'disk') };
+  const { report, found: disk } = await runCheck(flow, 'disk', readDisk);
+  return { report, disk };
 }
 
 describe('the disk that check looks at', () => {

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ArchivedScan } from '../../src/archive/archived-scan.ts';
 import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { archiveOf, listArchive } from '../support/archive-files.ts';
 import { createRandom, seed } from '../support/seeds.ts';
 import {
   createItemsFlow,
@@ -30,11 +31,8 @@ async function syncDaily(flow: Flow, days: number): Promise<void> {
   }
 }
 
-const archiveOf = (flow: Flow) => join(flow.stateDir, 'archive', 'items', 'whole');
 const listFiles = (flow: Flow, end: string) =>
-  readdirSync(archiveOf(flow))
-    .filter((name) => name.endsWith(end))
-    .map((name) => join(archiveOf(flow), name));
+  listArchive(flow, end).map((name) => join(archiveOf(flow), name));
 const readHeaders = (flow: Flow) =>
   listFiles(flow, '.json').map((file) => JSON.parse(readFileSync(file, 'utf8')) as ArchivedScan);
 

@@ -2,11 +2,10 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, w
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderStatus, summarizeStatus } from '../../src/cli/render/render-status.ts';
-import { runChecks } from '../../src/pipeline/check.ts';
 import { readStatus } from '../../src/pipeline/status.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { changeFile, damageBlocksOf } from '../support/damage-file.ts';
-import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import { runCheck } from '../support/run-check.ts';
 import { createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
 
 const destinations = {
@@ -21,10 +20,8 @@ async function createFlow(destination: object): Promise<Flow> {
 }
 
 async function check(flow: Flow) {
-  const { clock, simulator } = flow;
-  const transport = createSimulatorTransport(simulator, clock);
-  const report = await runChecks(flow.settings(), { clock, transport });
-  return { ...report, published: report.items.find(({ name }) => name === 'published file') };
+  const { report, found: published } = await runCheck(flow, 'published file');
+  return { ...report, published };
 }
 
 const status = (flow: Flow) => readStatus(flow.settings(), flow.clock.now());

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { archiveOf, listArchive } from '../support/archive-files.ts';
 import {
   createItemsFlow,
   DAY_MS,
@@ -26,10 +27,7 @@ import {
 type StreamInput = NonNullable<FlowConfig['streams']>[string];
 
 const items = makeItems(250);
-const archiveOf = (flow: Flow, stream = 'items') => join(flow.stateDir, 'archive', stream, 'whole');
-const filesOf = (flow: Flow, end: string) =>
-  readdirSync(archiveOf(flow)).filter((name) => name.endsWith(end));
-const contentOf = (flow: Flow) => filesOf(flow, '.zst').map((name) => join(archiveOf(flow), name));
+const contentOf = (flow: Flow) => listArchive(flow, '.zst').map((name) => join(archiveOf(flow), name));
 
 /** The same stream with other settings. */
 const configOf = (stream: StreamInput, defaults?: FlowConfig['defaults']): FlowConfig => ({
@@ -210,7 +208,7 @@ describe('rows that the archive does not hold any more', () => {
     await flow.sync();
     await nextDay(flow, (records) => records.slice(10));
     await flow.sync({ fullRefresh: true });
-    const [oldest] = filesOf(flow, '.json');
+    const [oldest] = listArchive(flow, '.json');
     rmSync(join(archiveOf(flow), oldest ?? ''));
     return flow;
   }
@@ -248,7 +246,7 @@ describe('rows that the archive does not hold any more', () => {
     await flow.sync();
     await nextDay(flow, (records) => [...records, ...spell(50, 54, odd)]);
     await flow.sync({ fullRefresh: true });
-    const [oldest] = filesOf(flow, '.json').toSorted();
+    const [oldest] = listArchive(flow, '.json').toSorted();
     rmSync(join(archiveOf(flow), oldest ?? ''));
     const before = await readAll(flow);
     expect(before.rows).toHaveLength(54);
@@ -308,10 +306,10 @@ describe('a rebuild is refused, and the table stays,', () => {
       truncateSync(file, statSync(file).size - 5);
     },
     'when a header is gone': (flow) => {
-      for (const name of filesOf(flow, '.json').slice(1)) rmSync(join(archiveOf(flow), name));
+      for (const name of listArchive(flow, '.json').slice(1)) rmSync(join(archiveOf(flow), name));
     },
     'when a header is damaged': (flow) => {
-      writeFileSync(join(archiveOf(flow), filesOf(flow, '.json')[1] ?? ''), '{');
+      writeFileSync(join(archiveOf(flow), listArchive(flow, '.json')[1] ?? ''), '{');
     },
   };
 
@@ -337,7 +335,7 @@ describe('the archive', () => {
     const flow = createItemsFlow(items);
     await flow.sync();
     await flow.sync({ fullRefresh: true });
-    expect(filesOf(flow, '.json')).toHaveLength(2);
+    expect(listArchive(flow, '.json')).toHaveLength(2);
     expect(contentOf(flow)).toHaveLength(1);
     expect(await flow.rebuild()).toMatchObject({ exitCode: 0, streams: [{ scans: 2 }] });
   });
@@ -373,7 +371,7 @@ describe('the archive', () => {
       ({ mode }) => mode,
     );
     expect(modes.filter((mode) => mode === 'full')).toHaveLength(3);
-    expect(filesOf(flow, '.json').length).toBeLessThanOrEqual(5);
+    expect(listArchive(flow, '.json').length).toBeLessThanOrEqual(5);
     expect(await flow.rebuild()).toMatchObject({
       exitCode: 0,
       streams: [{ rowsBefore: 259, rowsAfter: 259 }],
@@ -401,7 +399,7 @@ describe('the archive', () => {
     const { flow } = await createSyncedFlow();
     const config = configOf({ columns: { name: { exclude: true } } });
     await flow.sync({ config, fullRefresh: true });
-    expect(filesOf(flow, '.json')).toHaveLength(1);
+    expect(listArchive(flow, '.json')).toHaveLength(1);
     const [content = ''] = contentOf(flow);
     expect(zstdDecompressSync(readFileSync(content)).toString()).not.toContain('"name"');
   });
@@ -485,7 +483,7 @@ describe('a rebuild', () => {
     await flow.sync();
     await nextDay(flow, ([first, ...others]) => [{ ...(first as object), name: 'restated' }, ...others]);
     await flow.sync({ fullRefresh: true });
-    rmSync(join(archiveOf(flow), filesOf(flow, '.json')[0] ?? ''));
+    rmSync(join(archiveOf(flow), listArchive(flow, '.json')[0] ?? ''));
     const versions = 'SELECT * FROM main.items_history ORDER BY id, _valid_from';
     const before = await flow.query(versions);
     expect(before).toHaveLength(31);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/model/run-report.ts';
 import type { Transport } from '../../src/model/http.ts';
 import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
+import { answerPage } from '../support/answer-page.ts';
 import {
   createFlow,
   DAY_MS,
@@ -44,10 +45,7 @@ function createApi(answer: Answer, stream: StreamInput): SlicedApi {
         Promise.resolve({ status, headers, body: Buffer.from(JSON.stringify(body)) });
       if (rows === undefined || typeof rows === 'number')
         return reply({ error: { code: 'VALIDATION_ERROR', message: 'unknown value' } });
-      const offset = Number(query.get('offset') ?? 0);
-      const limit = Number(query.get('limit') ?? 1e9);
-      const pagination = { total: rows.length, limit, offset, hasMore: offset + limit < rows.length };
-      return reply({ data: rows.slice(offset, offset + limit), pagination });
+      return reply(answerPage(rows, query));
     },
   };
   const config = { streams: { ...noBuiltIns, items: { path: 'items', paginated: true, ...stream } } };

@@ -1,4 +1,5 @@
 import { type Transport, TransportFault } from '../../src/model/http.ts';
+import { answerPage } from './answer-page.ts';
 import { createRandom } from './seeds.ts';
 import { DAY_MS, HOUR_MS, START_MS } from './sync-harness.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -70,10 +71,7 @@ export function createDailySource(clock: VirtualClock, seed: number): DailySourc
       const entities = query.get('entity')?.split(',') ?? ['a', 'b'];
       const startDate = query.get('startDate') ?? '';
       const asked = rows().filter(({ date, entity }) => date >= startDate && entities.includes(entity));
-      const [offset, limit] = [Number(query.get('offset') ?? 0), Number(query.get('limit') ?? 50)];
-      const hasMore = offset + limit < asked.length;
-      const pagination = { total: asked.length, limit, offset, hasMore };
-      return reply(200, { data: asked.slice(offset, offset + limit), pagination });
+      return reply(200, answerPage(asked, query));
     },
   };
 

@@ -1,4 +1,5 @@
 import { type Transport, TransportFault } from '../../src/model/http.ts';
+import { answerPage } from './answer-page.ts';
 import { type FlowConfig, createFlow, DAY_MS, type Flow, noBuiltIns, START_MS } from './sync-harness.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
@@ -64,14 +65,9 @@ export function createRowsFlow(
       }
       const all = api.rows(day()).filter((row) => api.matches?.(row, query) ?? true);
       const matching = startDate === undefined ? all : all.filter((row) => isAsked(row, startDate, day()));
-      const offset = Number(query.get('offset') ?? 0);
-      const limit = Number(query.get('limit') ?? Math.max(1, all.length));
       const total = api.total?.(matching.length, all.length) ?? matching.length;
-      const hasMore = offset + limit < matching.length;
-      const body = {
-        data: matching.slice(offset, offset + limit).map((row) => api.send?.(row, requests) ?? row),
-        pagination: { total, limit, offset, hasMore },
-      };
+      const { data, pagination } = answerPage(matching, query, total);
+      const body = { data: data.map((row) => api.send?.(row, requests) ?? row), pagination };
       onHead?.({ status: 200, headers });
       return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) };
     },

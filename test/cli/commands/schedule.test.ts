@@ -217,20 +217,7 @@ describe('schedule', () => {
       runSync: () => outcomes[at++]?.() ?? Promise.resolve(makeRunReport()),
       collectMetrics: () =>
         Promise.resolve({
-          facts: {
-            status: {
-              duckdbPath: '',
-              published: undefined,
-              streams: [],
-              quota: undefined,
-              lastRun: undefined,
-              refused: undefined,
-              quarantined: 0,
-            },
-            totals: undefined,
-            lastRun: undefined,
-            keyExpiresAt: undefined,
-          },
+          facts: { ...noFacts, status: emptyStatus },
           warnings: [],
         }),
     };
