@@ -29,6 +29,10 @@ export const checkpointSchema = z.object({
       inTable: z.int().nonnegative(),
       kept: z.int().nonnegative(),
       suspected: z.int().nonnegative(),
+      suspectedOn: z.record(z.string(), z.int().positive()).optional(),
+      oldest: z
+        .object({ date: z.string(), left: z.int().nonnegative(), inside: z.int().nonnegative() })
+        .optional(),
       unloaded: z.int(),
       quarantined: z.int().nonnegative(),
       difference: z.int(),
