@@ -10,7 +10,7 @@ import { withoutMember } from './without-member.ts';
 
 export type RecordObject = Readonly<Record<string, unknown>>;
 
-/** What a stream's records are held against. */
+/** What a stream's records are checked against. */
 export interface ContractInForce {
   readonly modes: Pick<Contract, 'columns' | 'types'>;
   /** The contract file, compiled; undefined where there is none. */

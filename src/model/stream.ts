@@ -130,7 +130,7 @@ export interface CountedRows {
   readonly oldest?: OldestRows | undefined;
   /** Records of the last full scan that are in no row of their own: in quarantine, or with the key of another. */
   readonly unloaded: number;
-  /** Records in quarantine that the source still has. */
+  /** Quarantined records that the source still has. */
   readonly quarantined: number;
   /**
    * Rows of the API that are missing from the table; negative: rows of the table that the API does not have.

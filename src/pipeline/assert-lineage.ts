@@ -12,7 +12,7 @@ import { lookInto, type OpenEffects, readPublishedMeta, replaceDamaged } from '.
 import { listStateSources } from './restore-work-file.ts';
 import { workFile } from './state-folder.ts';
 
-/** The same, and an older copy in the place of the work file is replaced by what is published. */
+/** The same, but an outdated work file is replaced by what is published. */
 export async function settleLineage(
   settings: Settings,
   database: Database,
@@ -28,11 +28,11 @@ export async function settleLineage(
 }
 
 /**
- * Refuses a destination that holds a commit which the work file does not know: publishing would take its tables back
- * to what the work file knows, or away. What a work file committed, it has a run of.
+ * Rejects a destination with a commit that the work file does not know: publishing would revert or remove its tables.
+ * A work file has a run for each of its commits.
  *
- * @throws PublishError where both went on from where they parted; OutdatedFileError where the destination only went on
- *   from what the work file holds, which is then the older one and can be brought up to date
+ * @throws PublishError where both went on from where they parted; OutdatedFileError where the destination only went
+ * on   from what the work file holds, which is then the older one and can be brought up to date
  */
 export async function assertOwnLineage(settings: Settings, database: Database): Promise<void> {
   const { stateDir, publishesDuckdb, duckdbPath, lakePath } = settings;
@@ -43,7 +43,7 @@ export async function assertOwnLineage(settings: Settings, database: Database): 
   };
   if (publishesDuckdb && existsSync(duckdbPath)) {
     const record = readPublishedRecord(stateDir);
-    // One that is still ours is known without opening it: a user may hold it for writing.
+    // A file that is still ours is recognised without opening it: a user may have it open for writing.
     const isOurs = record !== undefined && isPublishedFile(record, duckdbPath);
     if (!isOurs || !knows(work, record.generation))
       assertKnown(duckdbPath, await readPublishedLineage(duckdbPath));
@@ -57,7 +57,7 @@ export async function assertOwnLineage(settings: Settings, database: Database): 
 /** The commits that a file holds. */
 interface Lineage {
   readonly generation: string | undefined;
-  /** When each run began, by its id: a name that somebody gave twice is no run of both. */
+  /** Start of each run by id: equal ids given by users may be different runs. */
   readonly runs: ReadonlyMap<string, number>;
 }
 
@@ -82,12 +82,12 @@ function knows(work: Lineage, generation: string): boolean {
   return work.generation === generation || work.runs.has(toRunId(generation));
 }
 
-/** `newer`: all that the work file committed is in what is published, and more. */
+/** `newer`: what is published has all commits of the work file and more. */
 function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' | 'newer' | 'other' {
   if (generation === undefined || generation === work.generation) return 'known';
   const areBoth = (runId: string) => {
     const at = work.runs.get(runId);
-    // A lake that has lost its file of state tells no times.
+    // A lake without its state file has no times.
     return at !== undefined && (runs.size === 0 || at === runs.get(runId));
   };
   if (areBoth(toRunId(generation))) return 'known';
@@ -95,12 +95,12 @@ function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' 
   return work.generation === undefined || areBoth(toRunId(work.generation)) ? 'newer' : 'other';
 }
 
-/** Looks at a destination once more, right before it is replaced. */
+/** Checks a destination again right before it is replaced. */
 export type SecondLook = (path: string, generation: string | undefined) => void;
 
 /**
- * Reads which commits a work file knows, for a look at what is published when that file is closed: a run may have been
- * stopped for long between its first look and its publish, and a lock does not hold on every disk.
+ * Reads the commits of a work file, to check the destination again after that file is closed: the run may have been
+ * suspended since its first check, and locks do not work on every disk.
  */
 export async function prepareSecondLook(settings: Settings, database: Database): Promise<SecondLook> {
   const own = (await readMeta(database)).get('generation');
@@ -112,7 +112,7 @@ export async function prepareSecondLook(settings: Settings, database: Database):
   };
 }
 
-/** The commit that a published file holds now; undefined where there is none. */
+/** The commit that a published file currently holds; undefined if there is none. */
 export async function readGeneration(path: string): Promise<string | undefined> {
   return existsSync(path) ? (await readPublishedMeta(path))?.get('generation') : undefined;
 }
@@ -134,7 +134,7 @@ function toRefusal(
         context: { path: workFile(stateDir) },
       },
     );
-  const why = `was published from another state folder (run ${runId}): from ${stateDir} it would lose what that one knows`;
+  const why = `was published from another state folder (run ${runId}): publishing from ${stateDir} would lose its data`;
   return new PublishError(`${path} ${why}`, {
     code: 'publish_refused',
     hint: `One destination needs one stateDir. ${describeWayOut(settings, path)} Nothing was requested.`,
@@ -143,16 +143,17 @@ function toRefusal(
   });
 }
 
-// Written as the run's id, a blank and twelve digits.
+// Format: the run's id, a space and twelve digits.
 function toRunId(generation: string): string {
   return generation.slice(0, -13);
 }
 
-// A lake without its file of state gives none back: with the folder moved away nothing could go on.
+// A lake without its state file cannot restore the state: with the folder moved away, nothing would be left to
+// continue from.
 function describeWayOut(settings: Settings, path: string): string {
   const { stateDir } = settings;
   const back = listStateSources(settings).some((source) => source.path === path)
-    ? `To go on from what is published, move ${stateDir} away: the state is restored from it.`
-    : `To go on from what is published, put ${LAKE_CATALOG} of ${path} back from a backup and move ${stateDir} away: the state is restored from both.`;
-  return `${back} To go on from this folder, move ${basename(path)} away.`;
+    ? `To continue from what is published, move ${stateDir} away: the state is restored from it.`
+    : `To continue from what is published, restore ${LAKE_CATALOG} of ${path} from a backup and move ${stateDir} away: the state is restored from both.`;
+  return `${back} To continue from this folder, move ${basename(path)} away.`;
 }

@@ -4,8 +4,8 @@ import type { OfflineSettings } from '../model/settings.ts';
 import { measureLeastDisk, type ReadDisk } from './plan/estimate-disk.ts';
 
 /**
- * What is free where a sync writes. Throws a StorageError where not even the published copy would fit beside the file
- * that it replaces: the sync would spend its requests and fail at its end.
+ * Free space where a sync writes. Throws a StorageError if not even the published copy would fit next to the file
+ * that it replaces: the sync would spend its requests and then fail.
  */
 export async function checkDisk(settings: OfflineSettings, readDisk?: ReadDisk): Promise<string> {
   const needs = await measureLeastDisk(settings, readDisk);
@@ -17,7 +17,7 @@ export async function checkDisk(settings: OfflineSettings, readDisk?: ReadDisk):
     );
     throw new StorageError(`the disk is too small: ${places.join('; ')}`, {
       code: 'storage_failed',
-      hint: 'Free some space, or name another stateDir or destination. What is published stays as it is; `sluice plan` estimates the whole sync.',
+      hint: 'Free some disk space, or set another stateDir or destination. What is published stays unchanged; `sluice plan` estimates the whole sync.',
     });
   }
   return needs.map(({ path, freeBytes }) => `${formatBytes(freeBytes)} free in ${path}`).join(', ');

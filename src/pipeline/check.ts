@@ -42,8 +42,8 @@ interface Outcome {
 }
 
 /**
- * Tries everything a sync needs, with at most one request a stream, and names a fix for each failure.
- * Stops at the first 429 and at a refused key: the next request would end the same way.
+ * Tries everything a sync needs, with at most one request per stream, and names a fix for each failure. Stops at the
+ * first 429 and at a rejected key: the next request would end the same way.
  */
 export async function runChecks(settings: Settings, options: CheckOptions = {}): Promise<CheckReport> {
   const clock = options.clock ?? systemClock;
@@ -104,13 +104,13 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
       ? okItem('state folder', settings.stateDir)
       : warningItem('state folder', warning);
   } catch (error) {
-    // A run that is on its way is no fault of the setup.
+    // A run in progress is not a setup error.
     if (error instanceof LockedError) return warningItem('state folder', error.message);
     throw error;
   }
 }
 
-/** What the next sync will say of the state, though it is sound. */
+/** Notes of the next sync about a valid state. */
 async function tryWorkFile(settings: Settings): Promise<string | undefined> {
   const file = workFile(settings.stateDir);
   if (!existsSync(file)) return undefined;
@@ -138,7 +138,7 @@ async function checkDestination(settings: Settings): Promise<CheckItem> {
   return okItem('destination', [...(publishesDuckdb ? [duckdbPath] : []), ...lake].join(', '));
 }
 
-/** What readers open, read to its end: nothing is said of files that are as they were published. */
+/** Reads the published files completely; unchanged files are not reported. */
 async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
   const tried = await attempt('published file', async () => {
     await tryPublishedFiles(settings);
@@ -156,7 +156,7 @@ async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
   const { settings } = asking;
   const outcomes: Outcome[] = [];
   let stopped: SyncError | undefined;
-  // The first slice of a stream answers for the others: one request a stream.
+  // The first slice stands for all slices of a stream: one request per stream.
   for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
     if (stopped !== undefined) {
       outcomes.push({
@@ -186,7 +186,7 @@ async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
       });
       continue;
     }
-    // A refused key is no fault of the endpoint that was asked first.
+    // A rejected key is not the fault of the first endpoint.
     outcomes.push(
       outcome.error?.code === 'key_rejected'
         ? { ...outcome, item: { ...outcome.item, name: 'key' } }
@@ -203,7 +203,7 @@ async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
   return outcomes;
 }
 
-/** A key is accepted once any endpoint answered with data; a refused one fails at its endpoint. */
+/** A key counts as accepted once any endpoint returned data; a rejected one fails at its endpoint. */
 function describeKey(endpoints: readonly Outcome[]): readonly Outcome[] {
   const accepted = endpoints.some(({ item }) => item.status === 'ok');
   return accepted ? [{ item: okItem('key', 'accepted'), error: undefined }] : [];
@@ -214,7 +214,7 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
   const reset = formatDuration(resetAtMs - nowMs);
   return [
     {
-      item: okItem('quota', `${remaining} of ${limit} requests left, all of them again in ${reset}`),
+      item: okItem('quota', `${remaining} of ${limit} requests left, resets in ${reset}`),
       error: undefined,
     },
   ];
@@ -225,7 +225,7 @@ async function checkEndpoint(
   stream: Stream,
 ): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
   const { total, records, masked, slowness } = await askEndpoint(asking, stream);
-  const unknown = stream.paginated ? 'no total declared' : 'a large answer, counted when it is synced';
+  const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
   const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
   return {
     item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
@@ -252,7 +252,7 @@ function decideCheckCode(outcomes: readonly Outcome[]): number {
   const codes = new Set(outcomes.flatMap(({ error }) => error?.exitCode ?? []));
   const [first] = codes;
   if (first === undefined) return 0;
-  // A fault of the setup outweighs that of one endpoint.
+  // A setup error outweighs the failure of one endpoint.
   return [2, 3, 6, 75].find((code) => codes.has(code as never)) ?? first;
 }
 

@@ -7,8 +7,8 @@ const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
 const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 4, 6, 130, 143]);
 
 /**
- * The exit code of a run, by the rules of part 4 of the design: one stream, or all failing alike, gives
- * its code; some committed beside failures gives 5, unless only the quota stopped the others (75).
+ * The exit code of a run, as docs/delivery.md has it: one stream, or all failing in the same way, gives its code;
+ * commits together with failures give 5, unless only the quota stopped the others (75).
  */
 export function decideExitCode(streams: readonly StreamReport[], runError: ExitCode | undefined): ExitCode {
   if (runError !== undefined && ALWAYS.has(runError)) return runError;

@@ -4,14 +4,14 @@ import { redactDeep } from '../model/redact.ts';
 import type { Settings } from '../model/settings.ts';
 
 /**
- * Hides the key, and addresses of webhooks, in plain values that leave a command: reports, events, and the files that keep them. Texts of
- * the server may say the key back, and an error that quotes one need not think of it.
+ * Hides the key and webhook addresses in plain values that leave a command: reports, events, and the files that store
+ * them. The server may echo the key, and errors that quote it need no check of their own.
  */
 export function hideSecrets<T>(settings: Settings, value: T): T {
   return redactDeep(value, listSecrets(settings));
 }
 
-/** Refuses a run id that has a secret in it: ids are in the files that are published, in metrics and in the log. */
+/** Rejects a run id that contains a secret: ids appear in published files, metrics and logs. */
 export function refuseSecretId(settings: Settings, runId: string | undefined): void {
   const isSecret = (secret: string) => secret !== '' && runId?.toLowerCase().includes(secret.toLowerCase());
   if (!listSecrets(settings).some(isSecret)) return;

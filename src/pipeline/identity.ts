@@ -15,21 +15,21 @@ type Destinations = Pick<
   'stateDir' | 'duckdbPath' | 'publishesDuckdb' | 'lakePath' | 'configPath'
 >;
 
-/** How a config's key and destination stand to those that a state was made with. */
+/** How a config's key and destination compare with those of a state. */
 export interface Identity {
-  /** `other`: the rows were read with another key. `unknown`: by a version that did not remember it. */
+  /** `other`: the rows were read with a different key. `unknown`: by a version that did not record it. */
   readonly key: 'same' | 'other' | 'unknown';
-  /** Where the state publishes to by now, where that is another place than the config names. */
+  /** Where the state publishes to, if that differs from the config. */
   readonly movedFrom: string | undefined;
-  /** Nothing is committed: there is nothing that rows of another key could be mixed with. */
+  /** Nothing is committed, so there are no rows that could be mixed with those of another key. */
   readonly isBlank: boolean;
 }
 
 /**
- * Compares a config with the state it names. Two configs that share a state folder by mistake differ in both, key and
- * destination: what one account's key read would be published as another's.
+ * Compares a config with its state. Two configs that share a state folder by mistake differ in both key and
+ * destination: one account's data would be published as another's.
  *
- * @throws ConfigError where both are others
+ * @throws ConfigError if both differ
  */
 export async function judgeIdentity(
   settings: Settings,
@@ -53,7 +53,7 @@ export async function judgeIdentity(
   );
 }
 
-/** Refuses to publish to another destination where no key is at hand that could tell whose it is. */
+/** Refuses to publish to a different destination if there is no key to identify the account. */
 export async function refuseMove(settings: Destinations, database: Database): Promise<void> {
   const isBlank = !(await readMeta(database)).has('generation');
   const movedFrom = isBlank ? undefined : findMove(settings);
@@ -68,18 +68,18 @@ export async function refuseMove(settings: Destinations, database: Database): Pr
   );
 }
 
-/** What the next sync will say of a config's key and destination; undefined where both are those of the state. */
+/** What the next sync will report about a config's key and destination; undefined if both match the state. */
 export function describeIdentity({ key, movedFrom }: Identity): string | undefined {
   const said = [
     key === 'other'
-      ? 'the key is not the one the tables were read with: the next sync has it show first that it reads the same data'
+      ? 'the key is not the one the tables were read with: the next sync first checks that it reads the same data'
       : '',
     movedFrom === undefined ? '' : `the destination was ${movedFrom}: the next sync publishes to the new one`,
   ].filter((text) => text !== '');
   return said.length === 0 ? undefined : said.join('; ');
 }
 
-/** What to write into a config that shares its state folder with another one. */
+/** Advice for a config that shares its state folder with another config. */
 export function adviseOwnFolder(settings: Destinations): string {
   const { configPath, publishesDuckdb, duckdbPath, lakePath = '' } = settings;
   const named = configPath ?? (publishesDuckdb ? duckdbPath : lakePath);
@@ -88,7 +88,7 @@ export function adviseOwnFolder(settings: Destinations): string {
   return `One account needs one state folder and one destination: write "stateDir: ./.sluice-${name}" into ${where}, with a destination that nothing else is published to.`;
 }
 
-/** Remembers key and destination as those of the state. */
+/** Records key and destination as those of the state. */
 export async function rememberIdentity(settings: Settings, database: Database): Promise<void> {
   const own = nameKey(settings);
   if ((await readMeta(database)).get(KEY) !== own)
@@ -99,7 +99,7 @@ export async function rememberIdentity(settings: Settings, database: Database): 
     writeDestinationRecord(stateDir, record);
 }
 
-/** Where a state published to, if the config names none of these places; undefined where it was never told. */
+/** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */
 function findMove(settings: Destinations): string | undefined {
   const { stateDir } = settings;
   const record = readDestinationRecord(stateDir) ?? recallPublished(stateDir);
@@ -107,7 +107,7 @@ function findMove(settings: Destinations): string | undefined {
   const here = resolveLinks(stateDir);
   const wanted = Object.values(listPlaces(settings));
   const held = [record.duckdb, record.parquet].filter((place) => place !== undefined);
-  // A project that was moved as a whole, or mounted elsewhere, has its places where they were from the state folder.
+  // If a whole project was moved or mounted elsewhere, its paths relative to the state folder are unchanged.
   const isSame = wanted.some(
     (place) =>
       held.includes(place) || held.some((one) => relative(record.stateDir, one) === relative(here, place)),
@@ -115,7 +115,7 @@ function findMove(settings: Destinations): string | undefined {
   return isSame || held.length === 0 ? undefined : held.join(', ');
 }
 
-// What a version left that wrote no record of it.
+// For versions that did not write this record.
 function recallPublished(stateDir: string) {
   const published = readPublishedRecord(stateDir);
   return published && { stateDir: resolveLinks(stateDir), duckdb: published.path, parquet: undefined };

@@ -2,7 +2,7 @@ import { buildNothingFoundError, StrictError, type SyncError } from '../model/er
 import type { StreamReport } from '../model/run-report.ts';
 import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 
-/** One endpoint that answers 404 may not be in a plan; all of them mean a wrong base URL. */
+/** One endpoint with a 404 may not be part of the subscription; if all have one, the base URL is wrong. */
 export function findNothingAvailable(
   { baseUrl }: Pick<OfflineSettings, 'baseUrl'>,
   streams: readonly StreamReport[],
@@ -21,6 +21,6 @@ export function findStrictBreach(
   const count = warnings.length === 1 ? '1 warning' : `${warnings.length} warnings, the first`;
   return new StrictError(`--strict: ${count}: ${first}`, {
     code: 'strict_breach',
-    hint: 'What was synced is committed and published. Mend the cause, or run without --strict.',
+    hint: 'What was synced is committed and published. Fix the cause, or run without --strict.',
   });
 }

@@ -4,12 +4,12 @@ import type { OnProgress, ProgressEvent } from '../model/progress.ts';
 import { nameScan } from '../model/stream.ts';
 import type { RunUnderWay, StreamUnderWay } from '../model/run-under-way.ts';
 
-/** How often the state folder is told of pages at most, ms. */
+/** Minimum time between progress updates in the state folder, ms. */
 const TOLD_EVERY_MS = 1_000;
-/** Shorter waits are the pace. */
+/** Shorter waits are normal pacing. */
 const LONG_WAIT_MS = 2_000;
 
-/** Passes events on, and keeps in the state folder how far the run has come, for `status` in another terminal. */
+/** Passes events on, and records the run's progress in the state folder, for `status` in another terminal. */
 export function keepProgress(
   stateDir: string,
   { runId, clock }: { readonly runId: string; readonly clock: Clock },
@@ -22,7 +22,7 @@ export function keepProgress(
     run = followProgress(run, event);
     const nowMs = clock.monotonic();
     const isLongWait = event.type === 'waiting' && event.untilMs - clock.now() >= LONG_WAIT_MS;
-    // The last page before a long wait is staged after it began, and nothing comes for a while.
+    // The last page before a long wait is staged after the wait started, and no further event follows for a while.
     const isLastPage = event.type === 'page-staged' && run.waiting !== undefined;
     if (event.type === 'run-finished') {
       if (isTold) removeProgressFile(stateDir);

@@ -10,7 +10,7 @@ import { historyOf, readColumns } from '../warehouse/evolve-table.ts';
 
 const DATED = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
 
-/** Every table of the work file as a lake publishes it; throws ConfigError for folders that cannot be. */
+/** All tables of the work file as published in a lake; throws ConfigError for invalid partitions. */
 export async function listLakeTables(
   settings: OfflineSettings,
   database: Database,
@@ -43,7 +43,7 @@ async function describe(
     stream?.partitionBy === undefined
       ? byCursor(cursor, columns)
       : await nameRules(database, base, stream.partitionBy, columns);
-  // A column that the history lacks its table has, or was refused for a moment ago.
+  // A column missing from the history is in its table, or was rejected a moment ago.
   const own = table === base ? rules : rules.filter(({ column }) => columns.has(column));
   const key = checkpoints.find(({ keyFields }) => keyFields !== undefined)?.keyFields ?? [];
   const wanted = [...key, ...(cursor === undefined ? [] : [cursor]), '_valid_from'];
@@ -70,7 +70,7 @@ function byCursor(
   return [{ column: cursor, transform: 'day' }];
 }
 
-/** Columns may be named as the API names their fields. */
+/** Columns may be given by the API's field names. */
 async function nameRules(
   database: Database,
   stream: string,
@@ -84,7 +84,7 @@ async function nameRules(
     if (name !== undefined && !columns.has(name)) {
       throw new ConfigError(`the lake cannot partition ${stream} by ${rule.column}: it never had a value`, {
         code: 'config_invalid',
-        hint: `Mend streams.${stream}.partitionBy. The rows are committed, and the lake is unchanged.`,
+        hint: `Fix streams.${stream}.partitionBy. The rows are committed, and the lake is unchanged.`,
         context: { stream },
       });
     }

@@ -3,7 +3,7 @@ import type { StateLock } from '../../state/lock.ts';
 import { resolveLinks } from '../config/real-paths.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 
-/** Takes the places a run publishes to, so that no run of another state folder publishes in between. */
+/** Locks a run's destinations, so that no run of another state folder publishes in between. */
 export function lockTargets({
   publishesDuckdb,
   duckdbPath,

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import type { OfflineSettings } from '../model/settings.ts';
 
 /**
- * File systems over a network, by the number that Linux gives them: their locks hold in some set-ups only. 9P is
- * left out, which is what sandboxes call their own disk.
+ * File systems over a network, by the number that Linux gives them: their locks work only in some setups. 9P is left
+ * out, which is what sandboxes call their own disk.
  */
 const NETWORK_DISKS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
@@ -15,10 +15,10 @@ const NETWORK_DISKS: ReadonlyMap<number, string> = new Map([
   [0x5346414f, 'AFS'],
 ]);
 
-/** Tells the type of the file system that a folder is on, as `statfs` numbers it; undefined where nobody knows. */
+/** Returns the `statfs` type of a folder's file system; undefined if it is unknown. */
 export type ReadDiskType = (folder: string) => number | undefined;
 
-/** A warning for each folder whose locks are not to be relied on; none where that cannot be found out. */
+/** A warning for each folder with unreliable locks; none if that is unknown. */
 export function describeNetworkDisks(
   { stateDir, ledgerDir }: Pick<OfflineSettings, 'stateDir' | 'ledgerDir'>,
   readType: ReadDiskType = readDiskType,
@@ -27,11 +27,11 @@ export function describeNetworkDisks(
   return Object.entries(folders).flatMap(([name, folder]) => {
     const disk = NETWORK_DISKS.get((readType(folder) ?? 0) >>> 0);
     if (disk === undefined) return [];
-    return `${name} ${folder} is on a network disk (${disk}), whose locks may not hold: keep it on a local disk, or see to it that one run uses it at a time`;
+    return `${name} ${folder} is on a network disk (${disk}), where locks may not work: keep it on a local disk, or make sure that only one run uses it at a time`;
   });
 }
 
-// The numbers are Linux's own; other systems give other ones.
+// The numbers are specific to Linux.
 function readDiskType(folder: string): number | undefined {
   if (process.platform !== 'linux') return undefined;
   try {

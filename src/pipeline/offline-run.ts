@@ -23,7 +23,7 @@ import { refusingClient, withoutKey } from './refuse-requests.ts';
 import { listStateSources } from './restore-work-file.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What a command that asks the API nothing needs from its caller besides settings. */
+/** What an offline command needs from its caller in addition to settings. */
 export interface OfflineEffects {
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -31,12 +31,12 @@ export interface OfflineEffects {
 }
 
 export interface OfflineCommand {
-  /** As people write it: whoever waits for the state lock is told. */
+  /** As users type it: shown to processes that wait for the state lock. */
   readonly name: string;
   readonly runId?: string | undefined;
-  /** Put before a run id that nobody chose. */
+  /** Prefix of generated run ids. */
   readonly idPrefix?: string;
-  /** Streams whose tables it makes anew or takes away: that one is lost is then no reason to refuse. */
+  /** Streams whose tables it rebuilds or drops: these tables may be missing. */
   readonly replaces?: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface OfflineEnd {
   readonly error: SyncError | undefined;
 }
 
-/** Takes the state lock and opens the work file for a command that only looks at it. */
+/** Takes the state lock and opens the work file for a read-only command. */
 export async function lookOffline<T>(
   settings: OfflineSettings,
   command: Pick<OfflineCommand, 'name'>,
@@ -102,9 +102,9 @@ async function holdState<T>(
 }
 
 /**
- * Runs a command that changes what is committed without asking the API: refuses what a sync refuses before it
- * begins, and should the work file turn out to be damaged, restores it from what is published and does the work
- * anew, once. `work` ends with `finish`, which publishes and records the run.
+ * Runs a command that changes committed data without the API. It rejects what a sync rejects at its start. If the
+ * work file turns out to be damaged, it restores it from what is published and repeats the work once. `work` ends
+ * with `finish`, which publishes and records the run.
  */
 export async function runOffline<T>(
   settings: OfflineSettings,
@@ -154,7 +154,7 @@ async function beginRun(
 
 /** One run without requests, from its first change to its report. */
 export class OfflineRun {
-  /** What steps of a sync take, with a client that refuses every request. */
+  /** The context of sync steps, with a client that rejects every request. */
   readonly context: RunContext;
   readonly warnings: string[];
   readonly #startedAtMs: number;
@@ -186,17 +186,17 @@ export class OfflineRun {
         try {
           onProgress?.(event);
         } catch {
-          // A display that fails must not change what becomes of the data.
+          // A failing display must not affect the data.
         }
       },
       concurrency: 1,
     };
   }
 
-  /** Does the work of the command; a signal ends the statement that runs. */
+  /** Runs the command's work; a signal interrupts the running statement. */
   async do<T>(work: (run: OfflineRun) => Promise<T>): Promise<T> {
     const { database, settings, signal } = this.context;
-    // Closing under a running statement would hang.
+    // Closing during a running statement would hang.
     const interrupt = () => {
       database.interrupt();
     };
@@ -212,7 +212,7 @@ export class OfflineRun {
   /**
    * The error that a part of the work ended with, for its report.
    *
-   * @throws DamagedFileError for damage that is to be mended before anything is reported
+   * @throws DamagedFileError for damage to repair before anything is reported
    */
   judge(thrown: unknown): SyncError {
     const error = toSyncError(thrown);
@@ -220,13 +220,13 @@ export class OfflineRun {
     return error;
   }
 
-  /** A stop asked for; it explains better than whatever it made fail. */
+  /** A requested stop; it explains more than the failures it caused. */
   findStop(): SyncError | undefined {
     const { signal } = this.context;
     return signal?.aborted === true ? toAbortError(signal) : undefined;
   }
 
-  /** Records in the transaction that changes something what it is; `database` may be a copy of the work file. */
+  /** Records a change in its own transaction; `database` may be a copy of the work file. */
   async save(reports: readonly StreamReport[], database: Database = this.context.database): Promise<void> {
     const { runId, recordClock } = this.context;
     this.#isSaved = true;
@@ -236,10 +236,10 @@ export class OfflineRun {
     await writeRun(database, { ...sofar, status: 'running' });
   }
 
-  /** Adds what became of a stream to the run's report. */
+  /** Adds a stream's report to the run's report. */
   add(report: StreamReport): void {
     this.#reports.push(report);
-    // What was saved in a transaction, or a copy, that came to nothing never happened.
+    // What was saved in a rolled-back transaction or a discarded copy did not happen.
     this.#hasChanged ||= this.#isSaved && report.status === 'complete';
     this.context.emit({ type: 'stream-finished', report });
   }
@@ -249,12 +249,12 @@ export class OfflineRun {
     const { settings, database, emit } = this.context;
     let error = stop ?? this.findStop();
     let published: RunReport['published'];
-    // A stop has ended what was under way; what was committed is still to be recorded.
+    // A stop ended the current work; commits must still be recorded.
     database.proceed();
     try {
       if (this.#hasChanged) await this.#saveEnd(error);
       if (this.findStop() === undefined) {
-        // What was to be made anew may still be lost, and must not take a published table with it.
+        // A table to be rebuilt may still be missing, and must not remove a published one.
         await proveTables(database, database.file, settings.streams);
         const outcome = await publishRun(this.context);
         published = outcome.published;
@@ -264,7 +264,7 @@ export class OfflineRun {
       error ??= this.judge(thrown);
     }
     const report = this.#report(error, published);
-    // With nothing to do nothing happened that anybody would look for.
+    // If there was nothing to do, there is nothing to record.
     if (this.#reports.length > 0) appendRunFile(settings.stateDir, report);
     emit({ type: 'run-finished', report });
     return { report, error };

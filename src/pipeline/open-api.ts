@@ -9,7 +9,7 @@ import type { OnProgress } from '../model/progress.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { version } from '../model/version.ts';
 
-/** The way to the API: one client over one quota over one ledger. */
+/** Access to the API: one client with one quota and one ledger. */
 export interface OpenedApi {
   readonly client: ApiClient;
   readonly quota: Quota;
@@ -21,7 +21,7 @@ export interface OpenedApi {
 export interface ApiOptions extends Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs' | 'maxRequests'> {
   readonly transport?: Transport | undefined;
   readonly random?: (() => number) | undefined;
-  /** How often one request may be tried; 1 for commands that promise one request a stream. */
+  /** Attempts per request; 1 for commands that promise one request per stream. */
   readonly maxTries?: number | undefined;
   /** Ends at a spent quota instead of waiting, for commands without `--max-wait`. */
   readonly neverWaits?: boolean | undefined;

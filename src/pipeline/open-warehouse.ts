@@ -24,7 +24,7 @@ import {
 import { workFile } from './state-folder.ts';
 import { removeWorkCopy } from './rebuild/work-copy.ts';
 
-// A program that only looks at the file is soon done; no request is spent on one that stays.
+// A program that only reads the file finishes soon; no request is spent before it does.
 const LOCK_PATIENCE_MS = 10_000;
 const LOCK_RETRY_MS = 250;
 
@@ -32,16 +32,16 @@ const LOCK_RETRY_MS = 250;
 export interface OpenEffects {
   readonly clock?: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** Told when a damaged file was replaced, and of a disk whose locks may not hold. */
+  /** Called when a damaged file was replaced, and for a disk with unreliable locks. */
   readonly onWarning?: (message: string) => void;
-  /** Told where the state was restored from when there was none, as in a new container. */
+  /** Called with the source of a restored state if there was none, as in a new container. */
   readonly onNote?: (message: string) => void;
 }
 
 /**
- * Opens the work file for a run that holds the state lock: creates it, or restores it from what is published,
- * which carries its own state, when it is gone or damaged; brings its tables up to date; and refuses another
- * source's state.
+ * Opens the work file for a run that holds the state lock. Creates it or, if it is missing or damaged, restores it
+ * from what is published, which carries its own state. Migrates its tables, and rejects the state of a different
+ * source.
  */
 export async function openWarehouse(settings: Settings, effects: OpenEffects = {}): Promise<Database> {
   const file = workFile(settings.stateDir);
@@ -67,8 +67,7 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
 }
 
 /**
- * Restores, in place of a work file that turned out to be damaged while it was in use, what is published;
- * `database` is then open on that.
+ * Replaces a work file that turned out to be damaged in use by what is published; `database` is then open on that.
  *
  * @returns false when nothing is published: the damaged one stays where it is
  */
@@ -103,7 +102,7 @@ async function openRestored(
       else effects.onWarning?.(`${damage.message}; ${restored}`);
       return database;
     } catch (error) {
-      // A copy that cannot be used must not stay where the truth is looked for.
+      // An unusable copy must not stay in the place of the work file.
       await rm(workFile(settings.stateDir), { force: true });
       if (!(error instanceof DamagedFileError)) throw error;
       if (at === sources.length - 1) throw describeUnrestorable(source.path, error);
@@ -115,7 +114,7 @@ async function openRestored(
   });
 }
 
-/** @param proved what is read once to its end; a restored file has to be whole, or the next source is taken */
+/** @param proved what is read completely; if a restored file is damaged, the next source is used */
 async function openPrepared(
   settings: Settings,
   open: () => Promise<Database>,
@@ -160,7 +159,7 @@ function nowOf({ clock = systemClock }: OpenEffects): number {
   return clock.now();
 }
 
-// Rows of two sources in one table could never be told apart again. A new key is no new source: keys expire.
+// Rows of two sources in one table could never be separated again. A new key is not a new source: keys expire.
 async function claimIdentity(database: Database, settings: Settings): Promise<void> {
   const meta = await readMeta(database);
   assertIdentity(meta, settings);
@@ -182,13 +181,13 @@ export function ownerOf(settings: Pick<Settings, 'connector' | 'baseUrl'>): Lake
   return { connector: settings.connector.name, baseUrl: settings.baseUrl.href.replace(/\/$/, '') };
 }
 
-/** Refuses a state whose rows came from another source; `meta` is what its `_sluice.meta` says. */
+/** Rejects a state with rows of a different source; `meta` is the content of its `_sluice.meta`. */
 export function assertIdentity(
   meta: ReadonlyMap<string, string>,
   settings: Settings,
   where = `the state in ${settings.stateDir}`,
 ): void {
-  // Until something is committed there is nothing to mix with: a mistyped URL may be mended.
+  // Before the first commit there is nothing to mix with: a mistyped URL can be corrected.
   if (!meta.has('generation')) return;
   for (const [name, value] of identityOf(settings)) {
     const held = meta.get(name);
@@ -203,8 +202,8 @@ export function assertIdentity(
 }
 
 /**
- * Refuses to replace a file or a lake that is not ours, before any request is spent on data that could then not be
- * published. A file we published is known without opening it, since a user may hold it for writing.
+ * Refuses to replace a file or a lake that is not ours, before requests are spent on data that could not be
+ * published. A file we published is recognised without opening it, as a user may have it open for writing.
  */
 export async function assertTargetIsOurs(settings: Settings): Promise<void> {
   const { lakePath } = settings;
@@ -246,14 +245,14 @@ function assertFolderIsWritable(target: string): void {
   } catch (error) {
     throw new PublishError(`cannot write into ${folder}, where ${basename(target)} is to be published`, {
       code: 'publish_failed',
-      hint: 'Mend the permissions of the folder, or name another file as destination.duckdb. Nothing was requested.',
+      hint: 'Fix the permissions of the folder, or set destination.duckdb to another file. Nothing was requested.',
       context: { path: target },
       cause: error,
     });
   }
 }
 
-/** What a published file says of itself; undefined for one that is not ours or cannot be read. */
+/** The metadata of a published file; undefined if it is not ours or cannot be read. */
 export function readPublishedMeta(file: string): Promise<ReadonlyMap<string, string> | undefined> {
   return lookInto(file, readMeta);
 }
@@ -268,7 +267,7 @@ export async function lookInto<T>(
     database = await Database.open({ file, readOnly: true, folders: [] });
     return await read(database);
   } catch (error) {
-    // A disk that cannot be read says nothing about whose file it is.
+    // A read error says nothing about the owner of the file.
     if (error instanceof BugError || (error as SyncError).code === 'state_damaged') return undefined;
     throw error;
   } finally {

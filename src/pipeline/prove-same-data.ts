@@ -21,9 +21,9 @@ import type { RunContext } from './run-context.ts';
 
 /** Records of a document that are looked at. */
 const SAMPLE_RECORDS = 500;
-/** Of the records, this share has to have a row of its key in the table. */
+/** This share of the records must have a row with the same key in the table. */
 const LEAST_KNOWN = 1 / 2;
-/** This share has to be in it with all values: ids that are counted from 1 are those of any account. */
+/** This share must have all values in the table: ids that count from 1 are the same in every account. */
 const LEAST_EQUAL = 1 / 5;
 
 interface Seen {
@@ -33,11 +33,11 @@ interface Seen {
 }
 
 /**
- * Has a new key show that it reads the rows that are in the tables, before anything is written with it: the first page of
- * each stream that has rows, and where the table does not know that, the last one. A table of two accounts' rows could
- * never be told apart again.
+ * Checks that a new key reads the rows that are in the tables, before anything is written with it: the first page of
+ * each stream with rows, or the last page if the table does not have the first. Rows of two accounts in one table
+ * could never be separated again.
  *
- * @throws ConfigError where one stream shows other rows, or no stream could be asked
+ * @throws ConfigError if a stream has different rows, or no stream could be compared
  */
 export async function proveSameData(context: RunContext): Promise<void> {
   let isShown = false;
@@ -51,7 +51,7 @@ export async function proveSameData(context: RunContext): Promise<void> {
     if (!isSame(seen)) throw toMismatchError(context, describe(stream, seen));
     isShown = true;
   }
-  if (isHeld && !isShown) throw toMismatchError(context, 'no stream that has rows could be asked for them');
+  if (isHeld && !isShown) throw toMismatchError(context, 'no stream with rows could be compared');
 }
 
 async function findSliceWithRows({ database }: RunContext, whole: Stream): Promise<Stream | undefined> {
@@ -74,7 +74,7 @@ async function lookAt(context: RunContext, stream: Stream): Promise<Seen | undef
     const first = await compare(context, stream, head.records);
     const lastOffset = (head.total ?? 0) - head.records.length;
     if (isSame(first) || lastOffset <= 0 || settings.connector.paging.kind !== 'offset') return first;
-    // The newest rows may come first, and be too new for a table that was not synced for long.
+    // The newest rows may come first, and be missing from a table that was not synced for a while.
     const last = await compare(context, stream, (await ask(lastOffset)).records);
     return isSame(last) ? last : first;
   } catch (thrown) {
@@ -125,7 +125,7 @@ async function compare(context: RunContext, stream: Stream, records: readonly Pa
 }
 
 function describe(stream: Stream, { compared, known, equal }: Seen): string {
-  if (compared === 0) return `of ${nameOf(stream)} it shows no records, and the table has rows`;
+  if (compared === 0) return `${nameOf(stream)}: it returns no records, but the table has rows`;
   const records = formatCountOf(compared, 'record');
   return `of ${records} of ${nameOf(stream)} ${known} ${known === 1 ? 'is' : 'are'} in the table by key, and ${equal} with all values`;
 }
@@ -133,7 +133,7 @@ function describe(stream: Stream, { compared, known, equal }: Seen): string {
 function toMismatchError({ settings, client }: RunContext, why: string): ConfigError {
   const requests = formatCountOf(client.usage.requests, 'request');
   return new ConfigError(
-    `the state in ${settings.stateDir} was made with another key, and this one does not show the same data: ${why}`,
+    `the state in ${settings.stateDir} was made with a different key, and this key does not return the same data: ${why}`,
     {
       code: 'identity_mismatch',
       hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. For another account: ${adviseOwnFolder(settings)} Nothing was written; it took ${requests}.`,

@@ -7,8 +7,8 @@ import type { Meanwhile, StepsAside } from './run-context.ts';
 const WORTH_MS = 60_000;
 
 /**
- * Publishes what a run has committed as soon as it waits for the quota: readers need not wait for streams that are
- * done until the last one is. Only while pages are asked for: nobody but early work uses the work file then.
+ * Publishes what a run has committed while it waits for the quota, so that readers need not wait for the last stream.
+ * Only while pages are fetched: then only early work uses the work file.
  */
 export class PublishMeanwhile implements Meanwhile {
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class PublishMeanwhile implements Meanwhile {
     this.#publish = publish;
   }
 
-  /** Fetches a scan's pages; returns once nothing is published beside any more. */
+  /** Fetches a scan's pages; returns once no publish is running in parallel. */
   async during<T>(scan: StepsAside, readPages: () => Promise<T>): Promise<T> {
     this.#scan = scan;
     try {

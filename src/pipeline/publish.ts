@@ -38,14 +38,14 @@ export interface Published {
 
 /** How publishing ended: of two destinations one can have failed while the other has the new rows. */
 export interface PublishOutcome {
-  /** Undefined where nothing was due, or nothing could be published. */
+  /** Undefined if nothing was due, or nothing could be published. */
   readonly published: Published | undefined;
   readonly failure: SyncError | undefined;
 }
 
 /**
- * Publishes what is committed to every destination that does not hold it yet, and closes the work file. Safe to
- * repeat: a crash between commit and publish loses nothing. Where one destination fails, the other is published.
+ * Publishes what is committed to every destination that does not have it yet, and closes the work file. Safe to
+ * repeat: a crash between commit and publish loses nothing. If one destination fails, the other is still published.
  * Throws for a signal and for a damaged work file.
  */
 export async function publishRun(context: RunContext): Promise<PublishOutcome> {
@@ -74,8 +74,8 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
 }
 
 /**
- * Publishes in the middle of a run, and opens the work file again. What could not be published is only told: the end of
- * the run tries once more. Throws where the work file cannot be opened again.
+ * Publishes in the middle of a run, and reopens the work file. Failures are only reported: the end of the run tries
+ * again. Throws where the work file cannot be opened again.
  */
 export async function publishAndGoOn(context: RunContext): Promise<void> {
   const { database, emit } = context;
@@ -89,7 +89,7 @@ export async function publishAndGoOn(context: RunContext): Promise<void> {
   }
 }
 
-// Whoever repairs one of both should know of the other.
+// Reports both failures together.
 function joinFailures(first: SyncError | undefined, second: SyncError): SyncError {
   if (first === undefined) return second;
   const both = [first, second];
@@ -104,7 +104,7 @@ function joinFailures(first: SyncError | undefined, second: SyncError): SyncErro
   );
 }
 
-// A full disk under the lake can make the engine give up all it has open; the work file itself is whole.
+// A full disk under the lake can make the engine close all its files; the work file itself is intact.
 async function reopen(database: Database): Promise<void> {
   await database.release();
   await database.reopen();
@@ -164,13 +164,13 @@ async function publishFile(
   emit({ type: 'publishing', path });
   const look = await prepareSecondLook(settings, context.database);
   await closeWorkFile(context, meta);
-  // A rename over a link would put a file in its place and leave what it points to, if that is there, as it was.
+  // A rename over a link would replace the link and leave its target unchanged.
   const target = resolveLinks(path);
-  // Of the work file: by then another program may have written into what is published.
+  // Taken from the work file: another program may have modified the published file by then.
   const fingerprint = await fingerprintFile(workFile(stateDir));
   const published = await publishDuckdbFile(workFile(stateDir), target, runId, async () => {
     const record = readPublishedRecord(stateDir);
-    // One that is still ours is known without opening it: a user may hold it for writing.
+    // A file that is still ours is recognised without opening it: a user may have it open for writing.
     const isOurs = record !== undefined && existsSync(path) && isPublishedFile(record, path);
     if (!isOurs) look(path, await readGeneration(target));
   });
@@ -180,13 +180,13 @@ async function publishFile(
   return { path, bytes };
 }
 
-/** Closes the work file with all of it in the one file, and nothing in that which left its tables. */
+/** Closes the work file: checkpointed and, if scheduled, compacted. */
 async function closeWorkFile(
   { database, settings }: RunContext,
   meta: ReadonlyMap<string, string>,
 ): Promise<void> {
   await database.checkpoint();
-  // The published file is what a damaged work file is restored from.
+  // A damaged work file is restored from the published file.
   await checkReadable(database);
   await database.release();
   const file = workFile(settings.stateDir);

@@ -15,7 +15,7 @@ import { workFile } from './state-folder.ts';
 
 type Places = Pick<OfflineSettings, 'stateDir' | 'publishesDuckdb' | 'duckdbPath' | 'lakePath'>;
 
-/** Files that readers open and that are not what was published, at the cost of reading small ones. */
+/** Published files that changed since they were published; only small ones are read completely. */
 export async function findPublishedFaults(settings: Places): Promise<readonly PublishedFault[]> {
   // A run that publishes at this moment has not said yet what it published.
   if (isRunUnderWay(settings.stateDir)) return [];
@@ -32,7 +32,7 @@ export async function findPublishedFaults(settings: Places): Promise<readonly Pu
 }
 
 /**
- * Reads to its end what readers open.
+ * Reads the published files completely.
  *
  * @throws StorageError for a file that cannot be read: readers get errors, or nothing
  */
@@ -44,7 +44,7 @@ export async function tryPublishedFiles(settings: Places): Promise<void> {
         database.release(),
       );
     } catch (error) {
-      // Whoever has it open for writing keeps others from it, and may be done soon.
+      // A program that has it open for writing blocks others, and may finish soon.
       if (error instanceof LockedError) continue;
       if (!(error instanceof DamagedFileError)) throw error;
       throw new StorageError(`${path} is damaged: readers cannot read all of it`, {
@@ -70,7 +70,7 @@ async function isAsPublished(settings: Places, path: string): Promise<boolean> {
     return mark === undefined || isAsMarked(path, mark);
   }
   const record = readPublishedRecord(settings.stateDir);
-  // Another file in its place may be a copy that was brought here: whose it is, a sync finds out.
+  // A different file in its place may be a restored copy: a sync finds out whose it is.
   if (record === undefined || !isPublishedFile(record, path)) return true;
   return record.fingerprint === undefined ? isUntouched(record, path) : isAsMarked(path, record);
 }
@@ -85,7 +85,7 @@ function lakeFileOf({ lakePath }: Places): string | undefined {
   return lakePath === undefined ? undefined : join(lakePath, LAKE_CATALOG);
 }
 
-/** Whether the next sync finds out by itself: it does not read large files. */
+/** Whether the next sync notices by itself: it does not read large files. */
 async function willSyncNotice(settings: Places, path: string): Promise<boolean> {
   if (lakeFileOf(settings) === path) return !(await isAsPublished(settings, path));
   const generation = readPublishedRecord(settings.stateDir)?.generation;

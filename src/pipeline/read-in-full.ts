@@ -7,11 +7,11 @@ import type { MissingRows } from '../warehouse/missing-rows.ts';
 import type { FetchedScan } from './scan.ts';
 import type { ScanPlan } from './scan-plan.ts';
 
-/** What an incremental scan taught that only a full one can repair; its message says why, to people. */
+/** Thrown by an incremental scan if only a full one can fix what it found; the message says why. */
 export class ReadInFull extends Error {
-  /** What is not to be taken for granted any more. */
+  /** What must be learned again. */
   readonly unlearned: Partial<Checkpoint>;
-  /** Rows may differ again and again: one such full scan a day is enough. */
+  /** Rows may differ repeatedly: one such full scan per day is enough. */
   readonly isBroughtForward: boolean;
 
   constructor(
@@ -24,7 +24,7 @@ export class ReadInFull extends Error {
   }
 }
 
-/** Why the stream is to be read in full after what was thrown by a scan of it; undefined for any other failure. */
+/** Why a scan's error requires a full scan; undefined for any other error. */
 export function toReadInFull(
   stream: Stream,
   plan: ScanPlan,
@@ -35,15 +35,15 @@ export function toReadInFull(
   if (thrown instanceof ReadInFull) return thrown;
   if (!(thrown instanceof ResponseError) || thrown.code !== 'request_rejected') return undefined;
   if (plan.trial) return refute(stream);
-  // A date that was asked for by hand is for a person to correct. Others grow too old for an API, as after a pause.
+  // A date given with --from must be corrected by the user. Others may become too old for the API, as after a pause.
   if (from !== undefined) return undefined;
   return new ReadInFull(`${thrown.message} (${paramOf(stream)} was ${plan.from ?? ''})`);
 }
 
 /**
- * Throws ReadInFull where the first page shows that the API does not honour the cursor's parameter: in a trial, and where
- * no key would tell an earlier row from its older version, so that the rest of the pages would be read for nothing.
- * Only dates a whole day too early count: a timestamp's offset may move it over midnight.
+ * Throws ReadInFull if the first page shows that the API does not honour the cursor's parameter: in a trial, and if
+ * there is no key to merge earlier rows by, so that the other pages would be read for nothing. Only dates a whole day
+ * too early count: a timestamp's offset may move it over midnight.
  */
 export function refuteByPage(
   stream: Stream,
@@ -65,24 +65,26 @@ export function refuteByPage(
   if (earlier || emptied) throw refute(stream);
 }
 
-/** The same of a whole trial: a total that leaves the parameter out of account contradicts the rows that came. */
+/** The same for a complete trial: a total that ignores the parameter contradicts the returned rows. */
 export function refuteByCounts(stream: Stream, { plan, cause }: FetchedScan): void {
   if (plan.trial && cause === 'contradiction') throw refute(stream);
 }
 
-// More is no coincidence.
+// More is not a coincidence.
 const MOST_MISSING = 1 / 5;
 
 /**
- * The same of the rows of a trial: an answer that lacks rows which the table has in the days it read went by another date
- * than the cursor's. A few of them may have left the source: a full scan tells, unless this one lets no row go anyway.
+ * The same for the rows of a trial: if rows of the table are missing from the days it read, the API filters by a date
+ * other than the cursor's. A few may have left the source: a full scan shows, unless this one deletes nothing anyway.
  */
 export function refuteByRows(stream: Stream, { held, missing }: MissingRows, mayDelete: boolean): void {
   if (missing === 0) return;
   if (missing / held > MOST_MISSING) throw refute(stream);
   if (!mayDelete) return;
   const rows = formatCountOf(missing, 'row');
-  throw new ReadInFull(`${rows} of the days asked for did not come, and ${paramOf(stream)} is only tried`);
+  throw new ReadInFull(
+    `${rows} of the requested days went missing, and filtering by ${paramOf(stream)} is not proven yet`,
+  );
 }
 
 function refute(stream: Stream): ReadInFull {

@@ -26,7 +26,7 @@ export interface RunFacts {
 export function reportRun({ runId, client, recordClock, settings }: RunContext, facts: RunFacts): RunReport {
   const { streams, warnings, error, published, quota } = facts;
   const nowMs = recordClock.now();
-  // Later than now where the clock was corrected since.
+  // May be later than now if the clock was corrected since.
   const startedAtMs = Math.min(facts.startedAtMs, nowMs);
   const exitCode = decideExitCode(streams, error?.exitCode);
   const { requests, retries, rateLimited, waitedMs } = client.usage;
@@ -42,7 +42,7 @@ export function reportRun({ runId, client, recordClock, settings }: RunContext, 
     requests,
     retries,
     rateLimited,
-    // Requests that wait side by side wait no longer than the run.
+    // Parallel waits cannot be longer than the run.
     waitedMs: Math.min(waitedMs, Math.max(0, nowMs - startedAtMs)),
     rows: sumRows(streams),
     streams,
@@ -62,7 +62,7 @@ function findResumeMs(error: SyncError | undefined, streams: readonly StreamRepo
   return times.length === 0 ? undefined : Math.max(...times.map(Date.parse));
 }
 
-/** Runs that never reached the warehouse, because nothing of them was committed, join its history with the next that is. */
+/** Adds runs that never reached the warehouse because nothing was committed. */
 export async function addMissingRuns(database: Database, runs: readonly RunReport[]): Promise<void> {
   const known = new Set(
     (await database.all('SELECT run_id FROM _sluice.runs')).map((row) => String(row['run_id'])),
@@ -104,7 +104,7 @@ function sumRows(streams: readonly StreamReport[]): RowCounts {
   };
 }
 
-/** The id a run goes by: the one asked for, with a number behind it when a run of that name is on record. */
+/** The id of a run: the requested one, with a number appended if it is already in use. */
 export async function chooseRunId(
   database: Database,
   stateDir: string,
@@ -122,7 +122,7 @@ export async function chooseRunId(
   return runId;
 }
 
-/** Sorts by time, and tells two runs of one second apart. */
+/** Sorts by time, and is unique for two runs within a second. */
 function createRunId(startedAtMs: number): string {
   const time = new Date(startedAtMs)
     .toISOString()

@@ -94,7 +94,7 @@ async function voidFutureProof(database: Database, nowMs: number, limits: Future
   });
 }
 
-/** What the run says of a clock that the API's contradicts; undefined where both agree. */
+/** A warning if the API's clock contradicts this machine's; undefined if both agree. */
 export function describeClock({ client, clock }: Pick<TimedRun, 'client' | 'clock'>): string | undefined {
   const aheadMs = client.serverAheadMs ?? 0;
   // A Date header has whole seconds.
@@ -106,7 +106,7 @@ export function describeClock({ client, clock }: Pick<TimedRun, 'client' | 'cloc
 }
 
 /**
- * The time that retention counts from, so that a wrong clock makes nothing old: the earlier one of this machine's clock
+ * The time that retention counts from, so that a wrong clock expires nothing: the earlier one of this machine's clock
  * and the API's, or of this machine's and the last run's where the API's is not known. 0 where nothing is sure.
  */
 export function findRetentionTime({

@@ -7,16 +7,13 @@ import type { ErrorCode } from '../model/errors.ts';
 import { countRefusal, isOutdated, type RefusedRun } from '../model/refused-run.ts';
 import { isSync, type RunReport } from '../model/run-report.ts';
 
-/** Where a refused sync is kept. `guessed`: the config does not tell for sure, so that nothing is made there. */
+/** Where a refused sync is recorded. `guessed`: the config is not certain, so nothing is created there. */
 export interface RefusalPlace {
   readonly stateDir: string;
   readonly guessed: boolean;
 }
 
-/**
- * Keeps what a sync was refused for, for people who look later. Never throws: the disk that refuses this as well is
- * what the error is about.
- */
+/** Records why a sync was refused. Never throws: if the disk fails here as well, the error is already about it. */
 export function keepRefusal(
   { stateDir, guessed }: RefusalPlace,
   refused: Pick<RefusedRun, 'startedAt' | 'error'>,
@@ -28,12 +25,12 @@ export function keepRefusal(
     const kept = countRefusal(findRefusal(stateDir), refused);
     if (kept !== undefined) writeRefusedFile(stateDir, kept);
   } catch {
-    // What it was refused for is told by its own exit code and message.
+    // Its exit code and message already say why it was refused.
   }
 }
 
 /**
- * Forgets the refused sync that a sync on record has outdated, or whose cause is mended, and keeps room for the next.
+ * Deletes a refused sync that a later sync supersedes or whose cause is fixed, and reserves space for the next one.
  * Never throws.
  */
 export function settleRefusal(stateDir: string, mended: readonly ErrorCode[] = []): void {
@@ -44,11 +41,11 @@ export function settleRefusal(stateDir: string, mended: readonly ErrorCode[] = [
     if (isNews || (kept === undefined && hasRefusedFile(stateDir))) return;
     writeRefusedFile(stateDir, undefined);
   } catch {
-    // A file that is outdated is known to be so by whoever reads it.
+    // Readers notice that the file is outdated.
   }
 }
 
-/** The sync that was refused last, unless one that is on record tells more. */
+/** The last refused sync, unless a recorded sync is newer. */
 export function findRefusal(
   stateDir: string,
   runs: readonly RunReport[] = readRunFile(stateDir),

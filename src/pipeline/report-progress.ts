@@ -15,7 +15,7 @@ export function createProgressReporter(
     try {
       onProgress?.(event);
     } catch (thrown) {
-      // A display that fails must not change what becomes of the data.
+      // A failing display must not affect the data.
       const message = `onProgress threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
       if (!warnings.includes(message)) warnings.push(message);
     }

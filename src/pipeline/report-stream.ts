@@ -61,7 +61,7 @@ export function reportStream(
     pages: (scan ?? staged)?.pages ?? 0,
     requests: context.client.usage.requests - started.requests,
     rescans: scan?.rescans ?? 0,
-    // Later than now where the clock was corrected since.
+    // May be later than now if the clock was corrected since.
     startedAt: new Date(Math.min(started.atMs, finishedAtMs)).toISOString(),
     finishedAt: new Date(finishedAtMs).toISOString(),
     watermark: checkpoint?.watermark,

@@ -9,13 +9,13 @@ import { restoreFromLake } from '../publish/lake/restore-lake.ts';
 import type { DamagedFileError } from '../warehouse/database-errors.ts';
 import { workFile } from './state-folder.ts';
 
-/** What the engine writes beside a file of its own. */
+/** Suffixes of files that the engine writes next to a database file. */
 const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
 
 /** A file of the engine begins with three headers of this size; a shorter one never held anything. */
 const HEADER_BYTES = 3 * 4_096;
 
-/** Something published that holds a state to go on from. */
+/** A published file or lake with a state to continue from. */
 export interface StateSource {
   readonly kind: 'file' | 'lake';
   readonly path: string;
@@ -23,7 +23,7 @@ export interface StateSource {
 
 type Destinations = Pick<OfflineSettings, 'publishesDuckdb' | 'duckdbPath' | 'lakePath'>;
 
-/** What the next sync restores the state from; undefined where it has one, or there is nothing published. */
+/** What the next sync restores the state from; undefined if it has a state, or if nothing is published. */
 export function findRestoreSource(
   settings: Destinations & Pick<OfflineSettings, 'stateDir'>,
 ): StateSource | undefined {
@@ -41,10 +41,10 @@ function isClosed(folder: string): boolean {
   }
 }
 
-/** What becomes of a work file that is not there. */
+/** What happens to a missing work file. */
 export function describeMissing(settings: Destinations & Pick<OfflineSettings, 'stateDir'>): string {
   const source = findRestoreSource(settings);
-  const makes = hasLostItsState(settings.lakePath) ? 'cannot do without it' : 'makes it';
+  const makes = hasLostItsState(settings.lakePath) ? 'cannot run without it' : 'makes it';
   const next = source === undefined ? makes : `restores the state from ${source.path}`;
   return `there is no ${workFile(settings.stateDir)}; the next sync ${next}`;
 }
@@ -59,10 +59,10 @@ export function listStateSources(settings: Destinations): readonly StateSource[]
 }
 
 /**
- * Puts a work file with the state of what is published in the place of one that is gone or damaged, which is
- * kept under another name. The work file must be closed, and the state lock held.
+ * Restores a missing or damaged work file from what is published; a damaged one is kept under a different name. The
+ * work file must be closed, and the state lock held.
  *
- * @returns what to tell people
+ * @returns a message for the user
  */
 export async function restoreWorkFile(
   settings: Settings,
@@ -78,7 +78,7 @@ export async function restoreWorkFile(
   return `${kept}the state is restored from ${source.path}; what was committed after that was published is read again`;
 }
 
-/** Clears the place for a new work file: of one that a killed run only began to create, and of logs without a file. */
+/** Removes a work file that a killed run only started to create, and logs without a file. */
 export async function clearUnbegun(file: string, nowMs: number): Promise<void> {
   if (!existsSync(file)) {
     await setLogsAside(file, `${file}.lost`);
@@ -98,7 +98,7 @@ async function setAside(file: string, nowMs: number): Promise<string> {
   const wanted = `${file}.damaged-${time}`;
   let keptAs = wanted;
   for (let number = 2; existsSync(keptAs); number += 1) keptAs = `${wanted}-${number}`;
-  // The logs first: a kill in between must not leave them beside the file that is put in the place.
+  // The logs first: after a kill they must not lie next to the restored file.
   await setLogsAside(file, keptAs);
   await rename(file, keptAs);
   return keptAs;
@@ -122,26 +122,26 @@ async function copyPublished(published: string, file: string): Promise<void> {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw new StorageError(`cannot restore the state from ${published}: ${toSyncError(error).message}`, {
       code: 'storage_failed',
-      hint: 'Mend the cause (permissions of both folders, space) and run again. Nothing is lost.',
+      hint: 'Fix the cause (permissions of both folders, disk space) and run again. Nothing is lost.',
       context: { path: published },
       cause: error,
     });
   }
 }
 
-/** The error of a lake that was published and lost the file with its state: what only that knew must not be read away. */
+/** The error of a published lake without its state file: a new state would lose what only that file has. */
 export function describeLostState(stateDir: string, lake: string): StorageError {
   return new StorageError(
-    `the lake ${lake} has lost its ${LAKE_CATALOG}, and there is no state in ${stateDir} to go on from`,
+    `the lake ${lake} has lost its ${LAKE_CATALOG}, and there is no state in ${stateDir} to continue from`,
     {
       code: 'state_damaged',
-      hint: `Put ${LAKE_CATALOG} back from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
+      hint: `Restore ${LAKE_CATALOG} from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
       context: { path: join(lake, LAKE_CATALOG) },
     },
   );
 }
 
-/** The error of a published file that should have given the state back and is damaged itself. */
+/** The error of a damaged published file that the state should be restored from. */
 export function describeUnrestorable(published: string, error: DamagedFileError): StorageError {
   return new StorageError(`the state cannot be restored: ${published} is damaged as well`, {
     code: 'state_damaged',

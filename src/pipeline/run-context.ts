@@ -6,7 +6,7 @@ import type { QuotaSnapshot } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Database } from '../warehouse/database.ts';
 
-/** Work of a scan that has the work file open, and can step aside for a while. */
+/** Work of a scan that has the work file open and can release it for a while. */
 export interface StepsAside {
   aside(work: () => Promise<void>): Promise<void>;
 }
@@ -22,17 +22,17 @@ export interface RunContext {
   readonly runId: string;
   readonly settings: Settings;
   readonly options: SyncOptions;
-  /** The machine's: how old is something? It may be set back, or be wrong. */
+  /** The machine's clock, for ages. It may be set back, or be wrong. */
   readonly clock: Clock;
   /** The clock of what is recorded. */
   readonly recordClock: RecordClock;
   readonly client: ApiClient;
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
-  /** Publishes what is committed while pages are waited for; without it the end of the run does. */
+  /** Publishes committed data during waits; without it, only the end of the run does. */
   readonly meanwhile?: Meanwhile | undefined;
   readonly emit: OnProgress;
-  /** What is known of the hourly quota; without it the config's own limits hold. */
+  /** The known hourly quota; without it, the config's limits apply. */
   readonly readQuota?: () => QuotaSnapshot;
   /** Requests in flight at once. */
   readonly concurrency: number;

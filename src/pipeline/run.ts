@@ -34,7 +34,7 @@ import { syncIfDue } from './sync-if-due.ts';
 import { createProgressReporter } from './report-progress.ts';
 import { maintainArchives } from './rebuild/maintain-archives.ts';
 
-/** What a run needs from its caller besides settings: where to tell its progress, and how to be stopped. */
+/** What a run needs from its caller in addition to settings: where to report its progress, and how to be stopped. */
 export interface RunEffects {
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -83,7 +83,7 @@ export async function runSync(
   }
 }
 
-/** What a run stands on. */
+/** The foundation of a run. */
 type RunGround = Pick<RunContext, 'clock' | 'recordClock' | 'database' | 'runId'>;
 
 /** One run from its first stream to its report; owns the connection to the API. */
@@ -128,7 +128,7 @@ class SyncRun {
 
   async execute(streams: readonly Stream[], told: readonly ProgressEvent[]): Promise<RunReport> {
     const { runId, emit, settings, database, signal } = this.#context;
-    // An abort must also end a statement that is running: closing under it would hang.
+    // An abort must also end a running statement: closing during one would hang.
     const interrupt = () => {
       database.interrupt();
     };
@@ -183,21 +183,21 @@ class SyncRun {
       if (await this.#replaceDamaged(outcome.error)) return this.#syncAll(streams);
       if (outcome.error?.recovery === 'stop-run') runError = outcome.error;
     }
-    // A stop asked for explains better than whatever it made fail.
+    // A requested stop explains more than the failures it caused.
     const { signal } = this.#context;
     return signal?.aborted === true && runError !== undefined ? toAbortError(signal) : runError;
   }
 
   /**
-   * Goes on, once a run, with what the published file holds when the work file turns out to be damaged: what this
-   * run committed went with it.
+   * Continues, once per run, from the published file if the work file turns out to be damaged: what this run
+   * committed is lost with it.
    */
   async #replaceDamaged(error: unknown): Promise<boolean> {
     if (!(error instanceof DamagedFileError) || this.#isReplaced) return false;
     this.#isReplaced = true;
     const { database, settings, clock, emit } = this.#context;
     const onWarning = (message: string) => emit({ type: 'warning', message });
-    // What cannot be restored either is the error of the run as it was.
+    // If that fails as well, the original error ends the run.
     if (!(await replaceDamaged(database, settings, error, { clock, onWarning }).catch(() => false)))
       return false;
     this.#reports.length = 0;
@@ -218,7 +218,7 @@ class SyncRun {
   async #finish(streams: readonly Stream[], runError: SyncError | undefined): Promise<RunReport> {
     const { signal, emit } = this.#context;
     const stopped = () => (signal?.aborted === true ? toAbortError(signal) : undefined);
-    // A stop has ended what was under way; what was committed is still to be recorded.
+    // A stop ended the current work; commits must still be recorded.
     this.#context.database.proceed();
     const { settings, options } = this.#context;
     const judged = findNothingAvailable(settings, this.#reports) ?? findStrictBreach(options, this.#warnings);

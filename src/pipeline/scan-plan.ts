@@ -3,11 +3,11 @@ export interface ScanPlan {
   readonly mode: 'full' | 'incremental';
   /** ISO date sent as the cursor's parameter. */
   readonly from: string | undefined;
-  /** The parameter is only tried: the answer decides whether the API honours it. */
+  /** The parameter is only tried: the response shows whether the API honours it. */
   readonly trial: boolean;
   readonly reason: string;
   readonly warnings: readonly string[];
-  /** The scan is to go on from staged pages; where they do not hold any more, another one is planned. */
+  /** The scan resumes from staged pages; if they are outdated, a new scan is planned. */
   readonly goesOn?: true;
   /** A full refresh before its time, as a count or a new column asked for it. */
   readonly isBroughtForward?: boolean;

@@ -12,14 +12,14 @@ import type { ScanPlan } from './scan-plan.ts';
 // The values that pass from stage to stage of a scan: planned -> fetched -> prepared -> committed.
 
 /**
- * Why a scan is `drifted`: its data moved, the source contradicts itself while its data stands still, or the
- * scan takes longer than the data can be expected to keep still.
+ * Why a scan is `drifted`: its data moved, the source contradicts itself while its data is unchanged, or the scan
+ * takes longer than the data can be expected to keep still.
  */
 export type DriftCause = 'moved' | 'contradiction' | 'too-long';
 
 /** How many rows the API has in all, asked for when an incremental scan ended. */
 export interface ApiCount {
-  /** null: it was not asked, or does not tell. */
+  /** null: it was not asked, or gives no count. */
   readonly rows: number | null;
   /** Asks again, for a count that does not fit to the table; rows that came since the scan ended are left out of it. */
   readonly again?: (since?: string) => Promise<ApiCount>;
@@ -38,19 +38,19 @@ export interface FetchedScan {
   readonly reasons: readonly string[];
   /** Of a `drifted` scan only. */
   readonly cause?: DriftCause;
-  /** Fields in which alone records differed that came more than once. */
+  /** The only fields in which records that were read repeatedly differed. */
   readonly differing?: readonly string[];
   readonly total: number | undefined;
   readonly rows: number;
   readonly pages: number;
   readonly rescans: number;
-  /** A refresh of the source may lie between its pages: they are of no single version of the data. */
+  /** The source may have been refreshed between its pages: they may mix two versions of the data. */
   readonly isApart?: boolean;
   readonly duplicateMembers: number;
   readonly startedAtMs: number;
   /** The server's date when the scan began, epoch ms. */
   readonly serverDateMs: number;
-  /** What the scan began with, to know an unmoved source by; undefined where there is no head to compare. */
+  /** The head of the scan, to detect an unchanged source; undefined if there is no head to compare. */
   readonly head: ScanHead | undefined;
   /** Fields of config's masks that some record had; undefined where not every page was seen by this run. */
   readonly masked?: ReadonlySet<string> | undefined;
@@ -58,17 +58,17 @@ export interface FetchedScan {
   readonly datedBy?: readonly string[] | null | undefined;
   /** Of an incremental scan; undefined for one that was archived before this was asked. */
   readonly counted?: ApiCount;
-  /** Asks for the page that begins at an offset, once more. */
+  /** Requests the page at an offset again. */
   readonly reread: (offset: number) => Promise<Page>;
 }
 
-/** What config's rules for columns ask of a table that is there, before rows are merged into it. */
+/** Changes to an existing table that config's column rules require before rows are merged. */
 export interface ColumnChanges {
-  /** Fields that are masked since this scan; undefined where none is. */
+  /** Fields that are newly masked; undefined if there are none. */
   readonly masked: MaskedColumns | undefined;
-  /** The masks to remember; undefined where they are as they were. */
+  /** The masks to record; undefined if they are unchanged. */
   readonly masks: string | undefined;
-  /** Fields whose hashes are made with another key since this scan. */
+  /** Fields that are now hashed with a different key. */
   readonly rehashed: readonly string[];
   readonly retyped: readonly Retyping[];
 }
@@ -88,7 +88,7 @@ export interface PreparedLoad {
   /** JSON types of the values of columns' fields, by name, as far as they are known. */
   readonly jsonTypes?: ReadonlyMap<string, readonly JsonType[]>;
   readonly key: PreparedKey | undefined;
-  /** Positions of rows that came twice without a key that says so: pages that moved bring such rows. */
+  /** Positions of rows read twice without a key to show it: moved pages repeat rows. */
   readonly suspects?: readonly number[];
   readonly cursorColumn: string | undefined;
   /** Newest cursor date among the incoming rows, ISO. */
@@ -100,7 +100,7 @@ export interface PreparedLoad {
   readonly warnings: readonly string[];
 }
 
-/** Whether a column of the load holds moments: their day depends on a time zone. */
+/** Whether a column of the load holds timestamps: their date depends on a time zone. */
 export function isTimestamp({ columns }: Pick<PreparedLoad, 'columns'>, name: string | undefined): boolean {
   return columns.some((column) => column.name === name && column.type.startsWith('TIMESTAMP'));
 }
@@ -127,5 +127,5 @@ export interface CommittedScan {
   readonly checkpoint: Checkpoint;
 }
 
-/** Days on which a learned key must hold before it is taken for granted. */
+/** Days on which a learned key must hold before it is trusted. */
 export const KEY_PROOF_DAYS = 2;

@@ -4,27 +4,25 @@ import { proveSameData } from './prove-same-data.ts';
 import type { RunContext } from './run-context.ts';
 
 /**
- * Makes key and destination of a run those of its state, before anything is written: a new key has to show that it reads
- * the same data, a new destination is told.
+ * Checks key and destination of a run against its state and records them, before anything is written: a new key must
+ * read the same data, a new destination is reported.
  *
- * @returns what to tell people
+ * @returns a message for the user
  */
 export async function settleIdentity(context: RunContext): Promise<readonly ProgressEvent[]> {
   const { settings, database, options } = context;
   const { key, movedFrom, isBlank } = await judgeIdentity(settings, database, options);
   const notes: string[] = [];
-  // Of a state that does not remember its key, only another destination gives reason to ask.
+  // For a state without a recorded key, only a new destination is a reason to check.
   const isRotated = !isBlank && (key === 'other' || (key === 'unknown' && movedFrom !== undefined));
   if (isRotated && options.acceptNewKey === true)
-    notes.push('the new key was accepted without a look at its data');
+    notes.push('the new key was accepted without checking its data');
   else if (isRotated) {
     await proveSameData(context);
-    notes.push('the key is a new one, and shows the data that the tables have');
+    notes.push('the key is new, and reads the same data as in the tables');
   }
   if (movedFrom !== undefined)
-    notes.push(
-      `the destination was ${movedFrom}: what is there stays as it is, and is not brought up to date any more`,
-    );
+    notes.push(`the destination was ${movedFrom}: what is there stays unchanged and is no longer updated`);
   await rememberIdentity(settings, database);
   return notes.map((message) => ({ type: 'note', message }));
 }

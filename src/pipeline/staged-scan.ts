@@ -19,7 +19,7 @@ export function hasUncommitted(folder: string, checkpoint: Checkpoint | undefine
     const { startedAtMs, runId } = JSON.parse(readFileSync(join(folder, 'scan.json'), 'utf8')) as StagedScan;
     return !isCommitted({ startedAtMs, runId }, checkpoint);
   } catch {
-    // None, or one that nobody can go on from.
+    // None, or one that cannot be resumed.
     return false;
   }
 }

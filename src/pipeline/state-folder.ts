@@ -6,7 +6,7 @@ import type { Stream } from '../model/stream.ts';
 import { buildUrl } from './fetch/build-url.ts';
 import { describeMasks } from './fetch/mask-records.ts';
 
-/** How long staged pages are of use. */
+/** How long staged pages can be used. */
 export const STAGE_LIFETIME_MS = 24 * 3_600_000;
 
 /** The work file of a state folder; only one run has it open. */
@@ -15,8 +15,8 @@ export function workFile(stateDir: string): string {
 }
 
 /**
- * Folder of a stream's stage below the state folder. A look aside with --limit or --from has one of its own:
- * it must not cost the pages that a stopped scan keeps.
+ * Folder of a stream's stage below the state folder. Scans with --limit or --from have their own folder: they must
+ * not delete the pages of a stopped scan.
  */
 export function stageFolder(stateDir: string, stream: Stream, { limit, from }: SyncOptions): string {
   const isAside = limit !== undefined || from !== undefined;
@@ -63,7 +63,7 @@ export function hashAddress(settings: OfflineSettings, stream: Stream): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-/** Names the key of a config without telling it. */
+/** Identifies the key of a config without revealing it. */
 export function nameKey({ credentials, baseUrl }: Pick<Settings, 'credentials' | 'baseUrl'>): string {
   return fingerprintApiKey(credentials.secret, baseUrl.href.replace(/\/$/, ''));
 }

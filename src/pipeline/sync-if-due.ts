@@ -9,7 +9,7 @@ import { hasUncommitted } from './staged-scan.ts';
 import { stageFolder } from './state-folder.ts';
 import type { SaveRun, StreamOutcome } from './sync-stream.ts';
 
-/** Gives a stream its turn in a run: one that is fresh is left alone, any other is synced. Never throws. */
+/** Syncs a stream unless it is fresh. Never throws. */
 export async function syncIfDue(
   context: RunContext,
   stream: Stream,
@@ -20,13 +20,13 @@ export async function syncIfDue(
   const facts = { nowMs: context.clock.now(), readable: countReadable(context) };
   const due = planStream(stream, checkpoint, context.options, facts);
   const folder = stageFolder(context.settings.stateDir, stream, context.options);
-  // A run that was killed left pages that it meant to use, however fresh what came before is.
+  // A killed run left pages to resume from, even if the last commit is fresh.
   const plan =
     due.action === 'skip' && hasUncommitted(folder, checkpoint)
       ? planStream(stream, checkpoint && { ...checkpoint, lastVerdict: undefined }, context.options, facts)
       : due;
   if (plan.action === 'scan') {
-    // Loaded only here: it is much of the code, and a run that finds all streams fresh needs none of it.
+    // Loaded lazily: it is much of the code, and not needed if all streams are fresh.
     const { syncStream } = await import('./sync-stream.ts');
     return syncStream(context, stream, plan.scan, checkpoint, started, saveRun);
   }

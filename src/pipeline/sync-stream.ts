@@ -250,8 +250,8 @@ async function tryCursor(
 }
 
 /**
- * Drops the staged pages when their own data is refused: the source has to mend it, and be asked again. What
- * breaks a contract is kept for one more run, as it may be the contract that is mended.
+ * Drops the staged pages if their data is rejected: the source must fix it and be read again. Pages that violate a
+ * contract are kept for one more run, as the contract may be changed.
  */
 async function discardIfRefused<T>(folder: string, load: () => Promise<T>, isSecondLook = false): Promise<T> {
   try {

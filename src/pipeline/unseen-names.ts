@@ -25,7 +25,7 @@ export function refuseUnseenKey(stream: Stream, { records, masked }: Page): void
   if (unseen === undefined) return;
   throw new StreamConfigError(unseen.sentence, {
     code: 'config_invalid',
-    hint: `The table is as it was. Name fields that every record has as streams.${stream.name}.key, or set it to auto. Fields of this stream: ${unseen.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ')}.`,
+    hint: `The table is unchanged. Name fields that every record has as streams.${stream.name}.key, or set it to auto. Fields of this stream: ${unseen.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ')}.`,
     context: { stream: stream.name },
   });
 }
@@ -81,7 +81,7 @@ function listFields(root: FieldNode): { readonly paths: readonly string[][]; rea
   let hasMaps = false;
   const visit = (node: FieldNode) => {
     if (node.path.length > 0) paths.push(node.path.map(toFieldName));
-    // Of an object that stays whole the members are not all told apart.
+    // The members of an object stored as a whole are not all known.
     hasMaps ||= node.folded;
     for (const child of node.children.values()) visit(child);
   };

@@ -33,12 +33,12 @@ describe('pages by cursor', () => {
     [
       'name themselves',
       (page: Page) => ({ ...page, paging: { next: '100', total: 436 } }),
-      /names itself|came before/,
+      /names itself|already returned/,
     ],
     [
       'go round',
       (page: Page, n: number) => (n === 4 ? { ...page, paging: { ...page.paging, next: '0' } } : page),
-      /the pages go round/,
+      /pagination is looping/,
     ],
     [
       'never bring anything',
@@ -48,7 +48,7 @@ describe('pages by cursor', () => {
     [
       'end before the total',
       (page: Page, n: number) => (n === 2 ? { ...page, paging: { ...page.paging, next: null } } : page),
-      /300 records came of 436 declared/,
+      /300 records returned of 436 declared/,
     ],
     [
       'name the next one by an object',

@@ -136,7 +136,7 @@ export const syncChecks: readonly ConnectorCheck[] = [
       const hint = report.streams[0]?.error?.hint ?? '';
       return [
         ...findEndProblems(report, 4),
-        ...unless(/table is as it was/i.test(hint), `no word of the table: ${hint}`),
+        ...unless(/table is unchanged/i.test(hint), `no word of the table: ${hint}`),
       ];
     },
   },

@@ -42,7 +42,7 @@ describe('the disk that check looks at', () => {
     expect(report).toMatchObject({ ok: false, exitCode: 6 });
     expect(disk).toMatchObject({ status: 'failed' });
     expect(disk?.detail).toMatch(/has 1\.0 MB free, and a sync takes at least [\d.]+ MB there/);
-    expect(disk?.fix).toContain('Free some space');
+    expect(disk?.fix).toContain('Free some disk space');
   });
 
   it('has room for the published copy next to the file that it replaces', async () => {

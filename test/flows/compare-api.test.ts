@@ -90,7 +90,7 @@ describe('verify --against-api', () => {
       { what: 'extra', row: '{"id":0}', values: undefined },
     ]);
     expect(items.notes).toEqual([
-      'rows that left the source are kept (deletes: keep): extra ones are no error',
+      'rows that left the source are kept (deletes: keep): extra rows are not an error',
     ]);
   });
 

@@ -216,7 +216,7 @@ describe('the lookback window', () => {
       const report = await resync(flow, left, { maxRequests: 8 });
       expect(streamOf(report)).toMatchObject({ mode: 'incremental', difference: -1, rows: { deleted: 0 } });
       expect(streamOf(report).reasons.join()).toContain(
-        'nothing was deleted: 5 rows of the days just read did not come, but the API counts 494 rows in all',
+        'nothing was deleted: 5 rows of the days just read went missing, but the API counts 494 rows in all',
       );
       expect(report.warnings.join()).toContain('the next sync reads the stream in full');
       const next = await flow.sync();
@@ -345,9 +345,9 @@ describe('the guard', () => {
     expect(rows.deleted).toBe(0);
     expect(error).toMatchObject({ code: 'deletes_refused', exitCode: 4 });
     expect(error?.message).toBe(
-      'items: 61 of the 300 rows of the table would go (20.3 %), more than the share of 20 % that may',
+      'items: 61 of the 300 rows of the table would be deleted (20.3 %), more than the allowed 20 %',
     );
-    expect(error?.hint).toMatch(/table is as it was.*streams\.items\.maxDeleteRatio to at least 0\.21/);
+    expect(error?.hint).toMatch(/table is unchanged.*streams\.items\.maxDeleteRatio to at least 0\.21/);
     expect(await flow.table('items')).toEqual(before);
 
     const allowed = await flow.sync(configOf({ ...full, deletes: 'hard', maxDeleteRatio: 0.21 }));

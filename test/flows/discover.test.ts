@@ -62,7 +62,7 @@ describe('the sample', () => {
     });
     expect(foundOf(found).sample?.records).toBe(100);
     expect(foundOf(found).notes).toEqual([
-      'the page at offset 450 is the first one again: the API may ignore the offset',
+      'the page at offset 450 repeats the first page: the API may ignore the offset',
     ]);
     expect(foundOf(found).keys[0]?.holds).toBe(true);
   });
@@ -75,7 +75,7 @@ describe('the sample', () => {
       ],
     });
     expect(foundOf(found).notes).toEqual([
-      'the data moved while it was sampled: the total was 1000, then 1001',
+      'the data changed while it was sampled: the total was 1000, then 1001',
     ]);
   });
 

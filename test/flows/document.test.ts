@@ -304,7 +304,7 @@ describe('a look at the endpoint', () => {
   it('gives up what is large, and plans by what an earlier run saw', async () => {
     const flow = createDocumentFlow(LARGE);
     const first = await look(flow);
-    expect([first.detail, first.ok]).toEqual(['items: a large answer, counted when it is synced', true]);
+    expect([first.detail, first.ok]).toEqual(['items: a large response, counted when it is synced', true]);
     expect(first.plan).toMatchObject({ action: 'full', rows: undefined, pages: 1, requests: 1 });
     expect((await flow.sync()).exitCode).toBe(0);
     flow.clock.stepWall(DAY_MS);
@@ -317,6 +317,6 @@ describe('a look at the endpoint', () => {
     const flow = createItemsFlow(makeItems(300), { stream: { paginated: false } });
     const { detail, ok } = await look(flow);
     expect(ok).toBe(false);
-    expect(detail).toMatch(/the endpoint pages its answer/);
+    expect(detail).toMatch(/the endpoint is paginated/);
   });
 });

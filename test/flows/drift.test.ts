@@ -258,7 +258,9 @@ describe('a source whose pages do not follow the rules', () => {
     expect(report.exitCode).toBe(4);
     // Nothing moved: a restart could not help.
     expect(streamOf(report)).toMatchObject({ verdict: 'drifted', rescans: 0 });
-    expect(streamOf(report).error?.message).toMatch(/contradicts itself.*90 records came of 140 declared/);
+    expect(streamOf(report).error?.message).toMatch(
+      /contradicts itself.*90 records returned of 140 declared/,
+    );
     expect(report.requests).toBeLessThanOrEqual(CLEAN + 6);
   });
 

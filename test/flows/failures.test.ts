@@ -211,7 +211,7 @@ describe('a server that fails', () => {
       const report = await flow.sync();
       expect(report.exitCode).toBe(4);
       expect(streamOf(report).error?.message).toContain(
-        `the page at offset ${offset} fails while others answer`,
+        `the page at offset ${offset} fails while others work`,
       );
       expect(flow.isPublished()).toBe(false);
       flow.simulator.setFaults([]);

@@ -153,7 +153,7 @@ describe('an id that was unique over three days by chance', () => {
     await rowsFlow.syncAfter(0);
     expect(streamOf(await rowsFlow.syncAfter(1)).mode).toBe('incremental');
     const [due] = await rowsFlow.flow.query('SELECT full_refresh_due AS due FROM _sluice.checkpoints');
-    expect(due?.['due']).toMatch(/8 rows of earlier days came with another date/);
+    expect(due?.['due']).toMatch(/8 rows of earlier days returned with a different date/);
     expect(streamOf(await rowsFlow.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
     expect(await rowsFlow.flow.query('SELECT count(*) AS n FROM main.items')).toEqual([
       { n: rowsFlow.held().length },
@@ -165,7 +165,9 @@ describe('an id that was unique over three days by chance', () => {
     await rowsFlow.syncAfter(0);
     const report = await rowsFlow.syncAfter(1, { from: dateOf(-5) });
     expect(streamOf(report)).toMatchObject({ mode: 'incremental' });
-    expect(streamOf(report).reasons.join()).toContain('8 rows of earlier days came with another date');
+    expect(streamOf(report).reasons.join()).toContain(
+      '8 rows of earlier days returned with a different date',
+    );
     expect(streamOf(await rowsFlow.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
     await expectHeld(rowsFlow);
   });

@@ -373,7 +373,7 @@ describe('a project with a lake alone', () => {
     expect(verified.items.find(({ name, status }) => name === 'lake' && status === 'failed')?.fix).toMatch(
       /from a backup/,
     );
-    expect(verified.items.find(({ name }) => name === 'work file')?.detail).toMatch(/cannot do without it$/);
+    expect(verified.items.find(({ name }) => name === 'work file')?.detail).toMatch(/cannot run without it$/);
     const asked = flow.simulator.log.length;
     const refused = {
       exitCode: 6,

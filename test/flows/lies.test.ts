@@ -125,7 +125,7 @@ describe('a page that is refused while those before it were answered', () => {
       const { error, ...stream } = streamOf(report, 'commerce_top_products');
       expect(stream.status).toBe('failed');
       expect(error?.code).toBe('page_unreadable');
-      expect(error?.message).toContain('refuses the page at offset 198, though it answers earlier ones');
+      expect(error?.message).toContain('rejects the page at offset 198, although it returns earlier ones');
       expect(error?.message).toContain(message);
       expect(error?.hint).toContain('streams.commerce_top_products.sliceBy');
     },

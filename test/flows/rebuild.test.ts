@@ -251,7 +251,7 @@ describe('rows that the archive does not hold any more', () => {
     const before = await readAll(flow);
     expect(before.rows).toHaveLength(54);
     const { streams } = await flow.rebuild();
-    expect(streams[0]?.error?.message).toContain('cannot be told from those of the archive');
+    expect(streams[0]?.error?.message).toContain('cannot be distinguished from those of the archive');
     expect(await readAll(flow)).toEqual(before);
     expect(await flow.rebuild({ archivedOnly: true })).toMatchObject({ streams: [{ rowsAfter: 54 }] });
   });

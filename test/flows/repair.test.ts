@@ -98,7 +98,7 @@ describe('pages that never fit, though nothing moves', () => {
     expect(report.exitCode).toBe(4);
     expect(streamOf(report).error).toMatchObject({ code: 'response_invalid' });
     expect(streamOf(report).error?.message).toMatch(
-      /offsets 29 and 58 do not fit together, though each came twice the same: they differ at position 58/,
+      /offsets 29 and 58 contradict each other; re-reading returned the same pages: they differ at position 58/,
     );
     expect(offsetsOf(flow.arrivals)).toEqual([0, 29, 58, 29, 58]);
     expect(eventsOf(flow, 'stream-restarted')).toEqual([]);

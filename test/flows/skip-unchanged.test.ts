@@ -44,7 +44,7 @@ describe('skipUnchanged', () => {
       rows: { read: 0, inserted: 0, updated: 0, unchanged: 0 },
     });
     expect(streamOf(report).reasons[0]).toMatch(
-      /^nothing moved since run \S+: the first page, the total \(250\) and the day \(2026-01-31\) are the same$/,
+      /^nothing changed since run \S+: the first page, the total \(250\) and the day \(2026-01-31\) are the same$/,
     );
     expect(await flow.query('SELECT * FROM _sluice.checkpoints')).toEqual(checkpoint);
     expect(await flow.query('SELECT * FROM _sluice.meta')).toEqual(published);
@@ -64,7 +64,7 @@ describe('skipUnchanged', () => {
       `SELECT status, verdict, pages, requests, reasons FROM _sluice.stream_runs WHERE run_id = '${runId}'`,
     );
     expect(row).toMatchObject({ status: 'complete', verdict: 'verified', pages: 1, requests: 1 });
-    expect(JSON.stringify(row?.['reasons'])).toContain('nothing moved since run');
+    expect(JSON.stringify(row?.['reasons'])).toContain('nothing changed since run');
   });
 
   it.each<[string, (flow: Flow) => void]>([

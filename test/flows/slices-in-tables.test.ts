@@ -101,7 +101,7 @@ describe('slices in a table', () => {
     const report = await resync(flow, [...rowsOf('acme', 7), ...rowsOf('globex', 9)]);
     expect(report.exitCode).toBe(5);
     expect(sliceOf(report, 'entity=acme').error?.message).toMatch(
-      /^items \(entity=acme\): 3 of the 10 rows of the slice would go \(30 %\)/,
+      /^items \(entity=acme\): 3 of the 10 rows of the slice would be deleted \(30 %\)/,
     );
     expect(sliceOf(report, 'entity=globex')).toMatchObject({ status: 'complete', rows: { deleted: 1 } });
     expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, 'entity=globex': 9 });

@@ -79,7 +79,7 @@ describe('state export and import', () => {
   });
 
   const UNREAD =
-    'the table of items does not hold the rows that its checkpoint speaks of: the next sync reads it in full';
+    'the table of items does not have the rows of its checkpoint: the next sync reads it in full';
 
   it('leave no row out by a watermark that was moved forward', async () => {
     const flow = await createSynced();

@@ -148,7 +148,7 @@ describe('verify', () => {
     'a column of another type': [
       (flow) => tamper(workOf(flow), 'ALTER TABLE items ALTER COLUMN amount SET DATA TYPE DOUBLE'),
       'items',
-      'of another type than learned: amount',
+      'of a different type than learned: amount',
       'sluice rebuild items',
     ],
     'a row that is there twice': [

@@ -87,7 +87,7 @@ describe('rows that did not come', () => {
     [
       'stay where rows from before the start date came',
       { stream: { deletes: 'hard' }, scan: since, load: { oldestCursor: '2026-01-27' } },
-      'keep: rows from before its start date came too',
+      'keep: it also returned rows from before its start date',
     ],
     [
       'go where the trial proved it',
@@ -158,13 +158,13 @@ describe('the guard', () => {
     const judge = () =>
       refuseLoss(makeStream(), makeScan(), makeLoad(), { ...policy, replaces }, {}, { ...change, ...parts });
     if (isAllowed) expect(judge).not.toThrow();
-    else expect(judge).toThrow(/more than the share of 20 % that may/);
+    else expect(judge).toThrow(/more than the allowed 20 %/);
   });
 
   it('is the share of the stream', () => {
     const judge = (maxDeleteRatio: number, deleted: number) => () =>
       refuseLoss(makeStream({ maxDeleteRatio }), makeScan(), makeLoad(), policy, {}, { ...change, deleted });
-    expect(judge(0, 1)).toThrow(/streams\.items|share of 0 %/);
+    expect(judge(0, 1)).toThrow(/streams\.items|allowed 0 %/);
     expect(judge(1, 100)).not.toThrow();
   });
 });

@@ -246,7 +246,7 @@ describe('a dataset that moves while it is read', () => {
     const drive = driveCoverage(server, { pageSize: 10 });
     expect(drive.kept.length).toBeLessThan(20);
     expect(drive.coverage.problems).toEqual([
-      'no record came beyond position 18, though the data went on there',
+      'no record was returned after position 18, although the data continued there',
     ]);
   });
 

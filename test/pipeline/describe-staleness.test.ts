@@ -13,13 +13,13 @@ const dated = (newestCursor: string | undefined) => ({ newestCursor, cursorColum
 describe('describeStaleness', () => {
   it('speaks when a day went by and the newest row is what it was', () => {
     expect(describeStaleness(scan, dated('2026-01-30'), checkpoint)).toBe(
-      'no rows newer than 2026-01-30 came since 2026-01-30: the source may not have been refreshed',
+      'no rows newer than 2026-01-30 since 2026-01-30: the source may not have been refreshed',
     );
   });
 
   it('does not doubt the source where rows without a date came', () => {
     expect(describeStaleness(scan, { ...dated('2026-01-30'), dateless: 3 }, checkpoint)).toBe(
-      'no rows newer than 2026-01-30 came since 2026-01-30, and 3 without a date in date',
+      'no rows newer than 2026-01-30 since 2026-01-30, and 3 without a date in date',
     );
   });
 

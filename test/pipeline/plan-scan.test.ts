@@ -35,7 +35,7 @@ describe('planStream', () => {
     [
       'without a watermark',
       { checkpoint: { watermark: undefined } },
-      'its cursor has no date to go on from yet',
+      'its cursor has no date to continue from yet',
     ],
     [
       'once a full refresh is due',

@@ -11,7 +11,7 @@ import type { SqlRow } from '../../model/sql.ts';
 import { QUARANTINE_ID } from '../../warehouse/quarantine.ts';
 import { withPublished } from '../../warehouse/query-published.ts';
 
-// Told apart by people, and never by fewer digits than anybody would mistake for a number of theirs.
+// Short enough for people, long enough not to be mistaken for a number.
 const ID_DIGITS = 10;
 
 export interface ListOptions {
@@ -19,7 +19,7 @@ export interface ListOptions {
   readonly limit: number;
 }
 
-/** What is in quarantine, from the published file: a run that has the work file is not disturbed. */
+/** Lists the quarantine from the published file, so that a run that holds the work file is not disturbed. */
 export async function listQuarantine(
   settings: OfflineSettings,
   { streams, limit }: ListOptions,
@@ -48,14 +48,14 @@ export async function listQuarantine(
 
 const MOST_REASONS = 50;
 
-/** One record in full, by as much of its id as tells it apart; throws a ConfigError when that is none or several. */
+/** One complete record by a unique prefix of its id; throws a ConfigError if none or several match. */
 export async function showQuarantined(
   settings: OfflineSettings,
   id: string,
 ): Promise<QuarantinedRecordDetail> {
   const prefix = id.toLowerCase();
   if (!/^[0-9a-f]{4,64}$/.test(prefix)) {
-    throw new ConfigError(`"${id}" is no id of a record in quarantine`, {
+    throw new ConfigError(`"${id}" is not a valid id of a quarantined record`, {
       code: 'usage_invalid',
       hint: '`sluice quarantine list` shows the ids; four digits or more of one are enough.',
     });

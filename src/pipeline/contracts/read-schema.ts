@@ -77,7 +77,7 @@ async function readAdditions(database: Database, stream: string): Promise<Readon
   return new Map(rows.map((row) => [String(row['column_name']), String(row['run_id'])]));
 }
 
-/** How the contract files part from what was learned; with `since`, what changed from that run on. */
+/** How the contract files differ from what was learned; with `since`, what changed from that run on. */
 export async function diffSchema(
   settings: OfflineSettings,
   { streams, since }: SchemaOptions & { readonly since?: string } = {},
@@ -120,7 +120,7 @@ async function readChanges(
   if (run === undefined) {
     throw new ConfigError(`no run has the id ${since}`, {
       code: 'usage_invalid',
-      hint: '`sluice runs` lists the runs. One that is older than retention.runs is forgotten.',
+      hint: '`sluice runs` lists the runs. Runs older than retention.runs are deleted.',
     });
   }
   const names = streams.map((_, at) => `$${at + 2}`).join(', ');

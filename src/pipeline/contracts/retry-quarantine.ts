@@ -14,9 +14,8 @@ export interface RetryOptions extends OfflineEffects {
 }
 
 /**
- * Tries the quarantined records of the selected streams again, by the contract that is in force now, and
- * publishes what was loaded; no request. What fails in a stream is in the report; only what keeps the run from
- * starting is thrown.
+ * Retries the quarantined records of the selected streams with the current contract and publishes what was loaded,
+ * without a request. Failures of a stream are in the report; only errors that keep the run from starting are thrown.
  */
 export async function retryQuarantine(
   settings: OfflineSettings,
@@ -63,7 +62,7 @@ class Retry {
     return undefined;
   }
 
-  /** The slices of a stream that have records in quarantine; those that left the config are only told of. */
+  /** The slices of a stream with records in quarantine; slices removed from the config are only reported. */
   async #listSlices(stream: Stream): Promise<readonly Stream[]> {
     const { database, emit } = this.#run.context;
     const rows = await database.all(
@@ -75,8 +74,7 @@ class Retry {
       const id = String(row['slice']);
       const slice = slices.find((one) => sliceIdOf(one) === id);
       if (slice !== undefined) return [slice];
-      const of =
-        id === '' ? 'from before it was cut into slices' : `of slice ${id}, which the config no longer has`;
+      const of = id === '' ? 'from before it was sliced' : `of slice ${id}, which the config no longer has`;
       emit({
         type: 'warning',
         stream: stream.name,
@@ -95,7 +93,7 @@ class Retry {
       const retried = await retrySlice(run.context, stream, (slice) =>
         run.save([this.#describe(stream, startedAtMs, slice, undefined)]),
       );
-      // A log that holds DDL is the one replay has trouble with; the commit stands whatever becomes of this.
+      // The engine may fail to replay a log with DDL; the commit is valid even if this fails.
       await database.checkpoint().catch(() => undefined);
       this.#retried.push(retried.report);
       run.add(this.#describe(stream, startedAtMs, retried, undefined));

@@ -39,16 +39,15 @@ import { listSeenTypes } from '../load/seen-types.ts';
 import { findConfiguredKey } from '../load/settle-key.ts';
 import type { RunContext } from '../run-context.ts';
 
-/** What trying a slice's quarantined records again led to. */
+/** The result of retrying a slice's quarantined records. */
 export interface RetriedSlice {
   readonly report: RetriedStream;
   readonly rows: RowCounts;
 }
 
 /**
- * Holds the quarantined records of a stream, or of one slice, against the contract that is in force now, and
- * merges those it accepts by key; rows that are absent are not touched. One transaction, in which `save` writes
- * the record of the run.
+ * Checks the quarantined records of a stream or slice against the current contract and merges the accepted ones by
+ * key; other rows are not touched. Uses one transaction, in which `save` writes the record of the run.
  */
 export async function retrySlice(
   context: RunContext,
@@ -150,21 +149,21 @@ async function stageRetried(
   return { recordsFile, tree };
 }
 
-/** What is masked by now is raw in texts from before; the next scan brings them masked. */
+/** Older texts hold newly masked fields unmasked; the next scan reads them masked. */
 function refuseUnmasked(stream: Stream, { masked, rehashed }: ColumnChanges): void {
   if (masked === undefined && rehashed.length === 0) return;
   const why =
     masked === undefined
-      ? 'fields are hashed with another key since its last sync, and its records in quarantine hold the former hashes'
-      : 'fields are excluded or hashed since its last sync, and its records in quarantine hold them raw';
+      ? 'fields are now hashed with a different key than in its last sync, and its quarantined records hold the old hashes'
+      : 'fields are newly excluded or hashed since its last sync, and its quarantined records hold them unmasked';
   throw new StreamConfigError(`${nameOf(stream)}: ${why}`, {
     code: 'config_invalid',
-    hint: `Run \`sluice sync --streams ${stream.name}\`: it forgets them, and quarantines them masked if they still come.`,
+    hint: `Run \`sluice sync --streams ${stream.name}\`: it deletes them, and quarantines them masked if they are still in the API.`,
     context: { stream: stream.name },
   });
 }
 
-/** By a key whose spelling the table does not know, a record would stand beside its own row. */
+/** If the format of the key is not known, a record would be added next to its own row. */
 function refuseChangedKeyFormat(
   stream: Stream,
   key: readonly string[] | undefined,
@@ -172,10 +171,10 @@ function refuseChangedKeyFormat(
 ): void {
   if (!isKeyFormatChanged(key, changes)) return;
   throw new StreamConfigError(
-    `${nameOf(stream)}: config gives a column of its key (${key?.join(', ') ?? ''}) another type than at its last sync`,
+    `${nameOf(stream)}: config gives a column of its key (${key?.join(', ') ?? ''}) a different type than in its last sync`,
     {
       code: 'config_invalid',
-      hint: `Nothing was changed. Run \`sluice sync --streams ${stream.name}\` first: it finds its rows again.`,
+      hint: `Nothing was changed. Run \`sluice sync --streams ${stream.name}\` first: it matches the existing rows.`,
       context: { stream: stream.name },
     },
   );

@@ -53,8 +53,8 @@ export interface DiscoverOptions {
 const SAMPLED_PAGES = 3;
 
 /**
- * Learns what endpoints hold and honour from a few of their records. Takes no lock and writes no table; its
- * requests count in the quota that syncs share, and a spent quota ends it.
+ * Learns what endpoints contain and support from a few of their records. Takes no lock and writes no table; its
+ * requests count towards the shared quota, and a spent quota ends it.
  */
 export async function discover(settings: Settings, options: DiscoverOptions = {}): Promise<DiscoverReport> {
   const clock = options.clock ?? systemClock;
@@ -132,7 +132,7 @@ class Discovery {
   }
 
   #plan(stream: Stream, { sample, base, serverDateMs }: StreamSample): readonly ParamPlan[] {
-    // Nothing can be told of an endpoint that is empty without any parameter.
+    // Nothing can be learned about an endpoint that is empty without parameters.
     if (base.rows === 0 || sample.rows.length === 0) return [];
     const { filterParams } = this.#asking.settings.connector;
     const startParam = stream.cursor.kind === 'off' ? undefined : stream.cursor.param;
@@ -186,7 +186,7 @@ class Discovery {
   }
 }
 
-// The hints of these speak of progress that is saved, which a sample has none of.
+// Their hints mention saved progress, which a sample does not have.
 function report(error: SyncError): ReportedError {
   const hints: Partial<Record<ErrorCode, string>> = {
     request_limit_reached: 'Raise --max-requests, or name fewer streams.',
@@ -196,7 +196,7 @@ function report(error: SyncError): ReportedError {
   return { ...reported, hint: hints[error.code] ?? reported.hint };
 }
 
-// As a sync chooses it: a cursor that the endpoint ignores is no part of a key.
+// As a sync does: a cursor that the endpoint ignores is not part of a key.
 function chooseCursor(
   stream: Stream,
   columns: StreamSample['sample']['columns'],

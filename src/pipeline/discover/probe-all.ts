@@ -30,7 +30,7 @@ export interface Probing {
 /** Requests of this call so far, and what the quota has room for. */
 export type ReadSpent = () => { readonly requests: number; readonly quota: QuotaRoom | undefined };
 
-/** What the trying goes by, and how it reaches the API. */
+/** What probing depends on, and how it reaches the API. */
 export interface ProbeEffects<T extends Probing> {
   readonly confirmProbes: ConfirmProbes | undefined;
   readonly maxRequests: number | undefined;
@@ -39,7 +39,7 @@ export interface ProbeEffects<T extends Probing> {
   readonly report: (error: SyncError) => ReportedError;
 }
 
-/** Tries the parameters that there is room for, if somebody wants it, and tells which were left out. */
+/** Tries as many parameters as the limits allow, if wanted, and reports those left out. */
 export async function probeAll<T extends Probing>(
   streams: readonly T[],
   { confirmProbes, maxRequests, readSpent, probe, report }: ProbeEffects<T>,

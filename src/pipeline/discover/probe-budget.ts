@@ -8,7 +8,7 @@ import type { ReportedError } from '../../model/run-report.ts';
 export interface Room {
   readonly requests: number;
   readonly bound: 'quota' | 'max-requests' | 'none';
-  /** When the quota has more, epoch ms; told only where the quota is the bound. */
+  /** When the quota resets, epoch ms; only set if the quota is the limit. */
   readonly returnsAtMs: number | undefined;
 }
 

@@ -15,7 +15,7 @@ import type { Asking } from '../fetch/sample-document.ts';
 export interface StreamSample {
   readonly sample: Sample;
   readonly facts: SampleFacts;
-  /** The answer that tried parameters are held against. */
+  /** The response with which probed parameters are compared. */
   readonly base: RowsAnswer;
   /** Fields of config's rules that were found. */
   readonly masked: ReadonlySet<string>;
@@ -96,12 +96,12 @@ function noteMovedTotal(head: Page, later: readonly Page[]): readonly string[] {
   return moved === undefined
     ? []
     : [
-        `the data moved while it was sampled: the total was ${String(head.total)}, then ${String(moved.total)}`,
+        `the data changed while it was sampled: the total was ${String(head.total)}, then ${String(moved.total)}`,
       ];
 }
 
 function noteRepeatedPages(repeated: readonly Page[]): readonly string[] {
   const [page] = repeated;
   if (page === undefined || page.records.length < 2) return [];
-  return [`the page at offset ${page.offset} is the first one again: the API may ignore the offset`];
+  return [`the page at offset ${page.offset} repeats the first page: the API may ignore the offset`];
 }

@@ -96,7 +96,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
 function wrap(file: string, error: unknown): StorageError {
   return new StorageError(`the contract file ${file} could not be written: ${(error as Error).message}`, {
     code: 'storage_failed',
-    hint: 'Check the rights and the space of its folder, then run discover again.',
+    hint: 'Check the permissions and the free space of its folder, then run discover again.',
     context: { path: file },
     cause: error,
   });

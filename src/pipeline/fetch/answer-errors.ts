@@ -2,16 +2,16 @@ import { ResponseError } from '../../model/errors.ts';
 import type { ApiResponse } from '../../model/http.ts';
 import { escapeForTerminal } from '../../model/redact.ts';
 
-/** An answer without its body, as far as an error tells of it. */
+/** A response without its body, as errors describe it. */
 export type AnswerHead = Omit<ApiResponse, 'body' | 'serverDateMs'>;
 
-/** `page_unreadable`: the body is no JSON document. Asking again may help. */
+/** `page_unreadable`: the body is not a JSON document. A retry may help. */
 export function unreadable(answer: AnswerHead, problem: string): ResponseError {
   return failure(
     answer,
     'page_unreadable',
     problem,
-    'The table is as it was. If this lasts, check the base URL and ask the provider of the API.',
+    'The table is unchanged. If this persists, check the base URL and contact the provider of the API.',
   );
 }
 
@@ -22,7 +22,7 @@ export function invalid(answer: AnswerHead, problem: string, hint?: string): Res
     'response_invalid',
     problem,
     hint ??
-      'The table is as it was. Check the path of the stream; if it is right, tell the provider of the API.',
+      'The table is unchanged. Check the path of the stream; if it is right, contact the provider of the API.',
   );
 }
 

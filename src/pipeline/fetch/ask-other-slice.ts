@@ -15,7 +15,7 @@ interface SliceScan {
   readonly scan: FetchedScan;
 }
 
-/** What was asked besides the slice itself, and brought the same. */
+/** A different request that returned the same as the slice. */
 export interface AnswerAlike {
   readonly params: readonly string[];
   /** As a part of a sentence. */
@@ -25,16 +25,16 @@ export interface AnswerAlike {
 /** What is asked about a slice. */
 export interface ParamQuestion {
   readonly params: readonly string[];
-  /** Whether another slice is asked for: an API that refuses what it does not know may still narrow by nothing. */
+  /** Whether to request another slice as well: an API that rejects unknown values may still ignore valid ones. */
   readonly asksOthers: 'always' | 'if-refused' | 'never';
 }
 
-/** Records of one page that may have moved while it was asked for twice: of a hundred. */
+/** Percentage of a page's records that may change between two requests. */
 const MOST_MOVED = 10;
 
 /**
- * Asks for a value that nothing has in place of each parameter's, then perhaps for another slice. Finds the first
- * answer that is that of the slice itself, which is asked for again beside it; undefined where all differ.
+ * Requests a nonexistent value for each parameter, then possibly another slice. Returns the first response equal to
+ * the slice's own, which is requested again for comparison; undefined if all differ.
  */
 export async function findAnswerAlike(
   context: RunContext,
@@ -47,16 +47,16 @@ export async function findAnswerAlike(
   for (const param of params) {
     const answer = await ask({ ...stream.slice?.values, [param]: NONSENSE });
     if (await isAlike(context, slice, answer))
-      return { params: [param], because: `${param}=${NONSENSE} brings the same` };
+      return { params: [param], because: `${param}=${NONSENSE} returns the same` };
     isRefused ||= answer === undefined;
   }
   const asks = asksOthers === 'always' || (asksOthers === 'if-refused' && isRefused);
   const other = asks ? findOther(stream, params) : undefined;
   if (other === undefined || !(await isAlike(context, slice, await ask(other.values)))) return undefined;
-  return { params, because: `${other.id} brings the same` };
+  return { params, because: `${other.id} returns the same` };
 }
 
-/** A slice that differs in the parameters asked about, and in as few others as there are. */
+/** A slice that differs in the given parameters and in as few others as possible. */
 function findOther(stream: Stream, params: readonly string[]): Stream['slices'][number] | undefined {
   const values = stream.slice?.values ?? {};
   const countSame = (other: Stream['slices'][number]) =>
@@ -67,7 +67,7 @@ function findOther(stream: Stream, params: readonly string[]): Stream['slices'][
     .toSorted((a, b) => countSame(b) - countSame(a))[0];
 }
 
-/** Whether an answer is the slice's own. One that was refused, or is empty, shows that the value was looked at. */
+/** Whether a response equals the slice's own. A rejected or empty one shows that the value was used. */
 async function isAlike(
   context: RunContext,
   { stream, scan }: SliceScan,
@@ -80,7 +80,7 @@ async function isAlike(
   return isNearlyUnchanged(own, answer, restless);
 }
 
-/** Data that moves between two requests makes equal questions differ by a little. */
+/** If the data changes between two requests, equal requests differ slightly. */
 function isNearlyUnchanged(
   { rows: own }: FirstAnswer,
   { rows: other }: FirstAnswer,
@@ -94,7 +94,10 @@ function isNearlyUnchanged(
   return isSameSize && (most - alike) * 100 <= most * MOST_MOVED;
 }
 
-/** The few fields that are other ones at every answer, as a stamp is: those in which each record differs from when it was staged. */
+/**
+ * The few fields that change on every request, such as a timestamp: each record differs in them from its staged
+ * version.
+ */
 async function findRestlessFields(
   recordsFile: string,
   records: readonly Readonly<Record<string, unknown>>[],
@@ -115,7 +118,7 @@ function omit(record: Readonly<Record<string, unknown>>, names: readonly string[
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }
 
-/** The beginning of an answer; undefined where the API refuses the question. Throws what a slice would fail by as well. */
+/** The start of a response; undefined if the API rejects the request. Throws what would fail a slice as well. */
 async function askWith(
   context: RunContext,
   stream: Stream,
@@ -126,7 +129,7 @@ async function askWith(
   } catch (thrown) {
     const { recovery, exitCode, code } = toSyncError(thrown);
     if (recovery === 'stop-run' || (exitCode === 75 && code !== 'server_failed')) throw thrown;
-    // A server may fail at a value that it does not know; one that fails at the slice as well is out of order.
+    // A server may fail on an unknown value; if it fails on the slice as well, it is down.
     if (code === 'server_failed') await askFirst(context, stream);
     return undefined;
   }

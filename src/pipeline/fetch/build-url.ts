@@ -5,7 +5,7 @@ import type { ParamValue, Stream } from '../../model/stream.ts';
 export interface PageAsked {
   readonly limit: number;
   readonly offset: number;
-  /** What the page before it named it by, where the API pages by cursor; undefined for the first. */
+  /** Cursor from the previous page, if the API pages by cursor; undefined for the first. */
   readonly cursor?: string | undefined;
 }
 

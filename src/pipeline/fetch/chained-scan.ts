@@ -16,7 +16,7 @@ import { StagedPagesOutdated } from './staged-full-scan.ts';
 import { canReadWhole, findOutdated, findStagedPages, isOfKey, timeOf } from './staged-pages.ts';
 import { ScanStage, type StageFollower } from './scan-stage.ts';
 
-/** Pages without a record that may follow each other: some APIs filter after they have cut their pages. */
+/** Maximum number of empty pages in a row: some APIs filter after paginating. */
 const MOST_EMPTY_PAGES = 100;
 
 interface SeenHead {
@@ -25,8 +25,8 @@ interface SeenHead {
 }
 
 /**
- * One pass over a stream whose pages name each other by cursor, one after the other. They do not overlap: that
- * nothing is missing is told by the total, where the API gives one, and by the head, which is read again.
+ * One pass over a stream that pages by cursor, one page after the other. Pages do not overlap: completeness is
+ * checked by the total, if the API gives one, and by rereading the first page.
  */
 export class ChainedScan {
   readonly #context: RunContext;
@@ -38,7 +38,7 @@ export class ChainedScan {
   readonly #stage: ScanStage;
   readonly #span = new PageSpan();
   readonly #masked = new Set<string>();
-  /** What each page was asked for with, by its offset. */
+  /** The cursor of each page by its offset. */
   readonly #cursors = new Map<number, string | undefined>();
   readonly #seen = new Set<string>();
   #problem: string | undefined;
@@ -49,7 +49,7 @@ export class ChainedScan {
   #isResumed = false;
   #rows = 0;
   #pages = 0;
-  /** Nothing was asked for since the head was seen to be what it was: the scan ends with that look at it. */
+  /** The head was compared and nothing was requested since: the scan ends without another comparison. */
   #isHeadSeen = false;
   #emptyPages = 0;
   #duplicateMembers = 0;
@@ -78,12 +78,12 @@ export class ChainedScan {
 
   async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
     try {
-      // Asked for with the only request there is, the head would leave none for a page, run after run.
+      // With only one request left, asking for the head would leave none for a page, in every run.
       const waits = countRequestsLeft(this.#context) === 1;
       if (!(waits && (await this.#resume(undefined)))) await this.#beginAtHead(onFirstPage);
       await this.#follow();
     } finally {
-      // Whatever ended the scan, the pages that came are on the disk.
+      // Whatever ended the scan, its pages are saved.
       await this.#stage.flush();
     }
     return this.#judge(await this.#checkHead());
@@ -119,7 +119,7 @@ export class ChainedScan {
     });
   }
 
-  // As for offsets: staged pages are of use while the question, the total and the head are the same.
+  // As for offsets: staged pages are valid while the request, the total and the head are the same.
   async #resume(head: Page | undefined): Promise<boolean> {
     if (this.#rescans > 0) return false;
     const { clock, runId, signal, emit } = this.#context;
@@ -127,10 +127,10 @@ export class ChainedScan {
     const staged = await findStagedPages(this.#context, where);
     const last = staged?.pages.at(-1);
     if (staged === undefined || last === undefined) return false;
-    // A cursor does not outlive the day.
+    // Cursors are only used within a day.
     if (clock.now() - staged.scan.startedAtMs > STAGE_LIFETIME_MS) return false;
     const isWhole = last.next === undefined;
-    // Of a whole chain only the look at the head is left.
+    // If all pages are staged, only the head has to be compared.
     if (head === undefined && !isOfKey(this.#context, staged)) return false;
     if (head === undefined ? isWhole : hashPage(head) !== staged.head.pageHash) return false;
     if (head !== undefined && findOutdated(this.#context, staged, head) !== undefined) return false;
@@ -162,7 +162,7 @@ export class ChainedScan {
     this.#next = next;
   }
 
-  /** As for offsets: once, and where the quota lets the scan end within one version of the data. */
+  /** As for offsets: once, and only if the quota lets the scan finish within one version of the data. */
   get isReadAgain(): boolean {
     return (this.#isReadAgain ||= this.#mayReadAgain());
   }
@@ -212,15 +212,15 @@ export class ChainedScan {
     );
   }
 
-  // A chain has an end only if it brings something new with each page.
+  // A chain only ends if each page brings something new.
   #findProblem(page: Page, cursor: string | undefined, textHash: string): void {
     this.#emptyPages = page.records.length === 0 ? this.#emptyPages + 1 : 0;
     if (page.next !== undefined && page.next === cursor)
       this.#problem = `the page after record ${this.#rows} names itself as the next one`;
     else if (page.records.length > 0 && this.#seen.has(textHash))
-      this.#problem = `the page after record ${this.#rows} came before: the pages go round`;
+      this.#problem = `the page after record ${this.#rows} was already returned: pagination is looping`;
     else if (page.next !== undefined && this.#emptyPages > MOST_EMPTY_PAGES)
-      this.#problem = `${MOST_EMPTY_PAGES} pages in a row had no records, and more are said to follow`;
+      this.#problem = `${MOST_EMPTY_PAGES} pages in a row had no records, and the API announces more`;
     if (page.records.length > 0) this.#seen.add(textHash);
   }
 
@@ -262,7 +262,7 @@ export class ChainedScan {
   }
 
   #reread(position: number): Promise<Page> {
-    // The page that holds a position begins at it, or at the last offset before it.
+    // The page with a position starts at it, or at the last offset before it.
     const offset = [...this.#cursors.keys()].findLast((start) => start <= position) ?? 0;
     return this.#request(offset, this.#cursors.get(offset));
   }

@@ -8,12 +8,12 @@ import { readStagedRecords } from '../../warehouse/staged-records.ts';
 import { hashOf } from '../../json/fingerprint.ts';
 import type { FetchedScan, PreparedKey, PreparedLoad } from '../scan.ts';
 
-// Enough to tell a source that repeats itself from pages that shifted, without a second scan.
+// Enough to distinguish repeated rows in the source from shifted pages without a second scan.
 const MOST_POSITIONS = 3;
 
 /**
- * Positions of some rows that share a key with another, both of a pair, so that they can be asked for
- * again: a row that is still there belongs to the source, one that is not shows that the pages moved.
+ * Positions of some rows that share a key with another row, both of each pair, to be read again: rows that are still
+ * there are duplicates of the source, others show that the pages moved.
  */
 export async function findDuplicatePositions(
   database: Database,
@@ -28,7 +28,7 @@ export async function findDuplicatePositions(
     .slice(0, MOST_POSITIONS + 1);
 }
 
-/** What is known of the rows of a scan before they are held against their keys. */
+/** What is known of the rows of a scan before their keys are checked. */
 interface KeyedRows {
   readonly stream: Stream;
   readonly scan: FetchedScan;
@@ -39,8 +39,8 @@ interface KeyedRows {
 }
 
 /**
- * Positions of rows that came twice, by the key that was known or, without any key, in every column. Either
- * the source has them, or the pages moved and a row is missing for each.
+ * Positions of rows that were read twice, by the known key or, without a key, by all columns. Either the source has
+ * duplicates, or the pages moved and a row is missing for each.
  */
 export async function findSuspects(database: Database, rows: KeyedRows): Promise<readonly number[]> {
   const { stream, scan, checkpoint, key, columns } = rows;
@@ -53,7 +53,7 @@ export async function findSuspects(database: Database, rows: KeyedRows): Promise
   return key === undefined ? findTwinPositions(database, columns, stream.pageSize) : [];
 }
 
-// Two equal rows of one page are the source's own: an answer is of one moment.
+// Two equal rows on one page are duplicates of the source: a response is consistent.
 async function findTwinPositions(
   database: Database,
   columns: readonly string[],
@@ -67,7 +67,7 @@ async function findTwinPositions(
   return rows.flatMap((row) => [Number(row['first']), Number(row['last'])]);
 }
 
-/** Keeps one of rows that are equal in every column: in a scan of days, pages that shift bring rows twice. */
+/** Keeps one of rows that are equal in all columns: in an incremental scan, shifted pages repeat rows. */
 export async function dropEqualRows(database: Database, columns: readonly string[]): Promise<void> {
   if (columns.length === 0) return;
   await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position NOT IN
@@ -75,9 +75,8 @@ export async function dropEqualRows(database: Database, columns: readonly string
 }
 
 /**
- * Holds the rows of a scan against their keys. Rows that share one and are still at their offsets belong to
- * the source: then there are fewer keys than records declared, and the scan is not `verified`. Rows that are
- * not show that the pages moved.
+ * Checks the rows of a scan for duplicate keys. If duplicates are still at their offsets, the source has them: there
+ * are fewer keys than declared records, and the scan is not `verified`. Otherwise the pages moved.
  */
 export async function judgeDuplicates(
   stream: Stream,
@@ -88,7 +87,7 @@ export async function judgeDuplicates(
   const positions = duplicates > 0 ? duplicatePositions : (load.suspects ?? []);
   if (positions.length === 0 || !stream.paginated || scan.verdict === 'drifted') return scan;
   if (!(await recordsStillThere(scan.recordsFile, positions, scan.reread))) {
-    const reason = 'rows came twice, and not where they had been';
+    const reason = 'rows were read twice and have moved since';
     return { ...scan, verdict: 'drifted', cause: 'moved', reasons: [reason, ...scan.reasons] };
   }
   if (duplicates === 0 || scan.verdict !== 'verified') return scan;
@@ -96,7 +95,7 @@ export async function judgeDuplicates(
   return { ...scan, verdict: 'unverified', reasons: [reason, ...scan.reasons] };
 }
 
-/** Whether each position still holds the staged record; `request` asks for the page that begins there. */
+/** Whether each position still has the staged record; `request` asks for the page that starts there. */
 export async function recordsStillThere(
   recordsFile: string,
   positions: readonly number[],

@@ -7,16 +7,16 @@ import type { ApiCount, FetchedScan, PreparedLoad } from '../scan.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsNow } from './requests-left.ts';
 
-/** Requests of the window that a count leaves to the scans of each stream. */
+/** Requests of the window that a count leaves for scans. */
 const LEFT_FOR_SCANS = 3;
-/** Of what is left of the window, the share that a full scan may take which nobody asked for. */
+/** Share of the remaining window that an unrequested full scan may use. */
 const MOST_SHARE = 1 / 2;
 
 const NOT_COUNTED: ApiCount = { rows: null, canReadInFull: false };
 
 /**
- * Asks how many rows the API has in all, once an incremental scan has ended: the scan itself proves its own days
- * alone. One request, which is left out where the quota is nearly spent, unless rows without a key are to be replaced.
+ * Asks the API for its total row count at the end of an incremental scan, which itself only covers its own days.
+ * Takes one request, skipped if the quota is nearly spent, unless rows without a key are to be replaced.
  */
 export async function countInApi(
   context: RunContext,
@@ -28,7 +28,7 @@ export async function countInApi(
   const isTrusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
   if (scan.plan.mode === 'full' || !isTrusted || options.limit !== undefined) return scan;
   const isNeeded = load.key === undefined && load.tableExisted && windowOf(scan, load) !== undefined;
-  // Who asks from a date on knows that earlier rows are left out.
+  // With --from, earlier rows are left out on purpose.
   const isAudited = stream.audit && options.from === undefined;
   const canAfford = countRequestsNow(context) > LEFT_FOR_SCANS * settings.streams.length;
   if (!stream.paginated || scan.total === undefined || !(isNeeded || (isAudited && canAfford)))
@@ -70,7 +70,7 @@ function toCount(context: RunContext, stream: Stream, rows: number | undefined):
   return { rows, canReadInFull: requests <= countRequestsNow(context) * MOST_SHARE };
 }
 
-/** What nobody asked for must not fail the stream. */
+/** An optional count must not fail the stream. */
 async function orNotCounted(
   { signal, emit }: RunContext,
   stream: Stream,
@@ -80,7 +80,7 @@ async function orNotCounted(
     return await count();
   } catch (thrown) {
     if (signal?.aborted === true) throw thrown;
-    const message = `its rows were not counted in the API: ${toSyncError(thrown).message}`;
+    const message = `could not count its rows in the API: ${toSyncError(thrown).message}`;
     emit({ type: 'note', stream: stream.name, message });
     return NOT_COUNTED;
   }

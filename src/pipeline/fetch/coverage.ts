@@ -6,19 +6,19 @@ import { Joints, type Misfit } from './joints.ts';
 import type { AcceptedPage, StagedHead, StagedPage } from './scanned-page.ts';
 import { FIRST_SEGMENT, keepNew, type Segment, stretch } from './segments.ts';
 
-// A source that declares records it does not have is not asked for each of them.
+// Limits retries for a source that declares more records than it has.
 const MOST_DEAD_ENDS = 2;
-// Without a total only the source says where its data ends: one whose pages hardly ever fit together never may.
+// Without a total only the source knows where its data ends: if its pages never match, that may be never.
 const MOST_MISFITS = 20;
-// Data that moves brings other records; a source whose misfits are the same few ones has no end to come to.
+// Moving data brings different records; if mismatches repeat the same few records, the scan would never end.
 const MOST_REPEATS = 20;
 const MOST_REPEATS_SHARE = 1 / 4;
-// A total that grows with every answer must not keep a scan going for ever.
+// A total that grows with every response must not keep a scan running for ever.
 const MOST_EXTENSIONS = 3;
 
 /**
- * Which positions of a scan have been read, and whether the pages fit together. Pages may come in any
- * order and of any length: what a short page leaves open becomes a new segment.
+ * Tracks which positions of a scan have been read, and whether neighbouring pages match. Pages may arrive in any
+ * order and length: the rest of a short page becomes a new segment.
  */
 export class Coverage {
   readonly #pageSize: number;
@@ -67,11 +67,11 @@ export class Coverage {
   get complete(): boolean {
     return this.#pending.length === 0 && this.#asked.length === 0 && this.#pages > 0;
   }
-  /** Whether pages that do not fit bring the same few records over and over, whatever the total promises. */
+  /** Whether mismatched pages repeat the same few records, whatever the total says. */
   get isGoingRound(): boolean {
     return this.#repeats > MOST_REPEATS && this.#repeats > this.#pages * MOST_REPEATS_SHARE;
   }
-  /** Signs that the data moved, or that the source contradicts itself; empty for a scan that fits together. */
+  /** Signs that the data moved or that the source contradicts itself; empty for a consistent scan. */
   get problems(): readonly string[] {
     return this.#findings.problems;
   }
@@ -79,12 +79,12 @@ export class Coverage {
   get moved(): boolean {
     return this.#findings.moved;
   }
-  /** What was odd and did no harm. */
+  /** Harmless oddities. */
   get notes(): readonly string[] {
     return this.#findings.notes;
   }
 
-  /** The next segment to ask for; none while the first page's answer is needed to know more. */
+  /** The next segment to request; undefined while the first page is still needed. */
   takeSegment(): Segment | undefined {
     const next = this.#pending.shift();
     if (next === undefined) return undefined;
@@ -93,13 +93,13 @@ export class Coverage {
     return segment;
   }
 
-  /** Puts a segment back whose request failed. */
+  /** Returns a segment whose request failed. */
   returnSegment(segment: Segment): void {
     this.#asked = this.#asked.filter((asked) => asked !== segment);
     this.#pending.unshift(segment);
   }
 
-  /** Where a page that answers `segment` would not fit to the pages around it. */
+  /** Where a page for `segment` would not match its neighbours. */
   findMisfit(segment: Segment, page: Page): Misfit | undefined {
     const { firstPosition, kept } = keepNew(segment, page);
     return (
@@ -110,17 +110,17 @@ export class Coverage {
     );
   }
 
-  /** Where this scan took in a page that is equal to this one. */
+  /** Offset at which this scan already accepted an equal page. */
   findTwin(page: Page): number | undefined {
     return this.#joints.findTwin({ offset: page.offset, textHash: hashPageText(page) });
   }
 
-  /** Notes a move of the data that something else than a page has shown. */
+  /** Records that the data moved, as shown by something other than a page. */
   noteMove(problem: string): void {
     this.#findings.addMove(problem);
   }
 
-  /** Takes in the page that answered `segment`; returns what of it is new. */
+  /** Accepts the page for `segment`; returns its new records. */
   accept(segment: Segment, page: Page): AcceptedPage {
     this.#asked = this.#asked.filter((asked) => asked !== segment);
     if (segment.first) this.#begin(page);
@@ -142,7 +142,7 @@ export class Coverage {
     return accepted;
   }
 
-  /** Takes back what an earlier process staged, once the head page showed that the data is the same. */
+  /** Restores what an earlier process staged, after the head page showed that the data is unchanged. */
   restore(pages: readonly StagedPage[]): void {
     const ordered = pages.toSorted((a, b) => a.firstPosition - b.firstPosition);
     let covered = -1;
@@ -157,13 +157,13 @@ export class Coverage {
     this.#pending = gaps;
   }
 
-  /** Begins a scan that goes on from staged pages: the head page was asked for again and is the same. */
+  /** Resumes a scan from staged pages: the head page was read again and is unchanged. */
   resume(head: Page, pages: readonly StagedPage[]): void {
     this.#begin(head);
     this.restore(pages);
   }
 
-  /** The same where the head page was not asked for: what was staged of it holds until the scan ends. */
+  /** The same without rereading the head page: it is compared when the scan ends. */
   resumeUnseen(head: StagedHead, pages: readonly StagedPage[]): void {
     this.#expect(head.total, head.pageHash, head.rows);
     this.restore(pages);
@@ -212,7 +212,7 @@ export class Coverage {
       this.#findings.addNote('a page before the declared end said that no more follow');
   }
 
-  // A scan that is not begun anew reads what came to the end as well.
+  // A scan that is not restarted also reads records added at the end.
   #followTotal(total: number | undefined): void {
     const reach = this.#reach;
     if (total === undefined || reach === undefined) return;
@@ -230,7 +230,7 @@ export class Coverage {
   #planRest(segment: Segment, page: Page, covered: number): void {
     const end = segment.end ?? this.#reach;
     if (end === undefined) {
-      // The record at `start` was there before: an empty page is no end of the data.
+      // The record at `start` existed before, so an empty page is not the end of the data.
       const hasShrunk = !segment.first && page.records.length === 0;
       if ((page.hasMore === true || hasShrunk) && !this.#isEndless())
         this.#continueFrom(segment, page, covered, undefined);
@@ -245,7 +245,7 @@ export class Coverage {
     else this.#continueFrom(segment, page, covered, end);
   }
 
-  // The total says that this is the end, and the page that it is not: one more page tells which is wrong.
+  // The total says that this is the end, the page says that it is not: one more page shows which is wrong.
   #askBeyond(end: number): void {
     if (this.#hasAskedBeyond || end < 0) {
       this.#findings.addNote('a page said that more follow, and none did');
@@ -260,15 +260,17 @@ export class Coverage {
     return problemCount > MOST_MISFITS && problemCount * 2 > this.#pages;
   }
 
-  // A page that brought nothing new is asked for once more, then held against the source.
+  // A page without new records is requested once more, then counts as a contradiction.
   #continueFrom(segment: Segment, page: Page, covered: number, end: number | undefined): void {
     const stuck = segment.first ? covered < 0 : covered <= segment.start;
     const attempts = stuck ? segment.attempts + 1 : 0;
     const isBeyondDeadEnd = this.#deadEnds > 0 && page.records.length === 0;
     if (attempts > (isBeyondDeadEnd ? 0 : 1)) {
       const declared =
-        this.#reach === undefined ? 'the data went on there' : `${this.#reach + 1} are declared`;
-      this.#findings.addContradiction(`no record came beyond position ${covered}, though ${declared}`);
+        this.#reach === undefined ? 'the data continued there' : `${this.#reach + 1} are declared`;
+      this.#findings.addContradiction(
+        `no record was returned after position ${covered}, although ${declared}`,
+      );
       this.#deadEnds += 1;
       const isEnd = page.hasMore === false && page.records.length > 0;
       if (isEnd || this.#deadEnds >= MOST_DEAD_ENDS) this.#pending = [];
@@ -277,7 +279,7 @@ export class Coverage {
     this.#pending.unshift({ start: Math.max(covered, 0), end, first: covered < 0, attempts });
   }
 
-  // Cut when it is asked for, not before: a total may be any number.
+  // Cut when it is requested, not earlier: the total may be any number.
   #cutPage(segment: Segment): Segment {
     const { start, end } = segment;
     const pageEnd = start + this.#step;
@@ -290,7 +292,7 @@ export class Coverage {
     return first || end === undefined ? 1 : Math.max(1, Math.ceil((end - start) / this.#step));
   }
 
-  // The server may have a page size of its own: plan with what the first page brought, not with what was asked.
+  // The server may have its own page size: plan with the size of the first page, not with the requested one.
   get #step(): number {
     return Math.max(1, (this.#headRows > 1 ? this.#headRows : this.#pageSize) - 1);
   }

@@ -25,17 +25,19 @@ export function createRequest(
   };
 }
 
-/** A page refused at its offset, while those before it were answered, says nothing about the stream as a whole. */
+/**
+ * A page rejected at its offset, after earlier pages were returned, does not mean that the whole stream is rejected.
+ */
 function blameOffset(stream: Stream, offset: number, thrown: unknown): unknown {
   const refused =
     thrown instanceof NotFoundError ||
     (thrown instanceof ResponseError && thrown.code === 'request_rejected');
   if (!refused) return thrown;
   return new ResponseError(
-    `${nameOf(stream)}: the API refuses the page at offset ${offset}, though it answers earlier ones: ${thrown.message}`,
+    `${nameOf(stream)}: the API rejects the page at offset ${offset}, although it returns earlier ones: ${thrown.message}`,
     {
       code: 'page_unreadable',
-      hint: `The table is as it was. If the API serves no larger offsets, read less at once: cut the stream into slices (streams.${stream.name}.sliceBy) or narrow it with params.`,
+      hint: `The table is unchanged. If the API does not support larger offsets, read less at once: cut the stream into slices (streams.${stream.name}.sliceBy) or narrow it with params.`,
       context: { ...thrown.context, offset },
       cause: thrown,
     },

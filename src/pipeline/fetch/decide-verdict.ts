@@ -6,9 +6,9 @@ import type { DriftCause } from '../scan.ts';
 export interface ScanFacts {
   /** Every position that was announced has been read. */
   readonly complete: boolean;
-  /** Joints that differ, a changed total, rows beyond it or short of it. */
+  /** Mismatched joints, a changed total, more or fewer rows than declared. */
   readonly problems: readonly string[];
-  /** Whether one of them shows that the data moved, and is no mere contradiction of the source. */
+  /** Whether one of them shows that the data moved, rather than a contradiction of the source. */
   readonly moved?: boolean;
   readonly total: number | undefined;
   readonly rows: number;
@@ -16,7 +16,7 @@ export interface ScanFacts {
   readonly headUnchanged: boolean | undefined;
   /** A user's limit ended the scan early. */
   readonly limited: boolean;
-  /** How far apart its pages were read, where a refresh of the source may lie between them. */
+  /** The time between its pages, if the source may have been refreshed in between. */
   readonly apart?: string | undefined;
 }
 
@@ -34,9 +34,11 @@ export function decideVerdict(facts: ScanFacts): {
   const moved = (facts.moved ?? reasons.length > 0) || facts.headUnchanged === false;
   if (facts.headUnchanged === false) reasons.push('the first page changed while the others were read');
   const isCounted = facts.complete && !facts.limited && facts.total !== undefined;
-  // Of data that stood still the count says it best; of data that moved it says nothing.
+  // For unchanged data the count is the best explanation; for moving data it says nothing.
   if (isCounted && facts.rows !== facts.total && !moved)
-    reasons.unshift(`${formatCountOf(facts.rows, 'record')} came of ${formatCount(facts.total)} declared`);
+    reasons.unshift(
+      `${formatCountOf(facts.rows, 'record')} returned of ${formatCount(facts.total)} declared`,
+    );
   if (reasons.length > 0) return { verdict: 'drifted', reasons, cause: moved ? 'moved' : 'contradiction' };
   if (!facts.complete || facts.limited)
     return { verdict: 'partial', reasons: facts.limited ? ['ended by --limit'] : [] };

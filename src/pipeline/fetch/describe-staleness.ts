@@ -5,7 +5,7 @@ import type { FetchedScan, PreparedLoad } from '../scan.ts';
 // A little less than a day: daily jobs do not start to the second.
 const A_DAY_MS = 20 * 3_600_000;
 
-/** Says that a day went by and brought no newer rows, as when a daily refresh did not come. */
+/** Warns that a day passed without newer rows, as when a daily refresh failed. */
 export function describeStaleness(
   { startedAtMs, serverDateMs }: Pick<FetchedScan, 'startedAtMs' | 'serverDateMs'>,
   { newestCursor, dateless, cursorColumn }: Pick<PreparedLoad, 'newestCursor' | 'dateless' | 'cursorColumn'>,
@@ -14,10 +14,10 @@ export function describeStaleness(
   const { watermark, lastVerifiedAt } = checkpoint ?? {};
   if (newestCursor === undefined || watermark === undefined || lastVerifiedAt === undefined) return undefined;
   if (startedAtMs - Date.parse(lastVerifiedAt) < A_DAY_MS) return undefined;
-  // Rows dated today or ahead cannot be followed by newer ones.
+  // There are no rows newer than today or a future date.
   if (newestCursor > watermark || watermark >= toDate(serverDateMs)) return undefined;
-  // Newer rows may well have come, and not be dated.
+  // There may be newer rows without a date.
   if ((dateless ?? 0) > 0)
-    return `no rows newer than ${newestCursor} came since ${lastVerifiedAt.slice(0, 10)}, and ${dateless} without a date in ${cursorColumn}`;
-  return `no rows newer than ${newestCursor} came since ${lastVerifiedAt.slice(0, 10)}: the source may not have been refreshed`;
+    return `no rows newer than ${newestCursor} since ${lastVerifiedAt.slice(0, 10)}, and ${dateless} without a date in ${cursorColumn}`;
+  return `no rows newer than ${newestCursor} since ${lastVerifiedAt.slice(0, 10)}: the source may not have been refreshed`;
 }

@@ -1,12 +1,12 @@
 import type { Stream } from '../../model/stream.ts';
 import { isRecordObject } from '../../schema/observe-fields.ts';
 
-// Records that differ in more are two records.
+// Records that differ in more fields are different records.
 const MOST_FIELDS = 2;
 
 /**
- * Names of the few fields in which two records differ that are otherwise the same; none for two other records, undefined
- * where nothing differs. Members are compared as JSON, in their order: a list in another order differs.
+ * Names of the few fields in which two otherwise equal records differ; empty for different records, undefined if
+ * nothing differs. Members are compared as ordered JSON: a list in a different order differs.
  */
 export function listDifferingFields(one: unknown, other: unknown): readonly string[] | undefined {
   if (!isRecordObject(one) || !isRecordObject(other)) return [];
@@ -16,11 +16,11 @@ export function listDifferingFields(one: unknown, other: unknown): readonly stri
   return differing.length <= MOST_FIELDS && differing.length * 2 <= names.length ? differing : [];
 }
 
-/** What to do about a field that is another one at every answer; undefined where there is none. */
+/** Advice about a field that changes on every request; undefined if there is none. */
 export function adviseExclude(stream: Stream, fields: readonly string[]): string | undefined {
   const [first] = fields;
   if (first === undefined) return undefined;
-  return `A field that is another one at every answer keeps pages from being compared: leave it out, as ${settingOf(stream, first)}, or have the source mended.`;
+  return `This field changes on every request, so pages cannot be compared: exclude it with ${settingOf(stream, first)}, or ask the provider to fix the source.`;
 }
 
 function settingOf({ name }: Stream, field: string): string {

@@ -7,8 +7,8 @@ import { discardStage } from '../../warehouse/stage-store.ts';
 import { describeMasks, isMasked } from './mask-records.ts';
 
 /**
- * Removes staged pages that hold what config by now excludes or hashes, before anything else happens: a scan
- * that fails early, or is never begun, must not leave them on the disk.
+ * Removes staged pages with fields that the config now excludes or hashes, before anything else: a scan that fails
+ * early, or never starts, must not leave them on disk.
  */
 export async function dropRawStages(settings: Settings): Promise<void> {
   const masksOf = (stream: Stream) => describeMasks(stream, settings.hashKey);

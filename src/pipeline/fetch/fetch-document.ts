@@ -23,9 +23,9 @@ import type { ScanPlan } from '../scan-plan.ts';
 import { hashQuestion, stageFolder } from '../state-folder.ts';
 
 /**
- * Reads an unpaginated stream: its whole dataset comes in one answer, of any size. The answer goes to the
- * disk first; its records are staged once it has ended and is a document, so that nothing of one that was
- * cut can pass for data. A run that is stopped begins it anew.
+ * Reads an unpaginated stream: its whole dataset is one response of any size. The response is saved to disk first;
+ * its records are staged once it is complete and valid, so that a truncated response cannot pass for data. A stopped
+ * run starts over.
  */
 export async function fetchDocument(
   context: RunContext,
@@ -48,7 +48,7 @@ export async function fetchDocument(
   const stage = await StageStore.begin(folder, scan, { isDurable: false });
   let fetched: FetchedScan | undefined;
   try {
-    // What is masked later must not be readable on the disk before.
+    // Fields that will be masked must not be readable on disk.
     const file = await BodyFile.create(folder, isMasked(stream) ? new BodyCipher() : undefined);
     try {
       const document = await requestDocument(settings, client, stream, plan.from, file, signal);
@@ -61,7 +61,7 @@ export async function fetchDocument(
     }
   } finally {
     await stage.close();
-    // There is no going on in the middle of an answer.
+    // A partial response cannot be resumed.
     if (fetched === undefined) await discardStage(folder);
   }
 }
@@ -93,7 +93,7 @@ class DocumentIntake {
       assertNotAborted(signal);
       const taken =
         this.#mask === undefined ? batch : { ...batch, records: batch.records.map(this.#mask.mask) };
-      // The answer is the scan's first page, and comes in parts.
+      // The response is the scan's first page and arrives in parts.
       onFirstPage(this.#toPage(taken.records, batch.duplicateMembers));
       await this.#take(taken);
       if (this.#rows >= this.#mostRows()) break;
@@ -129,16 +129,16 @@ class DocumentIntake {
     };
   }
 
-  /** Where every record of the answer passes: masked before, seen and staged from here on. */
+  /** Every record of the response passes here: masked before, observed and staged from here on. */
   async #take({ records, duplicateMembers }: RecordBatch): Promise<void> {
     const kept = records.slice(0, this.#mostRows() - this.#rows);
     for (const { value } of kept) if (isRecordObject(value)) observeRecord(this.#tree, value);
     const firstPosition = this.#rows;
     this.#rows += kept.length;
     this.#duplicateMembers += duplicateMembers;
-    // One batch at a time: what waits in memory is what a batch costs.
+    // One batch at a time, to limit memory.
     await this.#stage.append({
-      // One answer, so everything in it was asked for at offset 0.
+      // There is only one response, at offset 0.
       entry: { offset: 0, firstPosition, rows: kept.length },
       lines: formatStagedLines(firstPosition, kept),
     });
@@ -174,6 +174,6 @@ class DocumentIntake {
 function refuseToReread(): Promise<Page> {
   const hint = 'Nothing was changed. Please report this.';
   return Promise.reject(
-    new BugError('an answer without pages was asked for one of them', { code: 'bug', hint }),
+    new BugError('a page was requested of an unpaginated response', { code: 'bug', hint }),
   );
 }

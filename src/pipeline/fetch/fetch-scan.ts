@@ -9,10 +9,9 @@ import { MAX_RESCANS, OffsetScan } from './offset-scan.ts';
 import type { StageFollower } from './scan-stage.ts';
 
 /**
- * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page
- * is still the same; restarts, at most twice, when the data moves under it, and then keeps what it
- * got with the verdict `drifted`. A scan that no day's quota is enough for is never restarted: the data
- * would move again before it came to its end.
+ * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page is
+ * unchanged. Restarts at most twice if the data moves during the scan, then keeps what it has with the verdict
+ * `drifted`. A scan that needs more than a day's quota is never restarted: the data would move again before its end.
  */
 export async function fetchScan(
   context: RunContext,

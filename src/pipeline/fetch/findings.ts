@@ -1,7 +1,7 @@
-// A scan of a million rows may have a problem at each of its pages.
+// A scan of a million rows may have a problem on every page.
 const MOST_TOLD = 5;
 
-/** What a scan showed about its source: signs that the data moved, contradictions, and harmless oddities. */
+/** Findings of a scan about its source: signs that the data moved, contradictions, and harmless oddities. */
 export class Findings {
   readonly #problems: string[] = [];
   readonly #notes: string[] = [];
@@ -16,7 +16,7 @@ export class Findings {
   get problemCount(): number {
     return this.#count;
   }
-  /** Whether the data moved while it was read: then reading it anew may help. */
+  /** Whether the data moved while it was read; then a restart may help. */
   get moved(): boolean {
     return this.#moved;
   }

@@ -1,14 +1,14 @@
-/** A page as its joints know it: where it begins, and a fingerprint of it as received. */
+/** A page at a joint: its offset and a fingerprint of it as received. */
 export interface KnownPage {
   readonly offset: number;
   /** Missing on pages that an older version staged. */
   readonly textHash: string | undefined;
 }
 
-/** A place where two pages meet and do not hold the same record. */
+/** A joint at which two pages do not have the same record. */
 export interface Misfit {
   readonly position: number;
-  /** The page that was taken in there before. */
+  /** The page that was accepted there before. */
   readonly neighbour: KnownPage;
 }
 
@@ -24,11 +24,11 @@ export class Joints {
   readonly #positionOf = new Map<string, number>();
 
   /**
-   * Notes the record at a position; false when another page brought a different one there. What matched is
-   * kept: a page that brought no more is asked for again, and must still fit.
+   * Records the fingerprint at a position; false if another page had a different record there. A match is kept: a
+   * page without new records is requested again and must still match.
    */
   add(position: number, hash: string | undefined, page: KnownPage): boolean {
-    // An empty page has no first record to compare: it shows by not getting further.
+    // An empty page has no first record to compare: it is detected because it makes no progress.
     if (hash === undefined) return true;
     if (!this.#positionOf.has(hash)) this.#positionOf.set(hash, position);
     const known = this.#recordAt.get(position);
@@ -47,12 +47,12 @@ export class Joints {
     return known === undefined || known.hash === hash ? undefined : { position, neighbour: known.page };
   }
 
-  /** Whether a page began or ended with an equal record at another position. */
+  /** Whether a page starts or ends with an equal record at another position. */
   isElsewhere(position: number, hash: string): boolean {
     return (this.#positionOf.get(hash) ?? position) !== position;
   }
 
-  /** The offset of an equal page taken in elsewhere. */
+  /** The offset of an equal page accepted elsewhere. */
   findTwin({ offset, textHash }: KnownPage): number | undefined {
     const found = textHash === undefined ? undefined : this.#offsetOf.get(textHash);
     return found === offset ? undefined : found;

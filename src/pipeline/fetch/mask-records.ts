@@ -7,7 +7,7 @@ import type { PageRecord } from '../../model/page.ts';
 import type { ParamValue, Stream } from '../../model/stream.ts';
 import { foldConfiguredName, foldSegment } from '../../schema/field-rules.ts';
 
-/** Takes personal data out of records before anything else sees them; knows which rules found a field. */
+/** Removes personal data from records before anything else sees them; tracks which rules matched a field. */
 export interface RecordMask {
   readonly mask: (record: PageRecord) => PageRecord;
   /** Rules, as config names them, that a field was found for so far. */
@@ -19,12 +19,12 @@ export type MaskedFields = Readonly<Record<string, string>>;
 
 type MaskedStream = Pick<Stream, 'columns'>;
 
-// A member name is looked up once; records of maps bring new names without end.
+// Caches member names, with a limit: records with maps bring new names without end.
 const MOST_KNOWN_NAMES = 1_000;
 
 /**
- * Compiles a stream's `exclude` and `hash` rules; undefined where it has none. Fields that `done` lists are
- * left alone: the records to come were masked so before.
+ * Compiles a stream's `exclude` and `hash` rules; undefined where it has none. Fields that `done` lists are skipped:
+ * the records are already masked by them.
  */
 export function compileMask(
   stream: MaskedStream,
@@ -40,13 +40,13 @@ export function compileMask(
     folded: foldConfiguredName(field),
     edit: how === 'exclude' ? DROP : replaceByHash(hashKey),
   }));
-  // Where two spellings of one field disagree, the data is left out.
+  // If rules for two spellings of one field disagree, it is excluded.
   rules.sort((a, b) => Number(b.edit === DROP) - Number(a.edit === DROP));
   const find = compileLevel(rules, { exact: '', folded: '' }, matched);
   return { matched, mask: (record) => maskRecord(record, find) };
 }
 
-/** What a stream's rules come to, to tell pages masked by them from pages masked otherwise, or not at all. */
+/** Describes a stream's masks, to distinguish pages masked by them from pages masked differently or not at all. */
 export function describeMasks(stream: MaskedStream, hashKey: string | undefined): MaskedFields {
   const rules = Object.entries(stream.columns).filter(([, { kind }]) => kind !== 'type');
   if (rules.length === 0) return {};

@@ -29,7 +29,7 @@ import {
 } from './staged-pages.ts';
 import { hashQuestion, nameKey, stageFolder } from '../state-folder.ts';
 
-/** How often a scan is restarted because its data moved. */
+/** How many times a scan is restarted because its data moved. */
 export const MAX_RESCANS = 2;
 
 /** One pass over a stream whose pages are asked for by offset; owns the stage's open files. */
@@ -46,9 +46,9 @@ export class OffsetScan {
   readonly #span = new PageSpan();
   readonly #masked = new Set<string>();
   #isResumed = false;
-  /** Goes on with staged pages whose head it has not asked for. */
+  /** Resumed from staged pages without rereading the head. */
   #isUnseen = false;
-  /** Nothing was asked for since the head was seen to be what it was: the scan ends with that look at it. */
+  /** The head was compared and nothing was requested since: the scan ends without another comparison. */
   #isHeadSeen = false;
   #startedAtMs: number;
   /** As the first answer of this run has it. */
@@ -102,13 +102,13 @@ export class OffsetScan {
     await this.#stage.close();
   }
 
-  // docs/delivery.md, Resume: staged pages are of use while the question, the total and the head are the same.
+  // See docs/delivery.md, Resume: staged pages are valid while the request, the total and the head are the same.
   async #resume(onFirstPage: (page: Page) => void): Promise<boolean> {
     const { folder } = this.#stage;
     const where = { folder, question: this.#question, checkpoint: this.#checkpoint };
     const staged = await findStagedPages(this.#context, where);
     if (staged === undefined) return false;
-    // Asked for with the only request there is, the head would leave none for a page, run after run.
+    // With only one request left, asking for the head would leave none for a page, in every run.
     const isOwn = isOfKey(this.#context, staged);
     const waits = isOwn && countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, staged);
     const page = waits ? undefined : await this.#requestPage(0);
@@ -180,26 +180,26 @@ export class OffsetScan {
         request,
       )) {
         if (segment.first) onFirstPage(page);
-        // What does not fit to pages of an earlier run may as well be newer than they are: they are not asked for again.
+        // A page that does not match pages of an earlier run may simply be newer: those are not reread.
         const fitted = this.#isUnseen ? { page, others: [] } : await this.#joints.fit(segment, page);
         if (fitted === undefined) continue;
         await this.#take(this.#coverage.accept(segment, fitted.page), fitted.page);
-        // At the first sign, so that little is read twice.
+        // Stops at the first sign, so that little is read twice.
         if (this.#isLimitReached() || (this.#coverage.moved && this.#mayRestart) || this.isReadAgain) break;
         for (const other of fitted.others) await this.#keepBesides(other);
       }
     } finally {
-      // Whatever ended the scan, the pages that came are on the disk.
+      // Whatever ended the scan, its pages are saved.
       await this.#stage.flush();
     }
   }
 
   /**
-   * Whether the scan is read again because a refresh may lie between its pages: once, at the first sign, and where the
-   * quota lets it end within one version of the data.
+   * Whether to restart the scan because the source may have been refreshed between its pages: once, at the first
+   * sign, and only if the quota lets it finish within one version of the data.
    */
   get isReadAgain(): boolean {
-    // Once said it stands: the pages after the first sign were not asked for.
+    // The decision is final: the pages after the first sign were not requested.
     return (this.#isReadAgain ||= this.#mayReadAgain());
   }
 
@@ -228,8 +228,8 @@ export class OffsetScan {
   }
 
   /**
-   * Keeps an answer that does not fit into the last attempt at a scan: rows that slid from a page into the
-   * one before it are in no other. Rows of one key are told apart later, and the newest stays.
+   * Keeps a page that does not match in the last attempt of a scan: rows that slid into the previous page are on no
+   * other page. Duplicate keys are resolved later; the newest row stays.
    */
   async #keepBesides(page: Page): Promise<void> {
     const keyed = this.#stream.key.kind === 'fields' || this.#checkpoint?.keyFields !== undefined;
@@ -237,7 +237,7 @@ export class OffsetScan {
     await this.#stage.addBesides(page);
   }
 
-  /** Asks for the first page again, once several were read, or one that contradicts itself. */
+  /** Requests the first page again if several were read, or one that contradicts itself. */
   async #checkHead(): Promise<boolean | undefined> {
     const { complete, pages, problems, moved, headHash } = this.#coverage;
     const settled = !complete || this.#context.options.limit !== undefined;
@@ -276,7 +276,7 @@ export class OffsetScan {
       serverDateMs: this.#serverDateMs ?? this.#startedAtMs,
       head: this.#describeHead(),
       masked: this.#isResumed ? undefined : this.#masked,
-      // Not by way of this scan, whose joints are many and would stay until the rows are loaded.
+      // Must not capture this scan: its many joints would stay in memory until the rows are loaded.
       reread: createRequest(this.#context, this.#stream, this.#plan, this.#masked),
     };
   }

@@ -2,8 +2,8 @@ import { toDate } from '../../model/dates.ts';
 import { formatDuration } from '../../model/duration.ts';
 
 /**
- * How far apart the pages of a scan may be read and still be taken for one version of the data, ms. Nothing tells
- * when a source is refreshed ("typically daily"): a few hours within one day of the server are the best evidence.
+ * How far apart the pages of a scan may be read and still count as one version of the data, ms. It is not known when
+ * a source is refreshed ("typically daily"): a few hours within one server day are the best assumption.
  */
 export const ONE_VERSION_MS = 6 * 3_600_000;
 
@@ -43,7 +43,7 @@ export class PageSpan {
   }
 }
 
-/** Whether pages that were read at a time may be followed by others that are read now. */
+/** Whether pages read at an earlier time can be continued now. */
 export function mayFollow(earlier: PageTime, now: PageTime): boolean {
   const span = new PageSpan();
   span.add(earlier);

@@ -29,15 +29,15 @@ export interface RecordsPlace {
   /** JSON pointer, `''` for the document itself. */
   readonly pointer: string;
   readonly start: number;
-  /** Undefined while the answer has not come that far. */
+  /** Undefined until the response has got that far. */
   readonly end: number | undefined;
   /** Records seen. */
   readonly count: number;
 }
 
 /**
- * Looks through an unpaginated answer as it comes, without keeping it: is it a JSON document, does it say
- * that it is an error or a page, and where are its records?
+ * Inspects an unpaginated response while it arrives, without keeping it: is it a JSON document, is it an error or a
+ * page, and where are its records?
  */
 export class DocumentReading {
   readonly #stream: Stream;
@@ -59,7 +59,7 @@ export class DocumentReading {
     this.#scanner = new JsonScanner(this.#outline);
   }
 
-  /** False once the answer can be no JSON document: the rest of it is of no use. */
+  /** False once the response cannot be a JSON document: the rest can be skipped. */
   push(chunk: Buffer): boolean {
     if (this.#head.length < SHOWN_BYTES)
       this.#head = Buffer.concat([this.#head, chunk.subarray(0, SHOWN_BYTES - this.#head.length)]);
@@ -77,12 +77,12 @@ export class DocumentReading {
   judge(answer: AnswerHead): RecordsPlace {
     this.#refuseFlaw(answer);
     this.#refuseErrorEnvelope(answer);
-    // A cursor that names a next page says as much as a flag that is set.
+    // A cursor for a next page means the same as a flag that is set.
     const { kind, text } = this.#outline.at(splitPointer(moreFollowsPointer(this.#paging))) ?? {};
     if (kind === 'true' || (kind === 'string' && text !== '' && this.#paging.kind === 'cursor')) {
       throw invalid(
         answer,
-        'the endpoint pages its answer',
+        'the endpoint is paginated',
         `Add "paginated: true" to streams.${this.#stream.name} in the config.`,
       );
     }
@@ -95,7 +95,7 @@ export class DocumentReading {
     const { flaw } = this.#scanner;
     if (flaw === undefined) return;
     if (this.#head.length === 0) throw unreadable(answer, 'the body is empty');
-    // What config leaves out of the data is not to be quoted either.
+    // Excluded fields must not be quoted either.
     if (isMasked(this.#stream))
       throw unreadable(answer, `the body is not JSON (${flaw.reason}, at byte ${flaw.at})`);
     const start = escapeForTerminal(this.#head.toString('utf8'));
@@ -113,7 +113,7 @@ export class DocumentReading {
     throw heldError(answer, readText(code), readText(message));
   }
 
-  // Beside records these are data; without any they are why there are none.
+  // With records these members are data; without records they are the error.
   #refuseErrorAlone(answer: AnswerHead, { kind, start, count }: RecordsPlace): void {
     if (!this.#isWhole || this.#outline.root?.kind !== 'object') return;
     const errors = this.#outline.at(['errors']);
@@ -132,14 +132,14 @@ export class DocumentReading {
     const place =
       pointer === undefined ? this.#outline.onlyArray?.place : this.#outline.at(splitPointer(pointer));
     const shown = pointer ?? joinPointer([this.#outline.onlyArray?.name ?? '']);
-    // What has not come yet may still come.
+    // The rest may still arrive.
     if (place === undefined && !this.#isWhole)
       return { kind: 'array', pointer: shown, start: Number.MAX_SAFE_INTEGER, end: undefined, count: 0 };
     if (place?.kind !== 'array' && place?.kind !== 'object') {
       throw invalid(
         answer,
         `no records at ${shown === '' ? 'the top' : shown}; the answer is ${this.#describe()}`,
-        `Name where they are as streams.${this.#stream.name}.records, e.g. /data.`,
+        `Set streams.${this.#stream.name}.records to where they are, e.g. /data.`,
       );
     }
     const { kind, start, end } = place;
@@ -209,7 +209,7 @@ function toTooLongError(answer: AnswerHead, { kind, pointer }: RecordsPlace, ind
   return invalid(
     answer,
     `${where} is one object of more than ${megabytes} MB, the most one record may be`,
-    `The table is as it was. If the object holds the records, name where as streams.${stream}.records, e.g. /data.`,
+    `The table is unchanged. If the object holds the records, set streams.${stream}.records to where, e.g. /data.`,
   );
 }
 

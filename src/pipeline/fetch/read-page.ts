@@ -35,7 +35,7 @@ export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
   if (body.length === 0) throw unreadable(response, 'the body is empty');
   let text;
   try {
-    // A fatal decoder: U+FFFD in place of bad bytes would be a silent change of data. A BOM is dropped.
+    // A fatal decoder: replacing bad bytes with U+FFFD would silently change data. A BOM is dropped.
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
     throw unreadable(response, 'the body is not UTF-8 text');
@@ -63,7 +63,7 @@ export function readPage(stream: Stream, response: ApiResponse, paging: PagingDe
     const beside = paging.kind === 'offset' ? paging.total : paging.next;
     throw invalid(
       response,
-      `expected an object with the records under ${pointer} and ${beside} beside them, got ${describe(value)}`,
+      `expected an object with the records under ${pointer} and ${beside} next to them, got ${describe(value)}`,
     );
   }
   const offset = response.request.offset ?? 0;
@@ -111,7 +111,7 @@ function sliceRecords(
   found: readonly unknown[],
 ): RecordBatch {
   const slices = slicePath(text, splitPointer(pointer)) ?? [];
-  // A body within the limit of a record has none beyond it.
+  // A body within the record limit has no record beyond it.
   if (response.body.length > MOST_RECORD_BYTES) {
     const large = slices.findIndex((slice) => Buffer.byteLength(slice.text) > MOST_RECORD_BYTES);
     if (large >= 0) throw tooLarge(response, large);
@@ -126,7 +126,7 @@ function assertNoError(response: ApiResponse, value: unknown, hasRecords: boolea
     const { code, message } = error as { code?: unknown; message?: unknown };
     throw heldError(response, code, message);
   }
-  // Beside records these are data; without any they are why there are none.
+  // With records these members are data; without records they are the error.
   if (hasRecords) return;
   if (typeof error === 'string' && error !== '') throw heldError(response, undefined, error);
   const errors = resolvePointer(value, '/errors');
@@ -157,7 +157,7 @@ function readHasMore(
 ): boolean | undefined {
   const hasMore = resolvePointer(value, pointer);
   if (typeof hasMore === 'boolean') return hasMore;
-  // With a total the flag is not needed; without both nothing says where the data ends.
+  // The flag is only needed without a total: something must show where the data ends.
   if (total !== undefined) return undefined;
   throw invalid(response, `neither ${pointer} (a boolean) nor the total says where the data ends`);
 }

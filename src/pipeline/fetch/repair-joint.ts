@@ -8,10 +8,10 @@ import { adviseExclude, listDifferingFields } from './differing-fields.ts';
 import type { Misfit } from './joints.ts';
 import type { Segment } from './segments.ts';
 
-// Few answers of a sound service are off; one whose pages keep disagreeing is moving.
+// A sound service rarely gives wrong responses; if pages keep disagreeing, the data is moving.
 const MOST_REPAIRS = 3;
 
-/** A page to take in, and other answers for the same places that did not agree with what is known. */
+/** A page to accept, and other responses for the same positions that did not match. */
 export interface FittedPage {
   readonly page: Page;
   readonly others: readonly Page[];
@@ -26,16 +26,16 @@ export interface RepairContext {
 }
 
 /**
- * Finds out why a page does not fit to one that was taken in before, by asking for both again. Data that
- * moved shows in the page before; then nothing is mended, because a scan of two states of the data must not
- * be verified. One wrong answer (a stale replica) is replaced. Pages that stay as they were, and still do
- * not fit, are a contradiction: no restart could mend it.
+ * Finds out why a page does not match one accepted earlier, by requesting both again. If the earlier page changed,
+ * the data moved; then nothing is repaired, because a scan of two states of the data must not be verified. A single
+ * wrong response (a stale replica) is replaced. Pages that are unchanged and still do not match are a contradiction,
+ * which no restart could fix.
  */
 export class JointRepair {
   readonly #context: RepairContext;
   #left = MOST_REPAIRS;
   #pagesAgain = 0;
-  /** In which fields records at one place differed, each time; undefined before the first time. */
+  /** The fields in which records at one position differed each time; undefined before the first time. */
   #differing: readonly string[] | undefined;
 
   constructor(context: RepairContext) {
@@ -46,17 +46,17 @@ export class JointRepair {
     const again = this.#pagesAgain;
     if (again === 0) return [];
     const pages = `${formatCountOf(again, 'page')} ${verbOf(again, 'was', 'were')} read again`;
-    return [`${pages}, because what came did not fit together the first time`];
+    return [`${pages}, because they did not match at first`];
   }
 
-  /** Fields in which alone records at one place differed, whenever pages did not fit. */
+  /** The only fields in which records differed whenever pages did not match. */
   get differing(): readonly string[] {
     return this.#differing ?? [];
   }
 
   /**
-   * The page to take in for a segment: the one that came, or one that fits where that does not. Undefined where the run
-   * was told to stop before that was known: the segment stays open, and pages on their way are still taken.
+   * The page to accept for a segment: the given one, or a matching replacement. Undefined if the run was stopped
+   * before that was known: the segment stays open, and pages in flight are still accepted.
    */
   async fit(segment: Segment, page: Page): Promise<FittedPage | undefined> {
     try {
@@ -72,7 +72,7 @@ export class JointRepair {
     const { coverage } = this.#context;
     this.#refuseEndless(page);
     const misfit = coverage.findMisfit(segment, page);
-    // Another total says by itself that the data moved.
+    // A different total shows that the data moved.
     if (misfit === undefined || page.total !== coverage.total) return { page, others: [] };
     if (this.#left === 0) return { page, others: [page] };
     this.#left -= 1;
@@ -96,7 +96,7 @@ export class JointRepair {
   #compare(one: Page, other: Page, position: number): void {
     const recordIn = ({ offset, records }: Page) => records[position - offset]?.value;
     const fields = listDifferingFields(recordIn(one), recordIn(other));
-    // It may be as it was by now.
+    // It may match by now.
     if (fields === undefined) return;
     this.#differing = this.#differing?.filter((name) => fields.includes(name)) ?? fields;
   }
@@ -106,13 +106,13 @@ export class JointRepair {
     return this.#context.request(offset);
   }
 
-  // With a total the scan ends there, and rows that are all alike may well make pages that are.
+  // With a total the scan ends there, and equal rows may well give equal pages.
   #refuseEndless(page: Page): void {
     const { isGoingRound, pages } = this.#context.coverage;
     if (isGoingRound)
       throw this.#refuse(
         page.offset,
-        `of ${pages} pages many do not fit to their neighbours, and bring records that came at other places before`,
+        `many of ${pages} pages do not match their neighbours and repeat records already read`,
       );
     if (page.total !== undefined || page.records.length < 2) return;
     const twin = this.#context.coverage.findTwin(page);
@@ -122,8 +122,8 @@ export class JointRepair {
   #describeTwin(offset: number, twin: number): ResponseError {
     const what =
       twin === 0
-        ? 'is the first page again; the API ignores the offset, rounds it down to whole pages, or begins anew'
-        : `is the page at offset ${twin} again; the API repeats its pages`;
+        ? 'repeats the first page; the API ignores the offset, rounds it down to whole pages, or starts over'
+        : `is the page at offset ${twin} returned again; the API repeats its pages`;
     return this.#refuse(offset, `the page at offset ${offset} ${what}`);
   }
 
@@ -131,7 +131,7 @@ export class JointRepair {
     const where = this.differing.length === 0 ? '' : ` (${this.differing.join(', ')})`;
     return this.#refuse(
       offset,
-      `the pages at offsets ${neighbour.offset} and ${offset} do not fit together, though each came twice the same: they differ at position ${position}${where}`,
+      `the pages at offsets ${neighbour.offset} and ${offset} contradict each other; re-reading returned the same pages: they differ at position ${position}${where}`,
     );
   }
 
@@ -139,10 +139,10 @@ export class JointRepair {
     const { stream } = this.#context;
     const advice =
       adviseExclude(stream, this.differing) ??
-      `If the endpoint does not page, set "paginated: false" for streams.${stream.name}; else tell the provider of the API.`;
+      `If the endpoint does not page, set "paginated: false" for streams.${stream.name}; else contact the provider of the API.`;
     return new ResponseError(`${nameOf(stream)}: ${problem}`, {
       code: 'response_invalid',
-      hint: `The table is as it was. ${advice}`,
+      hint: `The table is unchanged. ${advice}`,
       context: { stream: stream.name, offset },
     });
   }

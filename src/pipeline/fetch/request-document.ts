@@ -9,18 +9,18 @@ import { DocumentReading, type RecordsPlace } from './read-document.ts';
 /** Largest answer of an unpaginated endpoint, on the wire and decompressed, bytes. */
 export const MAX_DOCUMENT_BYTES = 4 * 2 ** 30;
 
-/** How the client is to ask for one: however long it takes, as long as it comes. */
+/** Request options: no time limit as long as data arrives. */
 export const WHOLE_DATASET = { maxBytes: MAX_DOCUMENT_BYTES, deadline: 'idle' } as const;
 
-/** An unpaginated answer that is whole and a document. */
+/** A complete, valid unpaginated response. */
 export interface RequestedDocument {
   readonly answer: ApiResponse;
   readonly place: RecordsPlace;
 }
 
 /**
- * Asks for the whole answer of an unpaginated stream and puts it into a file, looking through it as it
- * comes. A cut or broken one is asked for again within the client's tries, and the file begins anew.
+ * Downloads the response of an unpaginated stream to a file and inspects it on the way. A truncated or invalid
+ * response is retried within the client's limit, and the file is truncated.
  */
 export async function requestDocument(
   settings: Settings,
@@ -56,6 +56,6 @@ export async function requestDocument(
     signal,
   );
   if (place === undefined)
-    throw new BugError('an answer was not read', { code: 'bug', hint: 'Please report this.' });
+    throw new BugError('a response was not read', { code: 'bug', hint: 'Please report this.' });
   return { answer, place };
 }

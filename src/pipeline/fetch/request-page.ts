@@ -7,11 +7,11 @@ import { buildUrl } from './build-url.ts';
 import { compileMask } from './mask-records.ts';
 import { readPage } from './read-page.ts';
 
-/** What one page's request has beside its place. */
+/** Further details of one page's request. */
 export interface PageRequest {
-  /** Names the page where the API pages by cursor. */
+  /** Cursor of the page, if the API pages by cursor. */
   readonly cursor?: string | undefined;
-  /** The page is staged as soon as it is here, also by a run that is told to stop. */
+  /** The page is staged as soon as it arrives, even if the run was told to stop. */
   readonly isKept?: boolean;
 }
 
@@ -31,18 +31,18 @@ export async function requestPage(
     url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset, cursor }),
     offset,
     isKept,
-    // Read while the request can still be repeated: a cut body is a passing fault.
+    // Read while the request can still be retried: a truncated body is a temporary error.
     accept: (response) => {
       answer = maskPage(readPage(stream, response, settings.connector.paging), stream, settings.hashKey);
     },
   };
   await client.get(request, signal);
   if (answer === undefined)
-    throw new BugError('an answer was not read', { code: 'bug', hint: 'Please report this.' });
+    throw new BugError('a response was not read', { code: 'bug', hint: 'Please report this.' });
   return answer;
 }
 
-// Right here, so that nothing that is compared, kept or shown later has held what config leaves out.
+// Masked here, so that nothing compared, stored or shown later contains excluded fields.
 function maskPage(page: Page, stream: Stream, hashKey: string | undefined): Page {
   const mask = compileMask(stream, hashKey);
   if (mask === undefined) return page;

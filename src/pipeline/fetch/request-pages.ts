@@ -8,14 +8,14 @@ export interface RequestedPage {
   readonly page: Page;
 }
 
-/** Asks for the page that begins where a segment starts. */
+/** Requests the page at the start of a segment. */
 export type RequestPage = (segment: Segment) => Promise<Page>;
 
 /**
- * Asks for a scan's pages, several at a time, and yields them as they arrive. The caller hands each to
- * `coverage.accept` before it takes the next, and so decides what is still to be asked for.
+ * Requests a scan's pages, several at a time, and yields them as they arrive. The caller passes each to
+ * `coverage.accept` before taking the next, which decides what is requested next.
  *
- * After a failure nothing new is asked, but pages on their way are still yielded: they are paid for.
+ * After a failure nothing new is requested, but pages in flight are still yielded: they are paid for.
  */
 export async function* requestPages(
   coverage: Coverage,
@@ -47,11 +47,11 @@ export async function* requestPages(
 }
 
 /**
- * Pages in the order they arrive. Instead of `Promise.race`, through which a request on its way holds on to
- * every page that came before its own: a fifth of the time went into collecting those.
+ * Pages in order of arrival. `Promise.race` would keep every earlier page in memory until a request ends: garbage
+ * collection took a fifth of the time.
  */
 class Arrivals {
-  /** Pages on their way, or here and not yet taken: several may arrive while the caller stages one. */
+  /** Pages in flight or waiting: several may arrive while the caller stages one. */
   expected = 0;
   readonly #arrived: Settled[] = [];
   #wake: (() => void) | undefined;
@@ -93,8 +93,8 @@ function settle(segment: Segment, request: RequestPage): Promise<Settled> {
 }
 
 /**
- * Gives one failed page another chance if the server fails no longer. A page that fails again while the
- * head is answered is broken at its offset, and waiting will not mend it; every other failure is thrown.
+ * Retries a failed page if the server has recovered. If the page fails again while the head works, it is broken at
+ * its offset and waiting will not fix it; every other failure is thrown.
  */
 async function reread(
   coverage: Coverage,
@@ -124,9 +124,9 @@ function isServerFailure(error: unknown): error is NetworkError {
 }
 
 function blamePage({ start }: Segment, error: NetworkError): ResponseError {
-  return new ResponseError(`the page at offset ${start} fails while others answer: ${error.message}`, {
+  return new ResponseError(`the page at offset ${start} fails while others work: ${error.message}`, {
     code: 'page_unreadable',
-    hint: 'The table is as it was and the other pages are kept for 24 h. Tell the provider of the API about this offset.',
+    hint: 'The table is unchanged and the other pages are kept for 24 h. Report this offset to the provider of the API.',
     context: { ...error.context, offset: start },
     cause: error,
   });

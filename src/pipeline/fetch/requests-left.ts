@@ -3,7 +3,7 @@ import { requestsPerHour } from '../plan/estimate.ts';
 import { ONE_VERSION_MS } from './page-span.ts';
 import type { RunContext } from '../run-context.ts';
 
-/** What says how many requests a run may send. */
+/** The limits on a run's requests. */
 export interface Limits extends Pick<RunContext, 'options' | 'readQuota'> {
   readonly client: { readonly usage: { readonly requests: number } };
   readonly settings: Pick<RunContext['settings'], 'quotaLimits'>;
@@ -12,8 +12,8 @@ export interface Limits extends Pick<RunContext, 'options' | 'readQuota'> {
 const HOUR_MS = 3_600_000;
 
 /**
- * How many more requests the run may send before it stops: of those it was given, or of the hour where it may not
- * wait for the next; Infinity where nothing stops it, or nothing is known of the hour yet.
+ * How many more requests the run may send before it stops: of its own limit, or of the current hour if it may not
+ * wait; Infinity if there is no limit or the hourly quota is not known yet.
  */
 export function countRequestsLeft({ client, options, readQuota, settings }: Limits): number {
   const { maxRequests = Infinity, maxWaitMs } = options;
@@ -31,7 +31,7 @@ export function countRequestsNow({ client, options, readQuota, settings }: Limit
   return Math.max(0, Math.min(maxRequests - client.usage.requests, ofWindow));
 }
 
-/** How many requests the run may send while the source stays what it is; the last hour's may come at its end. */
+/** How many requests the run may send within one version of the source; those of the last hour may come at its end. */
 export function countReadable(limits: Limits): number {
   return countRequestsWithin(limits, ONE_VERSION_MS - HOUR_MS);
 }

@@ -11,17 +11,17 @@ import { compileMask, type RecordMask } from './mask-records.ts';
 import { DocumentReading, readRecords, type RecordsPlace } from './read-document.ts';
 import { WHOLE_DATASET } from './request-document.ts';
 
-/** How much of an unpaginated answer is read to see what it is; most are smaller and so counted, bytes. */
+/** How much of an unpaginated response is read for a sample, bytes; most are smaller and are counted. */
 const SAMPLE_BYTES = 16 * 2 ** 20;
-/** Of that, how much is kept to take records from, bytes. */
+/** How much of that is kept for records, bytes. */
 const KEPT_BYTES = 4 * 2 ** 20;
 
-/** How long an answer may go on before its beginning has to do, ms. */
+/** How long a response may take before its start has to suffice, ms. */
 const SAMPLE_MS = 60_000;
-/** The whole exchange, also of one whose bytes come to nothing, ms. */
+/** Limit for the whole exchange, even if hardly any bytes arrive, ms. */
 const MOST_MS = 2 * SAMPLE_MS;
 
-/** What asking for a sample takes. */
+/** What is needed to request a sample. */
 export interface Asking {
   readonly settings: Settings;
   readonly client: ApiClient;
@@ -40,13 +40,13 @@ export interface DocumentSample {
   readonly serverDateMs: number | undefined;
   /** Fields of config's `exclude` and `hash` rules that were found in the records. */
   readonly masked?: ReadonlySet<string> | undefined;
-  /** That the answer had not ended when its time was over, as a sentence to the user. */
+  /** A sentence for the user if the response had not ended in time. */
   readonly slowness: string | undefined;
 }
 
 /**
- * Asks an unpaginated endpoint, and gives the answer up after its first megabytes, or its first minute: to know
- * what it is, nobody has to hold or even to load a whole dataset. Throws what a sync would throw on what came.
+ * Samples an unpaginated endpoint: stops reading after the first megabytes or the first minute, as a sample does not
+ * need the whole dataset. Throws what a sync would throw for the part that was read.
  */
 export async function sampleDocument(
   { settings, client, signal, clock }: Asking,
@@ -69,7 +69,7 @@ export async function sampleDocument(
     signal,
   );
   if (place === undefined)
-    throw new BugError('an answer was not read', { code: 'bug', hint: 'Please report this.' });
+    throw new BugError('a response was not read', { code: 'bug', hint: 'Please report this.' });
   const { kind, pointer, count } = place;
   return {
     records: await head.readRecords(answer, place, mostRecords),
@@ -81,7 +81,7 @@ export async function sampleDocument(
   };
 }
 
-/** Reads the beginning of an answer, anew with each try. */
+/** Reads the start of a response; restarts with each attempt. */
 class AnswerHeadReader {
   readonly #stream: Stream;
   readonly #settings: Settings;
@@ -108,7 +108,7 @@ class AnswerHeadReader {
   get slowness(): string | undefined {
     return this.#slowBytes === undefined
       ? undefined
-      : `its answer had not ended after ${formatDuration(SAMPLE_MS)} and ${this.#slowBytes.toLocaleString('en-US')} bytes; a sync reads on as long as more comes, unless --deadline ends it`;
+      : `its answer had not ended after ${formatDuration(SAMPLE_MS)} and ${this.#slowBytes.toLocaleString('en-US')} bytes; a sync continues reading as long as data arrives, unless --deadline ends it`;
   }
 
   readonly sink: BodySink = async (chunks) => {
@@ -122,7 +122,7 @@ class AnswerHeadReader {
       if (byteCount < KEPT_BYTES) this.#kept.push(chunk.subarray(0, KEPT_BYTES - byteCount));
       byteCount += chunk.length;
       if (!this.#reading.push(chunk) || byteCount >= SAMPLE_BYTES) return;
-      // Silence has a deadline of its own; an answer that comes drop by drop has none but this.
+      // Silence has its own timeout; this one is for responses that trickle in.
       if (this.#clock.monotonic() - startMs >= SAMPLE_MS) {
         this.#slowBytes = byteCount;
         return;

@@ -15,12 +15,12 @@ import {
 } from '../../warehouse/stage-store.ts';
 import type { AcceptedPage, StagedPage } from './scanned-page.ts';
 
-/** Positions of records kept beside the pages of a scan begin here: beyond those of any scan. */
+/** Positions of extra pages' records start here: beyond those of any scan. */
 export const BESIDES = 2 ** 40;
 
-/** Who works on pages as soon as they are on the disk. */
+/** A worker that processes pages as soon as they are on the disk. */
 export interface StageFollower {
-  /** A stage begins, empty: what was before it counts no longer. `tree` grows with its records. */
+  /** A new, empty stage starts; the previous one is void. `tree` grows with its records. */
   begin(recordsFile: string, tree: FieldTree): Promise<void>;
   take(pages: readonly StagedPageEntry[]): void;
 }
@@ -35,7 +35,7 @@ export class ScanStage {
 
   readonly #follower: StageFollower | undefined;
 
-  /** @param follower is told of a stage that is begun, and nothing of one that is gone on with. */
+  /** @param follower notified of new stages, not of resumed ones */
   constructor(folder: string, follower?: StageFollower) {
     this.folder = folder;
     this.#follower = follower;
@@ -47,12 +47,12 @@ export class ScanStage {
 
   async begin(scan: StagedScan): Promise<void> {
     const onWritten = (pages: readonly StagedPageEntry[]) => this.#follower?.take(pages);
-    // Before what it may still be reading is gone.
+    // Before the files that it may still be reading are removed.
     await this.#follower?.begin(recordsFileOf(this.folder), this.tree);
     this.#store = await StageStore.begin(this.folder, scan, { onWritten });
   }
 
-  /** Goes on with what is staged; reads the records, for their fields. */
+  /** Resumes what is staged; reads the records to observe their fields. */
   async reopen(
     scan: StagedScan,
     pages: readonly StagedPageEntry[],
@@ -62,13 +62,13 @@ export class ScanStage {
     for await (const records of readStagedRecords(this.recordsFile, signal)) this.#observe(records);
   }
 
-  /** Stages a page's new records. The next page may be asked for meanwhile: `flush` tells of a failure. */
+  /** Stages a page's new records. The next page may be requested in the meantime: `flush` throws on failure. */
   async add(accepted: AcceptedPage, kept: readonly PageRecord[], onStaged: () => void): Promise<void> {
     const entry = { ...toEntry(accepted), rows: kept.length };
     await this.#append(entry, accepted.firstPosition, kept, onStaged);
   }
 
-  /** Stages a whole page that does not fit to the scan's, for a last attempt that is to lose no record. */
+  /** Stages an extra page that does not match its neighbours, so that the last attempt loses no record. */
   async addBesides({ offset, records }: Page): Promise<void> {
     const firstPosition = BESIDES + this.#rowsBesides;
     this.#rowsBesides += records.length;
@@ -124,7 +124,7 @@ function toEntry(accepted: AcceptedPage): Omit<StagedPageEntry, 'endByte'> {
   };
 }
 
-/** A page of the stage's index, as a scan that goes on takes it back. */
+/** Converts an index entry for a resumed scan. */
 export function toStagedPage(entry: StagedPageEntry): StagedPage {
   const { offset, firstPosition, rows, firstHash, lastHash, total, textHash } = entry;
   return { offset, firstPosition, rows, firstHash, lastHash, total, textHash };

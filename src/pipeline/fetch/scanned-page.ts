@@ -1,6 +1,6 @@
 import type { PageRecord } from '../../model/page.ts';
 
-/** What one page added: the records to keep, and the fingerprints its joints are judged by. */
+/** What one page added: the records to keep, and the fingerprints for its joints. */
 export interface AcceptedPage {
   readonly offset: number;
   /** Position of the first kept record. */
@@ -20,7 +20,7 @@ export interface AcceptedPage {
   readonly serverDateMs?: number | undefined;
 }
 
-/** A page as the stage remembers it; enough to go on with a scan after a crash. */
+/** A page as the stage stores it; enough to resume a scan after a crash. */
 export interface StagedPage {
   readonly offset: number;
   readonly firstPosition: number;
@@ -31,7 +31,7 @@ export interface StagedPage {
   readonly textHash: string | undefined;
 }
 
-/** What the stage remembers of a scan's first page. */
+/** What the stage stores about a scan's first page. */
 export interface StagedHead {
   readonly total?: number | undefined;
   readonly rows: number;

@@ -1,28 +1,28 @@
 import type { Page, PageRecord } from '../../model/page.ts';
 
 /**
- * A stretch of a scan still to be read. The record at `start` was read before and is asked for again:
- * its value shows whether the data moved (only a scan's first segment has nothing before it).
+ * A part of a scan that is still to be read. The record at `start` was already read and is requested again: its value
+ * shows whether the data moved (only the first segment has nothing before it).
  */
 export interface Segment {
   readonly start: number;
-  /** Last position to read; undefined while nobody knows where the data ends. */
+  /** Last position to read; undefined while the end of the data is not known. */
   readonly end: number | undefined;
-  /** Nothing was read before it, so its page brings no joint. */
+  /** Nothing was read before it, so its page has no joint. */
   readonly first: boolean;
-  /** Times this segment was asked for without getting further. */
+  /** How many times this segment was requested without progress. */
   readonly attempts: number;
 }
 
 /** The beginning of a scan. */
 export const FIRST_SEGMENT: Segment = { start: 0, end: undefined, first: true, attempts: 0 };
 
-/** What is still to be read after the position `start`. */
+/** The segment after the position `start`. */
 export function stretch(start: number, end: number | undefined): Segment {
   return { start, end, first: false, attempts: 0 };
 }
 
-/** The records of a page that are new: the one at its start was read before, and beyond its end others are. */
+/** The new records of a page: without the one at its start, which was already read, and those beyond its end. */
 export function keepNew(
   segment: Segment,
   page: Page,

@@ -11,16 +11,16 @@ import type { RunContext } from '../run-context.ts';
 import type { ScanPlan } from '../scan-plan.ts';
 import { hashQuestion, stageFolder } from '../state-folder.ts';
 
-/** Thrown on a scan's first page when it shows that nothing moved since the last verified scan; says why. */
+/** Thrown on a scan's first page if the source is unchanged since the last verified scan; the message says why. */
 export class SourceUnmoved extends Error {}
 
-/** Looks at a scan's first page; throws SourceUnmoved. */
+/** Compares a scan's first page; throws SourceUnmoved. */
 export type LookAtHead = (page: Page) => void;
 
 /**
- * What ends a scan after its first page (`skipUnchanged`): the question is that of the last verified scan, and
- * the first page, the total and the server's day are the same. A page that differs is the scan's first one, and
- * is not asked for again. Undefined where every page is to be read whatever the first one says.
+ * Ends a scan after its first page (`skipUnchanged`) if the request, the first page, the total and the server's day
+ * are those of the last verified scan. Otherwise the page is used as the scan's first one. Undefined if all pages
+ * must be read anyway.
  */
 export async function watchHead(
   context: RunContext,
@@ -39,28 +39,28 @@ export async function watchHead(
     head?.total === undefined
   )
     return undefined;
-  // Something less than a verified scan was committed since, or by other rules.
+  // Since then an unverified scan was committed, or the rules changed.
   if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)
     return undefined;
   if (haveRulesChanged(stream, checkpoint)) return undefined;
   const question = hashQuestion(settings, stream, plan.from, undefined);
   const staged = await readStage(stageFolder(settings.stateDir, stream, options));
-  // Pages that were paid for are of more use than none.
+  // Staged pages are worth more than a skipped scan.
   if (head.question !== question || staged?.scan.question === question) return undefined;
   let isFirst = true;
   return (page) => {
-    // A scan that was begun anew has seen the data move.
+    // A restarted scan has seen the data move.
     if (!isFirst) return;
     isFirst = false;
     const day = toDate(page.serverDateMs ?? clock.now());
     if (page.total !== head.total || day !== head.day || hashPage(page) !== head.page) return;
     throw new SourceUnmoved(
-      `nothing moved since run ${checkpoint.runId}: the first page, the total (${head.total}) and the day (${day}) are the same`,
+      `nothing changed since run ${checkpoint.runId}: the first page, the total (${head.total}) and the day (${day}) are the same`,
     );
   };
 }
 
-/** What one request was enough for: the checkpoint stays as it is, since nothing was read that could move it. */
+/** Reports a skipped scan: the checkpoint is unchanged, as nothing was read. */
 export async function reportUnmoved(
   context: RunContext,
   stream: Stream,

@@ -6,13 +6,13 @@ import type { ScanPlan } from '../scan-plan.ts';
 import { isCommitted } from '../staged-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 
-/** Thrown before a page is staged where a scan was to go on from pages that do not hold any more. */
+/** Thrown before a page is staged if the scan was to resume from outdated pages. */
 export class StagedPagesOutdated extends Error {}
 
 /**
- * The plan of a full scan that an earlier run began and could not end, where an incremental one is planned: beginning
- * that would throw away the pages that were paid for, and what made the earlier run read everything would come again.
- * One that was read to its end and refused says no more, and the data of another day would have it begun anew.
+ * Resumes an unfinished full scan of an earlier run instead of the planned incremental one. Otherwise its pages would
+ * be lost, and the reason for the full scan would recur. A full scan that was read to its end and rejected is not
+ * resumed, nor one of a different day.
  */
 export async function preferStagedFullScan(
   { settings, options, clock }: RunContext,
@@ -26,7 +26,7 @@ export async function preferStagedFullScan(
   const ageMs = clock.now() - staged.scan.startedAtMs;
   const isFull = staged.scan.question === hashQuestion(settings, stream, undefined, undefined);
   if (!isFull || ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted(staged.scan, checkpoint)) return plan;
-  const reason = 'an earlier run began to read it in full';
+  const reason = 'an earlier run started a full scan';
   return { mode: 'full', from: undefined, trial: false, reason, warnings: [], goesOn: true };
 }
 

@@ -16,18 +16,18 @@ export interface StagedPages {
   readonly scan: StagedScan;
   readonly pages: readonly StagedPageEntry[];
   readonly head: StagedPageEntry;
-  /** Of a scan that no day's quota is enough for: they are of use however old, and whatever the head says. */
+  /** Of a scan that needs more than a day's quota: valid at any age, whatever the head is. */
   readonly servesOn: boolean;
 }
 
-/** Where staged pages are looked for, and what they have to answer. */
+/** Where to look for staged pages, and their request. */
 export interface StagedQuestion {
   readonly folder: string;
   readonly question: string;
   readonly checkpoint: Checkpoint | undefined;
 }
 
-/** What an earlier run staged for the same question and did not commit; undefined where none of it is of use. */
+/** What an earlier run staged for the same request and did not commit; undefined if none of it is usable. */
 export async function findStagedPages(
   context: RunContext,
   { folder, question, checkpoint }: StagedQuestion,
@@ -36,7 +36,7 @@ export async function findStagedPages(
   const head = staged?.pages.find((page) => page.pageHash !== undefined);
   if (staged === undefined || head === undefined || staged.scan.question !== question) return undefined;
   const ageMs = context.clock.now() - staged.scan.startedAtMs;
-  // What a last attempt kept beside its pages has no place in a scan that continues.
+  // Extra pages of a last attempt cannot be used in a resumed scan.
   const isMixed = staged.pages.some(({ besides }) => besides === true);
   if (ageMs < 0 || isMixed || isCommitted(staged.scan, checkpoint)) return undefined;
   const servesOn = countPages(head) > requestsPerDay(context);
@@ -45,8 +45,8 @@ export async function findStagedPages(
 }
 
 /**
- * Why staged pages are read again, now that the head was asked for: a refresh may lie between them and what is read
- * now, and the whole scan can be read before the next one.
+ * Why staged pages are reread, after the head was requested: the source may have been refreshed since, and the whole
+ * scan can be read before the next refresh.
  */
 export function findOutdated(
   context: RunContext,
@@ -60,22 +60,22 @@ export function findOutdated(
     : undefined;
 }
 
-/** Whether staged pages were read with the key of now: with another one the head has to show that they are of the same data. */
+/** Whether staged pages were read with the current key: otherwise the head must show that they are of the same data. */
 export function isOfKey({ settings }: RunContext, { scan }: StagedPages): boolean {
   return scan.key === undefined || scan.key === nameKey(settings);
 }
 
-/** Whether the run may still read a scan of so many pages from its start to its end as one version of the data. */
+/** Whether the run can still read a scan of this many pages completely as one version of the data. */
 export function canReadWhole(context: Limits, pages: number): boolean {
   return pages + 1 <= countReadable(context);
 }
 
-/** When a staged page was read; of an older stage only the start of its scan is known. */
+/** When a staged page was read; for older stages only the start of the scan is known. */
 export function timeOf({ startedAtMs }: StagedScan, { readAtMs, serverDateMs }: StagedPageEntry): PageTime {
   return { readAtMs: readAtMs ?? startedAtMs, serverDateMs };
 }
 
-/** Whether staged pages are all there is to a scan, but for the look at its head. */
+/** Whether all pages of a scan are staged, except for the final comparison of its head. */
 export function isWhole({ pageSize }: Stream, { head, pages }: StagedPages): boolean {
   const coverage = new Coverage(pageSize);
   coverage.resumeUnseen(head, pages.map(toStagedPage));

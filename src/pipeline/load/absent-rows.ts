@@ -12,29 +12,29 @@ export interface AbsentFacts {
   readonly stream: Stream;
   readonly scan: FetchedScan;
   readonly load: PreparedLoad;
-  /** The checkpoint this scan will leave. */
+  /** The checkpoint that this scan will write. */
   readonly next: Checkpoint;
   readonly options: SyncOptions;
-  /** The key tells rows apart that an earlier one took for versions of one row, or the reverse. */
+  /** The key distinguishes rows that an earlier key took for versions of one row, or vice versa. */
   readonly keyInDoubt: boolean;
 }
 
-/** What a scan does about rows of its table that did not come. */
+/** What a scan does about rows of its table that it did not read. */
 export interface AbsentDecision {
   readonly absent: AbsentRows;
-  /** The scan's rows take the place of others: a row replaced is no loss. */
+  /** The scan's rows replace others: a replaced row is not lost. */
   readonly replaces: boolean;
-  /** Why rows stay that `deletes` would let go. */
+  /** Why rows stay that `deletes` would delete. */
   readonly keptBecause: string | undefined;
 }
 
-/** Decides which rows may go: by `deletes` where a key finds them again, else by replacement. */
+/** Decides which rows may be deleted: by `deletes` if there is a key, else by replacement. */
 export function decideAbsent(facts: AbsentFacts): AbsentDecision {
   const { stream, scan, load, options, keyInDoubt } = facts;
   const keyless = load.key === undefined;
   const how = stream.deletes === 'soft' ? 'soft' : 'hard';
   const keep = (keptBecause?: string): AbsentDecision => ({ absent: 'keep', replaces: keyless, keptBecause });
-  // Only a table that never held more is given a part without a key.
+  // Without a key, a part of the rows is only loaded into a table that never held more.
   if (scan.verdict === 'partial' && keyless) return replace('hard');
   const trusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
   if (!trusted || stream.write === 'append') return keep();
@@ -46,7 +46,7 @@ export function decideAbsent(facts: AbsentFacts): AbsentDecision {
     return heldBack === undefined ? remove(how, undefined) : keep(heldBack);
   }
   const window = windowOf(scan, load);
-  // There is nothing to replace yet, and no older version to confuse a row with.
+  // There is nothing to replace yet, and no older version of a row.
   if (window === undefined || (!load.tableExisted && options.from !== undefined)) return keep();
   if (keyless) return replace(how, window);
   if (stream.deletes === 'keep') return keep();
@@ -62,20 +62,20 @@ function replace(how: 'soft' | 'hard', window?: CursorWindow): AbsentDecision {
   return { absent: { how, window }, replaces: true, keptBecause: undefined };
 }
 
-/** Why a scan that read everything still may not say that a row is gone. */
+/** Why a full scan still does not prove that a row is gone. */
 export function findHindrance({ scan, load, next }: AbsentFacts): string | undefined {
   const { count } = load.rejected;
-  // A record that could not become a row may be the newer version of one that is in the table.
+  // A quarantined record may be the newer version of a row in the table.
   if (count > 0)
     return `${formatCountOf(count, 'record')} of this scan ${verbOf(count, 'is', 'are')} in quarantine`;
   if (scan.verdict !== 'verified') return 'the scan is not verified';
-  if (cameEarlier(scan, load)) return 'rows from before its start date came too';
-  // As long as the API may have left the parameter out of account in its own way, absence proves nothing.
+  if (cameEarlier(scan, load)) return 'it also returned rows from before its start date';
+  // As long as the API may treat the parameter differently, absence proves nothing.
   if (scan.plan.trial && next.cursorState !== 'proved') return 'the cursor is not proved yet';
   return undefined;
 }
 
-/** Throws a RowLossError where more than the stream's share of its rows would go. */
+/** Throws a RowLossError if more than the allowed share of rows would be deleted. */
 export function refuseLoss(
   stream: Stream,
   scan: FetchedScan,
@@ -84,7 +84,7 @@ export function refuseLoss(
   { allowEmpty }: SyncOptions,
   { held, inserted, deleted, superseded }: TableChange,
 ): void {
-  // A part may well be smaller than the part before it, and an empty source was vouched for.
+  // A part may well be smaller than the previous one, and an empty source was explicitly allowed.
   if (scan.verdict === 'partial' || (scan.rows === 0 && allowEmpty === true)) return;
   const lost = deleted - superseded - (replaces ? inserted : 0);
   if (lost <= 0 || lost / held <= stream.maxDeleteRatio) return;
@@ -92,16 +92,16 @@ export function refuseLoss(
   const rows = `${formatCount(lost)} of the ${formatCountOf(held, 'row')} of the ${stream.slice === undefined ? 'table' : 'slice'}`;
   const setting = `streams.${stream.name}.maxDeleteRatio`;
   throw new RowLossError(
-    `${nameOf(stream)}: ${rows} would go (${formatShare(lost / held)}), more than the share of ${formatShare(stream.maxDeleteRatio)} that may`,
+    `${nameOf(stream)}: ${rows} would be deleted (${formatShare(lost / held)}), more than the allowed ${formatShare(stream.maxDeleteRatio)}`,
     {
       code: 'deletes_refused',
-      hint: `The table is as it was. If these rows really left the source, set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again; the pages are kept.`,
+      hint: `The table is unchanged. If these rows really left the source, set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again; the pages are kept.`,
       context: { stream: stream.name },
     },
   );
 }
 
-/** Rows the API no longer has stay in the table; that they are there must not go unsaid. */
+/** Reports rows that the API no longer has and that stay in the table. */
 export function describeKept(
   scan: FetchedScan,
   { keptBecause }: AbsentDecision,
@@ -116,12 +116,12 @@ export function describeKept(
   const missing =
     quarantined === 0 || keptBecause !== undefined
       ? `no longer ${verbOf(kept, 'comes', 'come')} from the API`
-      : `did not come as ${verbOf(kept, 'a row', 'rows')}, which records in quarantine may explain`;
+      : `did not arrive as ${verbOf(kept, 'a row', 'rows')}, which records in quarantine may explain`;
   const rows = `${formatCountOf(kept, 'row')} of the table`;
   return [`${rows} ${missing}; ${verbOf(kept, 'it is', 'they are')} kept${because}`];
 }
 
-/** Rows that an earlier run marked were counted as deleted then; that they leave the table now is told. */
+/** Reports the removal of rows that an earlier run marked and counted as deleted. */
 export function describeMarkedGone(rows: number): readonly string[] {
   if (rows === 0) return [];
   return [

@@ -16,7 +16,7 @@ import type { FetchedScan } from '../scan.ts';
 import { findColumn, withCompanions } from './key-columns.ts';
 import { locateRecords } from './locate-records.ts';
 
-/** What is known of a scan whose keys are looked at. */
+/** A scan whose keys are checked. */
 export interface AlikeQuestion {
   readonly database: Database;
   readonly stream: Stream;
@@ -28,9 +28,9 @@ export interface AlikeQuestion {
 }
 
 /**
- * Keys that differ in the API and are one in the table: `1` and `"1"` in a column of text, or texts with halves of a
- * character, which have no UTF-8 form. The records of one of them stay, always of the same; the others are taken out of
- * the incoming rows. Returns all rejected records of the scan.
+ * Rejects keys that differ in the API and are equal in the table: `1` and `"1"` in a text column, or texts with lone
+ * surrogates, which have no UTF-8 form. The records of one such key are kept, the same in every scan; the others are
+ * removed from the incoming rows. Returns all rejected records of the scan.
  */
 export async function rejectAlikeKeys(question: AlikeQuestion): Promise<RejectedRecords> {
   const { database, stream, scan, columns, rejected } = question;
@@ -52,7 +52,7 @@ export async function rejectAlikeKeys(question: AlikeQuestion): Promise<Rejected
   return left.size === 0 ? rejected : takeOut(question, fields, [...left.values()]);
 }
 
-/** Columns of a configured key. What config gives a type is meant to be alike in it. */
+/** Columns of a configured key. Values of a column with a configured type are meant to be equal in it. */
 function listKeyColumns({ key }: Stream, columns: readonly ColumnPlan[]): readonly ColumnPlan[] {
   if (key.kind !== 'fields') return [];
   const found = key.fields.map((field) => findColumn(field, columns));
@@ -61,7 +61,7 @@ function listKeyColumns({ key }: Stream, columns: readonly ColumnPlan[]): readon
     : [];
 }
 
-/** Positions of incoming rows that share a key, each with a number for the key. */
+/** Positions of incoming rows that share a key, with a number for each key. */
 async function listRepeated(
   database: Database,
   key: readonly string[],
@@ -70,7 +70,7 @@ async function listRepeated(
   const match = key.map(
     (name) => `i.${quoteIdentifier(name)} IS NOT DISTINCT FROM g.${quoteIdentifier(name)}`,
   );
-  // Grouped and not sorted: of most scans no key repeats.
+  // Grouped and not sorted: in most scans no key repeats.
   const rows = await database.all(
     `SELECT i._sluice_position AS p, g.k FROM ${INCOMING} i
        JOIN (SELECT ${names}, row_number() OVER () AS k FROM ${INCOMING} GROUP BY ${names} HAVING count(*) > 1) g
@@ -93,14 +93,17 @@ async function listLeftOut(
       const key = identify(record.value, fields);
       records.push({ record, group, key });
       const least = kept.get(group);
-      // The same one in every scan, in whatever order they come.
+      // The same one in every scan, whatever their order.
       if (least === undefined || key < least) kept.set(group, key);
     }
   }
   return records.filter(({ group, key }) => kept.get(group) !== key).map(({ record }) => record);
 }
 
-/** Records of an incremental scan whose key is that of one in quarantine: its row in the table is another record's. */
+/**
+ * Records of an incremental scan whose key is in quarantine: the row of that key in the table belongs to a different
+ * record.
+ */
 async function listKnown(
   { database, stream, scan }: AlikeQuestion,
   fields: readonly ColumnPlan[],
@@ -117,12 +120,12 @@ async function listKnown(
   return found;
 }
 
-/** A record's key as the API tells it apart. */
+/** A record's key as distinguished by the API. */
 function identify(record: unknown, fields: readonly ColumnPlan[]): string {
   return fields.map((field) => identifyValue(readPath(record, field), field)).join('\n');
 }
 
-/** The same with the values themselves, for records that need not share a key of the table. */
+/** The same with complete values, for records that may not share a key in the table. */
 function identifyWhole(record: unknown, fields: readonly ColumnPlan[]): string {
   const values = fields.map((field) => {
     const value = readPath(record, field) ?? null;
@@ -162,7 +165,7 @@ async function takeOut(
     }
     const positions = records.map(({ position }) => position).join(', ');
     await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position IN (${positions})`);
-    // They may be in quarantine from before, and stay there.
+    // They may already be in quarantine, and stay there.
     if (releases) await database.run(`DELETE FROM ${RELEASED} WHERE position IN (${positions})`);
     return await writer.finish();
   } finally {

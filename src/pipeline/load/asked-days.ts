@@ -17,7 +17,7 @@ export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | 
   return { column: column.name, type: column.type, date: subtractDays(from, -unsureMs) };
 }
 
-/** Whether rows came from before the start date: the API goes by something else than the cursor's date. */
+/** Whether rows from before the start date were returned: the API filters by something other than the cursor's date. */
 export function cameEarlier({ plan }: FetchedScan, load: PreparedLoad): boolean {
   if (plan.from === undefined || load.oldestCursor === undefined) return false;
   // A timestamp's offset may move it over midnight.
@@ -26,24 +26,24 @@ export function cameEarlier({ plan }: FetchedScan, load: PreparedLoad): boolean 
 }
 
 /**
- * Throws ReadInFull where an incremental scan of a stream without a key brought rows that are in no whole day: such a
- * row cannot be told from its own older version, so that it could only be dropped or be counted twice.
+ * Throws ReadInFull if an incremental scan without a key returned rows outside of complete days: such a row cannot be
+ * distinguished from its own older version, so it would be dropped or counted twice.
  */
 export function refuseRowsOfNoDay(scan: FetchedScan, load: PreparedLoad): void {
   const replacesDays = scan.plan.mode === 'incremental' && load.key === undefined && load.tableExisted;
   if (!replacesDays || scan.rows === 0 || scan.verdict === 'partial') return;
   const { cursorColumn, dateless } = load;
   const cursor = `the cursor (${cursorColumn ?? ''})`;
-  if (dateless === undefined) throw new ReadInFull(`${cursor} holds no dates any more`, FORGOTTEN);
+  if (dateless === undefined) throw new ReadInFull(`${cursor} no longer holds dates`, FORGOTTEN);
   if (dateless > 0) {
     const rows = dateless === 1 ? '1 row came' : `${dateless} rows came`;
     throw new ReadInFull(`${rows} without a date in ${cursor}, and there is no key`, FORGOTTEN);
   }
   if (cameEarlier(scan, load))
     throw new ReadInFull(
-      `rows of ${load.oldestCursor ?? ''} came though days from ${scan.plan.from ?? ''} on were asked for, and there is no key`,
+      `asked for rows since ${scan.plan.from ?? ''}, received rows from ${load.oldestCursor ?? ''}, and there is no key to merge them by`,
     );
 }
 
-/** Learned anew from the whole data, where it may turn out that no date is in every record. */
+/** Relearned from the whole data, as there may be records without a date. */
 const FORGOTTEN = { cursorField: undefined, cursorState: undefined } as const;

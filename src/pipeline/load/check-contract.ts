@@ -22,22 +22,22 @@ import { listSliceValues } from '../fetch/mask-records.ts';
 import { findKeyPaths, isFilledEverywhere } from './key-paths.ts';
 import { findNode } from './seen-types.ts';
 
-/** A scan's records held against the stream's contract: what is known before rows are made of them. */
+/** A scan's records after the check against the stream's contract, before they become rows. */
 export interface CheckedScan {
-  /** The fields of the records that were accepted, as they were accepted. */
+  /** The fields of the accepted records, in their accepted form. */
   readonly tree: FieldTree;
-  /** Decides about each record; undefined where every object is accepted as it is. */
+  /** Decides about each record; undefined if every object is accepted unchanged. */
   readonly hold: ((value: unknown) => HeldRecord) | undefined;
-  /** All that `hold` does, where it only gives every object fields that no record has. */
+  /** The only effect of `hold`, if it only adds fields that no record has. */
   readonly constants: Readonly<Record<string, unknown>> | undefined;
-  /** Fields whose type config decides. */
+  /** Fields whose type is set by config. */
   readonly forced: readonly (ForcedField & Pick<ForcedColumn, 'converts'>)[];
-  /** Names under `columns` with a type that no field goes by. */
+  /** Names under `columns` with a type that match no field. */
   readonly unmatched: readonly string[];
   readonly findings: ContractFindings;
 }
 
-/** What a pass over the records found; nothing where none was needed. */
+/** Findings of a pass over the records; empty if none was needed. */
 export interface ContractFindings {
   /** Records that go to quarantine. */
   readonly rejected: ViolationCounts;
@@ -45,22 +45,22 @@ export interface ContractFindings {
   readonly failing: ViolationCounts;
   /** Values that were left out. */
   readonly discarded: ViolationCounts;
-  /** Of these, values of fields that are known: a row is poorer without them. */
+  /** Of these, values of known fields, which rows lose. */
   readonly lost: ViolationCounts;
 }
 
-/** What a stream's records are held against. */
+/** What a stream's records are checked against. */
 export interface ContractQuestion {
   readonly stream: Stream;
   readonly hashKey: string | undefined;
   readonly checkpoint: Checkpoint | undefined;
-  /** Learned columns of the table; none where there is no table. */
+  /** Learned columns of the table; empty if there is no table. */
   readonly learned: readonly LearnedColumn[];
 }
 
 /**
- * Holds a scan against its contract. Where the contract can change nothing, the records are not read again: the
- * fields that were seen while they came are the answer.
+ * Checks a scan against its contract. If the contract cannot change anything, the records are not read again: the
+ * fields seen during the scan are the result.
  */
 export async function checkContract(
   question: ContractQuestion,
@@ -92,7 +92,7 @@ export async function checkContract(
   };
 }
 
-/** Whether the contract lets every record of these fields pass as it is, and adds nothing to any. */
+/** Whether the contract accepts every record with these fields unchanged. */
 export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean {
   const { fields } = findForcedTypes(question.stream.columns, tree.root, question.learned);
   const key = findKeyPaths(question.stream, tree, question.learned);
@@ -101,14 +101,14 @@ export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean
   return isPermissive(contract) && isFilled;
 }
 
-/** The contract of a stream as it is in force for one scan. */
+/** The contract of a stream that applies to one scan. */
 export function buildContract(
   { stream, hashKey, checkpoint, learned }: ContractQuestion,
   forced: readonly ForcedField[],
   key: readonly (readonly string[])[],
 ): ContractInForce {
   const { schema } = stream.contract;
-  // Until a whole scan was trusted once, what comes is what there is to learn.
+  // Until one complete scan was trusted, all fields are learned.
   const isLearning = learned.length === 0 || checkpoint?.lastFullScanAt === undefined;
   return {
     modes: stream.contract,
@@ -123,13 +123,13 @@ export function buildContract(
   };
 }
 
-/** Whether a contract lets every record pass as it is, but for what it lacks. */
+/** Whether a contract accepts every record unchanged, except for missing fields. */
 function isPermissive({ modes, schema, learned, forced }: ContractInForce): boolean {
   const mayChange = modes.columns === 'evolve' && modes.types === 'evolve';
   return schema === undefined && forced.length === 0 && (mayChange || learned === undefined);
 }
 
-/** Whether no record lacks a value of its key, with what its slice gives it. */
+/** Whether every record has a value for its key, including values from its slice. */
 function areFilledEverywhere(
   tree: FieldTree,
   key: readonly (readonly string[])[],
@@ -151,7 +151,7 @@ function isEverywhere({ root, records }: FieldTree, name: string): boolean {
 /** One pass over a scan's records. */
 class ContractPass {
   readonly tree = createFieldTree();
-  /** Fields with a type of config's that some value does not have, by `pathKey`. */
+  /** Fields with a configured type that some value does not fit, by `pathKey`. */
   readonly misfits = new Set<string>();
   readonly findings: ContractFindings = {
     rejected: new ViolationCounts(),

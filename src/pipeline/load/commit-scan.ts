@@ -70,7 +70,7 @@ export async function commitScan(
     ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
     : () => undefined;
 
-  // What came before, reading and packing records, left memory behind that the merge will want.
+  // Frees memory left over from reading and packing records, which the merge needs.
   await database.trim();
   const report = await database.transaction(async () => {
     // An ALTER after other changes of its table makes the commit fail.
@@ -102,14 +102,14 @@ export async function commitScan(
     const scope = { stream: stream.name, slice };
     await markUnseen(context, stream, scan, load, next);
     await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
-    // A window without a key leaves out the rows before it; those of a key that came twice are settled with it.
+    // A window without a key excludes the rows before it; duplicate keys are resolved with it.
     if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
     await writeContract(database, stream.name, toLearned(load), runId);
     const deletion = { history: stream.history, runId, syncedAt: nowIso };
-    // Whether every slice was read in full, checkpoints tell; the counts are added to this one below.
+    // Checkpoints show whether every slice was read in full; the counts are added below.
     await writeCheckpoint(database, next);
     const left = await settleRemovedSlices(context, stream, scan, load, deletion);
-    // Set, not added: a transaction that lacked memory is done again.
+    // Set, not added: a transaction that ran out of memory is repeated.
     const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
     warnings = [...left.warnings, ...beside];
     const rowsInTable = await countLiveRows(database, stream.table, slice);
@@ -172,13 +172,13 @@ export async function commitScan(
     return described;
   });
   for (const message of warnings) context.emit({ type: 'warning', stream: stream.name, message });
-  // A log that holds DDL is the one replay has trouble with: leave none behind.
-  // The commit stands whatever becomes of this; publishing writes the log again, and tells.
+  // The engine may fail to replay a log with DDL: leave none behind. The commit is valid even if this fails;
+  // publishing writes the log again and reports errors.
   await database.checkpoint().catch(() => undefined);
   return report;
 }
 
-/** No record where the table has some, in what was asked for, is an accident far more often than the truth. */
+/** An empty response for data that the table has is far more often an accident than the truth. */
 async function refuseEmptiedSource(
   { database, options }: RunContext,
   stream: Stream,
@@ -196,7 +196,7 @@ async function refuseEmptiedSource(
   const of = stream.slice === undefined ? '' : ' of this slice';
   throw new ResponseError(`${nameOf(stream)}: the API returned no records, the table holds ${held}${of}`, {
     code: 'source_emptied',
-    hint: 'The table is as it was. If the source really is empty, run again with --allow-empty.',
+    hint: 'The table is unchanged. If the source really is empty, run again with --allow-empty.',
     context: { stream: stream.name },
   });
 }

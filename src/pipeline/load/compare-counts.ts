@@ -1,14 +1,14 @@
 import type { CountedRows } from '../../model/stream.ts';
 
-/** Both sides of a count, and what stands between them. */
+/** Both sides of a count, and what explains their difference. */
 export interface CountFacts {
   /** Rows the API counts without a start date. */
   readonly inApi: number;
   /** Live rows of the table, or of the slice. */
   readonly inTable: number;
-  /** Of these, rows of the days just read that did not come. */
+  /** Of these, rows of the days just read that were not returned. */
   readonly suspected: number;
-  /** Records in quarantine that the source still has. */
+  /** Quarantined records that the source still has. */
   readonly quarantined: number;
   /** What was counted last; undefined where the last full scan counted nothing. */
   readonly before: CountedRows | undefined;
@@ -26,13 +26,13 @@ export function compareCounts(facts: CountFacts): number {
   return inApi < least ? inApi - least : 0;
 }
 
-/** The fewest and the most rows that the API may count while the table is whole. */
+/** The minimum and maximum count of the API for which the table is complete. */
 export function boundCount(facts: Omit<CountFacts, 'inApi'>): {
   readonly least: number;
   readonly most: number;
 } {
   const { inTable, suspected, quarantined, before } = facts;
-  // Nobody knows what was kept or left out: only rows that cannot be in the table are surely missing.
+  // It is not known what was kept or left out: only rows that cannot be in the table are certainly missing.
   if (before === undefined) return { least: -Infinity, most: inTable + quarantined };
   const { kept, unloaded } = before;
   const held = inTable - kept - suspected + unloaded;

@@ -13,7 +13,7 @@ import { windowOf } from './asked-days.ts';
 import { judgeAbsence } from './judge-absence.ts';
 import { CountsDiffer } from './settle-counts.ts';
 
-/** An incremental scan and the rows of its days that `deletes`, or their replacement, would take. */
+/** An incremental scan and the rows of its days that would be deleted or replaced. */
 export interface AbsenceQuestion {
   readonly stream: Stream;
   readonly scan: FetchedScan;
@@ -23,8 +23,8 @@ export interface AbsenceQuestion {
 }
 
 /**
- * Prepares what a merge asks before rows go: why they stay after all, or undefined. What it returns throws CountsDiffer
- * or ReadInFull where nothing of the merge is to be done.
+ * Prepares the check before a merge deletes rows: it returns why they stay, or undefined. It throws CountsDiffer or
+ * ReadInFull to cancel the merge.
  */
 export async function prepareJudge(
   { database }: RunContext,
@@ -59,8 +59,8 @@ export interface DifferenceQuestion {
 }
 
 /**
- * Has a difference counted again, and the stream read in full where the quota has room for it and the last full scan
- * was not just now; else the difference stands. Throws CountsDiffer or ReadInFull.
+ * Requests a new count for a difference, and a full scan if the quota allows it and the last full scan is not recent;
+ * else the difference remains. Throws CountsDiffer or ReadInFull.
  */
 export async function settleDifference(question: DifferenceQuestion): Promise<void> {
   const { stream, scan, counts, checkpoint } = question;
@@ -95,7 +95,7 @@ export function isBeyondGuard(stream: Stream, { difference, inTable }: CountedRo
   return !keepsGone(stream) && -difference > stream.maxDeleteRatio * inTable;
 }
 
-/** Records in quarantine that the source still has. */
+/** Quarantined records that the source still has. */
 export function countQuarantined(
   database: Database,
   { stream, slice }: { readonly stream: string; readonly slice: string },
@@ -106,7 +106,7 @@ export function countQuarantined(
   );
 }
 
-/** Has every slice of a stream read in full before long: what one of them showed holds for all. */
+/** Brings the full scan of every slice forward: what one of them showed applies to all. */
 export async function bringForward(database: Database, stream: string, reason: string): Promise<void> {
   await database.run(
     'UPDATE _sluice.checkpoints SET full_refresh_due = $2 WHERE stream = $1 AND full_refresh_due IS NULL',
@@ -120,7 +120,7 @@ function sayWhen({ at, broughtForwardAt }: CountedRows): string {
   return 'it was read in full today already, for the same reason: a sync tomorrow does so again, sluice sync --full-refresh does it now';
 }
 
-/** What a difference means, and what becomes of it. */
+/** Explains a difference and what happens next. */
 export function warnOfDifference(counts: CountedRows, stream: Stream): string {
   const next = isBeyondGuard(stream, counts) ? adviseTooManyGone(stream.name) : sayWhen(counts);
   return `${describeDifference(counts)}; ${next}`;

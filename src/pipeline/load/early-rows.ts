@@ -7,7 +7,7 @@ import type { RunContext } from '../run-context.ts';
 import { acceptsAll, type ContractQuestion } from './check-contract.ts';
 import { planColumns } from './plan-columns.ts';
 
-/** Reads a scan's rows into the table `incoming` while the scan goes on. What goes wrong here is done again later. */
+/** Reads a scan's rows into the table `incoming` during the scan. Work that fails here is repeated later. */
 export class EarlyRows {
   readonly #context: RunContext;
   readonly #stream: Stream;
@@ -28,7 +28,7 @@ export class EarlyRows {
     this.#question = settleQuestion(context, question);
   }
 
-  /** Reads what is whole up to a byte of the records file. */
+  /** Reads complete lines up to a byte of the records file. */
   async readTo(endByte: number): Promise<void> {
     if (this.#isOver) return;
     try {
@@ -41,12 +41,12 @@ export class EarlyRows {
       if (this.#incoming.endByte === 0) await database.beginReading();
       if (!(await this.#incoming.readTo(endByte, this.#tree, columns))) this.#giveUp();
     } catch {
-      // An error of the disk or the engine comes again when the rows are due, and is told then.
+      // A disk or engine error recurs when the rows are needed, and is reported then.
       this.#giveUp();
     }
   }
 
-  /** What was read, for the load of the whole scan; undefined where nothing was. */
+  /** The rows read so far, for the load of the whole scan; undefined if there are none. */
   get part(): EarlyIncoming | undefined {
     return this.#isOver || this.#incoming.endByte === 0 ? undefined : this.#incoming;
   }
@@ -62,7 +62,7 @@ export class EarlyRows {
   }
 }
 
-/** What the stream's records are held against; undefined where more than their fields would decide about them. */
+/** The contract of the stream's records; undefined if more than their fields decides about them. */
 async function settleQuestion(
   { database }: RunContext,
   question: ContractQuestion,

@@ -8,12 +8,12 @@ import type { RunContext } from '../run-context.ts';
 import { EarlyRows } from './early-rows.ts';
 import type { ContractQuestion } from './check-contract.ts';
 
-/** A scan of less is soon loaded once it has ended, bytes. */
+/** Smaller scans are loaded quickly after they end, bytes. */
 const LONG_BYTES = 16 * 2 ** 20;
-/** What is read at a time: the engine makes ready for each part anew, which takes as long as reading a few MB. */
+/** Size of a part: each part has a setup cost equal to reading a few MB. */
 const PART_BYTES = 64 * 2 ** 20;
 
-/** Fetches and prepares a scan with early work beside it, and throws away what was not taken of that. */
+/** Fetches and prepares a scan with early work in parallel, and discards unused results. */
 export async function withEarlyWork<T>(
   context: RunContext,
   question: ContractQuestion,
@@ -28,9 +28,9 @@ export async function withEarlyWork<T>(
 }
 
 /**
- * What is done with a long scan's pages while more are fetched: their rows are read into a table, and their records
- * are packed for the archive. Nothing of it counts before the scan has its verdict; then it is either what would be
- * made of the whole scan anyhow, or it is thrown away.
+ * Processes a long scan's pages while more are fetched: reads their rows into a table, and packs their records for
+ * the archive. The results are used only after the verdict, and only if they equal what the whole scan would give;
+ * otherwise they are discarded.
  */
 export class EarlyWork implements StageFollower {
   readonly #context: RunContext;
@@ -39,7 +39,7 @@ export class EarlyWork implements StageFollower {
   #tree: FieldTree | undefined;
   #rows: EarlyRows | undefined;
   #pack: EarlyPack | undefined;
-  /** Pages on the disk while it is not known whether they will be many. */
+  /** Staged pages while the scan may still turn out to be short. */
   #held: StagedPageEntry[] = [];
   #endByte = 0;
   #readByte = 0;
@@ -89,7 +89,7 @@ export class EarlyWork implements StageFollower {
     this.#reading = undefined;
   }
 
-  /** Forgets the rows read so far and keeps from the work file until `work` is done: it may close it. */
+  /** Discards the rows read so far and does not use the work file until `work` is done, which may close it. */
   async aside(work: () => Promise<void>): Promise<void> {
     const stepAside = async () => {
       await this.#reading;
@@ -100,7 +100,7 @@ export class EarlyWork implements StageFollower {
     return this.#aside;
   }
 
-  /** The rows read so far, once no more are being read; who takes them has them to himself. */
+  /** The rows read so far, once reading has stopped; ownership moves to the caller. */
   async takeRows(): Promise<EarlyIncoming | undefined> {
     await this.#reading;
     const rows = this.#rows;
@@ -108,14 +108,14 @@ export class EarlyWork implements StageFollower {
     return rows?.part;
   }
 
-  /** What was begun for the archive; who takes it has to finish or abandon it. */
+  /** The pack started for the archive; the caller must finish or abandon it. */
   takePack(): EarlyPack | undefined {
     const pack = this.#pack;
     this.#pack = undefined;
     return pack;
   }
 
-  /** Throws away what nobody took. */
+  /** Discards unused results. */
   async end(): Promise<void> {
     this.#recordsFile = undefined;
     await this.#aside?.catch(() => undefined);

@@ -33,7 +33,7 @@ export async function findSuspected(
   return Object.fromEntries(rows.map(({ day, n }) => [String(day), Number(n)]));
 }
 
-/** Says that such rows are kept, where `deletes: keep` keeps them. */
+/** Reports such rows if `deletes: keep` keeps them. */
 export function describeGone(
   facts: AbsentFacts,
   { absent, replaces, keptBecause }: AbsentDecision,
@@ -44,7 +44,7 @@ export function describeGone(
   const window = windowOf(scan, load);
   const isKept = absent === 'keep' && !replaces && keptBecause === undefined && stream.write === 'merge';
   if (!isKept || stream.deletes !== 'keep' || window === undefined || suspected === 0) return [];
-  // What keeps rows from being deleted keeps them from being missed as well.
+  // What prevents a deletion also prevents this report.
   if (findHindrance(facts) !== undefined) return [];
   const rows = `${formatCountOf(suspected, 'row')} of the table from ${window.date} on`;
   return [

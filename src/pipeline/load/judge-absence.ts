@@ -4,20 +4,20 @@ import { formatCountOf } from '../../model/format-count.ts';
 import type { ApiCount } from '../scan.ts';
 import { boundCount } from './compare-counts.ts';
 
-/** What an incremental scan is about to take from its table, and what is known to confirm it. */
+/** What an incremental scan is about to delete from its table, and the evidence for it. */
 export interface AbsenceFacts {
   readonly counted: ApiCount | undefined;
   readonly isPaginated: boolean;
-  /** The days that were read are replaced, as there is no key: a row that is restated goes as well. */
+  /** The days that were read are replaced, as there is no key: restated rows are deleted as well. */
   readonly replaces: boolean;
   readonly change: TableChange;
   readonly before: CountedRows | undefined;
   readonly quarantined: number;
-  /** Rows that are lacking when days are compared by their number of rows; of replaced days only. */
+  /** Rows missing by a count per day; of replaced days only. */
   readonly missing: number;
 }
 
-/** What becomes of rows that did not come: they go, they stay, or more has to be asked first. */
+/** What happens to rows that were not returned: they are deleted, they stay, or the API must be asked first. */
 export type AbsenceDecision =
   | { readonly kind: 'apply' }
   | { readonly kind: 'keep'; readonly because: string }
@@ -27,15 +27,15 @@ export type AbsenceDecision =
 const APPLY = { kind: 'apply' } as const;
 
 /**
- * Decides about the rows of the days just read that did not come. Their absence is a suspicion: the API may filter by
- * another date than the cursor's. They go once the count of the whole stream confirms it.
+ * Decides about rows of the days just read that were not returned. Their absence is only a suspicion, as the API may
+ * filter by a date other than the cursor's. They are deleted once the total count confirms it.
  */
 export function judgeAbsence(facts: AbsenceFacts): AbsenceDecision {
   const { counted, change, replaces, isPaginated, missing } = facts;
   const suspected = change.deleted - change.superseded;
-  // What was archived before there was this question was loaded without it.
+  // Older archived scans were loaded without this check.
   if (suspected <= 0 || counted === undefined) return APPLY;
-  const rows = `${formatCountOf(suspected, 'row')} of the days just read did not come`;
+  const rows = `${formatCountOf(suspected, 'row')} of the days just read went missing`;
   if (counted.rows === null) {
     if (replaces && missing <= 0) return APPLY;
     if (replaces || !isPaginated) return { kind: 'read-in-full', because: rows };
@@ -43,7 +43,7 @@ export function judgeAbsence(facts: AbsenceFacts): AbsenceDecision {
   }
   const { before, quarantined } = facts;
   const inTable = change.held + change.inserted + change.returned - change.deleted;
-  // A count that another case explains as well, such as a record in quarantine, is no proof that rows are gone.
+  // A count with another possible explanation, such as a quarantined record, does not prove that rows are gone.
   if (counted.rows === boundCount({ inTable, suspected: 0, quarantined, before }).least) return APPLY;
   if (counted.again !== undefined) return { kind: 'recount' };
   const because = `${rows}, but the API counts ${formatCountOf(counted.rows, 'row')} in all, which does not confirm it`;

@@ -9,9 +9,9 @@ import type { ContractFindings, CheckedScan } from './check-contract.ts';
 
 // A message is read in a terminal; `quarantine list` and the file have the rest.
 const MOST_NAMED = 5;
-const KEPT = 'The table is as it was, and the pages are kept for a run within 24 h.';
+const KEPT = 'The table is unchanged, and the pages are kept for a run within 24 h.';
 
-/** Fails a stream whose records break a contract that nothing may break (`freeze`). */
+/** Fails a stream whose records violate a frozen contract (`freeze`). */
 export function assertContractKept(stream: Stream, { failing }: ContractFindings): void {
   const [first] = failing.list();
   if (first === undefined) return;
@@ -19,7 +19,7 @@ export function assertContractKept(stream: Stream, { failing }: ContractFindings
     `${nameOf(stream)}: ${formatCountOf(failing.records, 'record')} ${verbOf(failing.records, 'breaks', 'break')} the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
-      hint: `${KEPT} Have the source mended; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
+      hint: `${KEPT} Ask the provider to fix the source; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
       context: { stream: stream.name, offset: first.firstPosition },
     },
   );
@@ -42,17 +42,17 @@ export function refuseTooManyRejects(
       `${nameOf(stream)}: ${formatCountOf(count, 'record')} ${verbOf(count, 'has', 'have')} no value for the key (${escapeForTerminal(fields)}), the first at position ${first.position}`,
       {
         code: 'response_invalid',
-        hint: `The table is as it was. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records would go to quarantine: name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records would go to quarantine: name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
         context,
       },
     );
   }
   if (!breaksContract(counts)) {
     throw new ResponseError(
-      `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'is no JSON object', 'are no JSON objects')}, the first at position ${first.position}`,
+      `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'is not a JSON object', 'are not JSON objects')}, the first at position ${first.position}`,
       {
         code: 'response_invalid',
-        hint: `The table is as it was. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
+        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
         context,
       },
     );
@@ -61,13 +61,16 @@ export function refuseTooManyRejects(
     `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'breaks', 'break')} the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
     {
       code: 'contract_broken',
-      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: have the source mended, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context,
     },
   );
 }
 
-/** Fails a stream of which more than `maxInvalidRatio` would lose values: they say more about the contract than about records. */
+/**
+ * Fails a stream if more than `maxInvalidRatio` of its records would lose values: then the contract is probably
+ * wrong.
+ */
 export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: ContractFindings): void {
   const [first] = lost.list();
   if (first === undefined || lost.records / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
@@ -75,13 +78,13 @@ export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: Co
     `${nameOf(stream)}: ${formatCount(lost.records)} of ${formatCountOf(rows, 'record')} would lose values: ${describeCounts(lost)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
-      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are concerned: have the source mended, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are affected: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context: { stream: stream.name, offset: first.firstPosition },
     },
   );
 }
 
-/** What people are to know of a scan that its contract let through. */
+/** Warnings about a scan that passed its contract. */
 export function describeFindings(rejected: RejectedRecords, held: CheckedScan): readonly string[] {
   const { findings } = held;
   return [
@@ -96,11 +99,11 @@ export function describeFindings(rejected: RejectedRecords, held: CheckedScan): 
 
 function describeRejected({ count }: RejectedRecords, counts: ViolationCounts): string {
   if (!breaksContract(counts))
-    return `${formatCountOf(count, 'record')} ${verbOf(count, 'is no JSON object', 'are no JSON objects')} and went to _sluice.quarantine`;
+    return `${formatCountOf(count, 'record')} ${verbOf(count, 'is not a JSON object', 'are not JSON objects')} and went to _sluice.quarantine`;
   return `${formatCountOf(count, 'record')} went to _sluice.quarantine: ${describeCounts(counts)}`;
 }
 
-/** Whether any record was rejected for something else than being no record. */
+/** Whether any record was rejected for a reason other than not being an object. */
 function breaksContract(counts: ViolationCounts): boolean {
   return counts.list().some(({ field }) => field !== '');
 }
@@ -119,7 +122,7 @@ function describeCount({ field, reason, count }: ViolationCount): string {
   return `${what} (${count})`;
 }
 
-// From the folder of the config, where it lies beside it.
+// Relative to the folder of the config if it lies below it.
 function nameContract({ name }: Stream): string {
   return `contracts/${name}.schema.json`;
 }

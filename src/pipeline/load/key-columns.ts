@@ -6,8 +6,8 @@ import { pathKey } from '../../schema/name-columns.ts';
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
 
 /**
- * A key by its fields: a value that its column does not hold is in the companion, and there it tells rows apart as
- * well. Each column of a field that has a companion is followed by it.
+ * Adds companions to a key: values that a column cannot hold are in its companion and are part of the key as well.
+ * Each column is followed by its companion, if any.
  */
 export function withCompanions(key: readonly string[], columns: readonly ColumnPlan[]): readonly string[] {
   return [...new Set(groupByField(key, columns).flat())];
@@ -23,7 +23,7 @@ export function groupByField(
     const companion = column && findCompanion(column, columns);
     return companion === undefined ? [name] : [name, companion.name];
   });
-  // A companion that the key names by itself is no field of its own beside its column.
+  // A companion named in the key is not a separate field if its column is there as well.
   const beside = new Set(groups.flatMap((group) => group.slice(1)));
   return groups.filter(([name = '']) => !beside.has(name));
 }
@@ -50,7 +50,7 @@ export function findColumn(field: string, columns: readonly ColumnPlan[]): Colum
   );
 }
 
-/** Column of a field a user named: by its path with dots, or by the column's own name. */
+/** Column of a field given by a user: by its dotted path or by the column's name. */
 export function resolveField(
   stream: Stream,
   what: 'key' | 'cursor',
@@ -66,7 +66,7 @@ export function resolveField(
     `streams.${stream.name}.${what} names "${field}", which ${found === undefined ? 'no record has' : 'is null in every record'}`,
     {
       code: 'config_invalid',
-      hint: `The table is as it was. Fields of this stream: ${known.slice(0, 30).join(', ') || 'none'}.`,
+      hint: `The table is unchanged. Fields of this stream: ${known.slice(0, 30).join(', ') || 'none'}.`,
       context: { stream: stream.name },
     },
   );

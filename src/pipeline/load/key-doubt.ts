@@ -10,8 +10,8 @@ import { isDateShed } from './key-without-date.ts';
 import type { ColumnChanges } from '../scan.ts';
 
 /**
- * Whether the table's rows came by another key than this scan's, so that those it does not find again may be
- * older versions of others.
+ * Whether the table's rows were merged by a different key than this scan's, so that unmatched rows may be older
+ * versions of others.
  */
 export async function isKeyInDoubt(
   context: RunContext,
@@ -25,12 +25,12 @@ export async function isKeyInDoubt(
   if (isKeyFormatChanged(columns, load.columnChanges)) return true;
   const before = checkpoint?.keyFields;
   if (before?.join() === columns.join()) return false;
-  // A field that is spread over its companion since this scan: no row has a value there that this key does not find.
+  // A field that gets a companion with this scan: no row has a value there yet.
   if (before !== undefined && withCompanions(before, load.columns).join() === columns.join())
     return checkpoint?.fingerprint !== stream.fingerprint && !isTyped(load);
   if (origin === 'learned' && (await isDateShed(context, stream, columns, checkpoint))) return false;
   if (origin === 'learned' && checkpoint !== undefined && scan.rows > 0) return true;
-  // Old rows can stay beside the new ones if the new key tells them apart as well.
+  // Old rows can stay next to new ones if the new key is unique over them as well.
   const known = columns.every((name) =>
     load.columns.some(
       (column) => column.name === name && column.existingType !== undefined && column.existingType !== 'NULL',
@@ -40,8 +40,8 @@ export async function isKeyInDoubt(
 }
 
 /**
- * Whether the key is spelt otherwise than before by the table alone: of moments and long decimals it does not know how
- * the API writes them, nor which texts were numbers, so that the same row may have another key now.
+ * Whether retyping changed the format of the key in the table: it does not store how the API writes timestamps and
+ * long decimals, nor which texts were numbers, so the same row may now have a different key.
  */
 export function isKeyFormatChanged(key: readonly string[] | undefined, { retyped }: ColumnChanges): boolean {
   return retyped.some(({ column, companion, from, to }) => {
@@ -66,6 +66,6 @@ async function doesKeyRepeat(
 ): Promise<boolean> {
   const { own, live, isSliced } = await readScope(database, stream.table, sliceIdOf(stream));
   const rows = `(SELECT * FROM ${tableName(stream.table)} t WHERE ${own} AND ${live})`;
-  // The same key in two slices is two rows, also once the stream is no longer cut into slices.
+  // The same key in two slices means two rows, even after the stream is no longer sliced.
   return (await countDuplicates(database, rows, isSliced ? [...key, '_slice'] : key)) > 0;
 }

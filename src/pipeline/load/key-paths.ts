@@ -6,8 +6,8 @@ import type { FieldNode, FieldTree } from '../../schema/observe-fields.ts';
 import { findNode } from './seen-types.ts';
 
 /**
- * Paths of the fields of a configured key, as far as some record has them. Those that no record fills are left out: it is
- * the config that is wrong then, and not the records.
+ * Paths of the fields of a configured key. Fields that no record fills are left out: then the config is wrong, not
+ * the records.
  */
 export function findKeyPaths(
   { key }: Pick<Stream, 'key'>,

@@ -14,9 +14,9 @@ import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { windowOf } from './asked-days.ts';
 
-// A row whose date changes has to be found again: by a key with the date in it, its old copy would stay beside it.
+// A row whose date changes must still match: with the date in the key, its old copy would stay next to it.
 
-/** A column that tells the rows of a full scan apart over days enough, so that the date need not be in the key. */
+/** A column that is unique over enough days of a full scan, so that the key does not need the date. */
 export async function findKeyWithoutDate(
   database: Database,
   candidates: readonly CandidateColumn[],
@@ -26,7 +26,7 @@ export async function findKeyWithoutDate(
   return findSingleKey(database, proposeSingleKeys(candidates, cursor), cursor);
 }
 
-/** A learned key that holds, and how its column without the date is looked for. */
+/** A valid learned key, and how to look for its column without the date. */
 export interface DatedKey {
   readonly stream: Stream;
   readonly scan: FetchedScan;
@@ -35,7 +35,7 @@ export interface DatedKey {
   readonly cursor: string | undefined;
 }
 
-/** The column of a key of id and date that has proved by now to need no date; undefined where the key stays. */
+/** The id column of a key of id and date, once it is proved that no date is needed; undefined if the key stays. */
 export async function shedDate(
   { database, options }: RunContext,
   { stream, scan, key, candidates, cursor }: DatedKey,
@@ -52,8 +52,8 @@ export async function shedDate(
 }
 
 /**
- * Whether a key is the one before without its date, and no two rows that did not come share it: then those that came are
- * found again, with all their older copies, and the others are what they were.
+ * Whether a key is the previous one without its date, and unique over the rows that were not returned: then returned
+ * rows match, with all their older copies, and the others are unchanged.
  */
 export async function isDateShed(
   { database }: RunContext,
@@ -72,9 +72,9 @@ export async function isDateShed(
 }
 
 /**
- * Why a full refresh is due after rows of earlier days came again with a date of these days: rows that moved, or other
- * rows whose id was used before, which would be lost. The count of the whole stream tells; without one a document is read
- * in full at once.
+ * Why a full refresh is due after rows of earlier days were returned with new dates: they moved, or their ids were
+ * reused and older rows would be lost. The total count shows which; without one, an unpaginated stream is read in
+ * full at once.
  */
 export async function findMovedRows(
   { database }: RunContext,
@@ -86,18 +86,18 @@ export async function findMovedRows(
   const window = windowOf(scan, load);
   const isDated = cursorColumn === undefined || key?.columns.includes(cursorColumn) === true;
   if (key?.origin !== 'learned' || isDated || !tableExisted || window === undefined) return undefined;
-  // What was archived before there was this question was loaded without it.
+  // Older archived scans were loaded without this check.
   if (scan.counted === undefined || scan.counted.rows !== null) return undefined;
   const { own, live } = await readScope(database, stream.table, sliceIdOf(stream));
   const moved = await database.count(`SELECT count(*) FROM ${INCOMING} s
     JOIN ${tableName(stream.table)} t ON ${await matchColumns(database, INCOMING, key.columns)}
     WHERE ${own} AND ${live} AND ${isInWindow('s', window)} AND NOT coalesce(${isInWindow('t', window)}, false)`);
   if (moved === 0) return undefined;
-  const rows = `${formatCountOf(moved, 'row')} of earlier days came with another date`;
+  const rows = `${formatCountOf(moved, 'row')} of earlier days returned with a different date`;
   if (!stream.paginated)
     throw new ReadInFull(
-      `${rows}, and nobody counted whether the learned key (${key.columns.join(', ')}) repeats`,
+      `${rows}, and without a count it is not known whether the learned key (${key.columns.join(', ')}) repeats`,
       { isBroughtForward: true },
     );
-  return `${rows}, and nobody counted whether the learned key repeats`;
+  return `${rows}, and without a count it is not known whether the learned key repeats`;
 }

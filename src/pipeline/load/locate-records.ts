@@ -4,12 +4,12 @@ import type { RecordPlace } from '../../warehouse/project-stage.ts';
 import { readStage, type StagedPageEntry } from '../../warehouse/stage-store.ts';
 import { BESIDES } from '../fetch/scan-stage.ts';
 
-/** Says where in which page a record of a scan came, from its position. */
+/** Finds the page of a record, and its place there, by its position. */
 export type LocateRecord = (position: number) => RecordPlace;
 
-/** Reads which pages a scan is made of; a record of no known page counts as a page of its own. */
+/** Reads the pages of a scan; a record of an unknown page counts as its own page. */
 export async function locateRecords({ paginated }: Stream, recordsFile: string): Promise<LocateRecord> {
-  // An answer that does not come in pages has one offset.
+  // An unpaginated response has only one offset.
   if (!paginated) return (position) => ({ pageOffset: 0, rowIndex: position });
   const pages = (await readStage(dirname(recordsFile)))?.pages ?? [];
   return buildLocate(pages);
@@ -23,13 +23,13 @@ export function buildLocate(
   return (position) => {
     const page = findLast(ordered, position);
     if (page === undefined) return { pageOffset: position, rowIndex: 0 };
-    // Neighbours share a record, so the first that is kept of a page need not be its first.
+    // Neighbours share a record, so the first record kept of a page may not be its first one.
     const first = page.firstPosition >= BESIDES ? page.firstPosition : page.offset;
     return { pageOffset: page.offset, rowIndex: position - first };
   };
 }
 
-/** The last page that begins at the position or before it, if the position is in it. */
+/** The last page that starts at or before the position, if it contains it. */
 function findLast<T extends { readonly firstPosition: number; readonly rows: number }>(
   pages: readonly T[],
   position: number,

@@ -9,15 +9,15 @@ import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { INCOMING } from '../../warehouse/project-stage.ts';
 
 /**
- * What people are to know of columns that get a companion with this scan: whoever reads such a column alone misses
- * values from now on. Told once, as the companion is there then.
+ * Reports columns that get a companion with this scan: readers of the column alone miss values from now on. Reported
+ * once, as the companion then exists.
  */
 function describeCompanions(stream: Stream, columns: readonly ColumnPlan[]): readonly string[] {
   return columns.flatMap(({ path, name: beside, companion, existingType }) => {
     const source = companionSource(path);
     if (!companion || existingType !== undefined || source === undefined) return [];
     const column = columns.find((one) => !one.companion && pathKey(one.path) === pathKey(source));
-    // Where config chose the type, config can be told.
+    // If config set the type, another message says so.
     if (column === undefined || column.forcedType !== undefined) return [];
     const field = escapeForTerminal(source.map(toFieldName).join('.'));
     return [
@@ -26,7 +26,7 @@ function describeCompanions(stream: Stream, columns: readonly ColumnPlan[]): rea
   });
 }
 
-/** What people are to know of columns that values do not fit: these are in another column. */
+/** Reports columns with values that do not fit and are in another column. */
 export async function describeMisfits(
   database: Database,
   stream: Stream,
@@ -47,7 +47,7 @@ export async function describeMisfits(
     );
     const [fit, unfit] = [Number(row?.['fit']), Number(row?.['unfit'])];
     if (unfit === 0) continue;
-    const how = fit === 0 ? 'no value' : `not every value (${unfit} of ${fit + unfit} are none)`;
+    const how = fit === 0 ? 'no value' : `not every value (${unfit} of ${fit + unfit} are not)`;
     const field = escapeForTerminal(names.join('.'));
     said.push(
       `streams.${stream.name}.columns makes ${field} a ${column.type}, but ${how} is one; those that are none are in ${beside}`,

@@ -12,13 +12,13 @@ const MOST_NAMED = 10;
 
 /** Learned columns without a record that has their field. */
 export interface AbsentFields {
-  /** Run that first noticed, by the column's name. */
+  /** Run that first noticed, by column name. */
   readonly since: ReadonlyMap<string, string>;
-  /** What to say of those that this scan noticed. */
+  /** Notes about fields that this scan noticed. */
   readonly notes: readonly string[];
 }
 
-/** Finds fields that no record has any more. Said once: whether they come back, the next scans tell. */
+/** Finds fields that no record has any more. Reported once; later scans show whether they come back. */
 export function findAbsentFields(
   { runId, options }: RunContext,
   stream: Stream,
@@ -39,14 +39,14 @@ export function findAbsentFields(
   return { since, notes: fresh.length === 0 ? [] : [`no record has ${nameFields(fresh)} any more`] };
 }
 
-/** Names under `columns` that a whole scan has found no field for: most likely they are misspelt. */
+/** Names under `columns` for which a complete scan found no field: most likely they are misspelled. */
 export function findUnmatchedRules(
   { options }: RunContext,
   stream: Stream,
   scan: FetchedScan,
   { unmatched }: CheckedScan,
 ): readonly string[] {
-  // A mask is done when a page is read: what it left out is nowhere in the tree.
+  // Masks are applied when a page is read: excluded fields are not in the tree.
   const { masked } = scan;
   const unmasked = masked === undefined ? [] : listMasked(stream).filter((field) => !masked.has(field));
   const missing = [...unmatched, ...unmasked];
@@ -55,8 +55,8 @@ export function findUnmatchedRules(
 }
 
 /**
- * Stops the first load of a stream whose config leaves out or hashes a field under a misspelt name: what it should
- * keep out would be published. A name that is like no field is only told, since some fields are rare.
+ * Stops the first load of a stream if the config excludes or hashes a misspelled field: it would be published. A name
+ * unlike any field only gives a warning, since some fields are rare.
  */
 export function refuseUnmatchedMasks(
   { options }: RunContext,
@@ -90,7 +90,7 @@ function listMasked({ columns }: Stream): readonly string[] {
   return Object.entries(columns).flatMap(([field, { kind }]) => (kind === 'type' ? [] : [field]));
 }
 
-/** Only a scan of everything can tell that something is not there. */
+/** Only a full scan can show that something is missing. */
 export function isWholeScan({ plan, verdict, rows }: FetchedScan, limit: number | undefined): boolean {
   const isTrusted = verdict === 'verified' || verdict === 'unverified';
   return plan.mode === 'full' && isTrusted && rows > 0 && limit === undefined;
@@ -100,7 +100,7 @@ function hasField(root: FieldNode, path: readonly string[]): boolean {
   let node: FieldNode | undefined = root;
   for (const name of path) {
     node = node.children.get(name);
-    // Of an object that stays whole the members are not all told apart.
+    // The members of an object stored as a whole are not all known.
     if (node === undefined) return false;
     if (node.folded) return true;
   }

@@ -14,8 +14,8 @@ export interface CheckpointFacts {
 }
 
 /**
- * The checkpoint a committed scan leaves. Only `verified` and `unverified` scans move the watermark, and
- * one begun with `--from` or `--limit` never moves it past what a normal run would.
+ * The checkpoint after a committed scan. Only `verified` and `unverified` scans move the watermark, and scans with
+ * `--from` or `--limit` never move it further than a normal run would.
  */
 export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
   const { stream, scan, load, checkpoint, runId, options } = facts;
@@ -24,7 +24,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     (scan.verdict === 'verified' || scan.verdict === 'unverified') && options.limit === undefined;
   const whole = trusted && scan.plan.mode === 'full';
   const normal = trusted && options.from === undefined;
-  // Read to its end over days: the next scan goes on from its start, else there would never be another kind.
+  // For a scan that took days, the next one continues from its start; otherwise every scan would be a full one.
   const ended = scan.cause === 'too-long' && options.from === undefined && options.limit === undefined;
   const passed = whole || (ended && scan.plan.mode === 'full');
   return {
@@ -53,7 +53,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
   };
 }
 
-/** From when, and from which day on, the table was proved to be what the API holds. */
+/** When the table was verified, and from which day on. */
 function nextProof({
   scan,
   checkpoint,
@@ -69,14 +69,14 @@ function nextProof({
 function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {
   const newest = load.newestCursor;
   if (newest === undefined) return checkpoint?.watermark;
-  // Rows dated ahead must not make the next run skip the days between.
+  // Rows with future dates must not make the next run skip the days in between.
   const today = toDate(scan.serverDateMs);
   const reached = newest < today ? newest : today;
   if (scan.plan.mode === 'full' || checkpoint?.watermark === undefined) return reached;
   return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;
 }
 
-// Rows dated since its start, less the lookback, may have changed while it was read over hours or days.
+// Rows dated after its start, less the lookback, may have changed while it was read over hours or days.
 function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts): string | undefined {
   const newest = load.newestCursor;
   if (newest === undefined) return checkpoint?.watermark;
@@ -86,10 +86,10 @@ function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts
   return held !== undefined && held > reached && held <= toDate(scan.startedAtMs) ? held : reached;
 }
 
-/** An `auto` cursor is proved by an answer to its parameter that held only later rows, and fewer of them. */
+/** An `auto` cursor is proved by a response to its parameter with only later rows, and fewer of them. */
 function nextCursorState({ stream, scan, load, checkpoint }: CheckpointFacts): Checkpoint['cursorState'] {
   if (stream.cursor.kind !== 'auto') return undefined;
-  // One that was refuted says nothing about the candidate after it.
+  // A refuted cursor says nothing about the next candidate.
   const isOther = load.cursorColumn !== undefined && load.cursorColumn !== checkpoint?.cursorField;
   const cursorState = isOther && checkpoint?.cursorState === 'refuted' ? undefined : checkpoint?.cursorState;
   if (!scan.plan.trial || scan.plan.from === undefined) {
@@ -105,7 +105,7 @@ function nextProofDays({ scan, load, checkpoint }: CheckpointFacts, trusted: boo
   if (load.key?.origin !== 'learned') return [];
   const same = checkpoint?.keyFields?.join() === load.key.columns.join();
   const before = same ? checkpoint.keyProvedOn : [];
-  // One row has every key; and a scan that moved proves nothing.
+  // With one row every key is unique; and a scan of moving data proves nothing.
   if (!trusted || scan.isApart === true || scan.rows < 2) return before;
   const today = toDate(scan.serverDateMs);
   return before.includes(today) ? before : [...before, today].slice(-2);

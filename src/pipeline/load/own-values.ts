@@ -8,10 +8,10 @@ import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { INCOMING } from '../../warehouse/project-stage.ts';
 import { listSliceValues } from '../fetch/mask-records.ts';
 
-/** What the records of a slice say about one of its parameters, by a field of the parameter's name. */
+/** What the records of a slice show about one of its parameters, by a field with the parameter's name. */
 export interface OwnValues {
   readonly param: string;
-  /** The field that says most; undefined where no record has one. */
+  /** The most significant field; undefined if no record has one. */
   readonly field: string | undefined;
   readonly records: number;
   /** Records with the slice's value, with the value of another slice, and with any other. */
@@ -20,7 +20,7 @@ export interface OwnValues {
   readonly other: number;
 }
 
-/** How many records have each of the fields that a slice would fill in; read before any is filled. */
+/** How many records have each field that the slice would fill in; counted before they are filled. */
 export type CarriedFields = ReadonlyMap<string, number>;
 
 export function countCarried({ slice }: Pick<Stream, 'slice'>, { root }: FieldTree): CarriedFields {
@@ -29,17 +29,20 @@ export function countCarried({ slice }: Pick<Stream, 'slice'>, { root }: FieldTr
   );
 }
 
-/** Every record has the value that its slice asks for. */
+/** Whether every record has the value of its slice. */
 export function areProved({ records, own }: OwnValues): boolean {
   return records > 0 && own === records;
 }
 
-/** Records have values that the parameter should have kept away. A field with none of its values speaks of something else. */
+/**
+ * Whether records have values that the parameter should have excluded. A field without any of its values has a
+ * different meaning.
+ */
 export function areContradicted({ own, foreign, other }: OwnValues): boolean {
   return foreign > 0 || (own > 0 && other > 0);
 }
 
-/** Counts what incoming records say about each parameter of their slice. */
+/** Counts the values of incoming records for each parameter of their slice. */
 export async function readOwnValues(
   database: Database,
   stream: Stream,
@@ -67,7 +70,7 @@ export async function readOwnValues(
 const KIND_OF_NAME = /(?<=[a-z0-9])_+(id|ids|name|code|slug|key|value|label)$/;
 const COMPARED_TYPES = ['VARCHAR', 'BIGINT', 'HUGEINT', 'BOOLEAN', 'DATE'];
 
-/** Whether a column is named as a parameter: `entity`, `entityId`, `entity.name`. */
+/** Whether a column is named like a parameter: `entity`, `entityId`, `entity.name`. */
 function speaksOf({ path, type, companion }: ColumnPlan, param: string): boolean {
   if (companion || !COMPARED_TYPES.includes(type)) return false;
   const toBase = (name: string) => name.replace(KIND_OF_NAME, '');
@@ -79,7 +82,7 @@ interface SliceValues {
   readonly foreign: readonly string[];
 }
 
-/** The slice's value and those of the others, as they are in records: under the rules that mask fields. */
+/** The values of this slice and of the others, masked as in the records. */
 function listValues(stream: Stream, hashKey: string | undefined, param: string): SliceValues {
   const write = (value: ParamValue) => {
     const slice = stream.slice && { ...stream.slice, values: { [param]: value } };

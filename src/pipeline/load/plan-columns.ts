@@ -15,7 +15,7 @@ import type { CheckedScan } from './check-contract.ts';
 import { findCompanion } from './key-columns.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 
-/** The columns of a scan's table, and how the table comes to have them. */
+/** The columns of a scan's table, and the changes that lead to them. */
 export interface PlannedColumns {
   readonly columns: readonly ColumnPlan[];
   readonly changes: ColumnChanges;
@@ -37,7 +37,7 @@ export async function planColumns(
   return { columns, changes: { masked, masks, rehashed, retyped } };
 }
 
-/** The columns learned before, but for those that are masked from now on. */
+/** The previously learned columns without newly masked ones. */
 async function findNewMasks(
   database: Database,
   stream: Stream,
@@ -48,7 +48,7 @@ async function findNewMasks(
   const remembered = (await readMeta(database)).get(masksOf(name)) ?? '{}';
   const done = JSON.parse(remembered) as MaskedFields;
   const wanted = Object.fromEntries(
-    // Where nobody gave the key, what it was stays known.
+    // Without a key, the previous one is kept.
     Object.entries(describeMasks(stream, hashKey)).map(([field, how]) =>
       hashKey === undefined && how !== 'exclude' ? [field, done[field] ?? 'hash'] : [field, how],
     ),
@@ -60,7 +60,7 @@ async function findNewMasks(
   );
   const masked = fresh.length === 0 ? undefined : findMaskedColumns(Object.fromEntries(fresh), learned);
   const rehashed = Object.keys(wanted).filter(
-    // A file of an earlier version does not say by which key.
+    // Files of earlier versions do not record the key.
     (field) =>
       done[field]?.startsWith('hash:') === true &&
       kindOf(wanted[field]) === 'hash' &&
@@ -103,7 +103,7 @@ async function resolveWithTable(
   existing: readonly LearnedColumn[],
   forced: ReadonlyMap<string, ForcedColumn>,
 ): Promise<readonly ColumnPlan[]> {
-  // Which casts are exact only the table knows: collect the questions, ask them, decide again.
+  // Only the table shows which casts are exact: collect the questions, run them, decide again.
   const questions = new Map<string, Parameters<Parameters<typeof resolveColumns>[2]>>();
   const ask = (...question: Parameters<Parameters<typeof resolveColumns>[2]>) =>
     questions.set(question.join(' '), question) !== undefined;
@@ -120,7 +120,7 @@ function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): reado
   const { name, type, existingType, forcedType, companion } = column;
   if (existingType === undefined || existingType === 'NULL' || existingType === type || companion) return [];
   const beside = findCompanion(column, columns);
-  // A column that becomes text takes back what it could not hold before.
+  // A column that becomes text takes its companion's values back.
   const to = forcedType ?? (type === 'VARCHAR' && beside !== undefined ? type : undefined);
   if (to === undefined) return [];
   const change = forcedType === undefined ? 'widened' : 'replaced';
@@ -128,8 +128,8 @@ function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): reado
 }
 
 /**
- * Changes a table that is there to what config's rules ask for; call first in the transaction that commits the
- * scan. Returns what changed, and the planned columns as they stand to the table then.
+ * Applies config's column rules to an existing table; call first in the transaction that commits the scan. Returns
+ * the changes, and the planned columns relative to the changed table.
  */
 export async function applyColumnChanges(
   database: Database,
@@ -155,7 +155,7 @@ export async function applyColumnChanges(
   return { columns: settled, changes };
 }
 
-/** Remembers what is masked, and forgets what was kept raw outside of the table; in the same transaction. */
+/** Records what is masked, and deletes unmasked values outside of the table; in the same transaction. */
 export async function rememberMasks(
   database: Database,
   stream: Stream,

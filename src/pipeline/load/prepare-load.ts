@@ -34,7 +34,7 @@ import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { findNode, listSeenTypes } from './seen-types.ts';
 import { settleKey } from './settle-key.ts';
 
-/** Turns a fetched scan into typed rows and settles the key they are told apart by. */
+/** Turns a fetched scan into typed rows and determines their key. */
 export async function prepareLoad(
   context: RunContext,
   stream: Stream,
@@ -74,7 +74,7 @@ export async function prepareLoad(
   const notes = [...absent.notes];
   const key = await settleKey(context, stream, scan, known, columns, candidates, cursorColumn, notes);
   if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
-    throw new ReadInFull('its key has columns of another type now');
+    throw new ReadInFull('its key columns have different types now');
   return {
     columns,
     columnChanges: changes,
@@ -111,7 +111,7 @@ async function listCandidates(
   for (const column of columns.filter(({ type, companion }) => type !== 'NULL' && !companion)) {
     const { path, name, type } = column;
     const node = findNode(tree.root, path);
-    // What a record has may have gone to the companion: of such a column its values are counted.
+    // Values may have gone to the companion: count the values of such columns.
     const isFilled =
       node?.filled === tree.records &&
       (findCompanion(column, columns) === undefined ||
@@ -121,7 +121,7 @@ async function listCandidates(
   return candidates;
 }
 
-/** What is known, with a key whose fields have companions by now spread over these as well. */
+/** Adds new companions to the known key. */
 function spreadKey(
   checkpoint: Checkpoint | undefined,
   columns: readonly ColumnPlan[],
@@ -138,7 +138,7 @@ function chooseCursor(
   candidates: readonly CandidateColumn[],
 ): string | undefined {
   const { datedBy, plan } = scan;
-  // What its start date was about, the rules of today cannot change.
+  // Current rules cannot change what its start date referred to.
   if (datedBy !== undefined && (stream.cursor.kind === 'auto' || plan.mode === 'incremental'))
     return datedBy === null ? undefined : findByPath(columns, datedBy)?.name;
   if (stream.cursor.kind === 'off') return undefined;
@@ -155,7 +155,7 @@ function findByPath(columns: readonly ColumnPlan[], path: readonly string[]): Co
   return columns.find((column) => !column.companion && pathKey(column.path) === pathKey(path));
 }
 
-/** The candidate after one that was refuted, so that each is tried once. */
+/** The candidate after a refuted one, so that each is tried once. */
 function followCandidate(
   candidates: readonly CandidateColumn[],
   refuted: string | undefined,

@@ -25,9 +25,9 @@ export interface SliceQuestion {
 }
 
 /**
- * Proves that the API narrows a slice by its parameters, before its rows are loaded: by the values of the records; else,
- * for a first scan and where other slices have the same rows, by asking for a value that nothing has. Throws
- * `filter_ignored`. Records with the value of another slice leave a scan `unverified`, where the parameter narrows.
+ * Checks that the API filters a slice by its parameters, before its rows are loaded: by the values of the records or,
+ * for a first scan and if other slices have the same rows, by requesting a nonexistent value. Throws
+ * `filter_ignored`. If the filter works but records have another slice's value, the scan is `unverified`.
  */
 export async function proveSlice(context: RunContext, question: SliceQuestion): Promise<FetchedScan> {
   const { stream, scan, load, carried } = question;
@@ -49,7 +49,10 @@ export async function proveSlice(context: RunContext, question: SliceQuestion): 
   return { ...scan, verdict: 'unverified', reasons: [describeForeign(foreign), ...scan.reasons] };
 }
 
-/** `first`: nothing is known of the slice's filter yet. Its rows are those of other slices, `shared` in part or the `same`. */
+/**
+ * `first`: nothing is known about the slice's filter yet. `shared`: some rows are in other slices as well; `same`:
+ * all of them.
+ */
 type Doubt = 'none' | 'first' | 'shared' | 'same';
 
 async function findDoubt(context: RunContext, { stream, load, checkpoint }: SliceQuestion): Promise<Doubt> {
@@ -65,7 +68,7 @@ async function findDoubt(context: RunContext, { stream, load, checkpoint }: Slic
   if (equal !== undefined && areMost(equal)) return equal.shared * 10 >= equal.looked * 9 ? 'same' : 'shared';
   if (isProved) return 'none';
   if ((equal?.shared ?? 0) > 0 || !isAnySliceRead(stream, await readCheckpoints(database))) return 'first';
-  // Rows that were restated meanwhile are equal by their key alone.
+  // Rows restated in the meantime are only equal by key.
   const key = load.key?.columns ?? [];
   const alike = key.length === 0 ? undefined : await look(columns.filter(({ name }) => key.includes(name)));
   return (alike?.shared ?? 0) > 0 ? 'first' : 'none';
@@ -86,10 +89,10 @@ function describeIgnored(
   const evidence = first === undefined ? '' : `; ${describeContradiction(first)}`;
   const params = alike.params.join(' and ');
   return new StreamConfigError(
-    `${nameOf(stream)}: the API does not narrow its answer by ${asked}: ${alike.because}${evidence}`,
+    `${nameOf(stream)}: the API does not filter by ${asked}: ${alike.because}${evidence}`,
     {
       code: 'filter_ignored',
-      hint: `Nothing of this slice was loaded; its pages are kept for a run within 24 h. See how the API spells ${params} and its values (sluice discover ${name}), or leave ${params} out of streams.${name}.sliceBy and params: one scan then reads every row once.`,
+      hint: `Nothing of this slice was loaded; its pages are kept for a run within 24 h. Check the names and values of ${params} in the API (sluice discover ${name}), or leave ${params} out of streams.${name}.sliceBy and params: one scan then reads every row once.`,
       context: { stream: name },
     },
   );

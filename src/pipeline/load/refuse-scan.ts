@@ -11,15 +11,15 @@ export function refusePartOfKeyless(
   scan: FetchedScan,
   checkpoint: Checkpoint | undefined,
 ): void {
-  // One that is never begun anew could otherwise never load anything.
+  // A scan that is never restarted could otherwise never load anything.
   if (scan.verdict === 'drifted' && scan.cause !== 'too-long') throw describeDrift(stream, scan, false);
-  // A table that only ever held a part is no loss.
+  // A table that only ever held a part loses nothing.
   if (scan.verdict !== 'partial' || checkpoint?.lastFullScanAt === undefined) return;
   throw new StreamConfigError(
     `${stream.name}: --limit reads a part of its rows, and without a key they cannot be merged`,
     {
       code: 'usage_invalid',
-      hint: `The table is as it was. Run without --limit, or name a key as streams.${stream.name}.key.`,
+      hint: `The table is unchanged. Run without --limit, or name a key as streams.${stream.name}.key.`,
       context: { stream: stream.name },
     },
   );
@@ -32,7 +32,7 @@ export function refuseUnfinished({ options }: RunContext, stream: Stream, scan: 
     `${stream.name}: the scan ended with ${scan.rows} of ${scan.total ?? 'unknown'} records`,
     {
       code: 'bug',
-      hint: 'The table is as it was. This is a defect of Sluice; please report it with the text above.',
+      hint: 'The table is unchanged. This is a defect of Sluice; please report it with the text above.',
       context: { stream: stream.name },
     },
   );
@@ -52,7 +52,7 @@ export function describeWrongKey(
     `${nameOf(stream)}: ${formatCount(repeats)} of ${formatCountOf(rows, 'row')} ${verbOf(repeats, 'has', 'have')} the key (${key}) of another row`,
     {
       code: 'config_invalid',
-      hint: `The table is as it was, and the pages are kept for a run within 24 h. Set streams.${stream.name}.key to ${better}.`,
+      hint: `The table is unchanged, and the pages are kept for a run within 24 h. Set streams.${stream.name}.key to ${better}.`,
       context: { stream: stream.name },
     },
   );
@@ -64,8 +64,8 @@ export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean
   const advice = cause === 'moved' ? adviseExclude(stream, differing) : undefined;
   const where = advice === undefined ? '' : ` (${differing.join(', ')})`;
   const kept = merged
-    ? 'The rows that came were loaded and nothing was deleted.'
-    : `The table is as it was: without a key (streams.${stream.name}.key) its rows cannot be merged.`;
+    ? 'The returned rows were loaded and nothing was deleted.'
+    : `The table is unchanged: without a key (streams.${stream.name}.key) its rows cannot be merged.`;
   return new ResponseError(`${nameOf(stream)}: ${DRIFTS[cause](scan)}: ${reasons[0] ?? ''}${where}`, {
     code: 'source_drifted',
     hint: `${kept} ${advice ?? ADVICE[cause]}`,
@@ -75,7 +75,7 @@ export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean
 
 const DRIFTS: Readonly<Record<DriftCause, (scan: FetchedScan) => string>> = {
   moved: ({ rescans }) => `the data moved while it was read${TIMES[rescans] ?? ''}`,
-  contradiction: () => 'the API contradicts itself while its data stands still',
+  contradiction: () => 'the API contradicts itself while its data is unchanged',
   'too-long': ({ pages }) => `its ${pages} pages take longer than a day, and the data moved meanwhile`,
 };
 
@@ -84,7 +84,7 @@ const TIMES: readonly string[] = ['', ', twice over', ', three times over'];
 const ADVICE: Readonly<Record<DriftCause, string>> = {
   moved: 'No watermark moved. Run again when the source is not being refreshed.',
   contradiction:
-    'No watermark moved. Asking again cannot help: tell the provider of the API which records or counts are wrong.',
+    'No watermark moved. A retry cannot help: report the wrong records or counts to the provider of the API.',
   'too-long':
-    'The next sync goes on from the day this scan began. Cut the stream into slices (sliceBy) that a day is enough for.',
+    'The next sync continues from the day this scan started. Cut the stream into slices (sliceBy) that fit into the quota of one day.',
 };

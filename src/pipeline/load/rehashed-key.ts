@@ -4,7 +4,7 @@ import { toFieldName } from '../../schema/field-paths.ts';
 import { namesField } from '../../schema/field-rules.ts';
 import type { PreparedLoad } from '../scan.ts';
 
-/** Columns of the key whose hashes are made with another key since the last sync: no row is found again by them. */
+/** Key columns hashed with a different key since the last sync: they match no existing row. */
 function findRehashed({ key, columns, columnChanges }: PreparedLoad): readonly string[] {
   const { rehashed } = columnChanges;
   if (rehashed.length === 0 || key === undefined) return [];
@@ -14,25 +14,25 @@ function findRehashed({ key, columns, columnChanges }: PreparedLoad): readonly s
     .map(({ name }) => name);
 }
 
-/** Refuses what looks as if all rows had gone, where it is their key that has other hashes. */
+/** Throws if all rows seem to be gone but only their hashed key changed. */
 export function refuseRehashed(stream: Stream, load: PreparedLoad, held: number): void {
   const columns = findRehashed(load);
   if (columns.length === 0) return;
   throw new StreamConfigError(
-    `${nameOf(stream)}: defaults.hashKey is another one than at its last sync, and its key (${columns.join(', ')}) is hashed: none of its ${held} rows is found again`,
+    `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: none of the ${held} existing rows can be matched`,
     {
       code: 'config_invalid',
-      hint: `The table is as it was. Set the former hashKey back; or begin anew with this one: \`sluice state reset ${stream.name} --drop-tables\`, then \`sluice sync --streams ${stream.name}\`.`,
+      hint: `The table is unchanged. Restore the old hashKey; or start over with this one: \`sluice state reset ${stream.name} --drop-tables\`, then \`sluice sync --streams ${stream.name}\`.`,
       context: { stream: stream.name },
     },
   );
 }
 
-/** Rows by the former hashes stay beside the same rows by the new ones, where `deletes` keeps rows. */
+/** If `deletes` keeps rows, those with the old hashes stay next to the same rows with the new hashes. */
 export function describeRehashed(stream: Stream, load: PreparedLoad, inserted: number): readonly string[] {
   const columns = findRehashed(load);
   if (columns.length === 0 || inserted === 0) return [];
   return [
-    `${nameOf(stream)}: defaults.hashKey is another one than at its last sync, and its key (${columns.join(', ')}) is hashed: ${inserted} rows are new ones, and those by the former hashes stay beside them. To begin anew: \`sluice state reset ${stream.name} --drop-tables\`, then \`sluice sync --streams ${stream.name}\``,
+    `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: ${inserted} rows are new, and those with the old hashes stay next to them. To start over: \`sluice state reset ${stream.name} --drop-tables\`, then \`sluice sync --streams ${stream.name}\``,
   ];
 }

@@ -9,7 +9,7 @@ import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 
-/** What became of the rows that belong to no slice of the config. */
+/** What happened to rows that belong to no slice of the config. */
 export interface SettledSlices {
   readonly deleted: number;
   /** Rows that were already marked as deleted and are now removed. */
@@ -22,8 +22,8 @@ const NOTHING: SettledSlices = { deleted: 0, markedGone: 0, notes: [], warnings:
 const LEFT = 'temp."~left_rows"';
 
 /**
- * What a row from before the slices must agree in with a slice's, besides the slice's key, to be the same: the key
- * that told it apart then, as within a slice a part of it may do. Where nobody knows that any more, everything.
+ * Columns that must match, besides the key, to adopt a row written before the stream was sliced: the key of that
+ * time, as part of it may be enough within a slice. All columns if that key is not known any more.
  */
 export async function findAdoption(
   { database }: RunContext,
@@ -36,9 +36,9 @@ export async function findAdoption(
 }
 
 /**
- * Once every slice of a stream was read in full, lets rows of slices that the config no longer has follow
- * `deletes`, and forgets the checkpoints of those whose rows went, so that one that returns is read in full. The
- * last slice does that for all of them. Call in the transaction of the commit, after its checkpoint was written.
+ * Once every slice of a stream was read in full, applies `deletes` to rows of removed slices, and deletes the
+ * checkpoints of those whose rows were deleted, so that a slice that returns is read in full. The last slice does
+ * this for all. Call in the transaction of the commit, after its checkpoint was written.
  */
 export async function settleRemovedSlices(
   context: RunContext,
@@ -57,7 +57,7 @@ export async function settleRemovedSlices(
     return NOTHING;
   const former = checkpoints.filter(({ slice }) => !wanted.has(slice));
   if (stream.slice === undefined) {
-    // Read as a whole, every row of the table is the scan's own.
+    // Without slices, every row of the table belongs to the scan.
     for (const { slice } of former) await deleteCheckpoint(database, stream.name, slice);
     return NOTHING;
   }
@@ -75,13 +75,13 @@ export async function settleRemovedSlices(
   };
 }
 
-/** Slices of the config with the fingerprints their checkpoints ought to have. */
+/** Slices of the config with the expected fingerprints of their checkpoints. */
 function listWanted(stream: Stream): ReadonlyMap<string, string> {
   if (stream.slice === undefined) return new Map([['', stream.fingerprint]]);
   return new Map(stream.slices.map(({ id, fingerprint }) => [id, fingerprint]));
 }
 
-/** Rows from before the stream was cut into slices, or those of slices that the config no longer has. */
+/** Rows from before the stream was sliced, or rows of removed slices. */
 type Group = 'unsliced' | 'sliced';
 
 interface LeftFacts {
@@ -115,7 +115,7 @@ async function settleGroup(
     await deleteRows(database, versioned, LEFT, { ...deletion, how });
   }
   await database.run(`DROP TABLE ${LEFT}`);
-  // What a checkpoint tells holds as long as its rows are there.
+  // A checkpoint is valid as long as its rows exist.
   if (how !== 'keep' || left === 0) {
     const over = former.filter(({ slice }) => (slice === '') === (group === 'unsliced'));
     for (const { slice } of over) await deleteCheckpoint(database, stream.name, slice);
@@ -131,7 +131,7 @@ interface LeftDecision {
 
 function decideLeft(facts: LeftFacts, group: Group, left: number, held: number): LeftDecision {
   const { stream, load, current, quarantined } = facts;
-  // Rows that were marked before go once rows are removed.
+  // With hard deletes, rows that were marked before are removed as well.
   if (left === 0) return { how: stream.deletes === 'hard' ? 'hard' : 'keep', notes: [], warnings: [] };
   const kept = `${formatCountOf(left, 'row')} of the table ${verbOf(left, 'belongs', 'belong')} to no slice of the config; ${verbOf(left, 'it is', 'they are')} kept`;
   const keep = (because = ''): LeftDecision => ({ how: 'keep', notes: [kept + because], warnings: [] });
@@ -145,7 +145,7 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
     );
     if (!isVerified) return keep(': not every slice is verified');
   }
-  // Rows of the slices took the place of those from before: a row replaced is no loss.
+  // Rows of the slices replaced the earlier ones: a replaced row is not lost.
   const lost = replaced && group === 'unsliced' ? left - (held - left) : left;
   if (lost / held <= stream.maxDeleteRatio) {
     const notes = [
@@ -154,11 +154,11 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
     return { how: stream.deletes === 'soft' ? 'soft' : 'hard', notes, warnings: [] };
   }
   const setting = `streams.${stream.name}.maxDeleteRatio`;
-  const message = `${kept}, as more would go than ${setting} (${stream.maxDeleteRatio}) allows`;
+  const message = `${kept}, as more would be deleted than ${setting} (${stream.maxDeleteRatio}) allows`;
   return { how: 'keep', notes: [message], warnings: [message] };
 }
 
-/** By a key that goes by other fields too, rows from before may be older versions of rows that the slices brought. */
+/** With a key of different fields, earlier rows may be older versions of rows from the slices. */
 function isIdentityNew({ load, former }: LeftFacts): boolean {
   const before = former.find(({ slice }) => slice === '')?.keyFields;
   return before !== undefined && load.key?.columns.every((name) => before.includes(name)) === false;

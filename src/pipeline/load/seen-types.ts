@@ -7,8 +7,8 @@ import type { FieldNode, FieldTree } from '../../schema/observe-fields.ts';
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
 
 /**
- * The JSON types that the values of each column's field have had, by the column's name. Of a column from before they
- * were remembered, only a scan of everything tells.
+ * The JSON types seen in each column's field, by column name. For columns from before they were recorded, only a full
+ * scan shows them.
  */
 export function listSeenTypes(
   columns: readonly ColumnPlan[],

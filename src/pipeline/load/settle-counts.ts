@@ -21,7 +21,7 @@ export interface MergedTable {
   readonly scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'total' | 'rows' | 'counted'>;
   /** Of the merge, ISO. */
   readonly at: string;
-  /** Live rows, and those of them that the scan brought. */
+  /** Live rows, and those of them that the scan returned. */
   readonly rowsInTable: number;
   readonly rowsCame: number;
   /** The first day that an incremental scan read all of. */
@@ -34,12 +34,12 @@ export interface MergedTable {
   readonly since: readonly number[] | undefined;
   /** Records in quarantine that the source still has. */
   readonly quarantined: number;
-  /** Rows that leave the API stay in the table: it may have more of them than the API, and that is no difference. */
+  /** Rows that leave the API stay in the table, so more rows in the table are not a difference. */
   readonly keepsGone: boolean;
   readonly before: CountedRows | undefined;
 }
 
-/** The count from now on: a full scan begins it, an incremental one compares it with what the API says. */
+/** The new count: a full scan sets it, an incremental one compares it with the API's count. */
 export function countTable(table: MergedTable): CountedRows | undefined {
   const { scan, before } = table;
   if (scan.verdict !== 'verified' && scan.verdict !== 'unverified') return before;
@@ -134,7 +134,7 @@ export function describeLeftApi(
   ];
 }
 
-/** What an incremental scan leaves open about a column it brought for the first time. */
+/** Reports new columns of an incremental scan. */
 export function describeNewColumns(
   scan: Pick<FetchedScan, 'plan'>,
   changes: readonly SchemaChange[],
@@ -147,7 +147,7 @@ export function describeNewColumns(
   return `new ${columns}: ${rows}`;
 }
 
-/** Why the next full refresh should not wait; undefined where it may. */
+/** Why the next full refresh should not wait; undefined if it can. */
 export function findDueReason(
   scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'cause'>,
   before: string | undefined,

@@ -14,7 +14,7 @@ import { ReadInFull } from '../read-in-full.ts';
 import type { RunContext } from '../run-context.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../scan.ts';
 
-/** The key that the incoming rows are told apart by, of which each is there once afterwards; undefined without one. */
+/** The key of the incoming rows, which are unique by it on return; undefined if there is none. */
 export async function settleKey(
   context: RunContext,
   stream: Stream,
@@ -49,7 +49,7 @@ export async function settleKey(
   if (known !== undefined && !stale && (await isKey(database, known, columns))) {
     const shed = await shedDate(context, { stream, scan, key: known, candidates, cursor });
     if (shed !== undefined)
-      notes.push(`learned the key (${shed.join(', ')}): it tells rows apart without ${cursor ?? 'a date'}`);
+      notes.push(`learned the key (${shed.join(', ')}): it is unique without ${cursor ?? 'a date'}`);
     return learnedKey(shed ?? known);
   }
   // Pages that moved repeat rows: that says nothing about the key.
@@ -60,7 +60,7 @@ export async function settleKey(
       ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
     };
   if (known !== undefined && scan.plan.mode === 'incremental') throw describeBrokenKey(known);
-  // A part of the data would "prove" keys that the whole refutes.
+  // A part of the data would "prove" keys that do not hold for all of it.
   const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
   if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental') return undefined;
   if (scan.cause === 'too-long') await dropEqualRows(database, storedNames(columns));
@@ -68,7 +68,7 @@ export async function settleKey(
     (await findKeyWithoutDate(database, candidates, cursor)) ??
     (await findKey(database, proposeKeys(candidates, cursor)));
   if (learned === undefined) {
-    notes.push('no set of fields tells its rows apart; the table is replaced as a whole');
+    notes.push('no set of fields is unique over its rows; the table is replaced as a whole');
     return undefined;
   }
   if (known === undefined || known.join() !== learned.join())
@@ -77,14 +77,14 @@ export async function settleKey(
 }
 
 function describeBrokenKey(key: readonly string[]): ReadInFull {
-  return new ReadInFull(`the learned key (${key.join(', ')}) does not tell its rows apart any more`, {
+  return new ReadInFull(`the learned key (${key.join(', ')}) is no longer unique over its rows`, {
     keyFields: undefined,
     keyOrigin: undefined,
     keyProvedOn: [],
   });
 }
 
-// A source may send a row twice; a key that most rows share is no key of theirs.
+// A source may send a row twice; but if most rows share a key, it is not their key.
 const FEWEST_REPEATS = 10;
 
 async function areMost(database: RunContext['database'], duplicates: number): Promise<boolean> {
@@ -133,14 +133,14 @@ async function refuseMissingKeys(
       `${stream.name}: ${formatCountOf(missing, 'record')} ${verbOf(missing, 'has', 'have')} no value for the key (${key.join(', ')}), the first at position ${String(row?.['p'])}`,
       {
         code: 'response_invalid',
-        hint: `The table is as it was. Name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        hint: `The table is unchanged. Name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
         context: { stream: stream.name },
       },
     );
   }
 }
 
-/** Of rows with one key the last stays, as a source that sends a row twice means the newer one. */
+/** Keeps the last row of each key: if a source sends a row twice, the newer one counts. */
 async function keepLastOfKey(
   database: RunContext['database'],
   key: readonly string[],
@@ -154,7 +154,7 @@ async function keepLastOfKey(
   return { duplicates, duplicatePositions };
 }
 
-/** The configured key over no rows: it holds, if the table has its columns. */
+/** The configured key if there are no rows: valid if the table has its columns. */
 export function findConfiguredKey(
   fields: readonly string[],
   columns: readonly ColumnPlan[],

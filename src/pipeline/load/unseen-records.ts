@@ -10,8 +10,8 @@ import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import { cameEarlier, windowOf } from './asked-days.ts';
 
 /**
- * Marks the records in quarantine that the source no longer has, as this scan shows: tried again they would put an
- * earlier version over the row of now. Call in its commit, before its own records are quarantined.
+ * Marks quarantined records that the source no longer has, as this scan shows: a retry would overwrite the current
+ * row with an older version. Call in its commit, before its own records are quarantined.
  */
 export async function markUnseen(
   { database, settings, runId }: RunContext,
@@ -35,14 +35,14 @@ export async function markUnseen(
   );
 }
 
-/** Which records a scan would have brought again; as little as it may say of rows that are gone. */
+/** Which records a scan would have returned again; as limited as what it proves about missing rows. */
 function findCovered(
   scan: FetchedScan,
   load: PreparedLoad,
   next: Checkpoint,
   describe: (column: string) => readonly KeptField[],
 ): SeenRecords['covers'] {
-  // Without a key whatever it brought has taken the place of the rows before.
+  // Without a key the returned rows have replaced the earlier ones.
   const isTrusted = scan.verdict === 'verified' || (scan.verdict === 'unverified' && load.key === undefined);
   if (!isTrusted) return undefined;
   if (scan.plan.mode === 'full') return 'all';

@@ -15,7 +15,7 @@ export interface PlanLimits extends Limits {
   readonly settings: OfflineSettings;
 }
 
-/** A scan that is planned, and the rows it would read; undefined where nobody knows. */
+/** A planned scan and the rows it would read; undefined if unknown. */
 export interface ScanSize {
   readonly stream: Stream;
   readonly scan: ScanPlan;
@@ -27,7 +27,7 @@ interface Staged {
   readonly pages: readonly StagedPageEntry[];
 }
 
-/** Pages and requests of a scan, less the pages that an earlier run staged and that are of use. */
+/** Pages and requests of a scan, without usable pages staged by an earlier run. */
 export async function countWork(
   limits: PlanLimits,
   size: ScanSize,
@@ -54,7 +54,7 @@ export async function countWork(
   };
 }
 
-/** Pages an earlier run kept for this very question, while they are of use. */
+/** Pages that an earlier run staged for the same request, if they are usable. */
 async function findStaged(
   { settings, options }: PlanLimits,
   { stream, scan }: ScanSize,
@@ -69,7 +69,7 @@ async function findStaged(
   return nowMs - staged.scan.startedAtMs > STAGE_LIFETIME_MS && !servesOn ? undefined : staged;
 }
 
-/** Whether the sync would read staged pages again, as a refresh may lie between them and what it reads. */
+/** Whether the sync would reread staged pages, as the source may have been refreshed since. */
 function isReadAgain(limits: PlanLimits, { scan, pages }: Staged, planned: number, nowMs: number): boolean {
   const now = { readAtMs: nowMs, serverDateMs: nowMs };
   if (pages.every((page) => mayFollow(timeOf(scan, page), now))) return false;

@@ -9,11 +9,11 @@ import { sliceIdOf, sliceStream } from '../../model/stream.ts';
 import { openOwnPublished } from '../../warehouse/query-published.ts';
 import { archiveFolder, workFile } from '../state-folder.ts';
 
-// Of a record nobody has seen: its text, its text compressed, and its row.
+// Assumed sizes of a record: its text, its compressed text, and its row.
 const RECORD_BYTES = 500;
 const PACKED_SHARE = 0.15;
 const ROW_BYTES = 150;
-/** A file of the engine that holds next to nothing. */
+/** Size of an almost empty database file. */
 const EMPTY_FILE_BYTES = 3 * 2 ** 20;
 
 /** A file system, and what is free on it. */
@@ -33,9 +33,9 @@ interface Sizes {
 }
 
 /**
- * What the next sync takes of the disk, from what earlier ones left: the pages of its largest stream and the
- * rows made of them, the archive, the growth of the work file, the published copy beside the one that it
- * replaces, and the lake's new files beside the old ones. One entry a file system; undefined while the size of a stream is unknown.
+ * Disk space the next sync needs, estimated from earlier ones: the pages and rows of its largest stream, the archive,
+ * the growth of the work file, the published copy next to the one that it replaces, and the lake's new files next to
+ * the old ones. One entry per file system; undefined while the size of a stream is unknown.
  */
 export async function estimateDisk(
   settings: OfflineSettings,
@@ -65,8 +65,8 @@ export async function estimateDisk(
 }
 
 /**
- * The least that any sync takes which finds something new: the state restored where it is lost, and the published
- * copy beside the one that it replaces. One entry a file system.
+ * The minimum that a sync with new data needs: the restored state if it is missing, and the published copy next to
+ * the one that it replaces. One entry per file system.
  */
 export async function measureLeastDisk(
   settings: OfflineSettings,
@@ -87,7 +87,7 @@ function listPlaces(
   return [
     { path: stateDir, neededBytes: Math.ceil(state) },
     ...(publishesDuckdb ? [{ path: dirname(duckdbPath), neededBytes: Math.ceil(published) }] : []),
-    // At the worst every partition changes, and stays for the grace time as it was.
+    // In the worst case every partition changes, and the old files are kept for the grace time.
     ...(lakePath === undefined ? [] : [{ path: lakePath, neededBytes: Math.ceil(published) }]),
   ];
 }
@@ -99,7 +99,7 @@ function isPublishDue({ stateDir, publishesDuckdb, duckdbPath }: OfflineSettings
   return record === undefined || !existsSync(duckdbPath) || !isPublishedFile(record, duckdbPath);
 }
 
-// The file is replaced whole: a copy of the larger one of both lies beside it.
+// The whole file is replaced, with a copy next to it.
 async function measureFiles({ stateDir, duckdbPath }: OfflineSettings): Promise<number> {
   const bytes = async (name: string) => (existsSync(name) ? (await stat(name)).size : 0);
   return Math.max(await bytes(workFile(stateDir)), await bytes(duckdbPath));
@@ -139,7 +139,7 @@ async function measureRecords(
   const last = scans.findLast(({ rows }) => rows > 0);
   const staged = last === undefined ? RECORD_BYTES : last.content.bytes / last.rows;
   const packed = last === undefined ? staged * PACKED_SHARE : last.content.packedBytes / last.rows;
-  // A file of few rows is mostly its own furniture, and a row is never larger than the text it came from.
+  // A file with few rows is mostly overhead, and a row is never larger than its text.
   const row = held.rows === 0 ? ROW_BYTES : held.fileBytes / held.rows;
   return { staged, packed, row: Math.min(row, staged) };
 }

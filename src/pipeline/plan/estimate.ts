@@ -13,19 +13,19 @@ export function countRequests(
   return { pages, requests: pages + 1 };
 }
 
-/** Where the quota is told: by config, and by what the API answered. */
+/** Sources of the quota: the config and the API's responses. */
 export interface DailyQuota {
   readonly settings: { readonly quotaLimits: QuotaLimits };
   readonly readQuota?: (() => QuotaSnapshot) | undefined;
 }
 
-/** Requests between two daily refreshes. A scan of more pages cannot end before the data is another. */
+/** Requests between two daily refreshes. A scan of more pages cannot finish before the data changes. */
 export function requestsPerDay({ settings, readQuota }: DailyQuota): number {
   const { quotaLimits } = settings;
   return 24 * Math.max(1, requestsPerHour(quotaLimits, readQuota?.().limit) - quotaLimits.reserve);
 }
 
-/** Requests an hour allows: the server's own limit, or what is assumed until it tells, below a ceiling. */
+/** Requests an hour allows: the server's own limit, or an assumption until it is known, below a ceiling. */
 export function requestsPerHour(limits: QuotaLimits, told: number | undefined): number {
   const { requestsPerHourCeiling = Infinity, defaultRequestsPerHour } = limits;
   return Math.min(requestsPerHourCeiling, told ?? defaultRequestsPerHour);
@@ -58,7 +58,7 @@ export function estimateDuration(input: EstimateInput): { readonly windows: numb
   };
 }
 
-// A ceiling is held against everything used in the window, as the budget does.
+// A ceiling applies to everything used in the window, as in the budget.
 function spareOf(window: QuotaSnapshot | undefined, requestsPerHour: number): number {
   const { limit = requestsPerHour, remaining } = window ?? {};
   return remaining === undefined

@@ -3,7 +3,7 @@ import type { UnsettledAttempt } from '../../model/reports.ts';
 import { isOfSync } from '../../model/run-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 
-/** Last attempts that did not end well, by `nameScan`: what was verified before them says nothing of their streams. */
+/** Last attempts that failed, by `nameScan`: an earlier verified scan does not make their streams fresh. */
 export function listUnsettled(stateDir: string): ReadonlyMap<string, UnsettledAttempt> {
   const decided = new Set<string>();
   const unsettled = new Map<string, UnsettledAttempt>();
@@ -21,7 +21,7 @@ export function listUnsettled(stateDir: string): ReadonlyMap<string, UnsettledAt
   return unsettled;
 }
 
-/** The checkpoint of a stream that is to be asked again, however lately it was verified. */
+/** The checkpoint of a stream that must be read again, however recently it was verified. */
 export function withoutFreshness<T extends Checkpoint | undefined>(
   checkpoint: T,
   unsettled: Pick<ReadonlyMap<string, unknown>, 'has'>,

@@ -4,9 +4,11 @@ import type { Checkpoint, Stream } from '../../model/stream.ts';
 import type { ScanPlan, StreamPlan } from '../scan-plan.ts';
 import { countRequests } from './estimate.ts';
 
-/** A full refresh that is brought forward keeps this distance from the last such one, so that none follows another. */
+/** Minimum time between two full refreshes that are brought forward. */
 const LEAST_BETWEEN_MS = 20 * 3_600_000;
-/** A time ahead by less than this share of what is asked for, and by less than a day, is a clock that was corrected. */
+/**
+ * A time that is ahead by less than this share of the interval, and by less than a day, comes from a corrected clock.
+ */
 const CLOCK_SLACK = 1 / 10;
 
 /** What a plan depends on besides config, checkpoint and options. */
@@ -42,7 +44,7 @@ function findDue(
   return requests <= readable ? checkpoint.fullRefreshDue : undefined;
 }
 
-/** Whether no full refresh was brought forward lately: where rows come late all day, one a day is enough. */
+/** Whether no full refresh was brought forward recently: if rows arrive late all day, one per day is enough. */
 export function mayBringForward(checkpoint: Checkpoint | undefined, nowMs: number): boolean {
   return isDayOver(checkpoint?.counts?.broughtForwardAt, nowMs);
 }
@@ -52,7 +54,7 @@ export function isDayOver(broughtForwardAt: string | undefined, nowMs: number): 
   return isLongAgo(broughtForwardAt, LEAST_BETWEEN_MS, nowMs);
 }
 
-/** Whether a time lies so far back; one in the future excuses nothing, as a clock was wrong. */
+/** Whether a time is that long ago; a time in the future counts as well, as a clock was wrong. */
 function isLongAgo(time: string | undefined, leastMs: number, nowMs: number): boolean {
   const ageMs = time === undefined ? Infinity : nowMs - Date.parse(time);
   return ageMs >= leastMs || ageMs < -Math.min(DAY_MS, leastMs * CLOCK_SLACK);
@@ -80,11 +82,11 @@ export function isFresh(
   )
     return false;
   const ageMs = nowMs - Date.parse(checkpoint.lastVerifiedAt);
-  // A tenth less, so that an hourly job does not miss its turn by seconds. A scan "in the future" is no evidence.
+  // A tenth less, so that an hourly job does not miss its slot by seconds. A scan "in the future" does not count.
   return ageMs >= 0 && ageMs < stream.freshnessMs * 0.9;
 }
 
-/** Whether records would be held to other rules now than by the last scan. */
+/** Whether the rules for records changed since the last scan. */
 export function haveRulesChanged(stream: Stream, checkpoint: Checkpoint): boolean {
   return stream.rules !== undefined && checkpoint.rules !== undefined && stream.rules !== checkpoint.rules;
 }
@@ -131,7 +133,7 @@ function planScan(
     return { ...full(`a full refresh is due: ${due}`), isBroughtForward: true, readsAll: true };
   if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
-  if (checkpoint.watermark === undefined) return full('its cursor has no date to go on from yet');
+  if (checkpoint.watermark === undefined) return full('its cursor has no date to continue from yet');
   const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
   return {
     mode: 'incremental',

@@ -44,7 +44,7 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
     let stopped: SyncError | undefined;
     const known = await readKnown(settings);
     const sizeOf: SizeOf = async (stream, scan, checkpoint) => {
-      // One request a stream is what a plan costs: of its other slices it tells what earlier runs saw.
+      // A plan costs one request per stream: for other slices it uses what earlier runs saw.
       if (stream.slice !== undefined && !isFirstSlice(stream))
         return { rows: await estimateRows(stream, scan, checkpoint, known) };
       // A refused key or a spent quota ends every other request alike.
@@ -197,7 +197,7 @@ async function planOne(
   }
 }
 
-/** A scan whose pages are read too far apart may meet a refresh: it can be loaded, and never verified. */
+/** A scan that takes too long may span a refresh: it can be loaded, but never verified. */
 function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
   const most = (perDay * ONE_VERSION_MS) / DAY_MS;
   if (stream.pages === undefined || stream.pages <= most) return stream;

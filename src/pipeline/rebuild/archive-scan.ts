@@ -32,14 +32,14 @@ interface Receipt {
 
 /** A scan's records on their way into the archive, compressed while its rows are prepared. */
 export interface Packing {
-  /** What they came to; undefined where no archive is kept. */
+  /** The packed content; undefined if no archive is kept. */
   readonly content: Promise<ArchivedContent | undefined>;
-  /** Does the rest of the scan's work; should that fail, the records leave the archive again. */
+  /** Does the rest of the scan's work; if that fails, the records are removed from the archive. */
   orAbandon<T>(work: () => Promise<T>): Promise<T>;
   abandon(): Promise<void>;
 }
 
-/** Begins to pack a scan whose pages still come; undefined where no archive is kept. */
+/** Starts packing a scan that is still running; undefined if no archive is kept. */
 export function beginEarlyPack(
   { settings }: RunContext,
   stream: Stream,
@@ -51,7 +51,7 @@ export function beginEarlyPack(
   return new EarlyPack(folder, recordsFile, () => prepareFolder(folder, checkpoint));
 }
 
-/** Begins to pack a scan whose pages are all staged, or ends what was begun early. */
+/** Starts packing a completely staged scan, or finishes an early pack. */
 export function beginPacking(
   { settings, signal }: RunContext,
   stream: Stream,
@@ -66,13 +66,13 @@ export function beginPacking(
     settings.retention.archiveMs === 0
       ? emptyArchive(folder).then(() => undefined)
       : pack(folder, scan, checkpoint, early, either);
-  // It is looked at when the rows are ready, and a failure is told then.
+  // Awaited when the rows are ready; a failure is reported then.
   content.catch(() => undefined);
   const abandon = async () => {
     ending.abort();
     await early?.abandon();
     await content.catch(() => undefined);
-    // By name, since an earlier scan may have brought the very same records.
+    // By name, since an earlier scan may have had the same records.
     await removeScans(folder, []).catch(() => undefined);
   };
   return {
@@ -109,9 +109,9 @@ async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined)
 }
 
 /**
- * Commits a scan and keeps its pages, compressed. They are archived first: should the process die after the
- * commit, the checkpoint tells the next run that they count. What fails in the archive never fails the sync;
- * the chain of scans then has a gap, which a rebuild will see.
+ * Commits a scan and keeps its pages, compressed. They are archived first: if the process dies after the commit, the
+ * checkpoint shows the next run that they are valid. Archive errors never fail the sync; the chain of scans then has
+ * a gap, which a rebuild notices.
  *
  * @param checkpoint as the commit is given it; names the run whose scan was committed before.
  * @param commit gets the checkpoint without times in the future, and a context whose clock stands still: rows loaded again from the archive are to have the
@@ -138,7 +138,7 @@ export async function commitAndArchive<T>(
     } catch (thrown) {
       const again = counted.counted?.again;
       if (!(thrown instanceof CountsDiffer) || again === undefined) {
-        // What the data itself made impossible never reached the database; of anything else the checkpoint tells.
+        // Errors of the data itself never reached the database; for all others the checkpoint shows what happened.
         if (thrown instanceof ResponseError) await receipt.drop();
         throw thrown;
       }
@@ -183,7 +183,7 @@ async function confirmAndPrune(context: RunContext, folder: string, archived: Ar
     beforeMs: findRetentionTime(context) - context.settings.retention.archiveMs,
     lastRunId: archived.runId,
     masks: archived.masks,
-    // Pages masked otherwise may go once everything was read anew.
+    // Pages with different masks may be removed once everything was read again.
     thorough: isWhole(archived),
   });
 }
@@ -197,7 +197,7 @@ async function guard(context: RunContext, stream: Stream, work: () => Promise<vo
 }
 
 function warn({ emit }: RunContext, stream: Stream, error: unknown): void {
-  const message = `${nameOf(stream)}: the pages could not be archived: ${(error as Error).message}. The sync is not concerned; \`sluice rebuild\` will not know this scan until the next full one`;
+  const message = `${nameOf(stream)}: the pages could not be archived: ${(error as Error).message}. The sync is unaffected; \`sluice rebuild\` will not know this scan until the next full one`;
   emit({ type: 'warning', stream: nameOf(stream), message });
 }
 
@@ -253,7 +253,7 @@ function findPath(columns: PreparedLoad['columns'], cursor: string | undefined):
   return path === undefined ? null : [...path];
 }
 
-/** Where staged pages lie in the file of their records; the first of them begins at `startByte`. */
+/** Positions of staged pages in their records file; the first one starts at `startByte`. */
 export function toPackedPages(pages: readonly StagedPageEntry[], startByte = 0): readonly PackedPage[] {
   return pages.map(({ offset, firstPosition, rows, total, besides, endByte }, at) => ({
     offset,

@@ -23,14 +23,14 @@ export interface CarryOptions {
   readonly contract: readonly LearnedColumn[];
   /** Those that just forgot what they held. */
   readonly cleared: ReadonlySet<string>;
-  /** Take no row over that the archive does not hold. */
+  /** Do not keep rows that are not in the archive. */
   readonly archivedOnly: boolean;
 }
 
 /**
- * Takes rows over that the archived scans do not bring: those that had left the source before the archive
- * begins, and those of slices which the config no longer names. They stay as they were, in the columns of
- * now; whether they are to go, the next full scan judges. Returns how many there were.
+ * Keeps rows that are not in the archived scans: those that left the source before the archive starts, and those of
+ * removed slices. They are unchanged, in the current columns; the next full scan decides whether to delete them.
+ * Returns their number.
  */
 export async function carryRows(
   context: RunContext,
@@ -51,7 +51,10 @@ export async function carryRows(
     ? await findMissingRows(database, { older, newer, key, candidates })
     : undefined;
   if (missing === undefined)
-    throw toRefusal(stream, 'by its key of now its earlier rows cannot be told from those of the archive');
+    throw toRefusal(
+      stream,
+      'with its current key, earlier rows cannot be distinguished from those of the archive',
+    );
   if (missing > 0) {
     const { columns, lossy, extra } = await fitMissingRows(database, older, newer, cleared);
     if (lossy.length > 0)
@@ -75,8 +78,9 @@ export async function carryRows(
 }
 
 /**
- * Whether rows of the older table have their key of now. Moments and numbers of a key do not, once its column is a text
- * one: the older table does not know how the API wrote them. Nor do values that lie beside their column in one table only.
+ * Whether rows of the older table have keys in the current format. Timestamps and numbers do not if the column is now
+ * text: the older table does not store how the API wrote them. Nor do values that are in a companion in only one of
+ * the tables.
  */
 async function isKeyFormatSame(
   { database }: RunContext,
@@ -120,7 +124,7 @@ async function listCandidates(
 ): Promise<readonly string[]> {
   const columns = await readColumns(database, older);
   const runs = archives.flatMap(({ scans }) => scans.map(({ runId }) => quoteLiteral(runId)));
-  // What the archive brought and does not bring by the rules of today is in quarantine, deleted, or merged.
+  // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
   const isOlder = `o._run_id NOT IN (${runs.join(', ')})`;
   const isMarked = columns.has('_deleted_at');
   // Without a key a scan replaces what it covers: only rows it marked as deleted outlive it.

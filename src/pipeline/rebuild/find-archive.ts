@@ -10,20 +10,20 @@ import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '..
 import { describeMasks, type MaskedFields } from '../fetch/mask-records.ts';
 import { archiveFolder, hashAddress } from '../state-folder.ts';
 
-/** The archived scans that one stream, or one slice of it, can be made of again. */
+/** The archived scans from which a stream or slice can be rebuilt. */
 export interface SliceArchive {
   /** The slice as a stream of its own; the stream itself when it is not sliced. */
   readonly stream: Stream;
   readonly folder: string;
   readonly checkpoint: Checkpoint | undefined;
-  /** Oldest first, never empty; the first is of everything. */
+  /** Oldest first, never empty; the first is a full scan. */
   readonly scans: readonly ArchivedScan[];
 }
 
 /**
- * Finds what a stream's table can be made of again: an unbroken row of scans for each slice that was ever
- * committed. Empty for a stream that never synced and has no archive. A scan whose records cannot be read
- * counts as missing: a later scan of everything makes up for it.
+ * Finds the scans from which a stream's table can be rebuilt: an unbroken chain for each slice that was ever
+ * committed. Empty for a stream that never synced and has no archive. A scan with unreadable records counts as
+ * missing, unless a later full scan replaces it.
  *
  * @throws StorageError `archive_incomplete` when a part of it is not there
  */
@@ -50,13 +50,13 @@ export async function findArchive(
   return found;
 }
 
-/** Throws where scans that are whole do not fit the config of now. */
+/** Throws if complete scans do not fit the current config. */
 export function assertFits(settings: OfflineSettings, slice: Stream, scans: readonly ArchivedScan[]): void {
   assertSameAddress(settings, slice, scans);
   for (const { masks } of scans) assertMaskable(settings, slice, masks);
 }
 
-/** The scans of a folder whose records are whole, and what is wrong with the others. */
+/** The scans of a folder with intact records, and what is wrong with the others. */
 export async function listReadable(
   folder: string,
   lastRunId: string | undefined,
@@ -65,7 +65,7 @@ export async function listReadable(
   const { scans, damaged } = await listArchive(folder, lastRunId);
   const faults = damaged.map(({ path, reason }) => `${path}: ${reason}`);
   const broken = new Set<string>();
-  // By what each header says of it: scans that share a file need not say the same.
+  // By each header: scans that share a file may describe it differently.
   for (const [name, content] of new Map(scans.map(({ content }) => [nameContent(content), content]))) {
     try {
       await assertContentWhole(folder, content, signal);
@@ -82,11 +82,11 @@ function nameContent({ file, sha256 }: ArchivedContent): string {
   return `${file} ${sha256}`;
 }
 
-/** The refusal of a rebuild that the archive does not hold everything for. */
+/** The error of a rebuild with an incomplete archive. */
 export function incomplete(stream: Stream, reason: string): StorageError {
-  return new StorageError(`${nameOf(stream)}: its table cannot be made of the archive: ${reason}`, {
+  return new StorageError(`${nameOf(stream)}: its table cannot be rebuilt from the archive: ${reason}`, {
     code: 'archive_incomplete',
-    hint: `The table is as it was. \`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is whole.`,
+    hint: `The table is unchanged. \`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is complete.`,
     context: { stream: stream.name },
   });
 }
@@ -96,13 +96,13 @@ function assertSameAddress(settings: OfflineSettings, stream: Stream, scans: rea
   throw incomplete(stream, 'it was read with another path, params or records than the config has now');
 }
 
-// A value that was left out, or hashed with another key, is not in the archive any more.
+// A value that was excluded, or hashed with a different key, is not in the archive.
 function assertMaskable(settings: OfflineSettings, stream: Stream, done: MaskedFields): void {
   const wanted = describeMasks(stream, settings.hashKey);
   if (settings.hashKey === undefined && Object.values(wanted).some((how) => how !== 'exclude')) {
     throw new ConfigError(`streams.${stream.name} hashes columns, and defaults.hashKey is not set`, {
       code: 'key_missing',
-      hint: 'Set the variable or the file that the config names. Nothing was changed.',
+      hint: 'Set the variable or the file that the config refers to. Nothing was changed.',
       context: { stream: stream.name },
     });
   }
@@ -111,5 +111,5 @@ function assertMaskable(settings: OfflineSettings, stream: Stream, done: MaskedF
   );
   if (lost.length === 0) return;
   const fields = lost.map(([field]) => field).join(', ');
-  throw incomplete(stream, `it never held what the config now asks for of ${fields}`);
+  throw incomplete(stream, `it does not have the values that the config now requires of ${fields}`);
 }

@@ -9,9 +9,8 @@ import type { RunContext } from '../run-context.ts';
 import { archiveFolder } from '../state-folder.ts';
 
 /**
- * Applies the retention to every archive, also of streams that this run did not read. Scans of a slice that
- * the config no longer has cannot be loaded again: of those even the newest go with their age. What fails here
- * is a warning.
+ * Applies the retention to every archive, also of streams that this run did not read. Scans of removed slices cannot
+ * be reloaded: even the newest of them expire. Failures here are warnings.
  */
 export async function maintainArchives(context: RunContext): Promise<void> {
   const { settings, database, emit } = context;
@@ -43,5 +42,5 @@ export async function maintainArchives(context: RunContext): Promise<void> {
   }
 }
 
-// No scan is the last one of a slice that is not wanted any more.
+// Without a last run, no scan of a removed slice is kept.
 const NOBODY = '';

@@ -13,8 +13,8 @@ import { findRetentionTime } from '../record-times.ts';
 import type { RunContext } from '../run-context.ts';
 
 /**
- * Takes what config by now excludes or hashes out of the archived pages too, once a table was made of them
- * by those rules. A failure is a warning: the pages go when everything was read anew.
+ * Masks archived pages by the current rules as well, once a table was rebuilt from them. A failure is a warning: the
+ * pages are removed when everything was read again.
  */
 export async function maskArchives(context: RunContext, archives: readonly SliceArchive[]): Promise<void> {
   const { settings, signal, emit } = context;
@@ -32,7 +32,7 @@ export async function maskArchives(context: RunContext, archives: readonly Slice
       emit({
         type: 'warning',
         stream: nameOf(stream),
-        message: `${nameOf(stream)}: what the config excludes or hashes is still in archived pages: ${(error as Error).message}. They go with the next full scan`,
+        message: `${nameOf(stream)}: what the config excludes or hashes is still in archived pages: ${(error as Error).message}. They are removed by the next full scan`,
       });
     }
   }

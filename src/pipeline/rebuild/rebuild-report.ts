@@ -6,7 +6,7 @@ import type { Stream } from '../../model/stream.ts';
 import type { SliceArchive } from './find-archive.ts';
 import { measureArchives, type RebuiltTable } from './rebuild-stream.ts';
 
-/** A stream that there is nothing to rebuild of. */
+/** A stream without anything to rebuild. */
 export function emptyStream({ name }: Stream): RebuiltStream {
   return {
     stream: name,
@@ -25,7 +25,7 @@ export function emptyStream({ name }: Stream): RebuiltStream {
   };
 }
 
-/** A stream whose archive is whole. */
+/** A stream with a complete archive. */
 export function plannedStream(stream: Stream, archives: readonly SliceArchive[]): RebuiltStream {
   const times = archives.flatMap(({ scans }) => scans.map(({ loadedAtMs }) => loadedAtMs));
   const { scans, records } = measureArchives(archives);
@@ -78,12 +78,12 @@ export function toStreamReport(
       ...(kept === 0
         ? []
         : [
-            `${formatCountOf(kept, 'row')} that the archive does not hold ${verbOf(kept, 'was', 'were')} taken over`,
+            `${formatCountOf(kept, 'row')} that the archive does not have ${verbOf(kept, 'was', 'were')} kept`,
           ]),
       ...(rebuilt?.notes ?? []),
     ],
     rowsDeclared: undefined,
-    // No row came from the API: which of them differ from the ones before, nobody counted.
+    // No row came from the API: changes were not counted.
     rows: {
       read: rebuilt?.records ?? 0,
       inserted: 0,

@@ -22,7 +22,7 @@ import { type ReplayedScan, replayScan } from './replay-scan.ts';
 import { restoreHistory } from './restore-history.ts';
 import type { RunContext } from '../run-context.ts';
 
-/** What a rebuild of one stream came to. */
+/** The result of rebuilding one stream. */
 export interface RebuiltTable {
   readonly scans: number;
   readonly pages: number;
@@ -30,7 +30,7 @@ export interface RebuiltTable {
   /** undefined where there was no table. */
   readonly rowsBefore: number | undefined;
   readonly rowsAfter: number;
-  /** Rows that the archive does not hold any more, taken over as they were. */
+  /** Rows that are no longer in the archive, kept unchanged. */
   readonly rowsKept: number;
   readonly rowsQuarantined: number;
   readonly schemaChanges: readonly SchemaChange[];
@@ -44,9 +44,8 @@ export type OnReplayed = (done: { readonly pages: number; readonly records: numb
 const asideOf = (table: string): string => `${table} before rebuild`;
 
 /**
- * Makes a stream's table, columns, key and quarantine anew from its archived scans, in the order in which
- * they were committed. Works on a copy of the work file: until the caller puts that in its place nothing has
- * happened, so that a failure or a kill half-way leaves everything as it was.
+ * Rebuilds a stream's table, columns, key and quarantine from its archived scans, in the order of their commits.
+ * Works on a copy of the work file: until the caller replaces the original, a failure or a kill changes nothing.
  *
  * @param stage folder for what is unpacked
  */
@@ -88,7 +87,7 @@ export async function rebuildTable(
     await restoreRunRecords(database);
   });
   await dropTable(database, asideOf(stream.table));
-  // The file holds the bytes of both tables until it is written anew.
+  // The file contains the bytes of both tables until it is compacted.
   await scheduleCompaction(database);
   const quarantined = await database.count('SELECT count(*) FROM _sluice.quarantine WHERE stream = $1', [
     stream.name,
@@ -104,7 +103,7 @@ export async function rebuildTable(
   };
 }
 
-/** Takes out of the older table and its history what the config by now excludes or hashes, as a sync would. */
+/** Masks the older table and its history by the current config, as a sync would. */
 async function maskTable(
   { database, settings }: RunContext,
   stream: Stream,
@@ -174,8 +173,8 @@ async function forgetStream(
 }
 
 /**
- * The same scans reached the same: what they proved on other days, before the archive begins, still holds.
- * What the rules of today changed (key, cursor, fingerprint) is as the scans now left it.
+ * Restores what earlier scans proved, also before the archive starts. What the current rules changed (key, cursor,
+ * fingerprint) stays as the replayed scans left it.
  */
 async function restoreCheckpoint({ database }: RunContext, held: Checkpoint | undefined): Promise<void> {
   if (held === undefined) return;
@@ -214,13 +213,13 @@ function compareContracts(
 
 function describeReplayed(replayed: readonly ReplayedScan[]): readonly string[] {
   const duplicates = replayed.reduce((sum, one) => sum + one.duplicates, 0);
-  // Each scan may have the same to say; the newest knows best.
+  // Each scan may have the same notes; the newest one counts.
   const warnings = replayed.at(-1)?.warnings ?? [];
   return [
     ...(duplicates === 0
       ? []
       : [
-          `${formatCountOf(duplicates, 'record')} ${verbOf(duplicates, 'has', 'have')} the key of another one; the last one counts`,
+          `${formatCountOf(duplicates, 'record')} ${verbOf(duplicates, 'has', 'have')} the key of another record; the last one counts`,
         ]),
     ...warnings,
   ];

@@ -20,17 +20,17 @@ import { replaceByCopy } from './work-copy.ts';
 
 export interface RebuildOptions extends OfflineEffects {
   readonly streams?: readonly string[];
-  /** Leave rows out that the archive does not hold. */
+  /** Leave out rows that are not in the archive. */
   readonly archivedOnly?: boolean;
-  /** Only tell what would be loaded. */
+  /** Only report what would be loaded. */
   readonly dryRun?: boolean;
   readonly runId?: string;
 }
 
 /**
- * Makes the tables of the selected streams anew from their archived pages, without a request, and publishes
- * them. Each stream is replaced as a whole or not at all. What fails in a stream is in the report; only what
- * keeps the rebuild from starting is thrown.
+ * Rebuilds the tables of the selected streams from their archived pages, without a request, and publishes them. Each
+ * stream is replaced completely or not at all. Failures of a stream are in the report; only errors that keep the
+ * rebuild from starting are thrown.
  */
 export async function rebuildStreams(
   settings: OfflineSettings,
@@ -152,7 +152,7 @@ class Rebuild {
       });
       const report = this.#describe(stream, startedAtMs, table, undefined);
       await copy.transaction(async () => {
-        // The bytes of the table as it was, and maybe of fields that are masked by now, are in the file still.
+        // The file still contains the bytes of the old table, possibly of fields that are now masked.
         await scheduleCompaction(copy);
         await this.#run.save([report], copy);
       });

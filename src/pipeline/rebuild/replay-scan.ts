@@ -23,18 +23,18 @@ import { reportStream } from '../report-stream.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 
-/** What loading an archived scan again came to. */
+/** The result of reloading an archived scan. */
 export interface ReplayedScan {
   readonly rows: RowCounts;
   /** Rows dropped because a later one has the same key. */
   readonly duplicates: number;
-  /** What a sync would have warned of. */
+  /** Warnings that a sync would have given. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Loads one archived scan as it was loaded then, by the rules of today: the same steps as in a sync, with the
- * run id and the time of the scan's own run, and no request.
+ * Loads an archived scan again with the current rules: the same steps as in a sync, with the run id and the time of
+ * the scan's own run, and without requests.
  *
  * @param archive folder of the scan's files
  * @param stage empty folder for what is unpacked
@@ -93,7 +93,7 @@ function commitReplayed(
   );
 }
 
-/** The checkpoint as the scan's own run was given it, as far as the scans before tell. */
+/** The checkpoint before the scan's own run, as far as earlier scans show it. */
 async function readKnown(
   { database }: RunContext,
   stream: Stream,
@@ -102,7 +102,7 @@ async function readKnown(
   const held = await readCheckpoint(database, stream.name, sliceIdOf(stream));
   if (held === undefined) return known?.cursorState === 'refuted' ? refutedBefore(stream, runId) : undefined;
   const cursorState = known?.cursorState;
-  // Its rows were told apart by their date as well: without it one could take the place of another.
+  // Its key included the date: without it one row could replace another.
   const dated = plan.mode === 'incremental' && held.keyOrigin === 'learned' ? known?.keyFields : undefined;
   const isDated = dated !== undefined && held.keyFields?.every((name) => dated.includes(name)) === true;
   if (isDated && dated.length > (held.keyFields?.length ?? 0))
@@ -168,7 +168,7 @@ async function unpackScan(
   };
 }
 
-/** Stages the archived pages as they had been staged, masked by the rules of today. */
+/** Stages the archived pages again, masked by the current rules. */
 async function stageAgain(
   { settings, signal }: RunContext,
   stream: Stream,
@@ -209,7 +209,7 @@ function readPage(line: string, path: string): StagedLines['entry'] {
   try {
     return stagedPageSchema.omit({ endByte: true }).parse(JSON.parse(line.slice(1)));
   } catch (error) {
-    throw damagedFile(path, 'a line of it is no page', error);
+    throw damagedFile(path, 'a line of it is not a page', error);
   }
 }
 
@@ -217,6 +217,6 @@ function readRecord(line: string, path: string): ReturnType<typeof parsePageReco
   try {
     return parsePageRecord(line);
   } catch (error) {
-    throw damagedFile(path, 'a line of it is no record', error);
+    throw damagedFile(path, 'a line of it is not a record', error);
   }
 }

@@ -8,9 +8,8 @@ import { incomplete } from './find-archive.ts';
 import type { RunContext } from '../run-context.ts';
 
 /**
- * Puts the versions of a stream's rows back beside its table, which was made anew: they reach further back
- * than the archive, so none is ever lost. Rows that are as they were keep their versions; those that the
- * rules of today made different get a new one.
+ * Restores the versions of a rebuilt table's rows: they reach further back than the archive, so none is lost.
+ * Unchanged rows keep their versions; rows that differ under the current rules get a new one.
  */
 export async function restoreHistory(context: RunContext, stream: Stream, aside: string): Promise<void> {
   const { database, recordClock } = context;

@@ -6,9 +6,8 @@ import { Database } from '../../warehouse/database.ts';
 import { workFile } from '../state-folder.ts';
 
 /**
- * Lets `work` change a copy of the work file and puts the copy in its place: the file is as it was, or as
- * `work` left it, whenever the process dies. The state lock must be held; `database` is open on the work
- * file before and after.
+ * Lets `work` change a copy of the work file and then replaces the original atomically. The state lock must be held;
+ * `database` is open on the work file before and after.
  */
 export async function replaceByCopy<T>(
   stateDir: string,
@@ -52,7 +51,7 @@ async function workOn<T>(
 ): Promise<T> {
   const folders = [join(stateDir, 'tmp'), join(stateDir, 'stage')];
   const database = await Database.open({ file, folders });
-  // Closing under a running statement would hang.
+  // Closing during a running statement would hang.
   const interrupt = () => {
     database.interrupt();
   };

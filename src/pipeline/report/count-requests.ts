@@ -50,7 +50,7 @@ async function readSpans(
   }));
 }
 
-// A run may have sent more than its streams tell, e.g. before it was refused.
+// A run may have sent more requests than its streams record, e.g. before it was refused.
 function listSpans(run: RunReport): readonly RequestSpan[] {
   const spans = run.streams.map(({ startedAt, finishedAt, requests }) => ({
     fromMs: Date.parse(startedAt),

@@ -91,7 +91,7 @@ async function readPublished(
     tables,
     leftOut,
     schemaChanges: await readSchemaChanges(database),
-    // What the rules of a stream are that config does not name any more, nobody knows.
+    // The rules of streams removed from the config are not known.
     quarantine: await readQuarantineReasons(
       database,
       (stream) => showValues && known.has(stream) && !pending.has(stream),
@@ -111,7 +111,7 @@ function describeStreams(
   const more = facts.length - MOST_STREAMS;
   if (more <= 0) return { streams: facts, leftOut };
   const note = `${more} of ${facts.length} streams and slices are left out; \`sluice status\` lists them all.`;
-  // Those whose last attempt did not end well are what a report is for.
+  // Failed attempts are what the report is for.
   const sorted = facts.toSorted((a, b) => Number(isSettled(a)) - Number(isSettled(b)));
   return { streams: sorted.slice(0, MOST_STREAMS), leftOut: [note, ...leftOut] };
 }

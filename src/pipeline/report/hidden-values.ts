@@ -7,7 +7,7 @@ import type { Database } from '../../warehouse/database.ts';
 /** Which values of a stream are personal data, by the config and by what its table was made with. */
 export interface HiddenValues {
   readonly columns: ReadonlySet<string>;
-  /** A rule is younger than the data: what is in quarantine may hold the field raw. */
+  /** A rule is newer than the data: quarantined records may hold the field unmasked. */
   readonly isPending: boolean;
 }
 
@@ -30,7 +30,7 @@ export function findHiddenValues(
   made: Readonly<Record<string, ColumnRule>>,
   learned: readonly LearnedColumn[],
 ): HiddenValues {
-  // A rule that was taken back still stands for the values there are.
+  // A removed rule still applies to existing values.
   const hidden = [rules, made].flatMap((some) => {
     const { dropped, cleared } = findMaskedColumns(some, learned);
     return [...dropped, ...cleared.map(({ column }) => column)].map(({ name }) => name);

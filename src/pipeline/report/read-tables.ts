@@ -101,7 +101,7 @@ async function readTable(
       return await read();
     } catch (thrown) {
       const error = toSyncError(thrown);
-      // A table that is too much for the engine must not cost the rest of the report.
+      // A table that is too large for the engine must not break the rest of the report.
       if (isFatal(error) || error.code === 'aborted') throw error;
       leftOut.push(`${name}: ${what} could not be read (${error.message.split('\n', 1)[0] ?? ''}).`);
       return undefined;

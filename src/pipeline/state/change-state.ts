@@ -25,14 +25,14 @@ export interface ChangeStateOptions extends OfflineEffects {
 
 export interface ResetOptions extends ChangeStateOptions {
   readonly streams?: readonly string[];
-  /** Their tables, versions and quarantined records go as well. */
+  /** Their tables, versions and quarantined records are deleted as well. */
   readonly dropTables?: boolean;
 }
 
 /**
- * Puts exported checkpoints in the place of the current ones. A checkpoint whose table is not there, or lacks the
- * columns it names, is refused. One whose rows are not those of the table here is imported without how far it
- * reached: the next sync reads the stream in full, since it would skip rows that nobody has.
+ * Replaces the current checkpoints by exported ones. A checkpoint is rejected if its table or one of its columns is
+ * missing. If the table here has different rows, it is imported without its progress: the next sync reads the stream
+ * in full, as it would otherwise skip missing rows.
  */
 export async function importState(
   settings: OfflineSettings,
@@ -48,7 +48,7 @@ export async function importState(
     );
     const find = ({ stream, slice }: Checkpoint) =>
       held.find((one) => one.stream === stream && one.slice === slice);
-    // One that is as it is stays so, and the archive goes on from it.
+    // An unchanged checkpoint is kept, and its archive continues.
     const others: Checkpoint[] = [];
     const warnings: string[] = [];
     for (const { seal, ...checkpoint } of state.checkpoints) {
@@ -62,7 +62,7 @@ export async function importState(
       }
       others.push(toUnread(checkpoint, context.runId));
       warnings.push(
-        `the table of ${nameScan(checkpoint.stream, checkpoint.slice)} does not hold the rows that its checkpoint speaks of: the next sync reads it in full`,
+        `the table of ${nameScan(checkpoint.stream, checkpoint.slice)} does not have the rows of its checkpoint: the next sync reads it in full`,
       );
     }
     const changes = others.map((checkpoint): StateChange => {
@@ -84,7 +84,7 @@ export async function importState(
   });
 }
 
-/** Forgets what scans reached: the next ones read everything. Tables stay, unless they are to go as well. */
+/** Deletes checkpoints: the next scans read everything. Tables are kept unless they are dropped as well. */
 export async function resetState(
   settings: OfflineSettings,
   options: ResetOptions,
@@ -221,14 +221,14 @@ function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean {
 }
 
 /**
- * A checkpoint as the next sync may go on from it: what the table here holds, no scan has verified; and none
- * that is archived led to it.
+ * A checkpoint from which the next sync can continue: the table here was not verified by a scan, and no archived scan
+ * led to it.
  */
 function toUnproven(checkpoint: Checkpoint, runId: string): Checkpoint {
   return { ...checkpoint, lastVerifiedAt: undefined, head: undefined, runId };
 }
 
-/** The same where the table here holds other rows: what was learned stays, and all of it is read. */
+/** The same if the table here has different rows: what was learned is kept, and everything is read. */
 function toUnread(checkpoint: Checkpoint, runId: string): Checkpoint {
   return {
     ...toUnproven(checkpoint, runId),
@@ -261,7 +261,7 @@ async function assertFits({ database }: RunContext, checkpoint: Checkpoint): Pro
   const refuse = (why: string) =>
     new ConfigError(`the checkpoint of ${name} cannot be imported: ${why}`, {
       code: 'usage_invalid',
-      hint: 'Nothing was imported. By it the next sync would leave rows out; take it out of the file, and the stream is read in full.',
+      hint: 'Nothing was imported. With it, the next sync would skip rows; remove it from the file to read the stream in full.',
       context: { stream },
     });
   if (!(await tableExists(database, stream))) throw refuse('there is no table of that name here');
@@ -287,7 +287,7 @@ async function dropStream({ database }: RunContext, name: string): Promise<void>
   await deleteQuarantine(database, name);
 }
 
-// A scan that stopped would otherwise go on with what is to be forgotten.
+// Otherwise a stopped scan would resume from deleted state.
 async function dropStages({ stateDir }: OfflineSettings, names: readonly string[]): Promise<void> {
   const folder = join(stateDir, 'stage');
   for (const entry of await readdir(folder).catch(() => [])) {

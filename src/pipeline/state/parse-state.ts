@@ -3,11 +3,11 @@ import { exportedStateSchema } from '../../../state/exported-state.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { ExportedState } from '../../model/state-report.ts';
 
-/** Reads an exported state; refuses one of another source, of a newer version, or that is none. */
+/** Parses an exported state; rejects states of another source or a newer version, and invalid ones. */
 export function parseState(settings: OfflineSettings, text: string): Pick<ExportedState, 'checkpoints'> {
   const json = parseJson(text);
   const { format, version } = (json ?? {}) as { readonly format?: unknown; readonly version?: unknown };
-  if (format !== 'sluice-state') throw toRefusal('it is no state that `sluice state export` wrote');
+  if (format !== 'sluice-state') throw toRefusal('it was not written by `sluice state export`');
   if (typeof version === 'number' && version > 1)
     throw toRefusal(
       `it was written by a newer Sluice (version ${version})`,

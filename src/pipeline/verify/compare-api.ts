@@ -33,9 +33,9 @@ export interface CompareOptions {
 export const COMPARE_REQUESTS = 50;
 
 /**
- * Holds what the API has against the published tables and names what differs. Streams share the requests
- * evenly; what one leaves goes to the others. Takes no lock and writes no table; its requests count in the
- * quota that syncs share, and a spent quota ends it.
+ * Compares the API with the published tables and lists differences. Streams share the requests evenly; unused ones go
+ * to the others. Takes no lock and writes no table; its requests count in the quota that syncs share, and a spent
+ * quota ends it.
  */
 export async function compareWithApi(
   settings: Settings,
@@ -84,7 +84,7 @@ export async function compareWithApi(
   }
 }
 
-/** Refuses, before any request is spent, a file that is not there, not ours, or of another version. */
+/** Rejects, before any request, a file that is missing, not ours, or of a different version. */
 async function assertComparable(path: string): Promise<void> {
   const database = await openOwnPublished(path);
   const meta = await readMeta(database).finally(() => database.release());
@@ -155,7 +155,7 @@ export function shareRequests(needs: readonly number[], requests: number): reado
 }
 
 const STARTS_ANEW =
-  'Nothing was changed. A comparison keeps no pages and starts anew each time: run it again with more requests, a longer wait, or fewer streams.';
+  'Nothing was changed. A comparison keeps no pages and starts over each time: run it again with more requests, a longer wait, or fewer streams.';
 
 function notCompared(stream: Stream, error: SyncError): ComparedStream {
   return {

@@ -44,9 +44,9 @@ const FULL_SCAN: ScanPlan = {
 };
 
 /**
- * Holds what the API has of one stream, or slice, against its published table: all of it where the requests are
- * enough, else pages spread over it. Writes no table; `context` has the published file, opened read-only, and a
- * state folder aside.
+ * Compares one stream or slice in the API with its published table: completely if there are enough requests, else by
+ * pages spread over it. Writes no table; `context` has the published file, opened read-only, and a state folder
+ * aside.
  */
 export async function compareStream(
   context: RunContext,
@@ -111,7 +111,7 @@ function describe(
       : `${formatCountOf(rejected, 'record')} would go to quarantine and ${verbOf(rejected, 'was', 'were')} not compared`,
     unknownColumns.length === 0 ? '' : `the table has no column for ${unknownColumns.join(', ')} yet`,
     mayKeep(stream) && (extra ?? 0) > 0
-      ? 'rows that left the source are kept (deletes: keep): extra ones are no error'
+      ? 'rows that left the source are kept (deletes: keep): extra rows are not an error'
       : '',
   ].filter((note) => note !== '');
 }
@@ -125,7 +125,7 @@ async function fetchRecords(context: RunContext, stream: Stream, budget: number)
 }
 
 async function fetchAll(context: RunContext, stream: Stream): Promise<Records> {
-  // Begun anew it would cost the requests of other streams.
+  // A restart would take the requests of other streams.
   const scan = await fetchScan(context, stream, FULL_SCAN, undefined, () => undefined, MAX_RESCANS);
   const { verdict, recordsFile, tree, total, reasons } = scan;
   if (verdict === 'verified') return { extent: 'exact', recordsFile, tree, total, notes: [] };

@@ -38,7 +38,7 @@ async function verifyArchive(
   const folder = archiveFolder(settings.stateDir, stream);
   const { scans, damaged } = await listReadable(folder, checkpoint?.runId, signal);
   const name = `archive of ${nameOf(stream)}`;
-  const fix = `sluice sync --full-refresh --streams ${stream.name} archives it anew.`;
+  const fix = `sluice sync --full-refresh --streams ${stream.name} archives it again.`;
   const failed = damaged.map((detail): CheckItem => ({ name, status: 'failed', detail, fix }));
   if (checkpoint === undefined && scans.length === 0) return failed;
   if (scans.length === 0 && settings.retention.archiveMs === 0)
@@ -60,7 +60,7 @@ async function verifyArchive(
   return [...failed, { name, status: 'ok', detail, fix: undefined }];
 }
 
-/** What a rebuild would refuse although every scan is whole. */
+/** What a rebuild would reject although every scan is intact. */
 function findMisfit(
   settings: OfflineSettings,
   stream: Stream,
@@ -74,7 +74,7 @@ function findMisfit(
   }
 }
 
-/** What stopped scans left: it is of use, and worth knowing of. */
+/** Pages left by stopped scans, which the next sync can use. */
 export async function verifyStages(settings: OfflineSettings, nowMs: number): Promise<readonly CheckItem[]> {
   const folder = join(settings.stateDir, 'stage');
   const items: CheckItem[] = [];
@@ -82,7 +82,7 @@ export async function verifyStages(settings: OfflineSettings, nowMs: number): Pr
     const stage = await readStage(join(folder, name));
     if (stage === undefined) continue;
     const age = formatDuration(Math.max(0, nowMs - stage.scan.startedAtMs));
-    const detail = `${name}: ${formatCountOf(stage.pages.length, 'page')} of a scan begun ${age} ago that did not end; the next sync goes on from there, or begins anew`;
+    const detail = `${name}: ${formatCountOf(stage.pages.length, 'page')} of a scan begun ${age} ago that did not end; the next sync resumes it or starts over`;
     items.push({ name: 'staged pages', status: 'warning', detail, fix: undefined });
   }
   return items.length > 0

@@ -11,7 +11,7 @@ import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
 // Columns of ours, in any table.
 const OWN = new Set(['_slice', '_run_id', '_synced_at', '_deleted_at']);
 
-/** Whether a file agrees with itself: tables with checkpoints, learned columns, keys and recorded counts. */
+/** Whether a file is consistent: tables match checkpoints, learned columns, keys and recorded counts. */
 export async function verifyTables(
   settings: OfflineSettings,
   database: Database,
@@ -99,11 +99,13 @@ async function compareColumns(
   const unknown = [...columns.keys()].filter((name) => !learned.has(name) && !OWN.has(name));
   const other = [...learned].filter(([name, type]) => columns.has(name) && columns.get(name) !== type);
   const parts = [
-    missing.length === 0 ? '' : `it lacks ${missing.join(', ')}`,
-    unknown.length === 0 ? '' : `nobody learned ${unknown.join(', ')}`,
-    other.length === 0 ? '' : `of another type than learned: ${other.map(([name]) => name).join(', ')}`,
+    missing.length === 0 ? '' : `missing: ${missing.join(', ')}`,
+    unknown.length === 0 ? '' : `not learned: ${unknown.join(', ')}`,
+    other.length === 0 ? '' : `of a different type than learned: ${other.map(([name]) => name).join(', ')}`,
   ].filter((part) => part !== '');
-  return parts.length === 0 ? undefined : `its columns are not those that were learned: ${parts.join('; ')}`;
+  return parts.length === 0
+    ? undefined
+    : `its columns differ from those that were learned: ${parts.join('; ')}`;
 }
 
 /** Live rows of a checkpoint's slice beyond the first of each key. */

@@ -154,7 +154,7 @@ class Verification {
     return this.#readFile('published file', path, open, isAlone);
   }
 
-  /** The lake's files against its manifest, and what its views give. */
+  /** Checks the lake's files against its manifest, and its views. */
   async #verifyLake(lake: string, isAlone: boolean): Promise<FileFacts | undefined> {
     let found: LakeFacts | undefined;
     try {
@@ -191,7 +191,7 @@ class Verification {
     return openForReading(file, folders);
   }
 
-  /** Reads a file and holds it against itself; the problems of tables are told once, of the first file. */
+  /** Reads a file and checks its consistency; table problems are reported once, for the first file. */
   async #readFile(
     name: string,
     file: string,

@@ -83,7 +83,7 @@ const stream: DiscoveredStream = {
       evidence: ['topics=no-such-value: the same 1,800 rows as without it'],
     },
   ],
-  notes: ['the data moved while it was sampled'],
+  notes: ['the data changed while it was sampled'],
   error: undefined,
 };
 
@@ -154,7 +154,7 @@ describe('what is shown', () => {
                    without it
         mixed      odd holds integer and text
         excluded   ssn, as configured
-        note       the data moved while it was sampled
+        note       the data changed while it was sampled
 
       To keep this, put into the config:
 
@@ -184,7 +184,7 @@ describe('what is shown', () => {
         entity     ignored (as is topics); no-such-value: the same 1,800 rows as without it
         mixed      odd holds integer and text
         excluded   ssn, as configured
-        note       the data moved while it was sampled
+        note       the data changed while it was sampled
 
       To keep this, put into the config:
 

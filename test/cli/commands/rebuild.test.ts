@@ -50,8 +50,8 @@ describe('rebuild', () => {
   it('shows why a stream was refused', async () => {
     const error = {
       code: 'archive_incomplete',
-      message: 'items: its table cannot be made of the archive: nothing of it is archived',
-      hint: 'The table is as it was.',
+      message: 'items: its table cannot be rebuilt from the archive: nothing of it is archived',
+      hint: 'The table is unchanged.',
       exitCode: 6,
     } as const;
     const failed: RebuildReport = {
@@ -62,8 +62,8 @@ describe('rebuild', () => {
     };
     const { exitCode, stdout } = await run(['rebuild'], { engine: engineWith(failed) });
     expect(exitCode).toBe(6);
-    expect(stdout).toContain('items failed: its table cannot be made of the archive');
-    expect(stdout).toContain('next: The table is as it was.');
+    expect(stdout).toContain('items failed: its table cannot be rebuilt from the archive');
+    expect(stdout).toContain('next: The table is unchanged.');
     const json = await run(['rebuild', '--json'], { engine: engineWith(failed) });
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { code: 'archive_incomplete' } });
   });
