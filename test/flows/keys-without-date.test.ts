@@ -100,7 +100,7 @@ describe('a key of date and id', () => {
     expect(keyOf(report)).toEqual(['id']);
     expect(streamOf(report)).toMatchObject({ verdict: 'verified' });
     expect(eventsOf(rowsFlow.flow, 'note').map(({ message }) => message)).toContain(
-      'learned the key (id): it tells rows apart without date',
+      'learned the key (id): it is unique without date',
     );
     const [found] = await rowsFlow.flow.query(
       'SELECT count(*) AS n, count(DISTINCT id) AS ids FROM main.items',

@@ -273,8 +273,8 @@ describe('looking at what is in quarantine', () => {
   });
 
   it.each([
-    ['zzzz', /is no id/],
-    ['abc', /is no id/],
+    ['zzzz', /is not a valid id/],
+    ['abc', /is not a valid id/],
     ['0000000000', /no record/],
   ])('refuses %s as an id', async (id, message) => {
     const flow = await holdBack();

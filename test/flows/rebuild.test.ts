@@ -170,7 +170,9 @@ describe('rebuild by other rules', () => {
     expect(await readAll(flow)).toEqual(before);
     const other = { ...config, defaults: { hashKey: 'another key of 16 letters' } };
     const { streams } = await flow.rebuild({ config: other });
-    expect(streams[0]?.error?.message).toContain('never held what the config now asks for of name');
+    expect(streams[0]?.error?.message).toContain(
+      'does not have the values that the config now requires for of name',
+    );
     expect(await readAll(flow)).toEqual(before);
   });
 
@@ -288,7 +290,7 @@ describe('rows that the archive does not hold any more', () => {
     const hashKey = 'a key of 16 letters';
     const config = configOf({ key: ['id'], columns: { id: { hash: true } } }, { hashKey });
     const { streams } = await flow.rebuild({ config });
-    expect(streams[0]?.error?.message).toContain('cannot be told');
+    expect(streams[0]?.error?.message).toContain('cannot be distinguished');
     expect(await flow.rebuild({ config, archivedOnly: true })).toMatchObject({ exitCode: 0 });
   });
 });

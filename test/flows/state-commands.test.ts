@@ -129,7 +129,7 @@ describe('state export and import', () => {
     ],
     ['of another connector', (state) => ({ ...state, connector: 'x' }), /is of x at/],
     ['of a newer version', (state) => ({ ...state, version: 2 }), /newer Sluice \(version 2\)/],
-    ['that is none', () => ({ hello: 1 }), /it is no state/],
+    ['that is none', () => ({ hello: 1 }), /it was not written by/],
     ['with a wrong date', (state) => change(state, { watermark: '5 May' }), /checkpoints\.0\.watermark: /],
     [
       'of a stream nobody knows',

@@ -136,13 +136,13 @@ describe('verify', () => {
     'a column nobody learned': [
       (flow) => tamper(workOf(flow), 'ALTER TABLE items ADD COLUMN mine VARCHAR'),
       'items',
-      'nobody learned mine',
+      'not learned: mine',
       'sluice rebuild items',
     ],
     'a column that is gone': [
       (flow) => tamper(workOf(flow), 'ALTER TABLE items DROP COLUMN amount'),
       'items',
-      'it lacks amount',
+      'missing: amount',
       'sluice rebuild items',
     ],
     'a column of another type': [
