@@ -171,7 +171,7 @@ describe('rebuild by other rules', () => {
     const other = { ...config, defaults: { hashKey: 'another key of 16 letters' } };
     const { streams } = await flow.rebuild({ config: other });
     expect(streams[0]?.error?.message).toContain(
-      'does not have the values that the config now requires for of name',
+      'does not have the values that the config now requires of name',
     );
     expect(await readAll(flow)).toEqual(before);
   });
