@@ -21,7 +21,7 @@ export type DriftCause = 'moved' | 'contradiction' | 'too-long';
 export interface ApiCount {
   /** null: it was not asked, or gives no count. */
   readonly rows: number | null;
-  /** Asks again, for a count that does not fit to the table; rows that came since the scan ended are left out of it. */
+  /** Requests the count again if it does not match the table; rows added since the scan ended are excluded. */
   readonly again?: (since?: string) => Promise<ApiCount>;
   /** How many of them are from a day (ISO) on; asked for where the table has rows that the API no longer counts. */
   readonly since?: { readonly date: string; readonly rows: number } | undefined;

@@ -182,7 +182,7 @@ describe('a row that the start date leaves out though the API has it', () => {
     // Once a day, and not again an hour later.
     const later = streamOf(await rowsFlow.syncAfter(0.05, { force: true }));
     expect(later).toMatchObject({ mode: 'incremental', rows: { deleted: 0 }, difference: 1 });
-    expect(later.reasons.join()).toContain('1 row of the days just read did not come, but the API counts');
+    expect(later.reasons.join()).toContain('1 row of the days just read went missing, but the API counts');
     await expectSame(rowsFlow);
   });
 

@@ -39,7 +39,7 @@ export async function countInApi(
     const first = toCount(context, stream, rows);
     const again = async (since?: string) => {
       const second = await ask(() => countAgain(context, stream, scan, since));
-      // What the first count showed is not undone by a second one that failed.
+      // A failed second count does not cancel the first.
       return second.rows === null ? { ...first, canReadInFull: false } : second;
     };
     return { ...first, again };
@@ -47,7 +47,7 @@ export async function countInApi(
   return { ...scan, counted };
 }
 
-/** Asks for both counts once more: rows that came since the scan ended are in the one as in the other. */
+/** Requests both counts again: rows added since the scan ended are in both of them. */
 async function countAgain(
   context: RunContext,
   stream: Stream,

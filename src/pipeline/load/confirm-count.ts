@@ -90,7 +90,7 @@ export function keepsGone({ deletes, write }: Stream): boolean {
   return deletes === 'keep' || write === 'append';
 }
 
-/** Whether so many rows are no longer counted that a full scan would be refused for what it would delete. */
+/** Whether the count dropped so far that a full scan would be rejected for deleting too many rows. */
 export function isBeyondGuard(stream: Stream, { difference, inTable }: CountedRows): boolean {
   return !keepsGone(stream) && -difference > stream.maxDeleteRatio * inTable;
 }

@@ -5,7 +5,10 @@ import type { FetchedScan } from '../scan.ts';
 import { boundCount, compareCounts } from './compare-counts.ts';
 import type { SuspectedRows } from './gone-rows.ts';
 
-/** Thrown in a commit whose table does not fit to the API's count: the count is asked for again, and the commit repeated. */
+/**
+ * Thrown in a commit if the table does not match the API's count: the count is requested again and the commit
+ * repeated.
+ */
 export class CountsDiffer extends Error {
   /** The day (ISO) from which on the rows are counted as well: those that left should be older. */
   readonly since: string | undefined;
@@ -26,13 +29,13 @@ export interface MergedTable {
   readonly rowsCame: number;
   /** The first day that an incremental scan read all of. */
   readonly windowDate: string | undefined;
-  /** Rows of the days just read that did not come and are still there. */
+  /** Rows of the days just read that were not returned and are still in the table. */
   readonly suspectedOn: SuspectedRows;
   /** Of a full scan: the oldest day it brought, and the rows of the table before it. */
   readonly oldest: { readonly date: string; readonly before: number } | undefined;
   /** Rows from the day on that the API's count names: with that day, and without it. */
   readonly since: readonly number[] | undefined;
-  /** Records in quarantine that the source still has. */
+  /** Quarantined records that the source still has. */
   readonly quarantined: number;
   /** Rows that leave the API stay in the table, so more rows in the table are not a difference. */
   readonly keepsGone: boolean;
@@ -70,7 +73,7 @@ function continueCount(table: MergedTable): CountedRows | undefined {
   const before = table.before && settleDropped(table.before, windowDate);
   const suspected = sumRows(Object.values(suspectedOn));
   const difference = compareCounts({ inApi, inTable: rowsInTable, suspected, quarantined, before });
-  // Whatever explains the first count there is explains the next one as well.
+  // What explains the first count also explains the next one.
   const { kept, unloaded } = before ?? {
     kept: Math.max(0, rowsInTable - inApi - suspected),
     unloaded: Math.max(0, inApi - rowsInTable - difference),

@@ -142,7 +142,7 @@ export async function commitAndArchive<T>(
         if (thrown instanceof ResponseError) await receipt.drop();
         throw thrown;
       }
-      // Its header takes the place of the one before, which has the same name.
+      // Its header replaces the previous one, which has the same name.
       counted = { ...counted, counted: await again(thrown.since) };
     }
   }
