@@ -108,10 +108,10 @@ describe('rows that are missing', () => {
     date: dateOf(day - 10),
     score: day + n / 8,
   });
-  const missing = async ({ flow, held }: ReturnType<typeof createRowsFlow>) => {
-    const rows = await flow.query('SELECT id FROM main.items');
+  const missing = async (api: ReturnType<typeof createRowsFlow>) => {
+    const rows = await api.flow.query('SELECT id FROM main.items');
     const ids = new Set(rows.map(({ id }) => String(id)));
-    return held().filter(({ id }) => !ids.has(String(id)));
+    return api.held().filter(({ id }) => !ids.has(String(id)));
   };
 
   it('are not offset by the oldest rows, which leave the API day by day', async () => {
