@@ -19,7 +19,7 @@ export interface ContractInForce {
   readonly learned: LearnedField | undefined;
   /** Fields whose type config decides, by their names from the record's root. */
   readonly forced: readonly { readonly path: readonly string[]; readonly type: ForcedType }[];
-  /** Fields that tell records apart, by their names from the record's root: without them a record is no row. */
+  /** Fields that tell records apart, by their names from the record's root: without them a record cannot become a row. */
   readonly key?: readonly (readonly string[])[];
   /** Top-level fields that a record is given where it lacks them. */
   readonly fill: Readonly<Record<string, unknown>>;

@@ -100,7 +100,7 @@ function listObjectRules(
   if (additionalProperties === false) {
     rules.push((object, payload) => {
       for (const name of Object.keys(object))
-        if (!properties.has(name)) reportIssue(payload, 'closed', 'is no field of the contract', [name]);
+        if (!properties.has(name)) reportIssue(payload, 'closed', 'is not a field of the contract', [name]);
     });
   } else if (isObject(additionalProperties)) {
     const type = compile(additionalProperties);

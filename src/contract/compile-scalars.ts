@@ -52,7 +52,7 @@ function listNumberRules(json: JsonObject): readonly Find<JsonNumber>[] {
     bound('exclusiveMaximum', (order) => order < 0, 'not less than'),
     isJsonNumber(step)
       ? (value: JsonNumber) =>
-          isMultipleOf(value, step) ? undefined : `is no multiple of ${writeNumber(step)}`
+          isMultipleOf(value, step) ? undefined : `is not a multiple of ${writeNumber(step)}`
       : undefined,
   ].filter((rule) => rule !== undefined);
 }

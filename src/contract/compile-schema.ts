@@ -7,7 +7,7 @@ import { type CheckPayload, forwardIssues, isTypeIssue, reportIssue, toViolation
 import { describeKind, kindOfValue, type ValueKind, valueKinds } from './value-kinds.ts';
 import type { Violation } from './violation.ts';
 
-/** Holds one record against a contract file; an empty list when it keeps to it. */
+/** Checks one record against a contract file; returns an empty list if it fits. */
 export type ValidateRecord = (record: unknown) => readonly Violation[];
 
 interface Context {

@@ -14,7 +14,7 @@ export interface ContractDifference {
   readonly learnedType: ColumnType | undefined;
 }
 
-/** Holds a contract file against the columns that were learned; an empty list where they agree. */
+/** Compares a contract file with the learned columns; returns an empty list if they agree. */
 export function diffContract(
   file: JsonObject,
   learned: readonly LearnedColumn[],

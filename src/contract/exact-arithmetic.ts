@@ -48,7 +48,7 @@ export function isMultipleOf(value: JsonNumber, step: JsonNumber): boolean {
   const [number, unit] = [toDecimal(value), toDecimal(step)];
   if (number.digits === '0') return true;
   const shift = number.power - unit.power;
-  // Its last digit is no zero, so that nothing with more decimals than the step can be a multiple.
+  // Its last digit is not zero, so that nothing with more decimals than the step can be a multiple.
   if (shift < 0n) return false;
   const modulus = BigInt(unit.digits);
   return (BigInt(number.digits) * raiseTen(shift, modulus)) % modulus === 0n;

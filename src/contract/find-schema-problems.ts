@@ -19,7 +19,7 @@ const DIALECTS = [
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'];
 const MOST_PROBLEMS = 20;
-// Deeper ones are no description of a record that anybody wrote.
+// Nobody describes a record with deeper nesting.
 const MOST_LEVELS = 100;
 
 type Check = (value: unknown, pointer: string, level: number, context: Context) => readonly SchemaProblem[];
@@ -152,7 +152,7 @@ function findProblemsIn(
     if (check !== undefined) return check(value, at, level, context);
     // What somebody else's tools read.
     if (keyword.startsWith('x-')) return [];
-    return [{ pointer: at, message: `"${keyword}" is no keyword that is honoured${suggest(keyword)}` }];
+    return [{ pointer: at, message: `"${keyword}" is not a supported keyword${suggest(keyword)}` }];
   });
 }
 
@@ -188,7 +188,7 @@ function findPatternProblems(value: unknown, pointer: string): readonly SchemaPr
     compilePattern(value);
     return [];
   } catch (error) {
-    return [{ pointer, message: `is no regular expression: ${(error as Error).message}` }];
+    return [{ pointer, message: `is not a regular expression: ${(error as Error).message}` }];
   }
 }
 

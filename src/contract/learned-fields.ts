@@ -18,7 +18,7 @@ interface GrowingField {
   readonly members: Map<string, GrowingField>;
 }
 
-/** The tree of a stream's learned columns; companions are no fields. */
+/** The tree of a stream's learned columns; companions are not fields. */
 export function buildLearnedFields(columns: readonly LearnedColumn[]): LearnedField {
   const root: GrowingField = { type: undefined, members: new Map() };
   for (const { path, type } of columns) {
@@ -70,7 +70,7 @@ function visitMembers(
     const described = shape?.properties?.get(name);
     const known = learned?.members.get(name);
     if (!isKnown(shape, described !== undefined, known)) {
-      found.push({ path, kind: 'unknown', reason: 'is no field of the contract' });
+      found.push({ path, kind: 'unknown', reason: 'is not a field of the contract' });
       continue;
     }
     // What a file lets in without a description may hold anything.

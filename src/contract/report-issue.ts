@@ -20,7 +20,7 @@ export function reportIssue(
   });
 }
 
-/** Holds a value against another type as well, at a path below the value that is being checked. */
+/** Checks a value against a second type, at a path below the value that is being checked. */
 export function forwardIssues(
   type: z.ZodType,
   payload: CheckPayload,

@@ -12,7 +12,7 @@ export interface ContractField {
   readonly required: boolean;
   /** Some record has null for it. */
   readonly nullable: boolean;
-  /** A sentence for whoever reads the file. */
+  /** A sentence for readers of the file. */
   readonly description?: string | undefined;
   /** The only values it may have, where somebody asked for them. */
   readonly values?: readonly (string | number | boolean)[] | undefined;

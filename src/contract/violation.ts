@@ -1,5 +1,5 @@
 /**
- * What a value did to its contract: `object` is no record at all, `unknown` a field nobody described, `closed`
+ * What a value did to its contract: `object` is not a record at all, `unknown` a field nobody described, `closed`
  * the same where the file allows no others, `type` a value of another type, `forced` one that cannot be converted
  * to the type that config gives its column, `required` a field that is missing, `rule` anything else (enum, range,
  * length, pattern).

@@ -15,7 +15,7 @@ import { buildStatusError } from './status-errors.ts';
 /** How often one request is tried in all, whatever fails. */
 export const MAX_TRIES = 5;
 
-/** How often a request is tried in all when its answer is no document: a login page stays one. */
+/** How often a request is tried in all when its answer is not a document: a login page stays one. */
 export const MAX_UNREADABLE_TRIES = 2;
 
 /** A Retry-After of a 5xx beyond this ends the request instead: it speaks of maintenance, ms. */
@@ -93,7 +93,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         counts.rateLimited += 1;
         continue;
       }
-      // A server that closes an idle connection just as a request leaves is no fault: try again at once.
+      // A server that closes an idle connection just as a request leaves is not at fault: try again at once.
       const isRace: boolean = result.kind === 'fault' && result.fault.kind === 'closed' && !hasRaced;
       hasRaced ||= isRace;
       const hintMs = result.kind === 'answer' ? (result.hintMs ?? 0) : 0;

@@ -34,7 +34,7 @@ export function boundBody(limits: ExchangeLimits, status: number | undefined): n
 /**
  * One request and its answer, as undici's dispatcher tells it. Used instead of `undici.request`, which is
  * built on the same calls, because only here one can see when a request leaves: before that it surely did
- * not reach the server. Deadlines are kept here, since undici's start anew with every byte.
+ * not reach the server. Deadlines are kept here, since undici's restart with every byte.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<TransportResponse>;

@@ -24,7 +24,7 @@ export function buildFaultError(
       return new ResponseError(message, {
         ...options,
         code: 'response_invalid',
-        hint: `${NO_TABLE_CHANGED} What answers is no healthy HTTP server: check source.baseUrl, and any proxy in between.`,
+        hint: `${NO_TABLE_CHANGED} What answers is not a healthy HTTP server: check source.baseUrl, and any proxy in between.`,
       });
     case 'encoding-refused':
     case 'body-corrupt':

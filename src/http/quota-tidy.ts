@@ -66,7 +66,7 @@ function endOfPartial(partial: NonNullable<QuotaState['partial']>): number {
 
 /**
  * Moves a state with a wall clock that this process saw being set by `stepMs` since it last used the state,
- * which was then moved by `seenMovedMs` in all. Whoever comes first moves it: for the others it then is where
+ * which was then moved by `seenMovedMs` in all. The first process moves it: for the others it then is where
  * they expect it. It is moved back only when surely nobody used it since: late is safe, early is not.
  */
 export function followClock(

@@ -19,7 +19,7 @@ import { formatUtc } from './quota-errors.ts';
 import { isRetryableStatus } from './retry-delay.ts';
 import { NO_TABLE_CHANGED } from './no-table-changed.ts';
 
-/** An answer that is no success, after the last try. */
+/** An answer without success, after the last try. */
 export interface FailedAnswer {
   readonly request: ApiRequest;
   readonly response: TransportResponse;
@@ -101,14 +101,14 @@ function describeAnswer(answer: FailedAnswer, requestId: string | undefined): st
   return `${describeRequest(request)}: the API answered ${response.status}${code}${text}${suffix}`;
 }
 
-/** A refusal that names a parameter is mended by one line of config: this one. */
+/** A refusal that names a parameter is fixed by one line of config: this one. */
 function adviseOnRefusal({ request, response, connector }: FailedAnswer): string {
   const { message = '' } = readErrorEnvelope(response.body);
   const named = connector.filterParams.find((name) => new RegExp(`\\b${name}\\b`).test(message));
   if (named === undefined) {
     return `${NO_TABLE_CHANGED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
   }
-  // A parameter that is there and wrong is mended by one value; one that is missing may take several.
+  // A parameter that is there and wrong is fixed by one value; one that is missing may take several.
   const isMissing = /\b(missing|required)\b/i.test(message);
   const params = isMissing ? `params: { ${named}: [a, b] }, sliceBy: [${named}]` : `params: { ${named}: … }`;
   const line = `streams: { ${request.stream}: { ${params} } }`;

@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 
 const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|CRL_)/;
-// What answered the handshake is no TLS at all, as on a port that speaks plain HTTP.
+// What answered the handshake is not TLS at all, as on a port that speaks plain HTTP.
 const NO_TLS: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',

@@ -120,7 +120,7 @@ function createDispatcher(baseUrl: URL): Dispatcher {
     return new EnvHttpProxyAgent({ ...common, connect: tls, requestTls: tls, proxyTls: tls });
   } catch {
     // The variable may hold a password, and what undici says of it quotes it.
-    throw new ConfigError('HTTPS_PROXY, or HTTP_PROXY, is no address of a proxy', {
+    throw new ConfigError('HTTPS_PROXY, or HTTP_PROXY, is not the address of a proxy', {
       code: 'config_invalid',
       hint: 'Write it with its scheme, e.g. http://proxy.example.com:3128, or unset it. Nothing was requested.',
     });

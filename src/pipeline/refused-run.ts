@@ -33,11 +33,11 @@ export function keepRefusal(
  * Deletes a refused sync that a later sync supersedes or whose cause is fixed, and reserves space for the next one.
  * Never throws.
  */
-export function settleRefusal(stateDir: string, mended: readonly ErrorCode[] = []): void {
+export function settleRefusal(stateDir: string, repaired: readonly ErrorCode[] = []): void {
   try {
     const kept = readRefusedFile(stateDir);
     const isNews =
-      kept !== undefined && !mended.includes(kept.error.code) && findRefusal(stateDir) !== undefined;
+      kept !== undefined && !repaired.includes(kept.error.code) && findRefusal(stateDir) !== undefined;
     if (isNews || (kept === undefined && hasRefusedFile(stateDir))) return;
     writeRefusedFile(stateDir, undefined);
   } catch {

@@ -3,7 +3,7 @@ import type { Settings } from '../model/settings.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { nameWarning } from './record-run.ts';
 
-/** Passes events on to whoever watches a run, with secrets hidden; warnings are added to a list of them. */
+/** Passes events to the observer of a run, with secrets hidden, and collects the warnings. */
 export function createProgressReporter(
   settings: Settings,
   warnings: string[],

@@ -183,7 +183,7 @@ async function scanOnce(
   return report;
 }
 
-/** Reads a scan and prepares its rows; begins anew where rows that came twice show that the pages moved. */
+/** Reads a scan and prepares its rows; restarts where repeated rows show that the pages moved. */
 async function fetchAndPrepare(
   context: RunContext,
   stream: Stream,
@@ -280,7 +280,7 @@ function noteOddities({ emit }: RunContext, stream: Stream, scan: FetchedScan, l
 
 function statusOf(stream: Stream, checkpoint: Checkpoint | undefined, error: SyncError): StreamStatus {
   if (error.exitCode === 75 || error.exitCode === 130 || error.exitCode === 143) return 'stopped';
-  // One that was there before has gone: that is no endpoint this API never had.
+  // One that was there before is gone: the API did offer this endpoint.
   const neverWas = error.code === 'stream_not_found' && !stream.named && checkpoint === undefined;
   return neverWas ? 'unavailable' : 'failed';
 }

@@ -14,7 +14,7 @@ export function formatShort(count: number): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** A day for an axis: `20 Nov`. Text that is no date stays as it is. */
+/** A day for an axis: `20 Nov`. Text that is not a date stays unchanged. */
 export function formatDay(iso: string): string {
   const [, month, day] = /^\d{4}-(\d\d)-(\d\d)/.exec(iso) ?? [];
   return month === undefined ? iso : `${Number(day)} ${MONTHS[Number(month) - 1] ?? month}`;

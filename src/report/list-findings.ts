@@ -180,7 +180,7 @@ function findQuarantined({ quarantine, madeAt }: ReportData): readonly Finding[]
 function findSchemaChanges({ schemaChanges, madeAt, streams }: ReportData): readonly Finding[] {
   const since = Date.parse(madeAt) - WEEK_MS;
   const first = new Set(streams.flatMap(({ attempts }) => attempts[0]?.runId ?? []));
-  // A table's first columns are no change that anybody has to hear of.
+  // A table's first columns are not a change worth reporting.
   const recent = schemaChanges.newest.filter(
     ({ changedAt, change, runId }) =>
       Date.parse(changedAt) >= since && !(change === 'added' && first.has(runId)),

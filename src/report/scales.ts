@@ -25,7 +25,7 @@ export function scaleCounts(most: number, plotHeight: number, tickCount = 3): Va
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-// What people count time by; ten is no round number of minutes to an hour.
+// Steps people use for time: ten minutes do not divide an hour evenly on an axis.
 const STEPS = [1, 2, 5, 10, 15, 30]
   .map((count) => count * SECOND)
   .concat(

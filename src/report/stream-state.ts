@@ -85,7 +85,7 @@ function findState(
   if (verdict === undefined) return lastAttempt?.status === 'unavailable' ? 'unavailable' : 'never';
   if (verdict === 'partial' || verdict === 'drifted') return verdict;
   const lastGood = verifiedAt ?? lastAttempt?.startedAt;
-  // A time to come is a clock that was wrong, and no sync of now.
+  // A time in the future means a wrong clock, not a recent sync.
   const ageMs = lastGood === undefined ? 0 : nowMs - Date.parse(lastGood);
   if (ageMs > lateAfterMs || -ageMs > LEAST_LATENESS_MS) return 'late';
   if (newest?.stale === true) return 'stale';

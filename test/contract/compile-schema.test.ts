@@ -119,7 +119,7 @@ describe('objects and lists', () => {
       '{"items":{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}}';
     expect(check(schema, '{"v":[{"n":1},{"n":"x"},{"m":1},5]}')).toEqual([
       'v.1.n type: expected integer, got string',
-      'v.2.m closed: is no field of the contract',
+      'v.2.m closed: is not a field of the contract',
       'v.3 type: expected object, got integer',
     ]);
   });

@@ -13,7 +13,7 @@ import type { ChildPlan, KillPoint } from './sync-child.ts';
 const ROWS = makeItems(150).map((item) => ({ ...item, ssn: `078-05-1120-${item.id}` }));
 
 const points: readonly (readonly [string, KillPoint])[] = [
-  ['before the file is written anew', { at: 'sql', begins: 'COPY FROM DATABASE', nth: 1, when: 'before' }],
+  ['before the file is rewritten', { at: 'sql', begins: 'COPY FROM DATABASE', nth: 1, when: 'before' }],
   ['once it was written', { at: 'sql', begins: 'COPY FROM DATABASE', nth: 1, when: 'after' }],
   [
     'before it takes the old one’s place',

@@ -13,10 +13,10 @@ describe('a config that plainly does not fit the data', () => {
     expect(error?.hint).toMatch(/table is unchanged.*\[.*id.*\]/);
     expect(flow.isPublished()).toBe(false);
     // Once fixed, the pages that were paid for serve.
-    const mended = await flow.sync({
+    const repaired = await flow.sync({
       config: { streams: { items: { path: 'items', paginated: true, key: ['id'] } } },
     });
-    expect(mended).toMatchObject({ exitCode: 0, streams: [{ rows: { inserted: 60 } }] });
+    expect(repaired).toMatchObject({ exitCode: 0, streams: [{ rows: { inserted: 60 } }] });
   });
 
   it('by a key that most rows lack is reported as that', async () => {

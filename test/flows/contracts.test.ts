@@ -64,7 +64,7 @@ describe('a field that nobody described', () => {
     const { error } = streamOf(report);
     expect(error?.code).toBe('contract_broken');
     expect(error?.message).toMatch(
-      /items: 1 record breaks the contract: extra is no field of the contract \(1\).*position 7/,
+      /items: 1 record breaks the contract: extra is not a field of the contract \(1\).*position 7/,
     );
     expect(error?.hint).toMatch(/table is unchanged/);
     expect(await typesOf(flow)).not.toHaveProperty('extra');
@@ -340,8 +340,8 @@ describe('a stream that failed for its contract', () => {
     flow.clock.stepWall(HOUR_MS);
     expect((await resync(flow, records, { contract: 'freeze' })).exitCode).toBe(4);
     expect(await readStage(join(flow.stateDir, 'stage', 'items'))).toBeDefined();
-    const mended = await resync(flow, records, { contract: 'evolve' });
-    expect(mended.exitCode).toBe(0);
+    const repaired = await resync(flow, records, { contract: 'evolve' });
+    expect(repaired.exitCode).toBe(0);
     expect(flow.arrivals).toHaveLength(1);
     expect(await typesOf(flow)).toHaveProperty('extra');
   });

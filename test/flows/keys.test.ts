@@ -104,8 +104,8 @@ describe('a configured key', () => {
         { path: 'id', reason: 'is null, and the key' },
       ]);
       flow.simulator.editRecords('items', () => makeItems(150));
-      const mended = await flow.sync({ force: true });
-      expect(mended.rows).toMatchObject({ inserted: 1, unchanged: 149, quarantined: 0 });
+      const repaired = await flow.sync({ force: true });
+      expect(repaired.rows).toMatchObject({ inserted: 1, unchanged: 149, quarantined: 0 });
       flow.simulator.editRecords('items', () => without(20));
       const many = await flow.sync({ force: true });
       expect(many.exitCode).toBe(4);
@@ -146,9 +146,12 @@ describe('a configured key', () => {
 
     // With the name fixed the stream is read.
     const streams = { prompts_analytics: { key: ['promptId', 'date'] } };
-    const mended = await flow.sync({ config: { streams } });
-    expect(mended.exitCode).toBe(0);
-    expect(streamOf(mended, 'prompts_analytics')).toMatchObject({ status: 'complete', verdict: 'verified' });
+    const repaired = await flow.sync({ config: { streams } });
+    expect(repaired.exitCode).toBe(0);
+    expect(streamOf(repaired, 'prompts_analytics')).toMatchObject({
+      status: 'complete',
+      verdict: 'verified',
+    });
     // What was wrong showed on the first page.
     expect(streamOf(report, 'prompts_analytics').requests).toBeLessThan(3);
   });

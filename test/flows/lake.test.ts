@@ -427,9 +427,9 @@ describe('a lake that something happened to', () => {
     const refused = { exitCode: 2, code: 'publish_refused', message: detail, hint: failed[0]?.fix };
     await expect(flow.sync({ force: true })).rejects.toMatchObject(refused);
     for (const link of links) rmSync(link, { recursive: true });
-    const mended = await flow.sync();
-    expect(mended).toMatchObject({ exitCode: 0, requests: 0, published: { lake: { files: 0 } } });
-    expect(describeRunFooter(mended, flow.clock.now())).toContain('2 tables changed, without a new file');
+    const repaired = await flow.sync();
+    expect(repaired).toMatchObject({ exitCode: 0, requests: 0, published: { lake: { files: 0 } } });
+    expect(describeRunFooter(repaired, flow.clock.now())).toContain('2 tables changed, without a new file');
     expect(await queryFiles(`SELECT count(*) AS n FROM ${globOf(lake)}`)).toEqual([{ n: '50' }]);
     expect((await verifyState(flow.settings(), { clock: flow.clock })).ok).toBe(true);
   });

@@ -70,11 +70,11 @@ describe('a record in quarantine that the source no longer has', () => {
     const { flow } = project;
     await project.sync();
     await project.sync(withFirst({ v: 500 }));
-    const mended = await project.sync(withFirst({ v: 10 }));
-    expect(mended.rows).toMatchObject({ unchanged: 61 });
-    expect(await held(flow)).toEqual([{ absent_since: mended.runId }]);
+    const repaired = await project.sync(withFirst({ v: 10 }));
+    expect(repaired.rows).toMatchObject({ unchanged: 61 });
+    expect(await held(flow)).toEqual([{ absent_since: repaired.runId }]);
     const listed = await listQuarantine(flow.settings(), { limit: 5 });
-    expect(listed.records).toMatchObject([{ absentSince: mended.runId }]);
+    expect(listed.records).toMatchObject([{ absentSince: repaired.runId }]);
     expect(await project.retry()).toMatchObject([
       { tried: 1, outdated: 1, inserted: 0, updated: 0, left: 0 },
     ]);
@@ -196,9 +196,9 @@ describe('an incremental scan', () => {
     await project.sync();
     await project.sync(withFirst({ date: '1926-01-30' }), { fullRefresh: true });
     expect(await held(flow)).toEqual([{}]);
-    const mended = await project.sync(withFirst({}));
-    expect(streamOf(mended).mode).toBe('incremental');
-    expect(mended.rows).toMatchObject({ updated: 0, inserted: 0 });
+    const repaired = await project.sync(withFirst({}));
+    expect(streamOf(repaired).mode).toBe('incremental');
+    expect(repaired.rows).toMatchObject({ updated: 0, inserted: 0 });
     expect(await project.retry()).toMatchObject([{ outdated: 1, updated: 0 }]);
     expect(await flow.query('SELECT date::VARCHAR AS date FROM main.items WHERE id = 1')).toEqual([
       { date: day(29) },

@@ -118,9 +118,9 @@ describe('what was reported already', () => {
 
   it('is forgotten when it has ended, and is not noted when nobody was reached', () => {
     const memory = remember({}, [expiry, refused], [expiry, refused], '2026-11-20');
-    const mended = remember(memory, [expiry], [], '2026-11-20');
-    expect(Object.keys(mended)).toEqual(['key-expiry']);
-    expect(isDue(mended, refused, '2026-11-20')).toBe(true);
+    const repaired = remember(memory, [expiry], [], '2026-11-20');
+    expect(Object.keys(repaired)).toEqual(['key-expiry']);
+    expect(isDue(repaired, refused, '2026-11-20')).toBe(true);
     expect(remember({}, [refused], [], '2026-11-20')).toEqual({});
   });
 });

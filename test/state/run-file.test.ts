@@ -48,7 +48,7 @@ describe('the run file', () => {
     '{"version":1,"runs":{}}',
     '{"version":2,"runs":[]}',
     '\u0000\u0001',
-  ])('counts as no history when it reads %j, and is written anew', (text) => {
+  ])('counts as no history when it reads %j, and is rewritten', (text) => {
     const folder = makeTempFolder();
     writeFileSync(join(folder, 'runs.json'), text);
     expect(readRunFile(folder)).toEqual([]);

@@ -102,11 +102,11 @@ describe('rows added to a table', () => {
         run: (sql: string) => Promise.resolve(void statements.push(sql)),
       };
       await appendRows(database, { table: 'items', columns }, 'SELECT 1', []);
-      return statements.length === 1 ? 'added' : 'anew';
+      return statements.length === 1 ? 'added' : 'rebuilt';
     };
     expect(await kindOf(499, 20)).toBe('added');
-    expect(await kindOf(500, 20)).toBe('anew');
+    expect(await kindOf(500, 20)).toBe('rebuilt');
     expect(await kindOf(500, 1_000_000)).toBe('added');
-    expect(await kindOf(5_000, 1_000_000)).toBe('anew');
+    expect(await kindOf(5_000, 1_000_000)).toBe('rebuilt');
   });
 });

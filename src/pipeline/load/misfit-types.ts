@@ -50,7 +50,7 @@ export async function describeMisfits(
     const how = fit === 0 ? 'no value' : `not every value (${unfit} of ${fit + unfit} are not)`;
     const field = escapeForTerminal(names.join('.'));
     said.push(
-      `streams.${stream.name}.columns makes ${field} a ${column.type}, but ${how} is one; those that are none are in ${beside}`,
+      `streams.${stream.name}.columns makes ${field} a ${column.type}, but ${how} is one; the others are in ${beside}`,
     );
   }
   return said;
