@@ -101,6 +101,8 @@ export interface StatusReport {
 export interface StreamStatusRow {
   /** The lake does not have the published rows of its table: `losses` says what is missing. */
   readonly isDamaged?: true | undefined;
+  /** Its rows were read with a different key, and the current one is not checked for them yet. */
+  readonly isUnproved?: true | undefined;
   readonly stream: string;
   /** Empty for a stream without slices. */
   readonly slice: string;

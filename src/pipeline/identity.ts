@@ -1,6 +1,7 @@
 import { basename, extname, relative } from 'node:path';
 import { readDestinationRecord, writeDestinationRecord } from '../../state/destination-record.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
+import { parseUnproved, type UnprovedStreams, writeUnproved } from '../../state/unproved-streams.ts';
 import { readPublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../config/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
@@ -19,8 +20,12 @@ type Destinations = Pick<
 export interface Identity {
   /** `other`: the rows were read with a different key. `unknown`: by a version that did not record it. */
   readonly key: 'same' | 'other' | 'unknown';
+  /** Name of the key that the state has recorded. */
+  readonly heldKey: string | undefined;
   /** Where the state publishes to, if that differs from the config. */
   readonly movedFrom: string | undefined;
+  /** Streams whose rows were read with a different key, and which one; the recorded key is not checked for them yet. */
+  readonly unproved: UnprovedStreams;
   /** Nothing is committed, so there are no rows that could be mixed with those of another key. */
   readonly isBlank: boolean;
 }
@@ -41,7 +46,8 @@ export async function judgeIdentity(
   const key = held === undefined ? 'unknown' : held === nameKey(settings) ? 'same' : 'other';
   const isBlank = !meta.has('generation');
   const movedFrom = isBlank ? undefined : findMove(settings);
-  if (movedFrom === undefined || key !== 'other' || acceptNewKey === true) return { key, movedFrom, isBlank };
+  if (movedFrom === undefined || key !== 'other' || acceptNewKey === true)
+    return { key, heldKey: held, movedFrom, isBlank, unproved: parseUnproved(meta) };
   const { stateDir } = settings;
   throw new ConfigError(
     `the state in ${stateDir} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
@@ -69,8 +75,11 @@ export async function refuseMove(settings: Destinations, database: Database): Pr
 }
 
 /** What the next sync will report about a config's key and destination; undefined if both match the state. */
-export function describeIdentity({ key, movedFrom }: Identity): string | undefined {
+export function describeIdentity({ key, movedFrom, unproved }: Identity): string | undefined {
   const said = [
+    key === 'same' && unproved.size > 0
+      ? `the rows of ${[...unproved.keys()].join(', ')} were read with a different key: the next sync of them first checks that this key reads the same data`
+      : '',
     key === 'other'
       ? 'the key is not the one the tables were read with: the next sync first checks that it reads the same data'
       : '',
@@ -88,15 +97,40 @@ export function adviseOwnFolder(settings: Destinations): string {
   return `One account needs one state folder and one destination: write "stateDir: ./.sluice-${name}" into ${where}, with a destination that nothing else is published to.`;
 }
 
-/** Records key and destination as those of the state. */
-export async function rememberIdentity(settings: Settings, database: Database): Promise<void> {
+/** Records key and destination as those of the state, and the streams that the key is not checked for. */
+export async function rememberIdentity(
+  settings: Settings,
+  database: Database,
+  unproved: UnprovedStreams,
+): Promise<void> {
   const own = nameKey(settings);
-  if ((await readMeta(database)).get(KEY) !== own)
-    await database.transaction(() => writeMeta(database, KEY, own));
+  const held = await readMeta(database);
+  // Both at once: a key without its list would count as the key of all rows.
+  if (held.get(KEY) !== own || !isSameList(parseUnproved(held), unproved))
+    await database.transaction(async () => {
+      await writeMeta(database, KEY, own);
+      await writeUnproved(database, unproved);
+    });
   const { stateDir } = settings;
   const record = { stateDir: resolveLinks(stateDir), ...listPlaces(settings) };
   if (JSON.stringify(readDestinationRecord(stateDir)) !== JSON.stringify(record))
     writeDestinationRecord(stateDir, record);
+}
+
+function isSameList(one: UnprovedStreams, other: UnprovedStreams): boolean {
+  return one.size === other.size && [...one].every(([stream, key]) => other.get(stream) === key);
+}
+
+/** Name of the key that read a stream's rows, if a different one has to be checked first. */
+export async function findOtherKey(
+  settings: Settings,
+  database: Database,
+  stream: string,
+): Promise<string | undefined> {
+  const meta = await readMeta(database);
+  // A state that was restored during the run has the key it was published with.
+  const readWith = parseUnproved(meta).get(stream) ?? meta.get(KEY);
+  return readWith === nameKey(settings) ? undefined : readWith;
 }
 
 /** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */

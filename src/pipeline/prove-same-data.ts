@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoint, readContract } from '../../state/checkpoints.ts';
-import { ConfigError, ForbiddenError, NotFoundError } from '../model/errors.ts';
+import { ConfigError, ForbiddenError, NotFoundError, StreamConfigError } from '../model/errors.ts';
 import { formatCountOf } from '../model/format-count.ts';
 import type { PageRecord } from '../model/page.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
@@ -32,55 +32,112 @@ interface Seen {
   readonly equal: number;
 }
 
+/** A stream to ask for, and the slice whose rows are compared; empty for all rows. */
+interface Question {
+  readonly stream: Stream;
+  readonly slice: string;
+}
+
 /**
  * Checks that a new key reads the rows that are in the tables, before anything is written with it: the first page of
  * each stream with rows, or the last page if the table does not have the first. Rows of two accounts in one table
  * could never be separated again.
  *
+ * @param isOwn whether this key itself read the rows of a stream
+ * @returns streams whose rows it reads
  * @throws ConfigError if a stream has different rows, or no stream could be compared
  */
-export async function proveSameData(context: RunContext): Promise<void> {
-  let isShown = false;
+export async function proveAll(
+  context: RunContext,
+  isOwn: (stream: string) => boolean,
+): Promise<ReadonlySet<string>> {
+  const shown = new Set<string>();
   let isHeld = false;
-  for (const whole of context.settings.streams) {
-    const stream = await findSliceWithRows(context, whole);
-    if (stream === undefined) continue;
+  for (const stream of context.settings.streams) {
+    const question = await findQuestion(context, stream);
+    if (question === undefined) continue;
     isHeld = true;
-    const seen = await lookAt(context, stream);
+    if (isOwn(stream.name)) {
+      shown.add(stream.name);
+      continue;
+    }
+    const seen = await lookAtAvailable(context, question);
     if (seen === undefined) continue;
-    if (!isSame(seen)) throw toMismatchError(context, describe(stream, seen));
-    isShown = true;
+    if (!isSame(seen)) throw toMismatchError(context, describe(question, seen));
+    shown.add(stream.name);
   }
-  if (isHeld && !isShown) throw toMismatchError(context, 'no stream with rows could be compared');
+  if (isHeld && shown.size === 0) throw toMismatchError(context, 'no stream with rows could be compared');
+  return shown;
 }
 
-async function findSliceWithRows({ database }: RunContext, whole: Stream): Promise<Stream | undefined> {
+/**
+ * The same for one stream that could not be compared when the key was new.
+ *
+ * @throws ConfigError if it has different rows
+ */
+export async function proveStream(
+  context: RunContext,
+  stream: Stream,
+): Promise<'same' | 'empty' | 'not-available'> {
+  const question = await findQuestion(context, stream);
+  if (question === undefined) return 'empty';
+  const seen = await lookAtAvailable(context, question);
+  if (seen === undefined) return 'not-available';
+  if (!isSame(seen)) throw new ConfigError(...describeOther(context, question, seen, 'Nothing was written'));
+  return 'same';
+}
+
+/**
+ * The same during a run, which continues with its other streams.
+ *
+ * @throws StreamConfigError if it has different rows; the error of a stream that is not available
+ */
+export async function proveAlone(context: RunContext, stream: Stream): Promise<void> {
+  const question = await findQuestion(context, stream);
+  if (question === undefined) return;
+  const seen = await lookAt(context, question);
+  if (!isSame(seen))
+    throw new StreamConfigError(...describeOther(context, question, seen, 'Its table is as it was'));
+}
+
+/** The first slice with rows. If none has any, the rows are those of slices that the config had before. */
+async function findQuestion({ database }: RunContext, whole: Stream): Promise<Question | undefined> {
   if (!(await tableExists(database, whole.table))) return undefined;
-  for (const stream of sliceStream(whole))
-    if ((await countLiveRows(database, stream.table, sliceIdOf(stream))) > 0) return stream;
-  return undefined;
+  const streams = sliceStream(whole);
+  for (const stream of streams) {
+    const slice = sliceIdOf(stream);
+    if ((await countLiveRows(database, stream.table, slice)) > 0) return { stream, slice };
+  }
+  const [stream] = streams;
+  const isHeld = stream !== undefined && (await countLiveRows(database, whole.table, '')) > 0;
+  return isHeld ? { stream, slice: '' } : undefined;
 }
 
 /** Undefined where the key may not read the stream, or the API does not have it any more. */
-async function lookAt(context: RunContext, stream: Stream): Promise<Seen | undefined> {
+async function lookAtAvailable(context: RunContext, question: Question): Promise<Seen | undefined> {
   try {
-    if (!stream.paginated) {
-      const { records } = await sampleDocument(context, stream, undefined, SAMPLE_RECORDS);
-      return await compare(context, stream, records);
-    }
-    const { settings, client, signal } = context;
-    const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
-    const head = await ask(0);
-    const first = await compare(context, stream, head.records);
-    const lastOffset = (head.total ?? 0) - head.records.length;
-    if (isSame(first) || lastOffset <= 0 || settings.connector.paging.kind !== 'offset') return first;
-    // The newest rows may come first, and be missing from a table that was not synced for a while.
-    const last = await compare(context, stream, (await ask(lastOffset)).records);
-    return isSame(last) ? last : first;
+    return await lookAt(context, question);
   } catch (thrown) {
     if (thrown instanceof ForbiddenError || thrown instanceof NotFoundError) return undefined;
     throw thrown;
   }
+}
+
+async function lookAt(context: RunContext, question: Question): Promise<Seen> {
+  const { stream } = question;
+  if (!stream.paginated) {
+    const { records } = await sampleDocument(context, stream, undefined, SAMPLE_RECORDS);
+    return compare(context, question, records);
+  }
+  const { settings, client, signal } = context;
+  const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
+  const head = await ask(0);
+  const first = await compare(context, question, head.records);
+  const lastOffset = (head.total ?? 0) - head.records.length;
+  if (isSame(first) || lastOffset <= 0 || settings.connector.paging.kind !== 'offset') return first;
+  // The newest rows may come first, and be missing from a table that was not synced for a while.
+  const last = await compare(context, question, (await ask(lastOffset)).records);
+  return isSame(last) ? last : first;
 }
 
 function isSame({ compared, known, equal }: Seen): boolean {
@@ -88,10 +145,13 @@ function isSame({ compared, known, equal }: Seen): boolean {
 }
 
 /** Compares records with the table as a scan of them would; writes no table. */
-async function compare(context: RunContext, stream: Stream, records: readonly PageRecord[]): Promise<Seen> {
+async function compare(
+  context: RunContext,
+  { stream, slice }: Question,
+  records: readonly PageRecord[],
+): Promise<Seen> {
   if (records.length === 0) return { compared: 0, known: 0, equal: 0 };
   const { database, settings, signal, runId, clock } = context;
-  const slice = sliceIdOf(stream);
   const checkpoint = await readCheckpoint(database, stream.name, slice);
   const learned = await readContract(database, stream.name);
   const tree = createFieldTree();
@@ -124,20 +184,33 @@ async function compare(context: RunContext, stream: Stream, records: readonly Pa
   }
 }
 
-function describe(stream: Stream, { compared, known, equal }: Seen): string {
+function describe({ stream }: Question, { compared, known, equal }: Seen): string {
   if (compared === 0) return `${nameOf(stream)}: it returns no records, but the table has rows`;
   const records = formatCountOf(compared, 'record');
   return `of ${records} of ${nameOf(stream)} ${known} ${known === 1 ? 'is' : 'are'} in the table by key, and ${equal} with all values`;
 }
 
-function toMismatchError({ settings, client }: RunContext, why: string): ConfigError {
-  const requests = formatCountOf(client.usage.requests, 'request');
+function toMismatchError(context: RunContext, why: string): ConfigError {
+  const { stateDir } = context.settings;
   return new ConfigError(
-    `the state in ${settings.stateDir} was made with a different key, and this key does not return the same data: ${why}`,
-    {
-      code: 'identity_mismatch',
-      hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. For another account: ${adviseOwnFolder(settings)} Nothing was written; it took ${requests}.`,
-      context: { path: settings.stateDir },
-    },
+    `the state in ${stateDir} was made with a different key, and this key does not return the same data: ${why}`,
+    adviseOther(context, 'Nothing was written'),
   );
+}
+
+function describeOther(context: RunContext, question: Question, seen: Seen, safe: string) {
+  const { name } = question.stream;
+  return [
+    `the rows of ${name} were read with a different key, and this key does not return the same data: ${describe(question, seen)}`,
+    adviseOther(context, safe),
+  ] as const;
+}
+
+function adviseOther({ settings, client }: RunContext, safe: string) {
+  const requests = formatCountOf(client.usage.requests, 'request');
+  return {
+    code: 'identity_mismatch',
+    hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. For another account: ${adviseOwnFolder(settings)} ${safe}; it took ${requests}.`,
+    context: { path: settings.stateDir },
+  } as const;
 }

@@ -3,6 +3,7 @@ import { readCheckpoints } from '../../state/checkpoints.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readProgressFile } from '../../state/progress-file.ts';
 import { readRunFile } from '../../state/run-file.ts';
+import { readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
@@ -84,9 +85,10 @@ interface Held {
   /** Records in quarantine, where there are any. */
   readonly quarantined: ReadonlyMap<string, number>;
   readonly losses: readonly LakeLoss[];
+  readonly unproved: UnprovedStreams;
 }
 
-const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [] };
+const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [], unproved: new Map() };
 
 async function readHeld(
   path: string,
@@ -109,7 +111,8 @@ async function readHeld(
     }
     const lake = lakeOf(path);
     const losses = lake === undefined ? [] : await findLakeLosses(database, lake);
-    return { facts, quarantined: await countQuarantined(database), losses };
+    const unproved = await readUnproved(database);
+    return { facts, quarantined: await countQuarantined(database), losses, unproved };
   } finally {
     if (opened === undefined) await database.release();
   }
@@ -138,7 +141,7 @@ async function countRows(database: Database, table: string, slice: string): Prom
 
 function describeStream(
   stream: Stream,
-  { facts, quarantined, losses }: Held,
+  { facts, quarantined, losses, unproved }: Held,
   unsettled: ReadonlyMap<string, UnsettledAttempt>,
   nowMs: number,
 ): StreamStatusRow {
@@ -149,6 +152,7 @@ function describeStream(
     stream: stream.name,
     slice: sliceIdOf(stream),
     ...(isDamaged && { isDamaged }),
+    ...(unproved.has(stream.name) && { isUnproved: true }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     unsettled: unsettled.get(name),
     rows,

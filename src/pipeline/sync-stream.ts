@@ -23,6 +23,7 @@ import { proveSlice } from './load/prove-slice.ts';
 import { refuteByCounts, refuteByPage, refuteByRows, toReadInFull } from './read-in-full.ts';
 import { describeDrift, refusePartOfKeyless, refuseUnfinished } from './load/refuse-scan.ts';
 import { reportStream, type StagedSoFar, type Started } from './report-stream.ts';
+import { assertProved } from './settle-identity.ts';
 import { refuseUnseenKey } from './unseen-names.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from './scan.ts';
@@ -64,6 +65,7 @@ export async function syncStream(
     },
   };
   try {
+    await assertProved(context, stream);
     const scan = (scanPlan: ScanPlan) =>
       scanAndCommit(watched, stream, scanPlan, checkpoint, started, saveRun);
     const preferred = await preferStagedFullScan(context, stream, plan, checkpoint);

@@ -50,6 +50,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeRefusal(report.refused),
     describeUnsettled(report),
     describeDue(report),
+    describeUnproved(report),
     describeStale(report),
     lines.filter((line) => line !== '').join('\n'),
   ];
@@ -151,6 +152,13 @@ function describePublished({ published, duckdbPath, lastRun }: StatusReport): st
     return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
+}
+
+function describeUnproved({ streams }: StatusReport): string {
+  const names = new Set(streams.filter(({ isUnproved }) => isUnproved).map(({ stream }) => stream));
+  if (names.size === 0) return '';
+  const list = [...names].map(toSafeLine).join(', ');
+  return `Read with a different key: ${list}. Before rows are added, the next sync checks that the current key reads the same data.`;
 }
 
 // As in a new container: nothing that was published is lost.

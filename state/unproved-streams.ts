@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { StorageError } from '../src/model/errors.ts';
+import type { SqlSession } from '../src/model/sql.ts';
+import { readMeta, writeMeta } from './migrations.ts';
+
+const ENTRY = 'unproved_streams';
+const entrySchema = z.record(z.string(), z.string());
+
+/**
+ * Streams for which the state's key is not checked yet, with the name of the key that read their rows; empty for a key
+ * that was not recorded.
+ */
+export type UnprovedStreams = ReadonlyMap<string, string>;
+
+/** @throws StorageError `state_damaged` for an entry that Sluice did not write */
+export function parseUnproved(meta: ReadonlyMap<string, string>): UnprovedStreams {
+  try {
+    return new Map(Object.entries(entrySchema.parse(JSON.parse(meta.get(ENTRY) ?? '{}'))));
+  } catch (cause) {
+    throw new StorageError(`_sluice.meta was changed by something other than Sluice: ${ENTRY}`, {
+      code: 'state_damaged',
+      hint: 'Move the work file away (do not delete it) and run again: Sluice restores its state from the published file. Nothing was requested.',
+      cause,
+    });
+  }
+}
+
+export async function readUnproved(session: SqlSession): Promise<UnprovedStreams> {
+  return parseUnproved(await readMeta(session));
+}
+
+/** Replaces the entry if it changes; call in the transaction of what changes it. */
+export async function writeUnproved(session: SqlSession, unproved: UnprovedStreams): Promise<void> {
+  const text = JSON.stringify(Object.fromEntries(unproved));
+  const held = (await readMeta(session)).get(ENTRY) ?? '{}';
+  if (text !== held) await writeMeta(session, ENTRY, text);
+}
+
+/** Takes a stream out of the entry: its rows were shown, or are gone. */
+export async function forgetUnproved(session: SqlSession, stream: string): Promise<void> {
+  const unproved = new Map(await readUnproved(session));
+  if (unproved.delete(stream)) await writeUnproved(session, unproved);
+}

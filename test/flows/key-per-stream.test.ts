@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import type { SyncError } from '../../src/model/errors.ts';
+import type { Transport } from '../../src/model/http.ts';
+import { runChecks } from '../../src/pipeline/check.ts';
+import { resetState } from '../../src/pipeline/state/change-state.ts';
+import { readStatus } from '../../src/pipeline/status.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import {
+  createFlow,
+  DAY_MS,
+  eventsOf,
+  type Flow,
+  type FlowConfig,
+  type FlowOptions,
+  makeFolder,
+  makeItems,
+  noBuiltIns,
+  streamOf,
+} from '../support/sync-harness.ts';
+
+// `cat` is the same for every account, `mine` is not: a key that shows the one says nothing of the other.
+
+const KEYS = { a: 'key-of-account-a-01', b: 'key-of-account-b-02', c: 'key-of-account-c-03' };
+type Account = keyof typeof KEYS;
+
+const catalog = makeItems(60);
+const ownOf = (account: Account, entity = 'x') =>
+  makeItems(60).map((item, at) => ({
+    ...item,
+    name: `${account} ${item.id}`,
+    amount: `${account}${at}`,
+    entity,
+  }));
+
+const streams = (mine?: NonNullable<FlowConfig['streams']>[string]): FlowConfig => ({
+  streams: {
+    ...noBuiltIns,
+    cat: { path: 'cat', paginated: true, key: ['id'] },
+    ...(mine !== undefined && { mine: { path: 'mine', paginated: true, key: ['id'], ...mine } }),
+  },
+});
+const both = streams({});
+const disabled = streams({ enabled: false });
+const removed = streams();
+
+/** One project that several accounts' keys are used in. */
+function createAccounts(options: FlowOptions = {}) {
+  const folder = makeFolder();
+  const flows = new Map<string, Flow>();
+  let { clock } = options;
+  const as = (account: Account, own: readonly unknown[] | undefined = ownOf(account)): Flow => {
+    const flow = createFlow({
+      folder,
+      ...(clock && { clock }),
+      ...options,
+      simulator: {
+        builtIns: false,
+        keys: Object.values(KEYS),
+        endpoints: {
+          cat: { paginated: true, records: () => catalog },
+          ...(own && { mine: { paginated: true, records: () => own } }),
+        },
+      },
+      config: { source: { apiKey: KEYS[account] } },
+    });
+    clock ??= flow.clock;
+    flows.set(account, flow);
+    return flow;
+  };
+  const a = as('a');
+  return { a, as, later: () => a.clock.stepWall(DAY_MS) };
+}
+
+async function failureOf(sync: Promise<unknown>): Promise<SyncError> {
+  return sync.then(
+    () => expect.unreachable('the sync should be refused'),
+    (thrown: unknown) => thrown as SyncError,
+  );
+}
+
+const MISMATCH = { exitCode: 2, code: 'identity_mismatch' };
+const namesOf = async (flow: Flow) => [
+  ...new Set((await flow.rows('mine')).map(({ name }) => String(name).slice(0, 1))),
+];
+const notesOf = (flow: Flow) =>
+  eventsOf(flow, 'note')
+    .map(({ message }) => message)
+    .join();
+
+/** A synced both streams; B's key has become the project's, by the stream that is the same for both. */
+async function rotatePast({ a, as, later }: ReturnType<typeof createAccounts>, config = disabled) {
+  await a.sync({ config: both });
+  later();
+  const b = as('b');
+  expect(await failureOf(b.sync({ config: both }))).toMatchObject(MISMATCH);
+  expect((await b.sync({ config })).exitCode).toBe(0);
+  later();
+  return b;
+}
+
+describe('a stream that a new key was not asked for', () => {
+  it.each([
+    ['was disabled', disabled],
+    ['was not in the config', removed],
+  ])('is refused when it %s and shows rows of another account', async (_, config) => {
+    const accounts = createAccounts();
+    const b = await rotatePast(accounts, config);
+    expect(notesOf(b)).toMatch(/reads the same data.+not checked yet: mine/);
+    const error = await failureOf(b.sync({ config: both }));
+    expect(error).toMatchObject(MISMATCH);
+    expect(error.message).toMatch(/the rows of mine were read with a different key.+0 with all values/);
+    expect(error.hint).toMatch(/--accept-new-key.+Nothing was written/s);
+    for (const options of [{ force: true }, { limit: 5 }, { fullRefresh: true }, { streams: ['mine'] }])
+      expect(await failureOf(b.sync({ config: both, ...options }))).toMatchObject(MISMATCH);
+    expect((await b.sync({ config: both, streams: ['cat'] })).exitCode).toBe(0);
+    expect(await namesOf(b)).toEqual(['a']);
+  });
+
+  it('is refused when the API did not have it, and the tables are those of the first account', async () => {
+    const { a, as, later } = createAccounts();
+    await a.sync({ config: both });
+    later();
+    const without = as('b', []);
+    const gone = createFlow({
+      folder: without.folder,
+      clock: a.clock,
+      simulator: {
+        builtIns: false,
+        keys: [KEYS.b],
+        endpoints: { cat: { paginated: true, records: () => catalog } },
+      },
+      config: { source: { apiKey: KEYS.b } },
+    });
+    await gone.sync({ config: both });
+    later();
+    const b = as('b');
+    expect(await failureOf(b.sync({ config: both }))).toMatchObject(MISMATCH);
+    expect(await namesOf(b)).toEqual(['a']);
+  });
+
+  it('is refused right before its scan, when the API has it again within the run', async () => {
+    const accounts = createAccounts();
+    const { folder, clock } = accounts.a;
+    await rotatePast(accounts);
+    const b = accounts.as('b');
+    const inner = createSimulatorTransport(b.simulator, clock, {});
+    let refused = 0;
+    const transport: Transport = {
+      close: () => inner.close(),
+      async send(request) {
+        if (!request.url.pathname.endsWith('/mine') || refused > 0) return inner.send(request);
+        refused += 1;
+        const url = new URL(request.url);
+        url.pathname = url.pathname.replace(/mine$/, 'gone');
+        return inner.send({ ...request, url });
+      },
+    };
+    const flaky = createFlow({
+      folder,
+      clock,
+      transport,
+      simulator: b.simulator,
+      config: { source: { apiKey: KEYS.b } },
+    });
+    const report = await flaky.sync({ config: both });
+    expect(report.exitCode).toBe(5);
+    expect(streamOf(report, 'mine')).toMatchObject({ status: 'failed', error: MISMATCH });
+    expect(await namesOf(b)).toEqual(['a']);
+  });
+
+  it('goes on after one request where it is the same account', async () => {
+    const { a, as, later } = createAccounts();
+    await a.sync({ config: both });
+    later();
+    const b = as('b', ownOf('a'));
+    await b.sync({ config: disabled });
+    later();
+    const report = await b.sync({ config: both });
+    expect(report).toMatchObject({ exitCode: 0, requests: 5 });
+    expect(notesOf(b)).toMatch(/reads the same data of mine as well/);
+    later();
+    expect(await b.sync({ config: both })).toMatchObject({ exitCode: 0, requests: 4 });
+    expect(notesOf(b)).not.toMatch(/key/);
+  });
+
+  it('needs no proof where its table is empty', async () => {
+    const { a, as, later } = createAccounts();
+    await a.sync({ config: disabled });
+    later();
+    const b = as('b');
+    await b.sync({ config: disabled });
+    expect(notesOf(b)).not.toMatch(/mine/);
+    later();
+    expect((await b.sync({ config: both })).exitCode).toBe(0);
+    expect(await namesOf(b)).toEqual(['b']);
+  });
+
+  it('is accepted unseen by --accept-new-key', async () => {
+    const b = await rotatePast(createAccounts());
+    expect((await b.sync({ config: both, acceptNewKey: true })).exitCode).toBe(0);
+    expect((await b.sync({ config: both, force: true })).exitCode).toBe(0);
+  });
+
+  it('needs no proof of the key that its rows were read with', async () => {
+    const accounts = createAccounts();
+    await rotatePast(accounts);
+    const changed = ownOf('a').map((item) => ({ ...item, amount: `other ${item.amount}` }));
+    const a = accounts.as('a', changed);
+    expect((await a.sync({ config: both })).exitCode).toBe(0);
+    expect((await a.rows('mine')).every(({ amount }) => String(amount).startsWith('other'))).toBe(true);
+  });
+
+  it('stays so through a third key, which has to show it as well', async () => {
+    const accounts = createAccounts();
+    await rotatePast(accounts);
+    const c = accounts.as('c', ownOf('b'));
+    expect((await c.sync({ config: disabled })).exitCode).toBe(0);
+    accounts.later();
+    expect(await failureOf(c.sync({ config: both }))).toMatchObject(MISMATCH);
+    expect((await accounts.as('c', ownOf('a')).sync({ config: both })).exitCode).toBe(0);
+    expect(await namesOf(c)).toEqual(['a']);
+  });
+
+  it('has to show one of its slices that have rows, and where none has, the rows there are', async () => {
+    const sliced = { params: { entity: ['x', 'y'] }, sliceBy: ['entity'] };
+    const accounts = createAccounts();
+    const a = accounts.as('a', [
+      ...ownOf('a'),
+      ...ownOf('a', 'y').map((item) => ({ ...item, id: item.id + 900 })),
+    ]);
+    await a.sync({ config: streams(sliced) });
+    accounts.later();
+    const b = accounts.as('b', [...ownOf('b'), ...ownOf('b', 'y'), ...ownOf('b', 'z')]);
+    await b.sync({ config: streams({ ...sliced, enabled: false }) });
+    for (const entity of [['x', 'y'], ['z']]) {
+      const config = streams({ ...sliced, params: { entity } });
+      expect(await failureOf(b.sync({ config }))).toMatchObject(MISMATCH);
+    }
+    expect(await namesOf(a)).toEqual(['a']);
+  });
+});
+
+describe('what is known of it', () => {
+  it('is told by check and status, and stays over commands without a key', async () => {
+    const b = await rotatePast(createAccounts());
+    await b.rebuild({ config: both });
+    await resetState(b.settings(both), {
+      confirm: () => Promise.resolve(true),
+      clock: b.clock,
+      streams: ['cat'],
+    });
+    const status = await readStatus(b.settings(both), b.clock.now());
+    expect(status.streams.map(({ stream, isUnproved }) => [stream, isUnproved])).toEqual([
+      ['cat', undefined],
+      ['mine', true],
+    ]);
+    const report = await runChecks(b.settings(both), {
+      clock: b.clock,
+      transport: createSimulatorTransport(b.simulator, b.clock, {}),
+    });
+    expect(report.items.find(({ name }) => name === 'state folder')?.detail).toMatch(
+      /the rows of mine were read with a different key/,
+    );
+    expect(await failureOf(b.sync({ config: both }))).toMatchObject(MISMATCH);
+  });
+
+  it('stays when the checkpoint alone is forgotten, and goes with the table', async () => {
+    const b = await rotatePast(createAccounts());
+    const options = { confirm: () => Promise.resolve(true), clock: b.clock, streams: ['mine'] };
+    await resetState(b.settings(both), options);
+    expect(await failureOf(b.sync({ config: both }))).toMatchObject(MISMATCH);
+    await resetState(b.settings(both), { ...options, dropTables: true });
+    const status = await readStatus(b.settings(both), b.clock.now());
+    expect(status.streams.map(({ isUnproved }) => isUnproved)).toEqual([undefined, undefined]);
+    expect((await b.sync({ config: both })).exitCode).toBe(0);
+    expect(await namesOf(b)).toEqual(['b']);
+  });
+});
