@@ -209,7 +209,7 @@ describe('columns of ours', () => {
     await evolveTable(database, 'rows', existing, true, plain);
     const refusal = evolveTable(database, 'rows', existing, true, { ...plain, sliced: true });
     await expect(refusal).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 });
-    await expect(refusal).rejects.toThrow(/_slice, which Sluice needs/);
+    await expect(refusal).rejects.toThrow(/_slice, which Sluice reserves/);
   });
 
   it('keep a history out of a table of a stream, and a stream out of a history', async () => {
@@ -219,7 +219,7 @@ describe('columns of ours', () => {
     const history = { ...plain, history: true };
     await expect(
       evolveTable(database, 'rows', [column('id', 'BIGINT', 'BIGINT')], true, history),
-    ).rejects.toThrow(/another stream's, rows_history/);
+    ).rejects.toThrow(/rows_history, is already used by another stream/);
     await evolveTable(database, 'others', [column('id', 'BIGINT')], false, history);
     await expect(evolveTable(database, 'others_history', [column('id', 'BIGINT')], true)).rejects.toThrow(
       /holds the versions of another stream's rows/,
