@@ -111,7 +111,9 @@ function refresh(before: readonly DailyRow[] | undefined, day: number, seed: num
     const gone = pick(happens(0.5) ? recent : 0);
     next = next.filter((_, at) => at !== gone);
   }
-  const fresh = Array.from({ length: ROWS_A_DAY }, (_, at) => make(day, 1_000 + day * 10 + at));
+  // On a quiet day no total tells that rows were restated.
+  const freshCount = happens(0.4) ? 0 : ROWS_A_DAY;
+  const fresh = Array.from({ length: freshCount }, (_, at) => make(day, 1_000 + day * 10 + at));
   if (happens(0.2)) fresh.push(make(day - 9, 1_000 + day * 10 + 9));
   return [...next, ...fresh].toSorted(
     (one, other) => one.date.localeCompare(other.date) || one.id - other.id,
