@@ -142,7 +142,7 @@ describe('a lake of another state folder that has lost its lake.duckdb', () => {
     const error = await one.sync().catch((thrown: unknown) => thrown as SyncError);
     expect(error).toMatchObject({ exitCode: 2, code: 'publish_refused' });
     expect((error as SyncError).hint).toMatch(
-      /put lake\.duckdb of .+ back from a backup and move .*state-1 away/,
+      /restore lake\.duckdb of .+ from a backup and move .*state-1 away/,
     );
     // As it says.
     renameSync(join(folder, 'backup'), catalog);
