@@ -1,8 +1,9 @@
-import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { LockedError } from '../src/model/errors.ts';
+import { makeFolders } from '../src/model/make-folders.ts';
 import { isBusy, openExclusively, type StateLock } from './lock.ts';
 
 /** The lock file next to a destination. A leftover file means nothing unless a process holds its lock. */
@@ -38,7 +39,7 @@ export async function lockDestinations(destinations: readonly string[]): Promise
   for (const destination of destinations) {
     const file = destinationLockFile(destination);
     try {
-      const made = mkdirSync(dirname(file), { recursive: true });
+      const made = makeFolders(dirname(file));
       held.push({ file, database: openNamed(sqlite, file), made });
     } catch (error) {
       if (!isBusy(error)) continue;

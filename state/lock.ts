@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
@@ -18,6 +17,7 @@ import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { LockedError, StorageError } from '../src/model/errors.ts';
+import { makeFolders } from '../src/model/make-folders.ts';
 
 type Sqlite = typeof sqliteModule;
 
@@ -109,7 +109,7 @@ function createLockFile(file: string, mode: number): void {
 /** Creates the state folder for its owner only (0700). */
 export function makeStateFolder(stateDir: string): void {
   try {
-    mkdirSync(pointedFolder(stateDir), { recursive: true, mode: 0o700 });
+    makeFolders(pointedFolder(stateDir), 0o700);
     // An existing folder may be open to other users.
     if ((statSync(stateDir).mode & 0o077) !== 0) closeToOthers(stateDir);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { makeFolders } from '../src/model/make-folders.ts';
+import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { initialQuotaState, parseQuotaState, type QuotaState, type QuotaStore } from '../src/model/quota.ts';
@@ -32,7 +33,7 @@ export function hashKey(secret: string, baseUrl: string | URL): string {
 export function openQuotaLedger(options: { readonly dir: string; readonly keyHash: string }): QuotaStore {
   const path = join(options.dir, `quota-${options.keyHash}.db`);
   try {
-    mkdirSync(options.dir, { recursive: true, mode: 0o700 });
+    makeFolders(options.dir, 0o700);
     return new QuotaLedger(path, openFile(path), undefined);
   } catch (error) {
     if (!isDamaged(error)) return createMemoryQuotaStore({ warning: describeUnshared(path, error) });

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PublishError } from '../model/errors.ts';
+import { makeFolders } from '../model/make-folders.ts';
 
 export interface PublishedFile {
   readonly path: string;
@@ -33,7 +34,7 @@ export async function publishDuckdbFile(
   const mark = createHash('sha256').update(runId).digest('hex').slice(0, 12);
   const temporary = join(folder, `.${basename(target)}.${mark}.tmp`);
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolders(folder);
     await removeLeftovers(folder, basename(target));
     // Shares the blocks if the file system supports it, else copies them.
     await copyFile(workFile, temporary, constants.COPYFILE_FICLONE);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { makeFolders } from '../../model/make-folders.ts';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,7 +59,7 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
 
 /** Reads the manifest, or writes an empty one first: the folder must be recognisable after a kill. */
 async function openLake(job: LakeJob): Promise<LakeManifest> {
-  await mkdir(job.lake, { recursive: true });
+  makeFolders(job.lake);
   const found = readManifest(job.lake);
   if (found !== undefined) return found;
   const { connector, baseUrl } = job;
