@@ -80,7 +80,7 @@ describe('a field that nobody described', () => {
       { path: 'extra', page_offset: 0, row_index: 7, record: JSON.stringify(withNew[7]) },
     ]);
     expect(report.warnings).toEqual([
-      expect.stringMatching(/1 record went to _sluice.quarantine: extra is no field/),
+      expect.stringMatching(/1 record went to _sluice.quarantine: extra is not a field/),
     ]);
   });
 
@@ -111,7 +111,7 @@ describe('a field that nobody described', () => {
     const flow = createItemsFlow(nested({}), { stream: { cursor: false, key: ['id'] } });
     await flow.sync();
     const report = await resync(flow, nested({ added: 1 }), { contract: 'freeze' });
-    expect(streamOf(report).error?.message).toMatch(/120 records.*meta\.added is no field/);
+    expect(streamOf(report).error?.message).toMatch(/120 records.*meta\.added is not a field/);
   });
 
   it('may come during the first scan, whatever the mode: there is nothing to compare it with', async () => {
