@@ -306,7 +306,7 @@ describe('a contract file', () => {
   it.each<[string, object | string, RegExp]>([
     ['no JSON', '{ "type": ', /is not JSON/],
     ['no object', '[]', /must hold a JSON Schema/],
-    ['a keyword that is not honoured', { type: 'object', if: {} }, /at \/if: "if" is no keyword/],
+    ['a keyword that is not honoured', { type: 'object', if: {} }, /at \/if: "if" is not a supported keyword/],
     ['a misspelt keyword', { type: 'object', requried: ['id'] }, /did you mean "required"/],
     [
       'a format nobody checks',
@@ -316,7 +316,7 @@ describe('a contract file', () => {
     [
       'a pattern that is none',
       { properties: { a: { pattern: '(' } } },
-      /\/properties\/a\/pattern: is no regular/,
+      /\/properties\/a\/pattern: is not a regular/,
     ],
     ['a type that is none', { properties: { a: { type: 'text' } } }, /\/properties\/a\/type: must be one/],
     ['a schema of something else', { type: 'array' }, /must be object/],

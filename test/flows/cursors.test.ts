@@ -94,15 +94,23 @@ describe('a cursor', () => {
   it('makes a keyless stream replace the days it asked for, and no others', async () => {
     const words = (days: readonly string[], word: string) =>
       days.flatMap((date) => Array.from({ length: 30 }, (_, at) => ({ date, word: `${word} ${at % 5}` })));
-    const old = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05', '2026-01-06'];
+    const old = [
+      '2026-01-01',
+      '2026-01-02',
+      '2026-01-03',
+      '2026-01-04',
+      '2026-01-05',
+      '2026-01-06',
+      '2026-01-07',
+    ];
     const flow = createItemsFlow(words(old, 'a'), { endpoint: { dateField: 'date' } });
     expect(streamOf(await flow.sync()).key).toBeUndefined();
     await flow.sync({ force: true });
-    const next = [...words(old.slice(0, 2), 'never asked again'), ...words(old.slice(2), 'b')];
+    const next = [...words(old.slice(0, 2), 'before the days it replaces'), ...words(old.slice(2), 'b')];
     flow.simulator.editRecords('items', () => next);
     const report = await flow.sync({ force: true });
     expect(streamOf(report)).toMatchObject({ mode: 'incremental', verdict: 'verified' });
-    expect(report.rows).toMatchObject({ inserted: 120, deleted: 120 });
+    expect(report.rows).toMatchObject({ inserted: 150, deleted: 150 });
     expect(await flow.rows('items')).toEqual(
       expectRows([...words(old.slice(0, 2), 'a'), ...words(old.slice(2), 'b')]),
     );

@@ -154,7 +154,7 @@ describe('a record whose key config gives another type since', () => {
     removeContractFile(flow);
     const { exitCode, streams } = await retryQuarantine(flow.settings(config), { clock: flow.clock });
     expect(exitCode).toBe(2);
-    expect(streams[0]?.error?.message).toMatch(/a column of its key \(id\) another type/);
+    expect(streams[0]?.error?.message).toMatch(/a column of its key \(id\) a different type/);
     await project.sync(undefined, { config });
     expect(await countRows(flow)).toBe(21);
   });
