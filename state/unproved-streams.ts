@@ -7,10 +7,15 @@ const ENTRY = 'unproved_streams';
 const entrySchema = z.record(z.string(), z.string());
 
 /**
- * Streams for which the state's key is not checked yet, with the name of the key that read their rows; empty for a key
- * that was not recorded.
+ * Scans (`nameScan`) for which the state's key is not checked yet, with the name of the key that read their rows; empty
+ * for a key that was not recorded. Slices are checked one by one: a key may read one client's rows and not another's.
  */
 export type UnprovedStreams = ReadonlyMap<string, string>;
+
+/** The scans of a stream in the list. */
+export function listUnproved(unproved: UnprovedStreams, stream: string): readonly string[] {
+  return [...unproved.keys()].filter((name) => name === stream || name.startsWith(`${stream} (`));
+}
 
 /** @throws StorageError `state_damaged` for an entry that Sluice did not write */
 export function parseUnproved(meta: ReadonlyMap<string, string>): UnprovedStreams {
@@ -36,8 +41,13 @@ export async function writeUnproved(session: SqlSession, unproved: UnprovedStrea
   if (text !== held) await writeMeta(session, ENTRY, text);
 }
 
-/** Takes a stream out of the entry: its rows were shown, or are gone. */
-export async function forgetUnproved(session: SqlSession, stream: string): Promise<void> {
-  const unproved = new Map(await readUnproved(session));
-  if (unproved.delete(stream)) await writeUnproved(session, unproved);
+/** Takes scans out of the entry: the key reads their rows. */
+export async function forgetUnproved(session: SqlSession, scans: readonly string[]): Promise<void> {
+  const unproved = [...(await readUnproved(session))].filter(([name]) => !scans.includes(name));
+  await writeUnproved(session, new Map(unproved));
+}
+
+/** The same for a stream whose rows are gone. */
+export async function forgetUnprovedStream(session: SqlSession, stream: string): Promise<void> {
+  await forgetUnproved(session, listUnproved(await readUnproved(session), stream));
 }

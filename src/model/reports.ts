@@ -16,6 +16,8 @@ export interface PlanReport {
     readonly pages: number | undefined;
     readonly requests: number | undefined;
   };
+  /** What the next sync does before its first stream; its requests are part of the total. */
+  readonly notes?: readonly string[] | undefined;
   /** Requests spent on this plan. */
   readonly requestsSpent: number;
   readonly quota: QuotaSnapshot & { readonly requestsPerHour: number };
@@ -92,6 +94,8 @@ export interface StatusReport {
   readonly quarantined: number;
   /** What the next sync restores the state from, if the state folder has none. */
   readonly restoresFrom?: string | undefined;
+  /** The work file that has the rows shown here, if nothing is published: the next sync publishes them. */
+  readonly unpublished?: string | undefined;
   /** Rows that are missing from the files of a lake, or too many; one sentence per table. */
   readonly losses?: readonly string[] | undefined;
   /** Published files that are damaged, or that another program has written into. */

@@ -7,6 +7,7 @@ import { resolveLinks } from '../config/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
 import type { Database } from '../warehouse/database.ts';
+import { listHeldScans } from '../warehouse/held-tables.ts';
 import { nameKey } from './state-folder.ts';
 
 const KEY = 'key';
@@ -68,7 +69,7 @@ export async function refuseMove(settings: Destinations, database: Database): Pr
     `the state in ${settings.stateDir} belongs to another destination (${movedFrom}) than the config names (${describePlaces(settings)})`,
     {
       code: 'identity_mismatch',
-      hint: `Where the destination moved, run \`sluice sync\` first: it publishes there. For another account: ${adviseOwnFolder(settings)} Nothing was written.`,
+      hint: `Where the destination moved, run \`sluice sync\` first: it publishes there. ${adviseOwnFolder(settings)} Nothing was written.`,
       context: { path: settings.stateDir },
     },
   );
@@ -78,7 +79,7 @@ export async function refuseMove(settings: Destinations, database: Database): Pr
 export function describeIdentity({ key, movedFrom, unproved }: Identity): string | undefined {
   const said = [
     key === 'same' && unproved.size > 0
-      ? `the rows of ${[...unproved.keys()].join(', ')} were read with a different key: the next sync of them first checks that this key reads the same data`
+      ? `the rows of ${nameSome([...unproved.keys()])} were read with a different key: the next sync of them first checks that this key reads the same data`
       : '',
     key === 'other'
       ? 'the key is not the one the tables were read with: the next sync first checks that it reads the same data'
@@ -92,9 +93,11 @@ export function describeIdentity({ key, movedFrom, unproved }: Identity): string
 export function adviseOwnFolder(settings: Destinations): string {
   const { configPath, publishesDuckdb, duckdbPath, lakePath = '' } = settings;
   const named = configPath ?? (publishesDuckdb ? duckdbPath : lakePath);
-  const name = basename(named, extname(named)).replace(/[^\w.-]/g, '-');
+  const base = basename(named, extname(named)).replace(/[^\w.-]/g, '-');
+  // The state folder without a name is the one that both use now.
+  const name = base === 'sluice' ? 'other' : base;
   const where = configPath === undefined ? 'the config' : basename(configPath);
-  return `One account needs one state folder and one destination: write "stateDir: ./.sluice-${name}" into ${where}, with a destination that nothing else is published to.`;
+  return `For another account, write "stateDir: ./.sluice-${name}" and a destination of its own into ${where}: no two accounts share them.`;
 }
 
 /** Records key and destination as those of the state, and the streams that the key is not checked for. */
@@ -121,17 +124,26 @@ function isSameList(one: UnprovedStreams, other: UnprovedStreams): boolean {
   return one.size === other.size && [...one].every(([stream, key]) => other.get(stream) === key);
 }
 
-/** Name of the key that read a stream's rows, if a different one has to be checked first. */
-export async function findOtherKey(
-  settings: Settings,
-  database: Database,
-  stream: string,
-): Promise<string | undefined> {
+/** The scans whose rows were read with a different key that has to be compared first. */
+export async function readOpen(settings: Settings, database: Database): Promise<UnprovedStreams> {
   const meta = await readMeta(database);
+  const own = nameKey(settings);
+  const listed = parseUnproved(meta);
+  const open = [...listed].filter(([, key]) => key !== own);
+  const held = meta.get(KEY);
+  if (held === undefined || held === own) return new Map(open);
   // A state that was restored during the run has the key it was published with.
-  const readWith = parseUnproved(meta).get(stream) ?? meta.get(KEY);
-  return readWith === nameKey(settings) ? undefined : readWith;
+  const scans = (await listHeldScans(database)).filter(({ name }) => listed.get(name) !== own);
+  return new Map([...scans.map(({ name }) => [name, held] as const), ...open]);
 }
+
+/** A few of many names. */
+export function nameSome(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return more <= 1 ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more`;
+}
+
+const MOST_NAMES = 5;
 
 /** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */
 function findMove(settings: Destinations): string | undefined {

@@ -181,6 +181,9 @@ export function ownerOf(settings: Pick<Settings, 'connector' | 'baseUrl'>): Lake
   return { connector: settings.connector.name, baseUrl: settings.baseUrl.href.replace(/\/$/, '') };
 }
 
+/** What the entries of `_sluice.meta` are called in config. */
+const WORDS: Readonly<Record<string, string>> = { base_url: 'baseUrl' };
+
 /** Rejects a state with rows of a different source; `meta` is the content of its `_sluice.meta`. */
 export function assertIdentity(
   meta: ReadonlyMap<string, string>,
@@ -192,11 +195,14 @@ export function assertIdentity(
   for (const [name, value] of identityOf(settings)) {
     const held = meta.get(name);
     if (held !== undefined && held !== value) {
-      throw new ConfigError(`${where} belongs to ${name} ${held}, the config says ${value}`, {
-        code: 'identity_mismatch',
-        hint: 'Name another stateDir and destination for this source, or set the old value back. Nothing was requested.',
-        context: { path: settings.stateDir },
-      });
+      throw new ConfigError(
+        `${where} belongs to ${WORDS[name] ?? name} ${held}, but the config says ${value}`,
+        {
+          code: 'identity_mismatch',
+          hint: 'Set another stateDir and destination for this source, or set the old value again. Nothing was requested.',
+          context: { path: settings.stateDir },
+        },
+      );
     }
   }
 }

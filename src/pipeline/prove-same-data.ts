@@ -4,7 +4,7 @@ import { readCheckpoint, readContract } from '../../state/checkpoints.ts';
 import { ConfigError, ForbiddenError, NotFoundError, StreamConfigError } from '../model/errors.ts';
 import { formatCountOf } from '../model/format-count.ts';
 import type { PageRecord } from '../model/page.ts';
-import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
+import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { compareRows } from '../warehouse/compare-rows.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
@@ -33,23 +33,28 @@ interface Seen {
 }
 
 /** A stream to ask for, and the slice whose rows are compared; empty for all rows. */
-interface Question {
+export interface Question {
   readonly stream: Stream;
   readonly slice: string;
 }
 
+/** The scan whose rows a question compares. */
+export function nameQuestion({ stream, slice }: Question): string {
+  return nameScan(stream.name, slice);
+}
+
 /**
  * Checks that a new key reads the rows that are in the tables, before anything is written with it: the first page of
- * each stream with rows, or the last page if the table does not have the first. Rows of two accounts in one table
- * could never be separated again.
+ * each stream with rows (of its first slice with rows), or the last page if the table does not have the first. Rows of
+ * two accounts in one table could never be separated again.
  *
- * @param isOwn whether this key itself read the rows of a stream
- * @returns streams whose rows it reads
+ * @param isOwn whether this key itself read the rows of a scan
+ * @returns scans whose rows it reads
  * @throws ConfigError if a stream has different rows, or no stream could be compared
  */
 export async function proveAll(
   context: RunContext,
-  isOwn: (stream: string) => boolean,
+  isOwn: (scan: string) => boolean,
 ): Promise<ReadonlySet<string>> {
   const shown = new Set<string>();
   let isHeld = false;
@@ -57,34 +62,31 @@ export async function proveAll(
     const question = await findQuestion(context, stream);
     if (question === undefined) continue;
     isHeld = true;
-    if (isOwn(stream.name)) {
-      shown.add(stream.name);
+    const name = nameQuestion(question);
+    if (isOwn(name)) {
+      shown.add(name);
       continue;
     }
     const seen = await lookAtAvailable(context, question);
     if (seen === undefined) continue;
     if (!isSame(seen)) throw toMismatchError(context, describe(question, seen));
-    shown.add(stream.name);
+    shown.add(name);
   }
   if (isHeld && shown.size === 0) throw toMismatchError(context, 'no stream with rows could be compared');
   return shown;
 }
 
 /**
- * The same for one stream that could not be compared when the key was new.
+ * The same for one scan that was not compared when the key was new.
  *
+ * @returns false if the API does not have it now
  * @throws ConfigError if it has different rows
  */
-export async function proveStream(
-  context: RunContext,
-  stream: Stream,
-): Promise<'same' | 'empty' | 'not-available'> {
-  const question = await findQuestion(context, stream);
-  if (question === undefined) return 'empty';
+export async function isSameData(context: RunContext, question: Question): Promise<boolean> {
   const seen = await lookAtAvailable(context, question);
-  if (seen === undefined) return 'not-available';
+  if (seen === undefined) return false;
   if (!isSame(seen)) throw new ConfigError(...describeOther(context, question, seen, 'Nothing was written'));
-  return 'same';
+  return true;
 }
 
 /**
@@ -92,16 +94,17 @@ export async function proveStream(
  *
  * @throws StreamConfigError if it has different rows; the error of a stream that is not available
  */
-export async function proveAlone(context: RunContext, stream: Stream): Promise<void> {
-  const question = await findQuestion(context, stream);
-  if (question === undefined) return;
+export async function assertSameData(context: RunContext, question: Question): Promise<void> {
   const seen = await lookAt(context, question);
   if (!isSame(seen))
     throw new StreamConfigError(...describeOther(context, question, seen, 'Its table is as it was'));
 }
 
 /** The first slice with rows. If none has any, the rows are those of slices that the config had before. */
-async function findQuestion({ database }: RunContext, whole: Stream): Promise<Question | undefined> {
+export async function findQuestion(
+  { database }: Pick<RunContext, 'database'>,
+  whole: Stream,
+): Promise<Question | undefined> {
   if (!(await tableExists(database, whole.table))) return undefined;
   const streams = sliceStream(whole);
   for (const stream of streams) {
@@ -199,9 +202,8 @@ function toMismatchError(context: RunContext, why: string): ConfigError {
 }
 
 function describeOther(context: RunContext, question: Question, seen: Seen, safe: string) {
-  const { name } = question.stream;
   return [
-    `the rows of ${name} were read with a different key, and this key does not return the same data: ${describe(question, seen)}`,
+    `the rows of ${nameQuestion(question)} were read with a different key, and this key does not return the same data: ${describe(question, seen)}`,
     adviseOther(context, safe),
   ] as const;
 }
@@ -210,7 +212,7 @@ function adviseOther({ settings, client }: RunContext, safe: string) {
   const requests = formatCountOf(client.usage.requests, 'request');
   return {
     code: 'identity_mismatch',
-    hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. For another account: ${adviseOwnFolder(settings)} ${safe}; it took ${requests}.`,
+    hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. ${adviseOwnFolder(settings)} ${safe}; it took ${requests}.`,
     context: { path: settings.stateDir },
   } as const;
 }

@@ -1,10 +1,18 @@
-import { forgetUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
+import { forgetUnproved, listUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import type { ProgressEvent } from '../model/progress.ts';
-import type { Stream } from '../model/stream.ts';
-import { listHeldTables } from '../warehouse/held-tables.ts';
-import { findOtherKey, type Identity, judgeIdentity, rememberIdentity } from './identity.ts';
-import { proveAll, proveAlone, proveStream } from './prove-same-data.ts';
+import { nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
+import { listHeldScans, listScansOf } from '../warehouse/held-tables.ts';
+import { type Identity, judgeIdentity, nameSome, readOpen, rememberIdentity } from './identity.ts';
+import {
+  assertSameData,
+  findQuestion,
+  isSameData,
+  nameQuestion,
+  proveAll,
+  type Question,
+} from './prove-same-data.ts';
 import type { RunContext } from './run-context.ts';
 import { nameKey } from './state-folder.ts';
 
@@ -47,43 +55,84 @@ async function settleKey(context: RunContext, identity: Identity): Promise<Settl
   return unproved.size === 0 ? { unproved, notes: [] } : settleRest(context, unproved);
 }
 
-/** Compares every stream of the config; one that could not be compared keeps the key that read its rows. */
+/** Compares every stream of the config; what could not be compared keeps the key that read its rows. */
 async function settleRotation(context: RunContext, { heldKey, unproved }: Identity): Promise<Settled> {
   const own = nameKey(context.settings);
-  const isOwn = (stream: string) => unproved.get(stream) === own;
+  const isOwn = (scan: string) => unproved.get(scan) === own;
   const shown = await proveAll(context, isOwn);
   const rest = new Map<string, string>();
-  for (const table of await listHeldTables(context.database))
-    if (!shown.has(table) && !isOwn(table)) rest.set(table, unproved.get(table) ?? heldKey ?? '');
-  const open = rest.size === 0 ? '' : `; not checked yet: ${[...rest.keys()].join(', ')}`;
+  for (const { stream, name } of await listHeldScans(context.database))
+    // A question about a stream without slices is about all its rows.
+    if (!shown.has(name) && !shown.has(stream) && !isOwn(name))
+      rest.set(name, unproved.get(name) ?? heldKey ?? '');
+  const open = rest.size === 0 ? '' : `; not checked yet: ${nameSome([...rest.keys()])}`;
   return { unproved: rest, notes: [`the key is new, and reads the same data as in the tables${open}`] };
 }
 
-/** Compares the streams that could not be compared when the key was new, if this run reads them. */
+/** Compares the streams of which nothing could be compared when the key was new, if this run reads them. */
 async function settleRest(context: RunContext, unproved: UnprovedStreams): Promise<Settled> {
   const rest = new Map(unproved);
   const shown: string[] = [];
   for (const stream of selectStreams(context.settings, context.options.streams)) {
-    if (!unproved.has(stream.name)) continue;
-    const outcome = await proveStream(context, stream);
-    if (outcome !== 'not-available') rest.delete(stream.name);
-    if (outcome === 'same') shown.push(stream.name);
+    const open = await findOpenStream(context, stream, unproved);
+    if (open === undefined || !(await isSameData(context, open.question))) continue;
+    for (const name of open.covers) rest.delete(name);
+    shown.push(stream.name);
   }
   return {
     unproved: rest,
-    notes: shown.length === 0 ? [] : [`the key reads the same data of ${shown.join(', ')} as well`],
+    notes: shown.length === 0 ? [] : [`the key reads the same data of ${nameSome(shown)} as well`],
   };
 }
 
+/** What has to be asked before rows are added, and the scans that are proved by it. */
+interface Open {
+  readonly question: Question;
+  readonly covers: readonly string[];
+}
+
+/** The question about a stream of which no rows are proved; undefined if some are. */
+async function findOpenStream(
+  context: RunContext,
+  whole: Stream,
+  unproved: UnprovedStreams,
+): Promise<Open | undefined> {
+  const names = listUnproved(unproved, whole.name);
+  if (names.length === 0) return undefined;
+  const held = (await tableExists(context.database, whole.table))
+    ? await listScansOf(context.database, whole.table)
+    : [];
+  if (held.some(({ name }) => !names.includes(name))) return undefined;
+  const question = await findQuestion(context, whole);
+  return question && { question, covers: question.slice === '' ? names : [nameQuestion(question)] };
+}
+
+/** The question about one scan; undefined if its rows are proved, or if it has none and others of its stream are. */
+async function findOpenScan(
+  context: RunContext,
+  stream: Stream,
+  unproved: UnprovedStreams,
+): Promise<Open | undefined> {
+  const name = nameOf(stream);
+  const slice = sliceIdOf(stream);
+  const names = listUnproved(unproved, stream.name);
+  if (slice === '') return names.length === 0 ? undefined : { question: { stream, slice }, covers: names };
+  if (names.includes(name)) return { question: { stream, slice }, covers: [name] };
+  const whole = context.settings.streams.find((one) => one.name === stream.name);
+  return whole && findOpenStream(context, whole, unproved);
+}
+
 /**
- * Compares a stream right before rows are added to it, if it could not be compared when the run began.
+ * Compares a scan right before its rows are added to, if it could not be compared when the run began.
  *
  * @throws StreamConfigError if it has different rows; the error of a stream that is still not available
  */
 export async function assertProved(context: RunContext, stream: Stream): Promise<void> {
   const { settings, database, options } = context;
   if (options.acceptNewKey === true) return;
-  if ((await findOtherKey(settings, database, stream.name)) === undefined) return;
-  await proveAlone(context, stream);
-  await database.transaction(() => forgetUnproved(database, stream.name));
+  const unproved = await readOpen(settings, database);
+  const open = await findOpenScan(context, stream, unproved);
+  if (open === undefined) return;
+  await assertSameData(context, open.question);
+  await database.transaction(() => forgetUnproved(database, open.covers));
 }

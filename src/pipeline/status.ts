@@ -3,7 +3,7 @@ import { readCheckpoints } from '../../state/checkpoints.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readProgressFile } from '../../state/progress-file.ts';
 import { readRunFile } from '../../state/run-file.ts';
-import { readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
+import { listUnproved, readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
@@ -16,7 +16,7 @@ import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream 
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { findLakeLosses, type LakeLoss } from '../warehouse/lake-losses.ts';
-import { lakeOf, openOwnPublished } from '../warehouse/query-published.ts';
+import { lakeOf } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from './plan/last-attempts.ts';
@@ -24,10 +24,12 @@ import { isFresh } from './plan/plan-scan.ts';
 import { findPublishedFaults } from './published-fault.ts';
 import { findRestoreSource } from './restore-work-file.ts';
 import { KEY_PROOF_DAYS } from './scan.ts';
+import { workFile } from './state-folder.ts';
+import { withHeld } from './with-held.ts';
 
 /**
- * How each stream stands, from the published file and the small run file: never from the work file,
- * which a run may hold.
+ * How each stream stands, from the published file and the small run file. The work file is read only if nothing is
+ * published and no run has it open.
  */
 export async function readStatus(
   settings: OfflineSettings,
@@ -43,7 +45,9 @@ export async function readStatus(
   const { duckdbPath } = settings;
   const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
   const faults = await findPublishedFaults(settings);
-  const held = published === undefined ? nothingHeld : await readHeld(duckdbPath, opened, runs);
+  const read = (database: Database) => readHeld(database, lakeOf(duckdbPath), runs);
+  const known = opened === undefined ? await withHeld(settings, read) : await read(opened);
+  const held = known ?? nothingHeld;
   return {
     duckdbPath,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
@@ -57,6 +61,7 @@ export async function readStatus(
     refused: findRefusal(settings.stateDir, runs),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     restoresFrom: findRestoreSource(settings)?.path,
+    ...(published === undefined && held.facts.size > 0 && { unpublished: workFile(settings.stateDir) }),
     ...(faults.length > 0 && { faults }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
   };
@@ -79,7 +84,7 @@ interface Facts {
   readonly newest: NewestData | undefined;
 }
 
-/** What the published file tells, by `nameScan`. */
+/** What earlier runs left, by `nameScan`. */
 interface Held {
   readonly facts: ReadonlyMap<string, Facts>;
   /** Records in quarantine, where there are any. */
@@ -91,31 +96,25 @@ interface Held {
 const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [], unproved: new Map() };
 
 async function readHeld(
-  path: string,
-  opened: Database | undefined,
+  database: Database,
+  lake: string | undefined,
   runs: readonly RunReport[],
 ): Promise<Held> {
-  const database = opened ?? (await openOwnPublished(path));
-  try {
-    const facts = new Map<string, Facts>();
-    const checkpoints = await readCheckpoints(database);
-    const newest = await readNewest(database, checkpoints, runs);
-    for (const checkpoint of checkpoints) {
-      const { stream, slice } = checkpoint;
-      const name = nameScan(stream, slice);
-      facts.set(name, {
-        checkpoint,
-        rows: await countRows(database, stream, slice),
-        newest: newest.get(name),
-      });
-    }
-    const lake = lakeOf(path);
-    const losses = lake === undefined ? [] : await findLakeLosses(database, lake);
-    const unproved = await readUnproved(database);
-    return { facts, quarantined: await countQuarantined(database), losses, unproved };
-  } finally {
-    if (opened === undefined) await database.release();
+  const facts = new Map<string, Facts>();
+  const checkpoints = await readCheckpoints(database);
+  const newest = await readNewest(database, checkpoints, runs);
+  for (const checkpoint of checkpoints) {
+    const { stream, slice } = checkpoint;
+    const name = nameScan(stream, slice);
+    facts.set(name, {
+      checkpoint,
+      rows: await countRows(database, stream, slice),
+      newest: newest.get(name),
+    });
   }
+  const losses = lake === undefined ? [] : await findLakeLosses(database, lake);
+  const unproved = await readUnproved(database);
+  return { facts, quarantined: await countQuarantined(database), losses, unproved };
 }
 
 async function countQuarantined(database: Database): Promise<ReadonlyMap<string, number>> {
@@ -152,7 +151,7 @@ function describeStream(
     stream: stream.name,
     slice: sliceIdOf(stream),
     ...(isDamaged && { isDamaged }),
-    ...(unproved.has(stream.name) && { isUnproved: true }),
+    ...(isUnproved(unproved, stream) && { isUnproved: true }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     unsettled: unsettled.get(name),
     rows,
@@ -172,6 +171,11 @@ function describeStream(
   };
 }
 
+function isUnproved(unproved: UnprovedStreams, stream: Stream): boolean {
+  if (stream.slice !== undefined) return unproved.has(nameOf(stream));
+  return listUnproved(unproved, stream.name).length > 0;
+}
+
 function keyState(checkpoint: Checkpoint | undefined): StreamStatusRow['keyState'] {
   if (checkpoint?.keyOrigin === undefined) return undefined;
   if (checkpoint.keyOrigin === 'config') return 'config';
@@ -185,9 +189,7 @@ export async function readRuns(
 ): Promise<readonly RunSummary[]> {
   const recent = readRecentRuns(settings.stateDir).map(summarizeRun);
   const known = new Set(recent.map(({ runId }) => runId));
-  const published = existsSync(settings.duckdbPath)
-    ? await readPublishedRuns(settings.duckdbPath, limit)
-    : [];
+  const published = await readHeldRuns(settings, limit);
   return [...recent, ...published.filter(({ runId }) => !known.has(runId))]
     .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
     .slice(0, limit);
@@ -197,9 +199,7 @@ export async function readRuns(
 export async function readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary> {
   const report = readRecentRuns(settings.stateDir).find((run) => run.runId === runId);
   if (report !== undefined) return report;
-  const published = existsSync(settings.duckdbPath)
-    ? await readPublishedRuns(settings.duckdbPath, 100_000)
-    : [];
+  const published = await readHeldRuns(settings, 100_000);
   const found = published.find((run) => run.runId === runId);
   if (found !== undefined) return found;
   throw new ConfigError(`no run has the id ${runId}`, {
@@ -208,17 +208,15 @@ export async function readRun(settings: OfflineSettings, runId: string): Promise
   });
 }
 
-async function readPublishedRuns(path: string, limit: number): Promise<readonly RunSummary[]> {
-  const database = await openOwnPublished(path);
-  try {
+async function readHeldRuns(settings: OfflineSettings, limit: number): Promise<readonly RunSummary[]> {
+  const runs = await withHeld(settings, async (database) => {
     const rows = await database.all(
       `SELECT * FROM _sluice.runs ORDER BY started_at DESC LIMIT ${Math.trunc(limit)}`,
     );
     const streams = await readModes(database, Math.trunc(limit));
     return rows.map((row) => toSummary(row, streams.get(String(row['run_id'])) ?? []));
-  } finally {
-    await database.release();
-  }
+  });
+  return runs ?? [];
 }
 
 /** What the runs of the published history did to their streams, by run. */

@@ -176,6 +176,12 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
     );
   }
   if (!(error instanceof BugError)) return error;
+  if (cause.includes('read-only mode'))
+    return new ConfigError('query only reads, and this statement writes', {
+      code: 'query_failed',
+      hint: 'Write it as a SELECT. The published file is replaced by each sync, so nothing written into it would last: keep tables of your own in another file, and ATTACH this one there.',
+      cause: error,
+    });
   const tables = await database
     .all(
       `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,

@@ -306,7 +306,11 @@ describe('a contract file', () => {
   it.each<[string, object | string, RegExp]>([
     ['no JSON', '{ "type": ', /is not JSON/],
     ['no object', '[]', /must hold a JSON Schema/],
-    ['a keyword that is not honoured', { type: 'object', if: {} }, /at \/if: "if" is not a supported keyword/],
+    [
+      'a keyword that is not honoured',
+      { type: 'object', if: {} },
+      /at \/if: "if" is not a supported keyword/,
+    ],
     ['a misspelt keyword', { type: 'object', requried: ['id'] }, /did you mean "required"/],
     [
       'a format nobody checks',

@@ -68,7 +68,7 @@ describe('another destination and another key on one state folder', () => {
       const before = publishedOf(mine);
       const error = await failureOf(others.sync({ config: { ...elsewhere(folder), ...withKey(key) } }));
       expect(error).toMatchObject({ exitCode: 2, code: 'identity_mismatch' });
-      expect(error.hint).toMatch(/write "stateDir: \.\/\.sluice-\w+" into .+, with a destination/);
+      expect(error.hint).toMatch(/write "stateDir: \.\/\.sluice-\w+" and a destination of its own into .+/);
       expect(`${error.message}${error.hint}`).not.toContain(key);
       expect(others.arrivals).toEqual([]);
       expect(existsSync(join(folder, 'b.duckdb'))).toBe(false);

@@ -276,3 +276,88 @@ describe('what is known of it', () => {
     expect(await namesOf(b)).toEqual(['b']);
   });
 });
+
+describe('a stream with slices', () => {
+  const sliced = (...entities: string[]): FlowConfig => ({
+    streams: {
+      ...noBuiltIns,
+      mine: { path: 'mine', paginated: true, key: ['id'], params: { entity: entities }, sliceBy: ['entity'] },
+    },
+  });
+  const config = sliced('acme', 'globex');
+
+  /** Rows of some clients; those of acme are the same for every key. */
+  function createSliced(entities = ['acme', 'globex']) {
+    const folder = makeFolder();
+    const rowsOf = (account: Account) =>
+      entities.flatMap((entity, at) =>
+        ownOf(entity === 'acme' ? 'a' : account, entity).map((row) => ({ ...row, id: row.id + at * 1_000 })),
+      );
+    const as = (account: Account, owner: Account, clock?: Flow['clock']) =>
+      createFlow({
+        folder,
+        ...(clock && { clock }),
+        simulator: {
+          builtIns: false,
+          keys: Object.values(KEYS),
+          endpoints: { mine: { paginated: true, records: () => rowsOf(owner) } },
+        },
+        config: { source: { apiKey: KEYS[account] } },
+      });
+    const a = as('a', 'a');
+    const later = (owner: Account) => {
+      a.clock.stepWall(DAY_MS);
+      return as('b', owner, a.clock);
+    };
+    return { a, later };
+  }
+
+  it('is checked slice by slice: one that reads other rows fails, and its rows are unchanged', async () => {
+    const { a, later } = createSliced();
+    expect((await a.sync({ config })).exitCode).toBe(0);
+    const b = later('b');
+    for (const options of [{}, { fullRefresh: true }, { force: true }]) {
+      const report = await b.sync({ config, ...options });
+      expect(report.exitCode).toBe(5);
+      expect(report.streams).toMatchObject([{ status: 'complete' }, { status: 'failed', error: MISMATCH }]);
+      expect(report.streams[1]?.error?.message).toMatch(/the rows of mine \(.*globex.*\) were read with/);
+      expect(await namesOf(b)).toEqual(['a']);
+      b.clock.stepWall(DAY_MS);
+    }
+    const status = await readStatus(b.settings(config), b.clock.now());
+    expect(status.streams.map(({ isUnproved }) => isUnproved)).toEqual([undefined, true]);
+    expect((await b.sync({ config, acceptNewKey: true })).exitCode).toBe(0);
+    expect((await namesOf(b)).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('is read after one request a slice where they are the same', async () => {
+    const { a, later } = createSliced();
+    await a.sync({ config });
+    const b = later('a');
+    const report = await b.sync({ config });
+    expect(report).toMatchObject({ exitCode: 0, streams: [{ status: 'complete' }, { status: 'complete' }] });
+    b.clock.stepWall(DAY_MS);
+    expect(report.requests - (await b.sync({ config })).requests).toBe(2);
+    const status = await readStatus(b.settings(config), b.clock.now());
+    expect(status.streams.map(({ isUnproved }) => isUnproved)).toEqual([undefined, undefined]);
+  });
+
+  it('is checked too where the config did not have the slice meanwhile', async () => {
+    const { a, later } = createSliced();
+    await a.sync({ config });
+    const b = later('b');
+    expect((await b.sync({ config: sliced('acme') })).exitCode).toBe(0);
+    b.clock.stepWall(DAY_MS);
+    const report = await b.sync({ config });
+    expect(report.streams).toMatchObject([{ status: 'complete' }, { status: 'failed', error: MISMATCH }]);
+    expect(await namesOf(b)).toEqual(['a']);
+  });
+
+  it('may get a new slice once another one is checked', async () => {
+    const { a, later } = createSliced(['acme', 'initech']);
+    await a.sync({ config: sliced('acme') });
+    const b = later('b');
+    expect((await b.sync({ config: sliced('acme', 'initech') })).exitCode).toBe(0);
+    expect((await namesOf(b)).toSorted()).toEqual(['a', 'b']);
+  });
+});

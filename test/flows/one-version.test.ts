@@ -74,6 +74,20 @@ describe('a scan that is continued on another day', () => {
     expect(await flow.rows('items')).toEqual(expectRows(restated));
   });
 
+  it('is unverified where only its last look at the first page was missing, and cannot read all again', async () => {
+    const flow = createSlowFlow();
+    await flow.sync({ maxRequests: CLEAN - 1 });
+    flow.simulator.editRecords('items', () => restated);
+    await flow.clock.sleep(23 * HOUR_MS);
+    const report = await flow.sync({ maxRequests: 3 });
+    expect(eventsOf(flow, 'stream-resumed')).toMatchObject([{ pagesHeld: CLEAN - 1 }]);
+    expect(streamOf(report)).toMatchObject({ status: 'complete', verdict: 'unverified' });
+    expect(streamOf(report).reasons.join()).toMatch(/^its pages were read 23 h apart/);
+    const next = await flow.sync();
+    expect(streamOf(next)).toMatchObject({ mode: 'full', verdict: 'verified' });
+    expect(await flow.rows('items')).toEqual(expectRows(restated));
+  });
+
   it('deletes nothing while its pages are of two days', async () => {
     const flow = createSlowFlow({ stream: { key: ['id'], deletes: 'hard' } });
     await flow.sync();

@@ -298,13 +298,13 @@ describe('a fault that may pass', () => {
     expect(await fail(long.client.get(request))).toMatchObject({
       code: 'server_failed',
       resumeAtMs,
-      hint: `It changed no table. The server asked for a pause (Retry-After): run again after ${formatUtc(resumeAtMs)}.`,
+      hint: `No table was changed. The server asked for a pause (Retry-After): run again after ${formatUtc(resumeAtMs)}.`,
     });
     expect(long.transport.sent).toHaveLength(1);
     const silent = script(() => ({ status: 503 }));
     expect(await fail(silent.client.get(request))).toMatchObject({
       resumeAtMs: undefined,
-      hint: 'It changed no table. The server may recover: run again later.',
+      hint: 'No table was changed. The server may recover: run again later.',
     });
   });
 

@@ -15,7 +15,7 @@ const group = 'Answers:';
 /** The first config file. */
 export const initCommand = defineCommand({
   description:
-    'Writes a config file with every setting explained. Asks for two values on a terminal; ' +
+    'Writes a config file with the usual settings explained. Asks for two values on a terminal; ' +
     'never overwrites a file.',
   options: {
     baseUrl: textOption({

@@ -17,9 +17,11 @@ import { wrapText } from './wrap-text.ts';
 export function renderPlan(plan: PlanReport, { nowMs, columns }: ReportOptions): string {
   return [
     renderStreams(plan.streams, columns),
-    ...[...describeFailures(plan.streams), describeTotals(plan, nowMs)].map((prose) =>
-      wrapText(prose, columns),
-    ),
+    ...[
+      ...describeFailures(plan.streams),
+      ...(plan.notes ?? []).map((note) => `note: ${toSafeLine(note)}`),
+      describeTotals(plan, nowMs),
+    ].map((prose) => wrapText(prose, columns)),
   ].join('\n\n');
 }
 
@@ -111,9 +113,15 @@ function describeDisk(needs: readonly DiskNeed[]): readonly string[] {
     });
 }
 
+// Others may have used the quota since the last run.
+function describeLeft({ quota, offline }: PlanReport, nowMs: number): string {
+  const left = describeQuota(quota, nowMs);
+  return offline && left !== '' ? `when last seen, ${left}` : left;
+}
+
 function describeTotals(plan: PlanReport, nowMs: number): string {
   const { quota, etaMs } = plan;
-  const left = describeQuota(quota, nowMs);
+  const left = describeLeft(plan, nowMs);
   const finish =
     etaMs === undefined || etaMs < 60_000
       ? ''

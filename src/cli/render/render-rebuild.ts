@@ -71,13 +71,25 @@ function describeNotes(row: RebuiltStream): readonly string[] {
     ...notes.map(toSafeLine),
     rowsKept === 0 ? '' : `${formatCountOf(rowsKept, 'row')} that the archive no longer holds were kept`,
     rowsQuarantined === 0 ? '' : `${formatCountOf(rowsQuarantined, 'record')} in quarantine`,
-    ...schemaChanges.map(
-      ({ column, fromType, toType }) =>
-        `${toSafeLine(column)} is now ${toType}${fromType === undefined ? '' : ` (was ${fromType})`}`,
-    ),
+    describeColumns(schemaChanges),
   ].filter((part) => part !== '');
   return parts.length === 0 ? [] : [`${toSafeLine(stream)}: ${parts.join('; ')}`];
 }
+
+// Of a table that is new every column is, and the list says nothing.
+function describeColumns(changes: RebuiltStream['schemaChanges']): string {
+  const added = changes.filter(({ fromType }) => fromType === undefined);
+  const retyped = changes.flatMap(({ column, fromType, toType }) =>
+    fromType === undefined ? [] : [`${toSafeLine(column)} is now ${toType} (was ${fromType})`],
+  );
+  const news =
+    added.length > MOST_COLUMNS
+      ? [formatCountOf(added.length, 'new column')]
+      : added.map(({ column, toType }) => `new column ${toSafeLine(column)} ${toType}`);
+  return [...news, ...retyped].join('; ');
+}
+
+const MOST_COLUMNS = 5;
 
 function describeFailure({ stream, error }: RebuiltStream): readonly string[] {
   if (error === undefined) return [];

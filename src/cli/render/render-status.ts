@@ -105,6 +105,7 @@ function describeLosses({ losses = [] }: StatusReport): string {
 export function summarizeStatus({
   streams,
   published,
+  unpublished,
   lastRun,
   refused,
   losses,
@@ -112,7 +113,8 @@ export function summarizeStatus({
 }: StatusReport): string {
   const ending = summarizeRefusal(refused);
   const more = ending === '' ? [] : [ending];
-  if (published === undefined) return ['nothing is published yet', ...more].join(', ');
+  if (published === undefined && unpublished === undefined)
+    return ['nothing is published yet', ...more].join(', ');
   const verified = streams.filter(
     (row) =>
       row.isDamaged !== true && row.unsettled === undefined && row.verdict === 'verified' && !isDue(row),
@@ -123,6 +125,7 @@ export function summarizeStatus({
   const count = (status: string) => streams.filter((row) => row.unsettled?.status === status).length;
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
+    ...(unpublished === undefined ? [] : ['nothing is published']),
     `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
     ...(faults === undefined ? [] : ['a published file was changed after publishing']),
     ...(losses === undefined ? [] : ['the lake is incomplete']),
@@ -146,8 +149,10 @@ function describeQuarantine({ quarantined, streams }: StatusReport): string {
 
 const MOST_NAMES = 3;
 
-function describePublished({ published, duckdbPath, lastRun }: StatusReport): string {
+function describePublished({ published, unpublished, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);
+  if (unpublished !== undefined)
+    return `Nothing is published at ${path}: the next sync publishes there what ${toSafeLine(unpublished)} holds.`;
   if (published === undefined) {
     return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }

@@ -9,7 +9,7 @@ import type { ScanPlan } from '../scan-plan.ts';
 import { hashQuestion, nameKey, STAGE_LIFETIME_MS, stageFolder } from '../state-folder.ts';
 import { decideVerdict } from './decide-verdict.ts';
 import { describeMasks } from './mask-records.ts';
-import { PageSpan } from './page-span.ts';
+import { PageSpan, type PageTime } from './page-span.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import { StagedPagesOutdated } from './staged-full-scan.ts';
@@ -193,8 +193,7 @@ export class ChainedScan {
     this.#rows += kept.length;
     this.#pages += 1;
     this.#duplicateMembers += page.duplicateMembers;
-    const time = { readAtMs: this.#context.clock.now(), serverDateMs: page.serverDateMs };
-    this.#span.add(time);
+    const time = this.#timeOf(page);
     this.#next = page.next;
     this.#isDone = this.#rows >= (options.limit ?? Infinity);
     const { name: stream } = this.#stream;
@@ -210,6 +209,10 @@ export class ChainedScan {
         emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
       },
     );
+  }
+
+  #timeOf({ serverDateMs }: Page): PageTime {
+    return { readAtMs: this.#context.clock.now(), serverDateMs };
   }
 
   // A chain only ends if each page brings something new.
@@ -272,6 +275,7 @@ export class ChainedScan {
     const { from } = this.#plan;
     const how = { cursor, isKept: true };
     const page = await requestPage(settings, client, this.#stream, from, offset, signal, how);
+    this.#span.add(this.#timeOf(page));
     for (const field of page.masked ?? []) this.#masked.add(field);
     return page;
   }

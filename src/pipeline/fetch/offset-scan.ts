@@ -7,7 +7,7 @@ import { createRequest } from './create-request.ts';
 import { requestsPerDay } from '../plan/estimate.ts';
 import { decideVerdict } from './decide-verdict.ts';
 import { describeMasks } from './mask-records.ts';
-import { PageSpan } from './page-span.ts';
+import { PageSpan, type PageTime } from './page-span.ts';
 import { JointRepair } from './repair-joint.ts';
 import { requestPages } from './request-pages.ts';
 import type { RunContext } from '../run-context.ts';
@@ -218,13 +218,16 @@ export class OffsetScan {
     const { emit, options } = this.#context;
     const room = Math.max(0, (options.limit ?? Infinity) - (this.#coverage.rows - accepted.kept.length));
     this.#duplicateMembers += page.duplicateMembers;
-    const time = { readAtMs: this.#context.clock.now(), serverDateMs: page.serverDateMs };
-    this.#span.add(time);
+    const time = this.#timeOf(page);
     const { pages: pagesDone, pagesPlanned, rows: rowsDone, total: rowsDeclared } = this.#coverage;
     await this.#stage.add({ ...accepted, ...time }, accepted.kept.slice(0, room), () => {
       const { name: stream } = this.#stream;
       emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
     });
+  }
+
+  #timeOf({ serverDateMs }: Page): PageTime {
+    return { readAtMs: this.#context.clock.now(), serverDateMs };
   }
 
   /**
@@ -289,6 +292,7 @@ export class OffsetScan {
 
   async #requestPage(offset: number): Promise<Page> {
     const page = await createRequest(this.#context, this.#stream, this.#plan, this.#masked)(offset);
+    this.#span.add(this.#timeOf(page));
     this.#serverDateMs ??= page.serverDateMs ?? this.#context.clock.now();
     return page;
   }

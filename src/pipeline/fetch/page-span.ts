@@ -13,7 +13,7 @@ export interface PageTime {
   readonly serverDateMs?: number | undefined;
 }
 
-/** From when to when the pages of a scan were read. */
+/** From when to when the pages of a scan were read, and its head compared. */
 export class PageSpan {
   readonly #local = new Range();
   readonly #server = new Range();

@@ -6,7 +6,7 @@ import { listArchive } from '../../archive/archive-folder.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream } from '../../model/stream.ts';
-import { openOwnPublished } from '../../warehouse/query-published.ts';
+import { withHeld } from '../with-held.ts';
 import { archiveFolder, workFile } from '../state-folder.ts';
 
 // Assumed sizes of a record: its text, its compressed text, and its row.
@@ -108,18 +108,12 @@ async function measureFiles({ stateDir, duckdbPath }: OfflineSettings): Promise<
 async function measureTables(
   settings: OfflineSettings,
 ): Promise<{ readonly fileBytes: number; readonly rows: number }> {
-  const path = settings.duckdbPath;
-  const fileBytes = await measureFiles(settings);
-  if (!existsSync(path)) return { fileBytes, rows: 0 };
-  const database = await openOwnPublished(path);
-  try {
-    const rows = await database.count(
+  const rows = await withHeld(settings, (database) =>
+    database.count(
       `SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'`,
-    );
-    return { fileBytes, rows };
-  } finally {
-    await database.release();
-  }
+    ),
+  );
+  return { fileBytes: await measureFiles(settings), rows: rows ?? 0 };
 }
 
 /** What the records of a stream took the last time they were archived. */

@@ -2,7 +2,7 @@ import { readRunFile } from '../../../state/run-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { DAY_MS } from '../../model/dates.ts';
-import { type SyncError, toSyncError } from '../../model/errors.ts';
+import { buildNothingFoundError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { Transport } from '../../model/http.ts';
 import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
@@ -15,6 +15,7 @@ import { hideSecrets } from '../hide-secrets.ts';
 import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../open-api.ts';
 import { planStream } from './plan-scan.ts';
+import { assertSameSource, type KeyCheck, noKeyCheck, planKeyCheck } from './plan-key-check.ts';
 import { isAnySliceRead } from './slices-read.ts';
 import type { ScanPlan } from '../scan-plan.ts';
 import { requestPage } from '../fetch/request-page.ts';
@@ -35,6 +36,7 @@ export interface PlanOptions extends SyncOptions {
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
+  const keyCheck = await planKeyCheck(settings, options);
   const api = openApi(
     settings,
     { ...options, neverWaits: true, maxTries: 1 },
@@ -62,9 +64,10 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
         throw error;
       }
     };
-    const streams = await planStreams(settings, options, known, clock, sizeOf);
+    const streams = refuseNothing(settings, await planStreams(settings, options, known, clock, sizeOf));
     const { requests } = api.client.usage;
-    const plan = summarize(settings, streams, clock.now(), api.quota.snapshot(), requests, false);
+    const facts = { nowMs: clock.now(), quota: api.quota.snapshot(), keyCheck };
+    const plan = { ...summarize(settings, streams, facts), offline: false, requestsSpent: requests };
     return hideSecrets(settings, {
       ...plan,
       disk: await estimateDisk(settings, plan).catch(() => undefined),
@@ -77,13 +80,15 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
 /** The same without any request, and without a key: sizes are those that earlier runs saw. */
 export async function planOffline(settings: OfflineSettings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
+  await assertSameSource(settings);
   const known = await readKnown(settings);
   const sizeOf: SizeOf = async (stream, scan, checkpoint) => ({
     rows: await estimateRows(stream, scan, checkpoint, known),
   });
   const streams = await planStreams(settings, options, known, clock, sizeOf);
   const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
-  const plan = summarize(settings, streams, clock.now(), seen ?? noQuota, 0, true);
+  const facts = { nowMs: clock.now(), quota: seen ?? noQuota, keyCheck: noKeyCheck };
+  const plan = { ...summarize(settings, streams, facts), offline: true, requestsSpent: 0 };
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
 
@@ -123,21 +128,25 @@ function isFirstSlice({ slice, slices }: Stream): boolean {
   return slice !== undefined && slice === slices[0];
 }
 
+interface PlanFacts {
+  readonly nowMs: number;
+  readonly quota: QuotaSnapshot;
+  readonly keyCheck: KeyCheck;
+}
+
 function summarize(
   settings: OfflineSettings,
   streams: readonly PlannedStream[],
-  nowMs: number,
-  quota: QuotaSnapshot,
-  requestsSpent: number,
-  offline: boolean,
-): Omit<PlanReport, 'disk'> {
+  { nowMs, quota, keyCheck }: PlanFacts,
+): Omit<PlanReport, 'disk' | 'offline' | 'requestsSpent'> {
   const { burstPerSecond, reserve } = settings.quotaLimits;
   const perHour = requestsPerHour(settings.quotaLimits, quota.limit);
   const perDay = requestsPerDay({ settings, readQuota: () => quota });
+  const requests = totalOf(streams, 'requests');
   const totals = {
     rows: totalOf(streams, 'rows'),
     pages: totalOf(streams, 'pages'),
-    requests: totalOf(streams, 'requests'),
+    requests: requests === undefined ? undefined : requests + keyCheck.requests,
   };
   const estimate =
     totals.requests === undefined
@@ -151,10 +160,9 @@ function summarize(
           nowMs,
         });
   return {
-    offline,
     streams: streams.map((stream) => noteLength(stream, perDay)),
     totals,
-    requestsSpent,
+    ...(keyCheck.notes.length > 0 && { notes: keyCheck.notes }),
     quota: { ...quota, requestsPerHour: perHour },
     windows: estimate?.windows,
     etaMs: estimate?.etaMs,
@@ -195,6 +203,17 @@ async function planOne(
       note: 'the API has no such endpoint (404)',
     };
   }
+}
+
+/** One endpoint with a 404 may not be part of the subscription; if all have one, a sync fails. */
+function refuseNothing(
+  { baseUrl }: OfflineSettings,
+  streams: readonly PlannedStream[],
+): readonly PlannedStream[] {
+  if (streams.length === 0 || streams.some(({ action }) => action !== 'unavailable')) return streams;
+  const error = toReportedError(buildNothingFoundError(baseUrl));
+  const none = { rows: undefined, pages: undefined, requests: undefined, note: undefined };
+  return streams.map((stream) => ({ ...stream, ...none, action: 'failed', error }));
 }
 
 /** A scan that takes too long may span a refresh: it can be loaded, but never verified. */

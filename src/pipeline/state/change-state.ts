@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCheckpoints, writeCheckpoint } from '../../../state/checkpoints.ts';
 import { deleteCheckpoint, deleteContract, deleteQuarantine } from '../../../state/set-aside.ts';
-import { forgetUnproved } from '../../../state/unproved-streams.ts';
+import { forgetUnprovedStream } from '../../../state/unproved-streams.ts';
 import { canonicalText } from '../../json/fingerprint.ts';
 import { ConfigError } from '../../model/errors.ts';
 import { formatCountOf } from '../../model/format-count.ts';
@@ -286,7 +286,7 @@ async function dropStream({ database }: RunContext, name: string): Promise<void>
   await dropTable(database, historyOf(name));
   await deleteContract(database, name);
   await deleteQuarantine(database, name);
-  await forgetUnproved(database, name);
+  await forgetUnprovedStream(database, name);
 }
 
 // Otherwise a stopped scan would resume from deleted state.

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { isRunUnderWay } from '../../state/lock.ts';
+import { LockedError } from '../model/errors.ts';
+import type { OfflineSettings } from '../model/settings.ts';
+import { Database } from '../warehouse/database.ts';
+import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { openOwnPublished } from '../warehouse/query-published.ts';
+import { workFile } from './state-folder.ts';
+
+type Places = Pick<OfflineSettings, 'duckdbPath' | 'stateDir'>;
+type Read<T> = (database: Database) => Promise<T>;
+
+/**
+ * Reads what readers have or, if nothing is published, what the next sync publishes: the work file, unless a run has it
+ * open. Takes no lock. Undefined if there is neither.
+ */
+export async function withHeld<T>(places: Places, read: Read<T>): Promise<T | undefined> {
+  return readFrom((await openPublished(places)) ?? (await openWork(places)), read);
+}
+
+/** Reads what the next sync compares a config with: the work file or, if it cannot be read now, what is published. */
+export async function withState<T>(places: Places, read: Read<T>): Promise<T | undefined> {
+  return readFrom((await openWork(places)) ?? (await openPublished(places)), read);
+}
+
+async function readFrom<T>(database: Database | undefined, read: Read<T>): Promise<T | undefined> {
+  if (database === undefined) return undefined;
+  try {
+    return await read(database);
+  } finally {
+    await database.release();
+  }
+}
+
+async function openPublished({ duckdbPath }: Places): Promise<Database | undefined> {
+  return existsSync(duckdbPath) ? openOwnPublished(duckdbPath) : undefined;
+}
+
+async function openWork({ stateDir }: Places): Promise<Database | undefined> {
+  const file = workFile(stateDir);
+  if (!existsSync(file) || isRunUnderWay(stateDir)) return undefined;
+  try {
+    const database = await Database.open({ file, readOnly: true, folders: [] });
+    // The last of its tables; a file that no run has prepared yet has none.
+    const isPrepared = await database.count(
+      `SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice'
+         AND table_name = 'stream_runs'`,
+    );
+    if (isPrepared > 0) return database;
+    await database.release();
+    return undefined;
+  } catch (error) {
+    // A run has just begun, or the next sync replaces the file.
+    if (error instanceof LockedError || error instanceof DamagedFileError) return undefined;
+    throw error;
+  }
+}

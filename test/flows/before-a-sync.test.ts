@@ -1,0 +1,88 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
+import { readRuns, readStatus } from '../../src/pipeline/status.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import {
+  createFlow,
+  createItemsFlow,
+  type Flow,
+  type FlowConfig,
+  makeItems,
+} from '../support/sync-harness.ts';
+
+const OLD_KEY = 'key-of-the-account-01';
+const NEW_KEY = 'key-of-the-account-02';
+
+function createProject(): Flow {
+  return createItemsFlow(makeItems(250), {
+    simulator: { keys: [OLD_KEY, NEW_KEY] },
+    config: { source: { apiKey: OLD_KEY } },
+  });
+}
+
+function plan(flow: Flow, config?: FlowConfig) {
+  const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
+  return planSync(flow.settings(config), { clock: flow.clock, transport });
+}
+
+describe('a published file that is lost', () => {
+  it('keeps neither status nor plan from saying what the state folder holds', async () => {
+    const flow = createProject();
+    const { runId } = await flow.sync();
+    rmSync(flow.duckdbPath);
+    const status = await readStatus(flow.settings(), flow.clock.now());
+    expect(status).toMatchObject({ published: undefined, unpublished: `${flow.stateDir}/work.duckdb` });
+    expect(status.streams).toMatchObject([{ stream: 'items', verdict: 'verified', rows: 250, fresh: true }]);
+    expect(await readRuns(flow.settings(), { limit: 5 })).toMatchObject([{ runId }]);
+    expect((await plan(flow)).streams).toMatchObject([{ action: 'skip-fresh', requests: 0 }]);
+    const report = await flow.sync();
+    expect(report).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(flow.isPublished()).toBe(true);
+  });
+
+  it('is of no use where the state folder is lost too', async () => {
+    const flow = createProject();
+    await flow.sync();
+    rmSync(flow.duckdbPath);
+    rmSync(flow.stateDir, { recursive: true });
+    const status = await readStatus(flow.settings(), flow.clock.now());
+    expect(status).toMatchObject({ streams: [{ verdict: undefined, rows: undefined }] });
+    expect(status).not.toHaveProperty('unpublished');
+    expect((await plan(flow)).streams).toMatchObject([{ action: 'full', requests: 4 }]);
+  });
+});
+
+describe('a plan', () => {
+  it('counts what checking a new key takes', async () => {
+    const flow = createProject();
+    await flow.sync();
+    const rotated = { source: { apiKey: NEW_KEY } };
+    const planned = await plan(flow, rotated);
+    expect(planned.notes).toEqual([expect.stringMatching(/the key is not the one .*about 1 request/)]);
+    expect(planned.totals.requests).toBe(1);
+    expect(await flow.sync({ config: rotated })).toMatchObject({ exitCode: 0, requests: 1 });
+    expect(await plan(flow, rotated)).toMatchObject({ totals: { requests: 0 } });
+    expect((await plan(flow, rotated)).notes).toBeUndefined();
+  });
+
+  it('refuses what a sync would refuse: rows of a different source', async () => {
+    const flow = createProject();
+    await flow.sync();
+    const moved = { source: { baseUrl: 'https://elsewhere.example/api/v1' } };
+    const refusal = { code: 'identity_mismatch', exitCode: 2 };
+    await expect(plan(flow, moved)).rejects.toMatchObject(refusal);
+    await expect(planOffline(flow.settings(moved), { clock: flow.clock })).rejects.toMatchObject(refusal);
+    await expect(flow.sync({ config: moved })).rejects.toMatchObject(refusal);
+  });
+
+  it('says so where every endpoint answers 404, as a sync does', async () => {
+    const flow = createFlow({ simulator: { builtIns: false } });
+    const { streams } = await plan(flow);
+    const code = 'stream_not_found';
+    for (const stream of streams)
+      expect(stream).toMatchObject({ action: 'failed', requests: undefined, error: { code, exitCode: 4 } });
+    expect(streams[0]?.error?.message).toMatch(/every endpoint below .* answers 404/);
+    expect(await flow.sync()).toMatchObject({ exitCode: 4, error: { code } });
+  });
+});
