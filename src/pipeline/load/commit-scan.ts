@@ -14,13 +14,12 @@ import { quarantineRejected, releaseAccepted } from '../../warehouse/quarantine.
 import type { ColumnPlan } from '../../schema/resolve-columns.ts';
 import { decideAbsent, describeKept, describeMarkedGone, refuseLoss } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
+import { isBeyondGuard } from './compare-counts.ts';
 import {
   bringForward,
   countQuarantined,
-  isBeyondGuard,
   prepareJudge,
   settleDifference,
-  keepsGone,
   warnOfDifference,
 } from './confirm-count.ts';
 import { describeGone, findSuspected } from './gone-rows.ts';
@@ -66,9 +65,6 @@ export async function commitScan(
   let warnings: readonly string[] = [];
   let keptBecause: string | undefined;
   const isWindow = decision.absent !== 'keep' && decision.absent.window !== undefined;
-  const judgeChange = isWindow
-    ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
-    : () => undefined;
 
   // Frees memory left over from reading and packing records, which the merge needs.
   await database.trim();
@@ -81,6 +77,11 @@ export async function commitScan(
       history: stream.history,
     });
     const columns = storedColumns(load.columns).map(({ name }) => name);
+    const scope = { stream: stream.name, slice };
+    await markUnseen(context, stream, scan, load, next);
+    const judgeChange = isWindow
+      ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
+      : () => undefined;
     const { markedGone, ...merged } = await mergeRows(database, {
       table: stream.table,
       columns,
@@ -99,8 +100,6 @@ export async function commitScan(
       },
     });
     await rememberMasks(database, stream, load.columnChanges);
-    const scope = { stream: stream.name, slice };
-    await markUnseen(context, stream, scan, load, next);
     await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
     // A window without a key excludes the rows before it; duplicate keys are resolved with it.
     if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
@@ -123,11 +122,11 @@ export async function commitScan(
       at: nowIso,
       rowsInTable,
       rowsCame,
-      windowDate: windowOf(scan, load)?.date,
+      windowDate: options.from === undefined ? windowOf(scan, load)?.date : undefined,
       suspectedOn,
       ...(await countDated(dated, scan, load)),
       quarantined: await countQuarantined(database, scope),
-      keepsGone: keepsGone(stream),
+      stream,
       before: checkpoint?.counts,
     });
     const isCounted = typeof scan.counted?.rows === 'number';

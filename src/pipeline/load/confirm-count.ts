@@ -10,6 +10,7 @@ import type { RunContext } from '../run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../scan.ts';
 import type { AbsentDecision } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
+import { isBeyondGuard, keepsGone } from './compare-counts.ts';
 import { judgeAbsence } from './judge-absence.ts';
 import { CountsDiffer } from './settle-counts.ts';
 
@@ -83,16 +84,6 @@ async function findDayAfterLeft({
   if (!keepsGone(stream) || difference >= 0 || oldest === undefined || dated === undefined) return undefined;
   const day = await findDayAfter(dated, oldest.date, oldest.left - difference);
   return day === undefined || day >= (scan.plan.from ?? '') ? undefined : day;
-}
-
-/** Whether rows that leave the API stay in the table. */
-export function keepsGone({ deletes, write }: Stream): boolean {
-  return deletes === 'keep' || write === 'append';
-}
-
-/** Whether the count dropped so far that a full scan would be rejected for deleting too many rows. */
-export function isBeyondGuard(stream: Stream, { difference, inTable }: CountedRows): boolean {
-  return !keepsGone(stream) && -difference > stream.maxDeleteRatio * inTable;
 }
 
 /** Quarantined records that the source still has. */

@@ -43,8 +43,11 @@ export function judgeAbsence(facts: AbsenceFacts): AbsenceDecision {
   }
   const { before, quarantined } = facts;
   const inTable = change.held + change.inserted + change.returned - change.deleted;
-  // A count with another possible explanation, such as a quarantined record, does not prove that rows are gone.
-  if (counted.rows === boundCount({ inTable, suspected: 0, quarantined, before }).least) return APPLY;
+  const { least } = boundCount({ inTable, suspected: 0, quarantined, before });
+  const known = before?.difference ?? 0;
+  // A count with another possible explanation, such as a quarantined record, does not prove that rows are gone. Missing
+  // rows may be these very ones.
+  if (known <= 0 && counted.rows === least + known) return APPLY;
   if (counted.again !== undefined) return { kind: 'recount' };
   const because = `${rows}, but the API counts ${formatCountOf(counted.rows, 'row')} in all, which does not confirm it`;
   return { kind: replaces ? 'read-in-full' : 'keep', because };

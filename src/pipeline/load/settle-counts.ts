@@ -1,8 +1,8 @@
 import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
-import type { CountedRows } from '../../model/stream.ts';
+import type { CountedRows, OldestRows, Stream } from '../../model/stream.ts';
 import type { FetchedScan } from '../scan.ts';
-import { boundCount, compareCounts } from './compare-counts.ts';
+import { boundCount, compareCounts, isBeyondGuard, keepsGone } from './compare-counts.ts';
 import type { SuspectedRows } from './gone-rows.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface MergedTable {
   /** Live rows, and those of them that the scan returned. */
   readonly rowsInTable: number;
   readonly rowsCame: number;
-  /** The first day that an incremental scan read all of. */
+  /** The first day that an incremental scan read all of; undefined where days were chosen by hand. */
   readonly windowDate: string | undefined;
   /** Rows of the days just read that were not returned and are still in the table. */
   readonly suspectedOn: SuspectedRows;
@@ -37,8 +37,8 @@ export interface MergedTable {
   readonly since: readonly number[] | undefined;
   /** Quarantined records that the source still has. */
   readonly quarantined: number;
-  /** Rows that leave the API stay in the table, so more rows in the table are not a difference. */
-  readonly keepsGone: boolean;
+  /** What becomes of rows that leave the API. */
+  readonly stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio'>;
   readonly before: CountedRows | undefined;
 }
 
@@ -51,15 +51,18 @@ export function countTable(table: MergedTable): CountedRows | undefined {
 
 function beginCount(table: MergedTable): CountedRows {
   const { scan, at, rowsInTable, rowsCame, quarantined, before, oldest } = table;
-  const kept = Math.max(0, rowsInTable - rowsCame);
+  const gone = Math.max(0, rowsInTable - rowsCame);
+  const unloaded = scan.rows - rowsCame;
+  // Quarantine may hold records that the scan did not bring, where it proves nothing about them: they add no row.
+  const stale = Math.max(0, quarantined - unloaded);
   return {
     at,
     inApi: scan.total,
     inTable: rowsInTable,
-    kept,
+    kept: gone + stale,
     suspected: 0,
-    oldest: oldest && { date: oldest.date, left: 0, inside: Math.max(0, kept - oldest.before) },
-    unloaded: scan.rows - rowsCame,
+    oldest: oldest && { date: oldest.date, left: 0, inside: Math.max(0, gone - oldest.before) + stale },
+    unloaded: unloaded + stale,
     quarantined,
     difference: 0,
     broughtForwardAt: scan.plan.isBroughtForward === true ? at : before?.broughtForwardAt,
@@ -67,54 +70,53 @@ function beginCount(table: MergedTable): CountedRows {
 }
 
 function continueCount(table: MergedTable): CountedRows | undefined {
-  const { scan, at, rowsInTable, quarantined, suspectedOn, windowDate } = table;
+  const { scan, at, stream, rowsInTable, quarantined, windowDate } = table;
   const inApi = scan.counted?.rows;
-  if (typeof inApi !== 'number') return table.before;
   const before = table.before && settleDropped(table.before, windowDate);
+  const suspectedOn = windowDate === undefined ? (before?.suspectedOn ?? {}) : table.suspectedOn;
   const suspected = sumRows(Object.values(suspectedOn));
-  const difference = compareCounts({ inApi, inTable: rowsInTable, suspected, quarantined, before });
-  // What explains the first count also explains the next one.
-  const { kept, unloaded } = before ?? {
-    kept: Math.max(0, rowsInTable - inApi - suspected),
-    unloaded: Math.max(0, inApi - rowsInTable - difference),
-  };
+  // Rows that did not come stay on record until a count is compared.
+  if (typeof inApi !== 'number') return before && { ...before, suspected, suspectedOn };
+  const facts = { inTable: rowsInTable, suspected, quarantined, before };
+  const compared = compareCounts({ ...facts, inApi }, (difference) =>
+    isBeyondGuard(stream, { difference, inTable: rowsInTable }),
+  );
+  const moreKept = compared.kept - (before?.kept ?? 0);
   const counts: CountedRows = {
     at,
     inApi,
     inTable: rowsInTable,
-    kept,
     suspected,
     suspectedOn,
-    oldest: before?.oldest,
-    unloaded,
-    quarantined: before?.quarantined ?? quarantined,
-    difference,
+    oldest: before?.oldest && addInside(before.oldest, moreKept),
+    quarantined,
     broughtForwardAt: before?.broughtForwardAt,
+    ...compared,
   };
-  const { oldest } = counts;
+  const { difference, oldest } = counts;
   if (difference >= 0 || oldest === undefined || !areOldestGone(table, counts)) return counts;
   const left = oldest.left - difference;
-  return { ...counts, kept: kept - difference, oldest: { ...oldest, left }, difference: 0 };
+  return { ...counts, kept: counts.kept - difference, oldest: { ...oldest, left }, difference: 0 };
 }
 
 /** Rows that did not come and whose days are no longer read: they were counted as gone, and stay so. */
 function settleDropped(before: CountedRows, windowDate: string | undefined): CountedRows {
-  const { difference, suspectedOn = {}, kept, oldest } = before;
-  if (difference !== 0 || windowDate === undefined) return before;
+  const { suspectedOn = {}, kept, oldest } = before;
+  if (windowDate === undefined) return before;
   const days = Object.entries(suspectedOn).filter(([day]) => day < windowDate);
   const dropped = sumRows(days.map(([, rows]) => rows));
-  return {
-    ...before,
-    kept: kept + dropped,
-    oldest: oldest && { ...oldest, inside: oldest.inside + dropped },
-  };
+  return { ...before, kept: kept + dropped, oldest: oldest && addInside(oldest, dropped) };
+}
+
+function addInside(oldest: OldestRows, rows: number): OldestRows {
+  return { ...oldest, inside: Math.max(0, oldest.inside + rows) };
 }
 
 /** Whether the rows that are no longer counted are the oldest ones: of the later days the API has as many as the table. */
-function areOldestGone({ scan, since, keepsGone, quarantined }: MergedTable, counts: CountedRows): boolean {
+function areOldestGone({ scan, since, stream }: MergedTable, counts: CountedRows): boolean {
   const rows = scan.counted?.since?.rows;
-  const { oldest, suspected } = counts;
-  if (!keepsGone || rows === undefined || since === undefined || oldest === undefined) return false;
+  const { oldest, suspected, quarantined } = counts;
+  if (!keepsGone(stream) || rows === undefined || since === undefined || oldest === undefined) return false;
   const before = { ...counts, kept: oldest.inside };
   // Nothing says whether rows of the start date itself are counted.
   return since.some((inTable) => boundCount({ inTable, suspected, quarantined, before }).least === rows);
