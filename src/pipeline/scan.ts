@@ -22,9 +22,9 @@ export interface ApiCount {
   /** null: it was not asked, or gives no count. */
   readonly rows: number | null;
   /** Requests the count again if it does not match the table; rows added since the scan ended are excluded. */
-  readonly again?: (since?: string) => Promise<ApiCount>;
-  /** How many of them are from a day (ISO) on; asked for where the table has rows that the API no longer counts. */
-  readonly since?: { readonly date: string; readonly rows: number } | undefined;
+  readonly again?: (since?: readonly string[]) => Promise<ApiCount>;
+  /** How many of them are from days (ISO) on; asked for where the table has rows that the API no longer counts. */
+  readonly since?: readonly { readonly date: string; readonly rows: number }[] | undefined;
   /** The quota has room for reading the stream in full right away. */
   readonly canReadInFull: boolean;
 }

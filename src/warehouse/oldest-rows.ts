@@ -23,15 +23,27 @@ export async function countSince({ database, ...rows }: DatedRows, date: string)
   return database.count(`SELECT count(*) FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE`);
 }
 
-/** The day (ISO) after that of the nth row, the oldest first, of those from a day on; undefined where there are fewer. */
-export async function findDayAfter(
+/** How many rows have a day from one (ISO) on, and before another. */
+export async function countBetween(
+  { database, ...rows }: DatedRows,
+  date: string,
+  end: string,
+): Promise<number> {
+  const { day, from } = await selectDays({ database, ...rows });
+  return database.count(
+    `SELECT count(*) FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE AND ${day} < ${quoteLiteral(end)}::DATE`,
+  );
+}
+
+/** The day (ISO) of the nth row, the oldest first, of those from a day on; undefined where there are fewer. */
+export async function findDay(
   { database, ...rows }: DatedRows,
   date: string,
   nth: number,
 ): Promise<string | undefined> {
   const { day, from } = await selectDays({ database, ...rows });
   const [row] = await database.all(
-    `SELECT CAST(${day} + 1 AS VARCHAR) AS day FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE
+    `SELECT CAST(${day} AS VARCHAR) AS day FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE
        ORDER BY ${day} LIMIT 1 OFFSET ${nth - 1}`,
   );
   return row === undefined ? undefined : String(row['day']);

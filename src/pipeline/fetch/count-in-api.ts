@@ -37,7 +37,7 @@ export async function countInApi(
   const counted = await ask(async () => {
     const rows = await readTotal(context, stream, undefined);
     const first = toCount(context, stream, rows);
-    const again = async (since?: string) => {
+    const again = async (since: readonly string[] = []) => {
       const second = await ask(() => countAgain(context, stream, scan, since));
       // A failed second count does not cancel the first.
       return second.rows === null ? { ...first, canReadInFull: false } : second;
@@ -52,16 +52,20 @@ async function countAgain(
   context: RunContext,
   stream: Stream,
   scan: FetchedScan,
-  since: string | undefined,
+  since: readonly string[],
 ): Promise<ApiCount> {
   const rows = await readTotal(context, stream, undefined);
   const asked = await readTotal(context, stream, scan.plan.from);
   if (rows === undefined || asked === undefined || scan.total === undefined) return NOT_COUNTED;
   const came = asked - scan.total;
   const count = toCount(context, stream, rows - came);
-  if (since === undefined) return count;
-  const later = await readTotal(context, stream, since);
-  return later === undefined ? count : { ...count, since: { date: since, rows: later - came } };
+  const later: { readonly date: string; readonly rows: number }[] = [];
+  for (const date of since) {
+    const total = await readTotal(context, stream, date);
+    if (total === undefined) return count;
+    later.push({ date, rows: total - came });
+  }
+  return later.length === 0 ? count : { ...count, since: later };
 }
 
 function toCount(context: RunContext, stream: Stream, rows: number | undefined): ApiCount {

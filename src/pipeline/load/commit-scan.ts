@@ -1,5 +1,4 @@
-import { DAY_MS, subtractDays } from '../../model/dates.ts';
-import { countBefore, countSince, type DatedRows } from '../../warehouse/oldest-rows.ts';
+import { countBefore } from '../../warehouse/oldest-rows.ts';
 import { describeDifference } from '../../model/describe-difference.ts';
 import { ResponseError } from '../../model/errors.ts';
 import type { StreamReport } from '../../model/run-report.ts';
@@ -28,6 +27,7 @@ import { findMovedRows } from './key-without-date.ts';
 import { describeRehashed } from './rehashed-key.ts';
 import { findAdoption, settleRemovedSlices } from './removed-slices.ts';
 import { nextCheckpoint } from './next-checkpoint.ts';
+import { countSinceDays, type DatedTable, findDatedTable } from './oldest-left.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../scan.ts';
@@ -116,7 +116,7 @@ export async function commitScan(
     const kept = rowsInTable - rowsCame;
     const schemaChanges = [...settled.changes, ...evolved];
     const suspectedOn = await findSuspected(context, stream, scan, load);
-    const dated = toDatedRows(context, stream, load);
+    const dated = await findDatedTable(context, stream, scan, load);
     const counts = countTable({
       scan,
       at: nowIso,
@@ -124,7 +124,8 @@ export async function commitScan(
       rowsCame,
       windowDate: options.from === undefined ? windowOf(scan, load)?.date : undefined,
       suspectedOn,
-      ...(await countDated(dated, scan, load)),
+      oldest: await findOldest(dated, scan, load),
+      since: scan.counted && (await countSinceDays(dated, scan.counted, checkpoint?.counts)),
       quarantined: await countQuarantined(database, scope),
       stream,
       before: checkpoint?.counts,
@@ -214,30 +215,12 @@ function toLearned({ columns, absentSince, jsonTypes }: PreparedLoad): readonly 
   }));
 }
 
-function toDatedRows(
-  { database }: RunContext,
-  stream: Stream,
-  { cursorColumn: column }: PreparedLoad,
-): DatedRows | undefined {
-  return column === undefined
-    ? undefined
-    : { database, table: stream.table, slice: sliceIdOf(stream), column };
-}
-
-/** The table's rows at its oldest end, as far as a count needs them. */
-async function countDated(
-  dated: DatedRows | undefined,
-  scan: FetchedScan,
+/** The oldest day that a full scan brought, and the table's rows before it. */
+async function findOldest(
+  dated: DatedTable | undefined,
+  { plan }: FetchedScan,
   { oldestCursor }: PreparedLoad,
-): Promise<Pick<MergedTable, 'oldest' | 'since'>> {
-  const none = { oldest: undefined, since: undefined };
-  if (dated === undefined) return none;
-  if (scan.plan.mode === 'full') {
-    if (oldestCursor === undefined) return none;
-    return { ...none, oldest: { date: oldestCursor, before: await countBefore(dated, oldestCursor) } };
-  }
-  const date = scan.counted?.since?.date;
-  if (date === undefined) return none;
-  const dayAfter = subtractDays(date, -DAY_MS);
-  return { ...none, since: [await countSince(dated, date), await countSince(dated, dayAfter)] };
+): Promise<MergedTable['oldest']> {
+  if (dated === undefined || plan.mode !== 'full' || oldestCursor === undefined) return undefined;
+  return { date: oldestCursor, before: await countBefore(dated, oldestCursor) };
 }

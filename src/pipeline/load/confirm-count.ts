@@ -2,7 +2,6 @@ import { adviseTooManyGone, describeDifference } from '../../model/describe-diff
 import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { countMissingRows } from '../../warehouse/missing-rows.ts';
-import { type DatedRows, findDayAfter } from '../../warehouse/oldest-rows.ts';
 import type { TableChange } from '../../warehouse/merge-rows.ts';
 import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
 import { ReadInFull } from '../read-in-full.ts';
@@ -12,6 +11,7 @@ import type { AbsentDecision } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
 import { isBeyondGuard, keepsGone } from './compare-counts.ts';
 import { judgeAbsence } from './judge-absence.ts';
+import { type DatedTable, listDaysToAsk } from './oldest-left.ts';
 import { CountsDiffer } from './settle-counts.ts';
 
 /** An incremental scan and the rows of its days that would be deleted or replaced. */
@@ -56,7 +56,7 @@ export interface DifferenceQuestion {
   readonly counts: CountedRows;
   readonly checkpoint: Checkpoint | undefined;
   /** The table's rows by the cursor's days. */
-  readonly dated: DatedRows | undefined;
+  readonly dated: DatedTable | undefined;
 }
 
 /**
@@ -64,26 +64,16 @@ export interface DifferenceQuestion {
  * else the difference remains. Throws CountsDiffer or ReadInFull.
  */
 export async function settleDifference(question: DifferenceQuestion): Promise<void> {
-  const { stream, scan, counts, checkpoint } = question;
+  const { stream, scan, counts, checkpoint, dated } = question;
   const { counted } = scan;
-  if (counted?.again !== undefined) throw new CountsDiffer(await findDayAfterLeft(question));
+  if (counted?.again !== undefined) {
+    const mayHaveLeft = keepsGone(stream) && dated !== undefined;
+    throw new CountsDiffer(mayHaveLeft ? await listDaysToAsk(dated, scan.plan.from, counts) : []);
+  }
   if (isBeyondGuard(stream, counts)) return;
   const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
   if (counted?.canReadInFull === true && mayRefresh)
     throw new ReadInFull(describeDifference(counts), { isBroughtForward: true });
-}
-
-/** The day from which on the API should have all rows, were those that left it the oldest ones. */
-async function findDayAfterLeft({
-  stream,
-  scan,
-  counts,
-  dated,
-}: DifferenceQuestion): Promise<string | undefined> {
-  const { difference, oldest } = counts;
-  if (!keepsGone(stream) || difference >= 0 || oldest === undefined || dated === undefined) return undefined;
-  const day = await findDayAfter(dated, oldest.date, oldest.left - difference);
-  return day === undefined || day >= (scan.plan.from ?? '') ? undefined : day;
 }
 
 /** Quarantined records that the source still has. */

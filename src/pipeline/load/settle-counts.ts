@@ -2,18 +2,19 @@ import { formatCountOf, verbOf } from '../../model/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
 import type { CountedRows, OldestRows, Stream } from '../../model/stream.ts';
 import type { FetchedScan } from '../scan.ts';
-import { boundCount, compareCounts, isBeyondGuard, keepsGone } from './compare-counts.ts';
+import { compareCounts, isBeyondGuard, keepsGone } from './compare-counts.ts';
 import type { SuspectedRows } from './gone-rows.ts';
+import { areOldestGone, type RowsSince } from './oldest-left.ts';
 
 /**
  * Thrown in a commit if the table does not match the API's count: the count is requested again and the commit
  * repeated.
  */
 export class CountsDiffer extends Error {
-  /** The day (ISO) from which on the rows are counted as well: those that left should be older. */
-  readonly since: string | undefined;
+  /** The days (ISO) from which on the rows are counted as well: those that left should be older. */
+  readonly since: readonly string[];
 
-  constructor(since?: string) {
+  constructor(since: readonly string[] = []) {
     super();
     this.since = since;
   }
@@ -33,8 +34,8 @@ export interface MergedTable {
   readonly suspectedOn: SuspectedRows;
   /** Of a full scan: the oldest day it brought, and the rows of the table before it. */
   readonly oldest: { readonly date: string; readonly before: number } | undefined;
-  /** Rows from the day on that the API's count names: with that day, and without it. */
-  readonly since: readonly number[] | undefined;
+  /** Rows from the days on that the API's count names. */
+  readonly since: readonly RowsSince[] | undefined;
   /** Quarantined records that the source still has. */
   readonly quarantined: number;
   /** What becomes of rows that leave the API. */
@@ -94,7 +95,8 @@ function continueCount(table: MergedTable): CountedRows | undefined {
     ...compared,
   };
   const { difference, oldest } = counts;
-  if (difference >= 0 || oldest === undefined || !areOldestGone(table, counts)) return counts;
+  if (difference >= 0 || oldest === undefined) return counts;
+  if (!keepsGone(stream) || !areOldestGone(table.since, counts)) return counts;
   const left = oldest.left - difference;
   return { ...counts, kept: counts.kept - difference, oldest: { ...oldest, left }, difference: 0 };
 }
@@ -110,16 +112,6 @@ function settleDropped(before: CountedRows, windowDate: string | undefined): Cou
 
 function addInside(oldest: OldestRows, rows: number): OldestRows {
   return { ...oldest, inside: Math.max(0, oldest.inside + rows) };
-}
-
-/** Whether the rows that are no longer counted are the oldest ones: of the later days the API has as many as the table. */
-function areOldestGone({ scan, since, stream }: MergedTable, counts: CountedRows): boolean {
-  const rows = scan.counted?.since?.rows;
-  const { oldest, suspected, quarantined } = counts;
-  if (!keepsGone(stream) || rows === undefined || since === undefined || oldest === undefined) return false;
-  const before = { ...counts, kept: oldest.inside };
-  // Nothing says whether rows of the start date itself are counted.
-  return since.some((inTable) => boundCount({ inTable, suspected, quarantined, before }).least === rows);
 }
 
 function sumRows(rows: readonly number[]): number {
