@@ -37,6 +37,7 @@ export const checkpointSchema = z.object({
       quarantined: z.int().nonnegative(),
       difference: z.int(),
       broughtForwardAt: time.optional(),
+      uncountedAt: time.optional(),
     })
     .transform((counts) => ({ ...counts, inApi: counts.inApi }))
     .optional(),

@@ -139,6 +139,8 @@ export interface CountedRows {
   readonly difference: number;
   /** When a full refresh was last brought forward, ISO time. */
   readonly broughtForwardAt?: string | undefined;
+  /** ISO time of the last scan, if its count failed or was left out, though config asks for it: the numbers are older. */
+  readonly uncountedAt?: string | undefined;
 }
 
 /** Rows of `CountedRows.kept` that are gone at the oldest end, and elsewhere. */

@@ -52,7 +52,11 @@ function listColumns({ runs, madeAt }: ReportData): readonly Column<JudgedStream
         rows === undefined
           ? '–'
           : html`${formatCount(rows)}
-            ${counts?.inApi !== undefined && html`<span class="aside">API: ${formatCount(counts.inApi)}</span>`}`,
+            ${counts?.inApi !== undefined && html`<span class="aside">API: ${formatCount(counts.inApi)}</span>`}
+            ${
+              counts?.uncountedAt !== undefined &&
+              html`<span class="aside">counted ${formatShortMoment(counts.at)}</span>`
+            }`,
     },
     {
       head: 'Data up to',

@@ -15,6 +15,7 @@ const counts: Required<CountedRows> = {
   quarantined: 1,
   difference: 2,
   broughtForwardAt: '2026-01-04T10:00:00.000Z',
+  uncountedAt: '2026-01-04T10:00:00.000Z',
 };
 
 describe('an exported checkpoint', () => {

@@ -15,6 +15,8 @@ export interface RowsApi {
   readonly matches?: (row: Row, params: URLSearchParams) => boolean;
   /** Start dates that are answered 400. */
   readonly refuses?: (startDate: string, day: number) => boolean;
+  /** Whether a request is answered 403; without a start date it asks for all rows. */
+  readonly forbids?: (startDate: string | undefined, day: number) => boolean;
   /** A row as the request of this number sends it. */
   readonly send?: (row: Row, request: number) => Row;
   /** The total that is declared, of the rows that match and of all. */
@@ -62,6 +64,11 @@ export function createRowsFlow(
         const error = { code: 'VALIDATION_ERROR', message: 'startDate is too long ago' };
         onHead?.({ status: 400, headers });
         return { status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
+      }
+      if (api.forbids?.(startDate, day()) === true) {
+        const error = { code: 'FORBIDDEN', message: 'all rows are not for this key' };
+        onHead?.({ status: 403, headers });
+        return { status: 403, headers, body: Buffer.from(JSON.stringify({ error })) };
       }
       const all = api.rows(day()).filter((row) => api.matches?.(row, query) ?? true);
       const matching = startDate === undefined ? all : all.filter((row) => isAsked(row, startDate, day()));

@@ -50,6 +50,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeRefusal(report.refused),
     describeUnsettled(report),
     describeDue(report),
+    describeUncounted(report),
     describeUnproved(report),
     describeStale(report),
     lines.filter((line) => line !== '').join('\n'),
@@ -83,6 +84,19 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
   if (left === '') return 'Quota: not known since the last window ended.';
   const isOver = lastRun !== undefined && !isUnfinished(lastRun.status);
   return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
+}
+
+/** Streams whose last sync was not compared with the API as a whole: what is known of that is older. */
+function describeUncounted({ streams }: StatusReport): string {
+  const uncounted = streams.filter(({ counts }) => counts?.uncountedAt !== undefined);
+  if (uncounted.length === 0) return '';
+  const names = uncounted.slice(0, MOST_NAMES).map(({ stream, slice, counts }) => {
+    const at = counts === undefined ? '' : ` (last counted ${formatMoment(counts.at)})`;
+    return `${toSafeLine(nameScan(stream, slice))}${at}`;
+  });
+  const more = uncounted.length - names.length;
+  const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
+  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. The next sync counts again.`;
 }
 
 /** Published files that changed after publishing: the counts above may be wrong, and readers may fail. */

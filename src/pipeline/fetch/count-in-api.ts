@@ -1,5 +1,6 @@
 import { toSyncError } from '../../model/errors.ts';
-import type { Stream } from '../../model/stream.ts';
+import { sliceIdOf, type Stream } from '../../model/stream.ts';
+import { countMissingRows } from '../../warehouse/missing-rows.ts';
 import { windowOf } from '../load/asked-days.ts';
 import { countRequests } from '../plan/estimate.ts';
 import type { RunContext } from '../run-context.ts';
@@ -16,7 +17,8 @@ const NOT_COUNTED: ApiCount = { rows: null, canReadInFull: false };
 
 /**
  * Asks the API for its total row count at the end of an incremental scan, which itself only covers its own days.
- * Takes one request, skipped if the quota is nearly spent, unless rows without a key are to be replaced.
+ * Takes one request, skipped if the quota is nearly spent, unless rows without a key are to be replaced by fewer: then
+ * the stream fails with it.
  */
 export async function countInApi(
   context: RunContext,
@@ -27,7 +29,7 @@ export async function countInApi(
   const { settings, options } = context;
   const isTrusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
   if (scan.plan.mode === 'full' || !isTrusted || options.limit !== undefined) return scan;
-  const isNeeded = load.key === undefined && load.tableExisted && windowOf(scan, load) !== undefined;
+  const isNeeded = await replacesByFewer(context, stream, scan, load);
   // With --from, earlier rows are left out on purpose.
   const isAudited = stream.audit && options.from === undefined;
   const canAfford = countRequestsNow(context) > LEFT_FOR_SCANS * settings.streams.length;
@@ -45,6 +47,18 @@ export async function countInApi(
     return { ...first, again };
   });
   return { ...scan, counted };
+}
+
+/** Whether rows of some day, which have no key, are more than those that came: they are deleted if the count confirms it. */
+async function replacesByFewer(
+  { database }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+): Promise<boolean> {
+  const window = windowOf(scan, load);
+  if (load.key !== undefined || !load.tableExisted || window === undefined) return false;
+  return (await countMissingRows(database, stream.table, sliceIdOf(stream), window)).missing > 0;
 }
 
 /** Requests both counts again: rows added since the scan ended are in both of them. */

@@ -39,7 +39,7 @@ export interface MergedTable {
   /** Quarantined records that the source still has. */
   readonly quarantined: number;
   /** What becomes of rows that leave the API. */
-  readonly stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio'>;
+  readonly stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio' | 'audit'>;
   readonly before: CountedRows | undefined;
 }
 
@@ -77,7 +77,8 @@ function continueCount(table: MergedTable): CountedRows | undefined {
   const suspectedOn = windowDate === undefined ? (before?.suspectedOn ?? {}) : table.suspectedOn;
   const suspected = sumRows(Object.values(suspectedOn));
   // Rows that did not come stay on record until a count is compared.
-  if (typeof inApi !== 'number') return before && { ...before, suspected, suspectedOn };
+  if (typeof inApi !== 'number')
+    return before && { ...before, suspected, suspectedOn, uncountedAt: stream.audit ? at : undefined };
   const facts = { inTable: rowsInTable, suspected, quarantined, before };
   const compared = compareCounts({ ...facts, inApi }, (difference) =>
     isBeyondGuard(stream, { difference, inTable: rowsInTable }),
