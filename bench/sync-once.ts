@@ -5,7 +5,7 @@ import { parseConfig } from '../src/config/load-config.ts';
 import { resolveSettings } from '../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../src/model/config.ts';
 import type { ProgressEvent } from '../src/model/progress.ts';
-import { runSync } from '../src/pipeline/run.ts';
+import { runSync } from '../src/sync/run.ts';
 import { readPeakMb } from './support/peak-memory.ts';
 
 // One sync of the pages, as the product does it, with the limits lifted. Prints how long each part took, from

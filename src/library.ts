@@ -26,13 +26,13 @@ export interface PlanSyncOptions extends LibraryOptions {
  * report; a SyncError is thrown only when the run could not start (config, another run, disk).
  */
 export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
-  const { runSync } = await import('./pipeline/run.ts');
+  const { runSync } = await import('./sync/run.ts');
   return runSync(toSettings(config, options), options);
 }
 
 /** Tells what the next sync would do, with at most one request a stream. */
 export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
-  const { planOffline, planSync } = await import('./pipeline/plan/plan.ts');
+  const { planOffline, planSync } = await import('./commands/plan/plan.ts');
   if (options.offline !== true) return planSync(toSettings(config, options), options);
   return planOffline(resolveOfflineSettings(toResolveOptions(config, options, 'optional')), options);
 }
@@ -42,7 +42,7 @@ export async function check(
   config: ConfigInput | string,
   options: LibraryOptions = {},
 ): Promise<CheckReport> {
-  const { runChecks } = await import('./pipeline/check.ts');
+  const { runChecks } = await import('./commands/check.ts');
   return runChecks(toSettings(config, options), options);
 }
 

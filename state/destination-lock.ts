@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { LockedError } from '../src/model/errors.ts';
-import { makeFolders } from '../src/model/make-folders.ts';
+import { makeFolders } from '../src/files/make-folders.ts';
 import { isBusy, openExclusively, type StateLock } from './lock.ts';
 
 /** The lock file next to a destination. A leftover file means nothing unless a process holds its lock. */

@@ -17,7 +17,7 @@ import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { LockedError, StorageError } from '../src/model/errors.ts';
-import { makeFolders } from '../src/model/make-folders.ts';
+import { makeFolders } from '../src/files/make-folders.ts';
 
 type Sqlite = typeof sqliteModule;
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { makeFolders } from '../src/model/make-folders.ts';
+import { makeFolders } from '../src/files/make-folders.ts';
 import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';

@@ -12,59 +12,158 @@ interface Rule {
   readonly packages: readonly string[];
 }
 
-// The rooms of docs/architecture.md. A room that is not here, or an import that is not here, fails the test.
+// The rooms of docs/architecture.md, from the bottom up: a room imports only rooms that come before it. A room that is
+// not here, or an import that is not here, fails the test.
 const rules: Readonly<Record<string, Rule>> = {
-  model: { rooms: [], packages: ['zod'] },
+  text: { rooms: [], packages: ['didyoumean2'] },
+  model: { rooms: ['text'], packages: ['zod'] },
+  files: { rooms: [], packages: [] },
   json: { rooms: ['model'], packages: [] },
   schema: { rooms: ['model', 'json'], packages: [] },
-  contract: { rooms: ['model', 'json', 'schema'], packages: ['zod'] },
-  discover: { rooms: ['model', 'json', 'schema'], packages: [] },
-  config: { rooms: ['model', 'contract'], packages: ['didyoumean2', 'yaml', 'zod'] },
+  contract: { rooms: ['text', 'model', 'json', 'schema'], packages: ['zod'] },
+  discover: { rooms: ['text', 'model', 'json', 'schema'], packages: [] },
   connectors: { rooms: ['model'], packages: [] },
   // What a path of a learned column means.
-  state: { rooms: ['model', 'schema'], packages: ['zod'] },
+  state: { rooms: ['model', 'files', 'schema'], packages: ['zod'] },
+  config: { rooms: ['text', 'model', 'files', 'contract'], packages: ['yaml', 'zod'] },
   archive: { rooms: ['model'], packages: ['zod'] },
-  http: { rooms: ['model'], packages: ['p-queue', 'undici'] },
-  report: { rooms: ['model'], packages: ['d3-array', 'd3-scale', 'd3-shape'] },
-  publish: { rooms: ['model', 'warehouse'], packages: ['zod'] },
-  simulator: { rooms: ['model'], packages: [] },
-  warehouse: { rooms: ['model', 'json', 'schema'], packages: ['@duckdb/node-api', 'zod'] },
-  pipeline: {
+  http: { rooms: ['text', 'model'], packages: ['p-queue', 'undici'] },
+  stage: { rooms: ['model', 'json', 'schema'], packages: ['zod'] },
+  warehouse: {
+    rooms: ['text', 'model', 'json', 'schema', 'stage'],
+    packages: ['@duckdb/node-api', 'zod'],
+  },
+  publish: { rooms: ['text', 'model', 'files', 'warehouse'], packages: ['zod'] },
+  report: { rooms: ['text', 'model'], packages: ['d3-array', 'd3-scale', 'd3-shape'] },
+  plan: { rooms: ['model', 'state'], packages: [] },
+  storage: {
     rooms: [
+      'text',
+      'model',
+      'files',
+      'json',
+      'schema',
+      'state',
+      'http',
+      'stage',
+      'warehouse',
+      'publish',
+      'plan',
+    ],
+    packages: [],
+  },
+  run: {
+    rooms: ['model', 'schema', 'state', 'http', 'stage', 'warehouse', 'plan', 'storage'],
+    packages: [],
+  },
+  read: {
+    rooms: [
+      'text',
+      'model',
+      'json',
+      'schema',
+      'discover',
+      'http',
+      'stage',
+      'warehouse',
+      'plan',
+      'storage',
+      'run',
+    ],
+    packages: [],
+  },
+  load: {
+    rooms: [
+      'text',
+      'model',
+      'json',
+      'schema',
+      'contract',
+      'state',
+      'archive',
+      'stage',
+      'warehouse',
+      'plan',
+      'storage',
+      'run',
+      'read',
+    ],
+    packages: [],
+  },
+  sync: {
+    rooms: [
+      'text',
+      'model',
+      'files',
+      'schema',
+      'state',
+      'config',
+      'archive',
+      'stage',
+      'warehouse',
+      'publish',
+      'plan',
+      'storage',
+      'run',
+      'read',
+      'load',
+    ],
+    packages: [],
+  },
+  commands: {
+    rooms: [
+      'text',
       'model',
       'json',
       'schema',
       'contract',
       'discover',
-      'config',
       'state',
-      'http',
-      'publish',
+      'config',
       'archive',
+      'http',
+      'stage',
       'warehouse',
+      'publish',
+      'plan',
+      'storage',
+      'run',
+      'read',
+      'load',
+      'sync',
     ],
     packages: [],
   },
-  library: { rooms: ['model', 'config', 'connectors', 'pipeline'], packages: [] },
+  library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
-  metrics: { rooms: ['model', 'state', 'pipeline'], packages: ['prom-client'] },
-  notify: { rooms: ['model', 'state'], packages: ['undici'] },
+  metrics: { rooms: ['model', 'state', 'commands'], packages: ['prom-client'] },
+  notify: { rooms: ['text', 'model', 'state'], packages: ['undici'] },
+  simulator: { rooms: ['model'], packages: [] },
   cli: {
     rooms: [
+      'text',
       'model',
-      'config',
       'connectors',
+      'config',
+      'warehouse',
+      'report',
+      'sync',
+      'commands',
+      'schedule',
       'metrics',
       'notify',
-      'pipeline',
-      'report',
-      'schedule',
       'simulator',
-      'warehouse',
     ],
     packages: ['cli-table3', 'log-update', 'pino', 'pino-pretty', 'yargs'],
   },
+};
+
+/** Folders inside a room, from the bottom up; `.` is the room's own files. A folder imports only those before it. */
+const floors: Readonly<Record<string, readonly string[]>> = {
+  cli: ['terminal', 'render', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'commands', '.'],
+  commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
+  publish: ['lake', '.'],
 };
 
 /** Rooms and modules that may use a builtin which reaches out of the process; everybody may use the others. */
@@ -90,23 +189,22 @@ const pureRooms: Readonly<Record<string, readonly string[]>> = {
   json: ['node:buffer', 'node:crypto'],
   report: [],
   schema: ['node:crypto'],
+  text: [],
 };
 
 // From the top down: each part of the spine knows the next one and nothing of the one above.
 const spine: Readonly<Record<string, readonly string[]>> = {
-  'src/pipeline/run.ts': [],
-  'src/pipeline/plan/plan.ts': [],
-  'src/pipeline/check.ts': [],
   // The report begins with what `status` tells.
-  'src/pipeline/status.ts': ['src/pipeline/report/gather-report.ts'],
-  'src/pipeline/sync-if-due.ts': ['src/pipeline/run.ts'],
-  'src/pipeline/sync-stream.ts': ['src/pipeline/sync-if-due.ts'],
+  'src/commands/status.ts': ['src/commands/report/gather-report.ts'],
+  'src/sync/run.ts': [],
+  'src/sync/sync-if-due.ts': ['src/sync/run.ts'],
+  'src/sync/sync-stream.ts': ['src/sync/sync-if-due.ts'],
   // A comparison with the API reads scans as a sync does, and writes none of them.
-  'src/pipeline/fetch/fetch-scan.ts': [
-    'src/pipeline/sync-stream.ts',
-    'src/pipeline/verify/compare-stream.ts',
-  ],
+  'src/read/fetch-scan.ts': ['src/sync/sync-stream.ts', 'src/commands/verify/compare-stream.ts'],
 };
+
+/** Rooms whose steps make up a run. */
+const stepRooms = ['read', 'load', 'sync', 'commands'];
 
 type ImportKind = 'static' | 'dynamic' | 'type';
 
@@ -138,6 +236,33 @@ describe('rooms', () => {
     expect(rooms.filter((name) => !foreign.some(({ to }) => roomOf(to) === name))).toEqual([]);
   });
 
+  it.each(Object.entries(rules))('%s imports only rooms below it', (room, { rooms }) => {
+    const order = Object.keys(rules);
+    expect(rooms.filter((name) => order.indexOf(name) >= order.indexOf(room))).toEqual([]);
+  });
+
+  it('has a floor for every folder inside a room', () => {
+    const folders = Map.groupBy(files.filter(isInRoom), roomOf);
+    const found = [...folders].flatMap(([room, own]) => {
+      const names = new Set(own.map(floorOf));
+      return names.size > 1 ? [[room, [...names].toSorted()]] : [];
+    });
+    expect(Object.fromEntries(found)).toEqual(
+      Object.fromEntries(Object.entries(floors).map(([room, names]) => [room, names.toSorted()])),
+    );
+  });
+
+  it.each(Object.entries(floors))('%s imports only downwards inside', (room, order) => {
+    const upward = inner.filter(
+      ({ from, to }) =>
+        isInRoom(from) &&
+        roomOf(from) === room &&
+        roomOf(to) === room &&
+        order.indexOf(floorOf(to)) > order.indexOf(floorOf(from)),
+    );
+    expect(upward.map(formatImport)).toEqual([]);
+  });
+
   it.each(Object.entries(rules))('%s imports the packages it may', (room, { packages }) => {
     const used = outer.filter(({ from, to }) => roomOf(from) === room && !isBuiltin(to));
     expect(used.filter(({ to }) => !packages.includes(packageOf(to))).map(formatImport)).toEqual([]);
@@ -166,7 +291,7 @@ describe('rooms', () => {
 
   it('keeps the order of the spine', () => {
     const upward = inner
-      .filter(({ from, to }) => roomOf(from) === 'pipeline' && spine[to]?.includes(from) === false)
+      .filter(({ from, to }) => stepRooms.includes(roomOf(from)) && spine[to]?.includes(from) === false)
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(upward).toEqual([]);
   });
@@ -180,7 +305,7 @@ describe('the command line', () => {
   it('loads other rooms only when a command asks for them', () => {
     const loaded = followStatic('src/cli/main.ts');
     const rooms = new Set([...loaded].map(roomOf));
-    expect([...rooms].toSorted()).toEqual(['cli', 'model']);
+    expect([...rooms].toSorted()).toEqual(['cli', 'model', 'text']);
     const packages = outer
       .filter(({ from, to, kind }) => kind === 'static' && loaded.has(from) && !isBuiltin(to))
       .map(({ to }) => packageOf(to));
@@ -252,7 +377,7 @@ describe('files', () => {
   it('tell the time by a Clock', () => {
     const callers = findCalls((call) => call.expression.getText() === 'Date.now');
     // `readStatus` has it as a default: its callers may pass their own.
-    expect([...new Set(callers)]).toEqual(['src/model/clock.ts', 'src/pipeline/status.ts']);
+    expect([...new Set(callers)]).toEqual(['src/commands/status.ts', 'src/model/clock.ts']);
   });
 
   it('are finished: no marks of work to do, no test left out', () => {
@@ -296,6 +421,14 @@ function roomOf(file: string): string {
   const [top = '', second = ''] = file.split('/');
   if (top !== 'src') return top;
   return second.replace(/\.ts$/, '');
+}
+
+function isInRoom(file: string): boolean {
+  return file.split('/').length > 2 && file.startsWith('src/');
+}
+
+function floorOf(file: string): string {
+  return file.split('/').slice(2, -1).join('/') || '.';
 }
 
 function listImports(file: string): readonly Import[] {

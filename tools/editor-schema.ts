@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { connectors } from '../connectors/registry.ts';
 import { configSchema, durationMessage, partitionMessage, plainColumnTypes } from '../src/model/config.ts';
 import type { Connector } from '../src/model/connector.ts';
-import { DURATION_TEXT } from '../src/model/duration.ts';
+import { DURATION_TEXT } from '../src/text/duration.ts';
 import { PARTITION_TEXT } from '../src/model/lake.ts';
 import { configReference } from './config-reference.ts';
 

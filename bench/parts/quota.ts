@@ -5,7 +5,7 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { Transport } from '../../src/model/http.ts';
-import { runSync } from '../../src/pipeline/run.ts';
+import { runSync } from '../../src/sync/run.ts';
 import { DEMO_SIZES, type DatasetSizes } from '../../src/simulator/dataset.ts';
 import { DEMO_KEY } from '../../src/simulator/simulator-options.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';

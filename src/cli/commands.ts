@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command } from './frame/command.ts';
 
 /** A command in the list. Its file is loaded when the command is called. */
 export interface CommandEntry {

@@ -1,4 +1,4 @@
-import type { ConfigRequest, Engine } from './engine.ts';
+import type { ConfigRequest, Engine } from './frame/engine.ts';
 
 /**
  * The real engine. Each function loads its part of Sluice when it is called, so that `--help` and the
@@ -30,99 +30,99 @@ export const defaultEngine: Engine = {
     return guessStateDir({ path, env });
   },
   async keepRefusal(place, refused) {
-    const { keepRefusal } = await import('../pipeline/refused-run.ts');
+    const { keepRefusal } = await import('../commands/refused-run.ts');
     keepRefusal(place, refused);
   },
   async settleRefusal(stateDir, fixed) {
-    const { settleRefusal } = await import('../pipeline/refused-run.ts');
+    const { settleRefusal } = await import('../commands/refused-run.ts');
     settleRefusal(stateDir, fixed);
   },
   async runSync(settings, options) {
-    const { runSync } = await import('../pipeline/run.ts');
+    const { runSync } = await import('../sync/run.ts');
     return runSync(settings, options);
   },
   async planSync(settings, options) {
-    const { planSync } = await import('../pipeline/plan/plan.ts');
+    const { planSync } = await import('../commands/plan/plan.ts');
     return planSync(settings, options);
   },
   async planOffline(settings, options) {
-    const { planOffline } = await import('../pipeline/plan/plan.ts');
+    const { planOffline } = await import('../commands/plan/plan.ts');
     return planOffline(settings, options);
   },
   async runChecks(settings, options) {
-    const { runChecks } = await import('../pipeline/check.ts');
+    const { runChecks } = await import('../commands/check.ts');
     return runChecks(settings, options);
   },
   async discover(settings, request) {
-    const { discover } = await import('../pipeline/discover/discover.ts');
+    const { discover } = await import('../commands/discover/discover.ts');
     return discover(settings, request);
   },
   async listQuarantine(settings, request) {
-    const { listQuarantine } = await import('../pipeline/contracts/read-quarantine.ts');
+    const { listQuarantine } = await import('../commands/contracts/read-quarantine.ts');
     return listQuarantine(settings, request);
   },
   async showQuarantined(settings, id) {
-    const { showQuarantined } = await import('../pipeline/contracts/read-quarantine.ts');
+    const { showQuarantined } = await import('../commands/contracts/read-quarantine.ts');
     return showQuarantined(settings, id);
   },
   async retryQuarantine(settings, request) {
-    const { retryQuarantine } = await import('../pipeline/contracts/retry-quarantine.ts');
+    const { retryQuarantine } = await import('../commands/contracts/retry-quarantine.ts');
     return retryQuarantine(settings, request);
   },
   async showSchema(settings, request) {
-    const { showSchema } = await import('../pipeline/contracts/read-schema.ts');
+    const { showSchema } = await import('../commands/contracts/read-schema.ts');
     return showSchema(settings, request);
   },
   async diffSchema(settings, request) {
-    const { diffSchema } = await import('../pipeline/contracts/read-schema.ts');
+    const { diffSchema } = await import('../commands/contracts/read-schema.ts');
     return diffSchema(settings, request);
   },
   async exportSchema(settings, request) {
-    const { exportSchema } = await import('../pipeline/contracts/export-schema.ts');
+    const { exportSchema } = await import('../commands/contracts/export-schema.ts');
     return exportSchema(settings, request);
   },
   async verifyState(settings, request) {
-    const { verifyState } = await import('../pipeline/verify/verify.ts');
+    const { verifyState } = await import('../commands/verify/verify.ts');
     return verifyState(settings, request);
   },
   async compareWithApi(settings, request) {
-    const { compareWithApi } = await import('../pipeline/verify/compare-api.ts');
+    const { compareWithApi } = await import('../commands/verify/compare-api.ts');
     return compareWithApi(settings, request);
   },
   async readState(settings, request) {
-    const { readState } = await import('../pipeline/state/read-state.ts');
+    const { readState } = await import('../commands/state/read-state.ts');
     return readState(settings, request);
   },
   async importState(settings, text, request) {
-    const { importState } = await import('../pipeline/state/change-state.ts');
+    const { importState } = await import('../commands/state/change-state.ts');
     return importState(settings, text, request);
   },
   async resetState(settings, request) {
-    const { resetState } = await import('../pipeline/state/change-state.ts');
+    const { resetState } = await import('../commands/state/change-state.ts');
     return resetState(settings, request);
   },
   async rebuildStreams(settings, request) {
-    const { rebuildStreams } = await import('../pipeline/rebuild/rebuild.ts');
+    const { rebuildStreams } = await import('../commands/rebuild/rebuild.ts');
     return rebuildStreams(settings, request);
   },
   async readStatus(settings) {
-    const { readStatus } = await import('../pipeline/status.ts');
+    const { readStatus } = await import('../commands/status.ts');
     return readStatus(settings);
   },
   async readRuns(settings, options) {
-    const { readRuns } = await import('../pipeline/status.ts');
+    const { readRuns } = await import('../commands/status.ts');
     return readRuns(settings, options);
   },
   async findRefusal({ stateDir }) {
-    const { findRefusal } = await import('../pipeline/refused-run.ts');
+    const { findRefusal } = await import('../commands/refused-run.ts');
     return findRefusal(stateDir);
   },
   async readRun(settings, runId) {
-    const { readRun } = await import('../pipeline/status.ts');
+    const { readRun } = await import('../commands/status.ts');
     return readRun(settings, runId);
   },
   async makeReport(settings, request) {
-    const { gatherReport } = await import('../pipeline/report/gather-report.ts');
+    const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { renderReport } = await import('../report/render-report.ts');
     return renderReport(await gatherReport(settings, request));
   },

@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../model/clock.ts';
 import type { ExitCode, SyncError } from '../model/errors.ts';
 import { StorageError, toSyncError } from '../model/errors.ts';
-import { redact } from '../model/redact.ts';
+import { redact } from '../text/redact.ts';
 import { boundYoungHeap } from './bound-young-heap.ts';
 import { collectSecrets } from './collect-secrets.ts';
-import type { CliContext } from './context.ts';
+import type { CliContext } from './frame/context.ts';
 import { defaultEngine } from './default-engine.ts';
 import { hideSqliteWarning } from './hide-sqlite-warning.ts';
-import { createOutput } from './output.ts';
-import { flushStreams, watchPipes } from './pipes.ts';
-import { createPrompt } from './prompt.ts';
+import { createOutput } from './terminal/output.ts';
+import { flushStreams, watchPipes } from './terminal/pipes.ts';
+import { createPrompt } from './steps/prompt.ts';
 import { wantsJsonLog } from './options/wants-json.ts';
 import { renderError } from './render/render-error.ts';
 import { writeErrorLine, writeLogLine } from './render/write-log-line.ts';
 import { runCli } from './run-cli.ts';
-import { listenForSignals } from './signals.ts';
+import { listenForSignals } from './terminal/signals.ts';
 
 /** Runs the command line of this process and ends it; nothing else sets its exit code. */
 export async function main(): Promise<void> {

@@ -1,12 +1,12 @@
 import type { ExitCode, SyncError } from '../model/errors.ts';
 import { toSyncError } from '../model/errors.ts';
-import type { CommandOutcome } from './command.ts';
+import type { CommandOutcome } from './frame/command.ts';
 import type { CommandEntry } from './commands.ts';
 import { commands } from './commands.ts';
-import type { CliContext } from './context.ts';
-import { parseCommandLine } from './options/parse-command-line.ts';
+import type { CliContext } from './frame/context.ts';
+import { parseCommandLine } from './parse-command-line.ts';
 import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
-import { buildEnvelope, showsAsIs } from './render/envelope.ts';
+import { buildEnvelope, showsAsIs } from './envelope.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from './render/render-error.ts';
 import { writeErrorLine } from './render/write-log-line.ts';

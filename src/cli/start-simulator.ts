@@ -4,7 +4,7 @@ import { DEMO_KEY } from '../simulator/simulator-options.ts';
 import { startSimulatorServer } from '../simulator/server.ts';
 import type { Scenario } from '../simulator/scenario.ts';
 import { scenarios } from '../simulator/scenarios.ts';
-import type { RunningSimulator, SimulatorRequest } from './engine.ts';
+import type { RunningSimulator, SimulatorRequest } from './frame/engine.ts';
 import { suggestName } from './options/suggest-name.ts';
 
 /** Serves a simulator from this process. */

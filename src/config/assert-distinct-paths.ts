@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { ConfigPath } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
-import { isInside, resolveLinks } from './real-paths.ts';
+import { isInside, resolveLinks } from '../files/real-paths.ts';
 import type { StoragePaths } from './storage-paths.ts';
 
 const DUCKDB: ConfigPath = ['destination', 'duckdb'];

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { formatPath, valueAt, type ConfigPath } from './config-path.ts';
 import { findKeyElsewhere, listKnownKeys } from './known-keys.ts';
 import type { Problem } from './problem.ts';
-import { findNearestName, suggestName } from './suggest-name.ts';
+import { findNearestName, suggestName } from '../text/suggest-name.ts';
 
 type Issue = z.core.$ZodIssue;
 

@@ -6,7 +6,7 @@ import { ConfigError } from '../model/errors.ts';
 import type { ContractSchema } from '../model/schema.ts';
 import { escapeText } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
-import { suggestName } from './suggest-name.ts';
+import { suggestName } from '../text/suggest-name.ts';
 
 const SUFFIX = '.schema.json';
 

@@ -17,7 +17,7 @@ import { buildConfigError } from './problem.ts';
 import { findStrayContracts } from './read-contract-schema.ts';
 import { resolveStreams } from './resolve-streams.ts';
 import { resolvePath, resolveStoragePaths } from './storage-paths.ts';
-import { suggestName } from './suggest-name.ts';
+import { suggestName } from '../text/suggest-name.ts';
 
 /** The input of settings; everything outside the config is an argument. */
 export interface ResolveOptions {

@@ -9,7 +9,7 @@ import { findSliceProblems, listSlices } from './list-slices.ts';
 import { readContractSchema } from './read-contract-schema.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
-import { findNearestName } from './suggest-name.ts';
+import { findNearestName } from '../text/suggest-name.ts';
 
 /** The streams of a config: those to run, and the names of the disabled ones. */
 export interface ResolvedStreams {

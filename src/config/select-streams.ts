@@ -2,7 +2,7 @@ import { ConfigError } from '../model/errors.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { escapeText } from './config-path.ts';
-import { suggestName } from './suggest-name.ts';
+import { suggestName } from '../text/suggest-name.ts';
 
 /** The enabled streams with these names, in the config's order; all of them when no names are given. */
 export function selectStreams(

@@ -6,7 +6,7 @@ import { LAKE_CATALOG } from '../model/lake.ts';
 import type { ConfigPath } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
-import { resolveLinks } from './real-paths.ts';
+import { resolveLinks } from '../files/real-paths.ts';
 
 /** The places a run writes to, absolute. */
 export interface StoragePaths {

@@ -3,7 +3,7 @@ import { canonicalText } from '../json/fingerprint.ts';
 import { isObject, type JsonObject } from './find-schema-problems.ts';
 import { type CheckPayload, forwardIssues, reportIssue } from './report-issue.ts';
 import { describeKind, kindOfValue } from './value-kinds.ts';
-import { formatCountOf } from '../model/format-count.ts';
+import { formatCountOf } from '../text/format-count.ts';
 
 /** Compiles one schema of the file. */
 export type CompileSchema = (json: unknown) => z.ZodType;

@@ -2,7 +2,7 @@ import type { ParamFinding } from '../model/discover-report.ts';
 import { toMoment } from './find-cursors.ts';
 import type { FilterPlan, StartDatePlan } from './plan-probes.ts';
 import { readField, type SampledColumn } from './sample.ts';
-import { formatCount, formatCountOf } from '../model/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 
 /** What the endpoint said to one question. */
 export type ProbeAnswer =

@@ -1,6 +1,6 @@
 import type { ErrorContext } from '../model/errors.ts';
 import type { ApiRequest, ResponseHeaders } from '../model/http.ts';
-import { quoteServerText } from '../model/redact.ts';
+import { quoteServerText } from '../text/redact.ts';
 
 const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 

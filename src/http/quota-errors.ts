@@ -1,6 +1,6 @@
-import { formatDuration } from '../model/duration.ts';
+import { formatDuration } from '../text/duration.ts';
 import { ConfigError, QuotaError } from '../model/errors.ts';
-import { formatCountOf } from '../model/format-count.ts';
+import { formatCountOf } from '../text/format-count.ts';
 import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
 
 /** The quota needs a longer wait than `--max-wait` leaves, or the command never waits; times are epoch ms. */

@@ -11,7 +11,7 @@ import {
   type SyncError,
 } from '../model/errors.ts';
 import type { ApiRequest, TransportResponse } from '../model/http.ts';
-import { quoteServerText } from '../model/redact.ts';
+import { quoteServerText } from '../text/redact.ts';
 import { buildContext, describeRequest, readRequestId } from './describe-request.ts';
 import { readErrorEnvelope } from './error-envelope.ts';
 import { readSingleHeader } from './header-values.ts';

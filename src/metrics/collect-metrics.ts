@@ -4,7 +4,7 @@ import type { StatusReport } from '../model/reports.ts';
 import type { RunReport } from '../model/run-report.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
-import { readStatus } from '../pipeline/status.ts';
+import { readStatus } from '../commands/status.ts';
 import { type LastRun, type MetricFacts, noFacts } from './metric-facts.ts';
 
 /** A run that ended now; `report` is undefined when it could not begin. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DURATION_TEXT, parseDuration } from './duration.ts';
+import { DURATION_TEXT, parseDuration } from '../text/duration.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import type { ForcedType } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import { formatCount, formatCountOf, verbOf } from './format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import type { CountedRows } from './stream.ts';
 
 /** A difference in words, for the notes and as the reason for the next full refresh. */

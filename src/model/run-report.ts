@@ -1,7 +1,7 @@
 import { type ErrorCode, type ExitCode, NetworkError, QuotaError, type SyncError } from './errors.ts';
 import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
-import { formatCount, formatCountOf, verbOf } from './format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 
 /** How complete one scan's copy is; see docs/delivery.md for what each proves. */
 export type Verdict = 'verified' | 'unverified' | 'drifted' | 'partial';

@@ -1,6 +1,6 @@
 import type { ExitCode } from '../model/errors.ts';
 import type { NotifyEvent } from '../model/notify.ts';
-import { escapeForTerminal } from '../model/redact.ts';
+import { escapeForTerminal } from '../text/redact.ts';
 import type { ReportedError, RunReport, SchemaChange, StreamReport } from '../model/run-report.ts';
 import { type EndedRun, exitCodeOf, listSchemaChanges, type Notice } from './notice.ts';
 

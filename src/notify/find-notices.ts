@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../model/errors.ts';
-import { formatCountOf } from '../model/format-count.ts';
-import { withName } from '../model/name-once.ts';
+import { formatCountOf } from '../text/format-count.ts';
+import { withName } from '../text/name-once.ts';
 import { isPlannedStop } from '../model/outage.ts';
 import type { ReportedError, RunReport, StreamReport } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';

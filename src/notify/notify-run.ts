@@ -1,7 +1,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { NotifyTarget } from '../model/notify.ts';
 import { keyOfEvent, listWebhookSecrets } from '../model/notify.ts';
-import { escapeForTerminal, redact, redactDeep } from '../model/redact.ts';
+import { escapeForTerminal, redact, redactDeep } from '../text/redact.ts';
 import type { Settings } from '../model/settings.ts';
 import { version } from '../model/version.ts';
 import { buildMessage, type NoticeMessage } from './build-message.ts';

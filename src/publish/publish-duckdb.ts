@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PublishError } from '../model/errors.ts';
-import { makeFolders } from '../model/make-folders.ts';
+import { makeFolders } from '../files/make-folders.ts';
 
 export interface PublishedFile {
   readonly path: string;

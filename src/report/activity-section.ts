@@ -1,8 +1,8 @@
 import { sum } from 'd3-array';
-import { formatDuration } from '../model/duration.ts';
+import { formatDuration } from '../text/duration.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { type Bar, drawBarChart } from './bar-chart.ts';
-import { formatCount, formatCountOf } from '../model/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { formatDay, formatMoment, formatShort, formatStamp, formatTime } from './format-values.ts';
 import { html, type Markup } from './markup.ts';
 import { scaleCounts, scaleDurations } from './scales.ts';

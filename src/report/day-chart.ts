@@ -3,7 +3,7 @@ import { scaleLinear } from 'd3-scale';
 import { area, curveStepAfter } from 'd3-shape';
 import type { DayFacts } from '../model/report-data.ts';
 import { drawChart, PLOT, round } from './chart.ts';
-import { formatCount, formatCountOf } from '../model/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { formatDay } from './format-values.ts';
 import { html, Markup } from './markup.ts';
 import { scaleCounts } from './scales.ts';

@@ -2,7 +2,7 @@ import { groups } from 'd3-array';
 import type { ReportData, SchemaChangeFacts } from '../model/report-data.ts';
 import { nameScan } from '../model/stream.ts';
 import { drawIcon } from './badge.ts';
-import { formatCount } from '../model/format-count.ts';
+import { formatCount } from '../text/format-count.ts';
 import { formatShortMoment } from './format-values.ts';
 import type { Health } from './judge-health.ts';
 import { cutText, html, type Markup, nameText } from './markup.ts';

@@ -1,4 +1,4 @@
-import { formatDuration } from '../model/duration.ts';
+import { formatDuration } from '../text/duration.ts';
 
 /** A count for an axis: `950`, `1.5k`, `20M`. */
 export function formatShort(count: number): string {

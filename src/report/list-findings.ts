@@ -1,9 +1,9 @@
 import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
-import { describeEnd, withoutName } from '../model/name-once.ts';
+import { describeEnd, withoutName } from '../text/name-once.ts';
 import { isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { isOfSharedKeys } from '../model/run-report.ts';
-import { formatCountOf } from '../model/format-count.ts';
+import { formatCountOf } from '../text/format-count.ts';
 import { formatMoment } from './format-values.ts';
 import {
   describeState,

@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../model/redact.ts';
+import { escapeForTerminal } from '../text/redact.ts';
 
 /** Text that is HTML already: only `html` and constants make it. */
 export class Markup {

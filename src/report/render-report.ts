@@ -8,8 +8,8 @@ import {
 import { buildQuotaSection, buildRunSection } from './activity-section.ts';
 import { badgeShapes, drawIcon } from './badge.ts';
 import { buildFindingSection, buildQuarantineSection, buildSchemaSection } from './finding-section.ts';
-import { formatCount } from '../model/format-count.ts';
-import { formatBytes } from '../model/format-bytes.ts';
+import { formatCount } from '../text/format-count.ts';
+import { formatBytes } from '../text/format-bytes.ts';
 import { formatAge, formatMoment } from './format-values.ts';
 import { type Health, judgeHealth } from './judge-health.ts';
 import { html, Markup, nameText } from './markup.ts';

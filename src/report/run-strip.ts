@@ -1,5 +1,5 @@
 import type { AttemptFacts, RunFacts } from '../model/report-data.ts';
-import { formatCount } from '../model/format-count.ts';
+import { formatCount } from '../text/format-count.ts';
 import { html, Markup } from './markup.ts';
 
 /** Runs that a strip has room for. */

@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import { formatDuration } from '../model/duration.ts';
+import { formatDuration } from '../text/duration.ts';
 import { type ColumnTick, type RowTick, round } from './chart.ts';
 import { formatShort } from './format-values.ts';
 

@@ -1,6 +1,6 @@
 import type { ReportData } from '../model/report-data.ts';
 import { drawBadge } from './badge.ts';
-import { formatCount } from '../model/format-count.ts';
+import { formatCount } from '../text/format-count.ts';
 import { formatAge, formatDay, formatShortMoment } from './format-values.ts';
 import type { Health } from './judge-health.ts';
 import { cutText, html, type Markup, nameText } from './markup.ts';

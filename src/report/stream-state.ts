@@ -1,5 +1,5 @@
 import { median } from 'd3-array';
-import { formatDuration } from '../model/duration.ts';
+import { formatDuration } from '../text/duration.ts';
 import type { RunFacts, StreamFacts } from '../model/report-data.ts';
 import { nameScan } from '../model/stream.ts';
 

@@ -2,7 +2,7 @@ import { max } from 'd3-array';
 import type { ColumnProfile, ReportData, TableFacts } from '../model/report-data.ts';
 import { describeDays, drawDayChart } from './day-chart.ts';
 import { round } from './chart.ts';
-import { formatCount, formatCountOf } from '../model/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { formatShare } from './format-values.ts';
 import { cutText, html, Markup, nameText } from './markup.ts';
 import { drawEmpty, drawTable, type Section } from './section.ts';

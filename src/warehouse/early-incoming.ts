@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
-import { LEAST_LINE_LIMIT } from './line-writer.ts';
+import { LEAST_LINE_LIMIT } from '../stage/line-writer.ts';
 import { type EarlyPart, INCOMING } from './project-stage.ts';
 import { selectStage } from './read-stage.ts';
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatCount, formatCountOf } from '../model/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY, readLakeEntry } from './lake-entry.ts';

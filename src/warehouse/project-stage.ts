@@ -6,11 +6,11 @@ import { cellReader, compileProjection } from '../schema/project-record.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { LEAST_LINE_LIMIT, LineWriter, type WrittenLines } from './line-writer.ts';
+import { LEAST_LINE_LIMIT, LineWriter, type WrittenLines } from '../stage/line-writer.ts';
 import { findQuarantined, type QuarantineFilter, RELEASED } from './quarantine.ts';
 import { type RejectedRecords, RejectedWriter } from './rejected-records.ts';
 import { selectStage } from './read-stage.ts';
-import { isForEngine, readStagedRecords } from './staged-records.ts';
+import { isForEngine, readStagedRecords } from '../stage/staged-records.ts';
 
 /**
  * Table that holds a scan's rows before they are merged. Stream names cannot contain `~`, so it hides no stream's

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Database } from './database.ts';
 import { quoteLiteral } from './identifiers.ts';
-import { LineWriter, type WrittenLines } from './line-writer.ts';
+import { LineWriter, type WrittenLines } from '../stage/line-writer.ts';
 
 /** A rejected record with the reason. */
 export interface RejectedRecord {

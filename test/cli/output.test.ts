@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { collectSecrets } from '../../src/cli/collect-secrets.ts';
 import { hideSqliteWarning } from '../../src/cli/hide-sqlite-warning.ts';
-import { createOutput } from '../../src/cli/output.ts';
+import { createOutput } from '../../src/cli/terminal/output.ts';
 import { createCapture } from './support/capture.ts';
 
 function describeStderr(env: NodeJS.ProcessEnv, columns?: number) {

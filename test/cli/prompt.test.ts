@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { createPrompt } from '../../src/cli/prompt.ts';
+import { createPrompt } from '../../src/cli/steps/prompt.ts';
 
 function createTerminal() {
   const input = new PassThrough();

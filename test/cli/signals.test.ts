@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../src/model/errors.ts';
-import { listenForSignals } from '../../src/cli/signals.ts';
+import { listenForSignals } from '../../src/cli/terminal/signals.ts';
 
 function createHost() {
   const listeners = new Map<string, () => void>();

@@ -5,7 +5,7 @@ import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
 import type { Connector } from '../../src/model/connector.ts';
 import type { SyncOptions } from '../../src/model/settings.ts';
-import { runSync } from '../../src/pipeline/run.ts';
+import { runSync } from '../../src/sync/run.ts';
 import { queryCopy } from '../support/published.ts';
 import { makeFolder } from '../support/sync-harness.ts';
 import type { DescribedApi } from './described-api.ts';

@@ -5,7 +5,7 @@ import { connectors } from '../../connectors/registry.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveOfflineSettings } from '../../src/config/resolve-settings.ts';
 import { sync } from '../../src/index.ts';
-import { readStatus } from '../../src/pipeline/status.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { type ChildProject, createChildProject } from '../support/cli-child.ts';
 import { hookSteps } from '../support/io-steps.ts';
 import { queryCopy } from '../support/published.ts';

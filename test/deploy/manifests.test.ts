@@ -6,7 +6,7 @@ import { connectors } from '../../connectors/registry.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { globalOptions } from '../../src/cli/options/global-options.ts';
 import { nameTwin } from '../../src/cli/options/option.ts';
-import { parseCommandLine } from '../../src/cli/options/parse-command-line.ts';
+import { parseCommandLine } from '../../src/cli/parse-command-line.ts';
 import { resolveValues } from '../../src/cli/options/resolve-values.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { suggestConfig } from '../../src/discover/suggest-config.ts';
 import type { DiscoveredStream } from '../../src/model/discover-report.ts';
-import { makeStream } from '../pipeline/fixtures.ts';
+import { makeStream } from '../support/fixtures.ts';
 
 function suggest(fields: readonly string[], field: string) {
   const found = {

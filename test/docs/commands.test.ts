@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { globalOptions } from '../../src/cli/options/global-options.ts';
-import { parseCommandLine } from '../../src/cli/options/parse-command-line.ts';
+import { parseCommandLine } from '../../src/cli/parse-command-line.ts';
 import { resolveValues } from '../../src/cli/options/resolve-values.ts';
 import { listBlocks, listCode, listMarkdown, readText } from './markdown.ts';
 

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toSyncError } from '../../src/model/errors.ts';
-import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { hookSteps, type Step } from '../support/io-steps.ts';
 import { openLakeWriter } from '../support/lake-writer.ts';
 import { globOf, lakeTableOf, openLakeReader, queryFiles } from '../support/read-lake.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { rewritePagination } from '../../src/simulator/fault-effects.ts';
-import { readStatus } from '../../src/pipeline/status.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { createItemsFlow, DAY_MS, HOUR_MS, makeItem, makeItems, streamOf } from '../support/sync-harness.ts';
 
 const ITEMS = makeItems(600, { perDay: 20 });

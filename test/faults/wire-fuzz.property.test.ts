@@ -8,7 +8,7 @@ import { createApiClient } from '../../src/http/client.ts';
 import { Quota } from '../../src/http/quota.ts';
 import { SyncError } from '../../src/model/errors.ts';
 import type { Page } from '../../src/model/page.ts';
-import { requestPage } from '../../src/pipeline/fetch/request-page.ts';
+import { requestPage } from '../../src/read/request-page.ts';
 import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { countRuns } from '../support/seeds.ts';
 import { buildConfig, makeFolder, noBuiltIns, streamOf, unlimited } from '../support/sync-harness.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
-import { readRuns, readStatus } from '../../src/pipeline/status.ts';
+import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
+import { readRuns, readStatus } from '../../src/commands/status.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   createFlow,

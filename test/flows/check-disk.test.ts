@@ -1,8 +1,8 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ReadDisk } from '../../src/pipeline/plan/estimate-disk.ts';
-import { planOffline } from '../../src/pipeline/plan/plan.ts';
+import type { ReadDisk } from '../../src/commands/plan/estimate-disk.ts';
+import { planOffline } from '../../src/commands/plan/plan.ts';
 import { runCheck } from '../support/run-check.ts';
 import { createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { beforeRequest } from '../../src/simulator/faults.ts';
 import { deleteRows, unauthorized } from '../../src/simulator/fault-effects.ts';
 import { when } from '../../src/simulator/faults.ts';
-import { compareWithApi, type CompareOptions } from '../../src/pipeline/verify/compare-api.ts';
+import { compareWithApi, type CompareOptions } from '../../src/commands/verify/compare-api.ts';
 import type { ComparedStream } from '../../src/model/reports.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readStage } from '../../src/warehouse/stage-store.ts';
+import { readStage } from '../../src/stage/stage-store.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { expectRows } from '../support/published.ts';
 import {

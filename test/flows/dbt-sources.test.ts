@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import YAML from 'yaml';
-import { exportSchema } from '../../src/pipeline/contracts/export-schema.ts';
+import { exportSchema } from '../../src/commands/contracts/export-schema.ts';
 import { writeContractFile } from '../support/contract-flow.ts';
 import { createItemsFlow, DAY_MS, type Flow, type ItemsOptions, makeItems } from '../support/sync-harness.ts';
 

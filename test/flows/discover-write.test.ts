@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readContractSchema } from '../../src/config/read-contract-schema.ts';
-import { runSync } from '../../src/pipeline/run.ts';
+import { runSync } from '../../src/sync/run.ts';
 import { discoverItems, discoverStreams, type ItemsCase, makeSettings } from '../support/discover-harness.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import { type FlowConfig, makeItems, START_MS } from '../support/sync-harness.ts';

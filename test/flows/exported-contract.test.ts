@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exportSchema } from '../../src/pipeline/contracts/export-schema.ts';
-import { diffSchema } from '../../src/pipeline/contracts/read-schema.ts';
+import { exportSchema } from '../../src/commands/contracts/export-schema.ts';
+import { diffSchema } from '../../src/commands/contracts/read-schema.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { writeContractFile } from '../support/contract-flow.ts';
 import { createItemsFlow, type Flow, noBuiltIns, streamOf } from '../support/sync-harness.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
 import type { Transport } from '../../src/model/http.ts';
-import { runChecks } from '../../src/pipeline/check.ts';
-import { resetState } from '../../src/pipeline/state/change-state.ts';
-import { readStatus } from '../../src/pipeline/status.ts';
+import { runChecks } from '../../src/commands/check.ts';
+import { resetState } from '../../src/commands/state/change-state.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   createFlow,

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
 import type { SqlSession } from '../../src/model/sql.ts';
-import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { hookSteps } from '../support/io-steps.ts';
 import { openLakeWriter } from '../support/lake-writer.ts';
 import { globOf, lakeTableOf, queryFiles } from '../support/read-lake.ts';

@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeRunFooter } from '../../src/cli/render/describe-run.ts';
 import { renderStatus } from '../../src/cli/render/render-status.ts';
-import { readStatus } from '../../src/pipeline/status.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
-import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { globOf, lakeTableOf, queryFiles, readLakeManifest } from '../support/read-lake.ts';
 import {
   createItemsFlow,

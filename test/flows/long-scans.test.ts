@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
-import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
+import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
 import { insertRows } from '../../src/simulator/fault-effects.ts';
 import { beforeRequest } from '../../src/simulator/faults.ts';
 import { expectRows } from '../support/published.ts';

@@ -2,9 +2,9 @@ import { copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readRunFile } from '../../state/run-file.ts';
-import { retryQuarantine } from '../../src/pipeline/contracts/retry-quarantine.ts';
-import { importState, resetState } from '../../src/pipeline/state/change-state.ts';
-import { readState } from '../../src/pipeline/state/read-state.ts';
+import { retryQuarantine } from '../../src/commands/contracts/retry-quarantine.ts';
+import { importState, resetState } from '../../src/commands/state/change-state.ts';
+import { readState } from '../../src/commands/state/read-state.ts';
 import { removeContractFile, writeContractFile } from '../support/contract-flow.ts';
 import { changeFile, damageBlocksOf } from '../support/damage-file.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listQuarantine } from '../../src/pipeline/contracts/read-quarantine.ts';
-import { retryQuarantine } from '../../src/pipeline/contracts/retry-quarantine.ts';
+import { listQuarantine } from '../../src/commands/contracts/read-quarantine.ts';
+import { retryQuarantine } from '../../src/commands/contracts/retry-quarantine.ts';
 import { removeContractFile, writeContractFile } from '../support/contract-flow.ts';
 import {
   createItemsFlow,

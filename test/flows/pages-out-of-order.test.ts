@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ArchivedScan } from '../../src/archive/archived-scan.ts';
-import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { archiveOf, listArchive } from '../support/archive-files.ts';
 import { createRandom, seed } from '../support/seeds.ts';
 import {

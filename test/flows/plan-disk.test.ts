@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { planOffline } from '../../src/pipeline/plan/plan.ts';
+import { planOffline } from '../../src/commands/plan/plan.ts';
 import { createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
 
 const plan = (flow: Flow, options: { readonly fullRefresh?: boolean } = {}) =>

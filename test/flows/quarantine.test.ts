@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listQuarantine, showQuarantined } from '../../src/pipeline/contracts/read-quarantine.ts';
-import { retryQuarantine, type RetryOptions } from '../../src/pipeline/contracts/retry-quarantine.ts';
+import { listQuarantine, showQuarantined } from '../../src/commands/contracts/read-quarantine.ts';
+import { retryQuarantine, type RetryOptions } from '../../src/commands/contracts/retry-quarantine.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { readQuarantine, removeContractFile, writeContractFile } from '../support/contract-flow.ts';
 import { expectRows } from '../support/published.ts';

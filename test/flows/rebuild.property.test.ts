@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { countRuns } from '../support/seeds.ts';
 import { createItemsFlow, DAY_MS, type Flow, type FlowConfig, makeItems } from '../support/sync-harness.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderStatus } from '../../src/cli/render/render-status.ts';
 import type { StatusReport } from '../../src/model/reports.ts';
-import { readStatus } from '../../src/pipeline/status.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { createFlow, type Flow } from '../support/sync-harness.ts';
 
 /** Four streams of which the quota of an hour is enough for some. */

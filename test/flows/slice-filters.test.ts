@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/model/run-report.ts';
 import type { Transport } from '../../src/model/http.ts';
-import { planOffline, planSync } from '../../src/pipeline/plan/plan.ts';
+import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
 import { answerPage } from '../support/answer-page.ts';
 import {
   createFlow,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Transport, TransportFault } from '../../src/model/http.ts';
-import { runChecks } from '../../src/pipeline/check.ts';
-import { discover } from '../../src/pipeline/discover/discover.ts';
-import { planSync } from '../../src/pipeline/plan/plan.ts';
+import { runChecks } from '../../src/commands/check.ts';
+import { discover } from '../../src/commands/discover/discover.ts';
+import { planSync } from '../../src/commands/plan/plan.ts';
 import { createItemsFlow, type Flow, noBuiltIns } from '../support/sync-harness.ts';
 
 const HEADERS = { 'content-type': 'application/json' };

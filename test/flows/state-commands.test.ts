@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockStateFolder } from '../../state/lock.ts';
 import type { ConfirmChange, ExportedState, StateChange } from '../../src/model/state-report.ts';
-import { importState, resetState } from '../../src/pipeline/state/change-state.ts';
+import { importState, resetState } from '../../src/commands/state/change-state.ts';
 import { Database } from '../../src/warehouse/database.ts';
-import { readState } from '../../src/pipeline/state/read-state.ts';
+import { readState } from '../../src/commands/state/read-state.ts';
 import {
   createItemsFlow,
   type Flow,

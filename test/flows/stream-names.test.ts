@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFlow, DAY_MS, makeItems, noBuiltIns, streamOf } from '../support/sync-harness.ts';
 
-const folders = ['src/warehouse', 'src/pipeline/load', 'src/publish/lake'];
+const folders = ['src/warehouse', 'src/stage', 'src/load', 'src/publish/lake'];
 
 /** Tables of ours that live for the length of a load. */
 const temporary = folders.flatMap((folder) => {

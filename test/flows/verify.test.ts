@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { lockStateFolder } from '../../state/lock.ts';
 import type { CheckItem, VerifyReport } from '../../src/model/reports.ts';
-import { verifyState } from '../../src/pipeline/verify/verify.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { createItemsFlow, type Flow, HOUR_MS, makeItem, makeItems } from '../support/sync-harness.ts';
 
 const verify = (flow: Flow, streams?: readonly string[]): Promise<VerifyReport> =>

@@ -12,7 +12,7 @@ import {
   observeRecord,
 } from '../../src/schema/observe-fields.ts';
 import { SeenObserver } from '../../src/schema/observe-seen.ts';
-import { formatStagedLines, writeStagedLines } from '../../src/warehouse/staged-records.ts';
+import { formatStagedLines, writeStagedLines } from '../../src/stage/staged-records.ts';
 import { hostileJson, oddNames, oddNumbers, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { countRuns, leastSeen } from '../support/seeds.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeFolders } from '../../src/model/make-folders.ts';
+import { makeFolders } from '../../src/files/make-folders.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
 describe('folders that are made', () => {

@@ -10,7 +10,7 @@ it('finds every test whose cases are random', () => {
     expect.arrayContaining([
       'test/faults/wire-fuzz.property.test.ts',
       'test/flows/convergence.property.test.ts',
-      'test/http/redact.test.ts',
+      'test/text/redact.test.ts',
     ]),
   );
   expect(files).not.toContain('test/http/client.test.ts');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { openMigratedDatabase } from '../support/temp-database.ts';
-import { makeReport } from '../pipeline/fixtures.ts';
+import { makeReport } from '../support/fixtures.ts';
 import { makeRun } from './make-run.ts';
 
 describe('writeRun', () => {

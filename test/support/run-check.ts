@@ -1,6 +1,6 @@
 import type { CheckReport } from '../../src/model/reports.ts';
-import type { ReadDisk } from '../../src/pipeline/plan/estimate-disk.ts';
-import { runChecks } from '../../src/pipeline/check.ts';
+import type { ReadDisk } from '../../src/commands/plan/estimate-disk.ts';
+import { runChecks } from '../../src/commands/check.ts';
 import { createSimulatorTransport } from './simulator-transport.ts';
 import type { Flow } from './sync-harness.ts';
 

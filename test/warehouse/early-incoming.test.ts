@@ -11,7 +11,7 @@ import {
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { EarlyIncoming } from '../../src/warehouse/early-incoming.ts';
 import { INCOMING, projectStage } from '../../src/warehouse/project-stage.ts';
-import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
+import { formatStagedLines } from '../../src/stage/staged-records.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { toRecords } from './load-texts.ts';
 import { countRuns } from '../support/seeds.ts';

@@ -12,7 +12,7 @@ import { evolveTable, survivesCast, tableExists } from '../../src/warehouse/evol
 import { type MergeCounts, mergeRows, type MergeRequest } from '../../src/warehouse/merge-rows.ts';
 import { projectStage } from '../../src/warehouse/project-stage.ts';
 import type { RejectedRecords } from '../../src/warehouse/rejected-records.ts';
-import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
+import { formatStagedLines } from '../../src/stage/staged-records.ts';
 
 /** A table as one load leaves it for the next. */
 export interface LoadedTable {

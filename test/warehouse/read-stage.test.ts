@@ -10,7 +10,7 @@ import {
 } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { INCOMING, projectStage } from '../../src/warehouse/project-stage.ts';
-import { formatStagedLines } from '../../src/warehouse/staged-records.ts';
+import { formatStagedLines } from '../../src/stage/staged-records.ts';
 import {
   type HostileJson,
   hostileJson,

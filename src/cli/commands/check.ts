@@ -2,10 +2,10 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { CheckItem, CheckReport } from '../../model/reports.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 import type { Settings } from '../../model/settings.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
-import { withName } from '../../model/name-once.ts';
-import { loadSettings } from './load-settings.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
+import { withName } from '../../text/name-once.ts';
+import { loadSettings } from '../steps/load-settings.ts';
 
 /** Whether a sync would work. */
 export const checkCommand = defineCommand({

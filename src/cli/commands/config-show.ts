@@ -1,7 +1,7 @@
 import type { ConfigEntry } from '../../config/config-entry.ts';
-import { defineCommand } from '../command.ts';
-import { formatCountOf } from '../../model/format-count.ts';
-import { requestConfig } from './load-settings.ts';
+import { defineCommand } from '../frame/command.ts';
+import { formatCountOf } from '../../text/format-count.ts';
+import { requestConfig } from '../steps/load-settings.ts';
 
 /** The settings in effect, and where each comes from. */
 export const configShowCommand = defineCommand({

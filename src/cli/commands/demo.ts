@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path';
 import type { QueryResult } from '../../model/reports.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { Settings } from '../../model/settings.ts';
-import type { CommandInput, CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext, GlobalValues } from '../context.ts';
-import type { RunningSimulator } from '../engine.ts';
+import type { CommandInput, CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { RunningSimulator } from '../frame/engine.ts';
 import { textOption } from '../options/option-kinds.ts';
 import { openProgressDisplay } from '../progress/open-display.ts';
 

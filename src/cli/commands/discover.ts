@@ -1,18 +1,18 @@
 import type { ContractFile, DiscoverReport } from '../../model/discover-report.ts';
 import type { ExitCode } from '../../model/errors.ts';
 import type { ReportedError } from '../../model/run-report.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
-import type { DiscoverRequest } from '../engine.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
+import type { DiscoverRequest } from '../frame/engine.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { formatUpcoming } from '../render/format-values.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
-import { loadSettings } from './load-settings.ts';
+import { loadSettings } from '../steps/load-settings.ts';
 
 const sampling = 'Sample:';
 const trying = 'Parameters:';

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
-import type { Output } from '../output.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
+import type { Output } from '../terminal/output.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
-import { chooseOwnPlaces } from '../own-places.ts';
-import { DEFAULT_CONFIG } from './load-settings.ts';
+import { chooseOwnPlaces } from '../steps/own-places.ts';
+import { DEFAULT_CONFIG } from '../steps/load-settings.ts';
 
 const EXAMPLE_URL = 'https://analytics.example.com/api/v1';
 const group = 'Answers:';

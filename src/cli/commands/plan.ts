@@ -1,14 +1,14 @@
 import type { ExitCode } from '../../model/errors.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
-import { loadOfflineSettings, loadSettings } from './load-settings.ts';
-import { selectionOptions, toSelection } from './sync-options.ts';
+import { loadOfflineSettings, loadSettings } from '../steps/load-settings.ts';
+import { selectionOptions, toSelection } from '../steps/sync-options.ts';
 
 /** What the next sync would cost. */
 export const planCommand = defineCommand({

@@ -1,7 +1,7 @@
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { countOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const MOST_RECORDS = 20;
 

@@ -1,9 +1,9 @@
 import type { RetryReport } from '../../model/quarantine-report.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Loads quarantined records that the contract now allows. */
 export const quarantineRetryCommand = defineCommand({

@@ -1,5 +1,5 @@
-import { defineCommand } from '../command.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { defineCommand } from '../frame/command.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** One quarantined record in full. */
 export const quarantineShowCommand = defineCommand({

@@ -1,8 +1,8 @@
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { choiceOption } from '../options/option-kinds.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { queryFormats } from '../render/query-format-names.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 // A terminal shows only the first rows; pipes and files get them all.
 const MOST_ROWS_ON_TERMINAL = 1_000;

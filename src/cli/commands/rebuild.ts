@@ -1,11 +1,11 @@
 import type { RebuildReport } from '../../model/reports.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { openProgressDisplay } from '../progress/open-display.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Rebuilds tables from the pages that earlier syncs archived. */
 export const rebuildCommand = defineCommand({

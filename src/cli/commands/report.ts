@@ -1,11 +1,11 @@
 import type { RenderedReport, ReportSummary } from '../../model/report-data.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
-import { formatCount } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
+import { formatCount } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const group = 'Report:';
 const DEFAULT_OUTPUT = 'report.html';
@@ -38,7 +38,7 @@ export const reportCommand = defineCommand({
     context.chooseStop('quit');
     const { output = DEFAULT_OUTPUT, noValues } = values;
     const settings = await loadOfflineSettings(context, globals);
-    const { findTarget, writeReportFile } = await import('../report-file.ts');
+    const { findTarget, writeReportFile } = await import('../steps/report-file.ts');
     // Checked before anything is read, so that a bad path fails at once and not after half a minute.
     const target = await findTarget(context.cwd, output);
     const report = await context.engine.makeReport(settings, { showValues: noValues !== true });

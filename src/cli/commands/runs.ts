@@ -1,11 +1,11 @@
 import type { RunSummary } from '../../model/reports.ts';
 import { kindOf, type RunReport } from '../../model/run-report.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { wrapText } from '../render/wrap-text.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const MOST_RUNS = 20;
 

@@ -1,9 +1,9 @@
 import { AbortedError, toSyncError } from '../../model/errors.ts';
 import { METRICS_TYPE, noFacts } from '../../metrics/metric-facts.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
 import { countOption, durationOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
 import type { LogLine } from '../progress/describe-event.ts';
@@ -11,9 +11,9 @@ import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
 import { provedByStart, ScheduledSyncs } from '../schedule/scheduled-syncs.ts';
-import { findPlace, metricsFileOption, noteRun, resolveMetricsFile } from './follow-run.ts';
-import { loadSettings } from './load-settings.ts';
-import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';
+import { findPlace, metricsFileOption, noteRun, resolveMetricsFile } from '../steps/follow-run.ts';
+import { loadSettings } from '../steps/load-settings.ts';
+import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 
 const when = 'When:';
 const metrics = 'Metrics:';

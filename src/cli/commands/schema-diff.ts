@@ -1,9 +1,9 @@
 import type { SchemaDiff } from '../../model/schema-report.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** How contract files and learned columns differ. */
 export const schemaDiffCommand = defineCommand({

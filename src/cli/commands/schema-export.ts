@@ -2,13 +2,13 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { exportFormats, type SchemaExport } from '../../model/schema-report.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { choiceOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { escapeJson } from '../render/write-json.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { toSafeLine } from '../render/safe-text.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const group = 'Export:';
 

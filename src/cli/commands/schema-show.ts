@@ -1,7 +1,7 @@
-import { defineCommand } from '../command.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { defineCommand } from '../frame/command.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** The columns learned for each stream. */
 export const schemaShowCommand = defineCommand({

@@ -1,10 +1,10 @@
 import { AbortedError } from '../../model/errors.ts';
 import type { Scenario } from '../../simulator/scenario.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { countOption, dateOption, flagOption, patternOption, textOption } from '../options/option-kinds.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { describeScenario, renderScenarios, toScenarioResult } from '../render/render-scenarios.ts';
 
 const group = 'Simulator:';

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { StorageError } from '../../model/errors.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { toSafeLine } from '../render/safe-text.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Checkpoints as JSON. */
 export const stateExportCommand = defineCommand({

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
-import { confirmChange } from './confirm-change.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { confirmChange } from '../steps/confirm-change.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Restores checkpoints. */
 export const stateImportCommand = defineCommand({

@@ -1,8 +1,8 @@
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { confirmChange } from './confirm-change.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { confirmChange } from '../steps/confirm-change.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Forgets checkpoints. */
 export const stateResetCommand = defineCommand({

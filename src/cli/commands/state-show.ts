@@ -1,6 +1,6 @@
-import { defineCommand } from '../command.ts';
+import { defineCommand } from '../frame/command.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** What each scan reached. */
 export const stateShowCommand = defineCommand({

@@ -1,10 +1,10 @@
 import type { StatusReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
-import { loadOfflineSettings } from './load-settings.ts';
+import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const LOOKS_EVERY_MS = 2_000;
 // A log, unlike a screen, keeps every look.

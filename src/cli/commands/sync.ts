@@ -1,9 +1,9 @@
 import { toSyncError } from '../../model/errors.ts';
 import type { RunReport } from '../../model/run-report.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext, GlobalValues } from '../context.ts';
-import type { ToldSettings } from '../engine.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { ToldSettings } from '../frame/engine.ts';
 import {
   countRun,
   findPlace,
@@ -13,11 +13,11 @@ import {
   resolveMetricsFile,
   saveMetrics,
   notifyPeople,
-} from './follow-run.ts';
-import { loadSettings } from './load-settings.ts';
+} from '../steps/follow-run.ts';
+import { loadSettings } from '../steps/load-settings.ts';
 import { planNextSync } from './plan.ts';
-import { runOptions, selectionOptions, toRunOptions, toSelection } from './sync-options.ts';
-import { type EndedSync, syncOnce } from './sync-once.ts';
+import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
+import { type EndedSync, syncOnce } from '../steps/sync-once.ts';
 
 /** One run. */
 export const syncCommand = defineCommand({

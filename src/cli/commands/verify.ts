@@ -1,15 +1,15 @@
 import type { ExitCode } from '../../model/errors.ts';
 import type { ComparisonReport, VerifyReport } from '../../model/reports.ts';
 import type { ReportedError } from '../../model/run-report.ts';
-import type { CommandOutcome } from '../command.ts';
-import { defineCommand } from '../command.ts';
-import type { CliContext } from '../context.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { wrapText } from '../render/wrap-text.ts';
-import { loadOfflineSettings, loadSettings } from './load-settings.ts';
+import { loadOfflineSettings, loadSettings } from '../steps/load-settings.ts';
 
 const DEFAULT_REQUESTS = 50;
 const group = 'Against the API:';

@@ -1,7 +1,7 @@
 import type { RunReport } from '../../model/run-report.ts';
-import type { Paint } from '../output.ts';
+import type { Paint } from '../terminal/output.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { drawTable } from '../render/table.ts';
 import { DEMO_QUERY } from './demo-query.ts';
 

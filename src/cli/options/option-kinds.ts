@@ -1,4 +1,4 @@
-import { parseDuration } from '../../model/duration.ts';
+import { parseDuration } from '../../text/duration.ts';
 import type { Option, OptionText, ParsedValue } from './option.ts';
 
 /** An option that is given or not. */

@@ -3,7 +3,7 @@ export async function suggestName(typed: string, names: readonly string[]): Prom
   const kebab = toKebabCase(typed);
   if (names.includes(kebab)) return kebab;
   // Loaded only when there is a mistake.
-  const { findNearestName } = await import('../../config/suggest-name.ts');
+  const { findNearestName } = await import('../../text/suggest-name.ts');
   return findNearestName(kebab, names);
 }
 

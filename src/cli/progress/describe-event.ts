@@ -1,11 +1,11 @@
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
-import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
-import { withName } from '../../model/name-once.ts';
-import { describeWait } from './describe-wait.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
+import { withName } from '../../text/name-once.ts';
+import { describeWait } from '../render/describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 
 /** A line of the log, with its values for machines. */

@@ -1,7 +1,7 @@
 import { createLogUpdate } from 'log-update';
 import type { Clock } from '../../model/clock.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
-import type { Output } from '../output.ts';
+import type { Output } from '../terminal/output.ts';
 import type { LogWriter } from './log-writer.ts';
 import { describeEvent } from './describe-event.ts';
 import type { ProgressDisplay } from './progress-display.ts';

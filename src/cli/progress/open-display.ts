@@ -1,4 +1,4 @@
-import type { CliContext, GlobalValues } from '../context.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { openLog } from './open-log.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 

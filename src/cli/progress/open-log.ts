@@ -1,4 +1,4 @@
-import type { CliContext, GlobalValues } from '../context.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from './log-writer.ts';
 
 /** Opens the log that `--log-format` and `--log-level` ask for. */

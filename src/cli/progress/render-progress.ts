@@ -1,9 +1,9 @@
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import { toSafeLine } from '../render/safe-text.ts';
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { formatUpcoming } from '../render/format-values.ts';
 import { cutToWidth } from '../render/measure-width.ts';
-import { describeWait, SHORT_WAIT_MS } from './describe-wait.ts';
+import { describeWait, SHORT_WAIT_MS } from '../render/describe-wait.ts';
 import { estimateFinish } from './estimate-finish.ts';
 import type { ProgressState } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';

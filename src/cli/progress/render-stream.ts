@@ -1,5 +1,5 @@
-import type { Style } from '../output.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import type { Style } from '../terminal/output.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { cutToWidth } from '../render/measure-width.ts';
 import { measureShare } from './measure-share.ts';
 import type { ProgressState, StreamProgress } from './progress-state.ts';

@@ -5,8 +5,8 @@ import type {
   KeyCandidate,
   ParamFinding,
 } from '../../model/discover-report.ts';
-import type { Style, Terminal } from '../output.ts';
-import { formatCount } from '../../model/format-count.ts';
+import type { Style, Terminal } from '../terminal/output.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

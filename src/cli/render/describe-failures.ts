@@ -1,7 +1,7 @@
 import type { ReportedError, RunReport, StreamReport } from '../../model/run-report.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { nameScan } from '../../model/stream.ts';
-import { describeEnd, withoutName } from '../../model/name-once.ts';
+import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 
 /** What failed, on what, what is safe and what to do next; '' when nothing did. */

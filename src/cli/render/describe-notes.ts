@@ -1,5 +1,5 @@
 import type { SchemaChange, StreamReport } from '../../model/run-report.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { toSafeLine } from './safe-text.ts';
 
 const MOST_COLUMNS = 6;

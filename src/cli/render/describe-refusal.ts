@@ -1,5 +1,5 @@
 import { isTurnedAway, type RefusedRun } from '../../model/refused-run.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { formatMoment } from './format-values.ts';
 import { toSafeBlock } from './safe-text.ts';
 

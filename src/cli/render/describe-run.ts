@@ -1,11 +1,11 @@
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { PublishedLake } from '../../model/lake.ts';
 import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished } from '../../model/run-report.ts';
-import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { formatReturnTime, formatUpcoming } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 

@@ -1,6 +1,6 @@
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import type { RunUnderWay, StreamUnderWay } from '../../model/run-under-way.ts';
-import { describeWait } from '../progress/describe-wait.ts';
+import { describeWait } from './describe-wait.ts';
 import { toSafeLine } from './safe-text.ts';
 
 /** The progress of a run: a line per stream, and what it waits for. */

@@ -2,7 +2,7 @@ import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeError, describeStreamError, isSame } from './describe-failures.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { toSafeLine } from './safe-text.ts';
 
 const MOST_STREAMS = 5;

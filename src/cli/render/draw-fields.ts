@@ -1,5 +1,5 @@
 import type { DiscoveredField } from '../../model/discover-report.ts';
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { toSafeCell } from './safe-text.ts';
 import type { TableColumn } from './table.ts';
 import { drawTable, drawTableWithin, measureTable } from './table.ts';

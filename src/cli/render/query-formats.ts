@@ -4,7 +4,7 @@ import type { QueryFormat } from './query-format-names.ts';
 import { escapeJson, writeJson } from './write-json.ts';
 import { toSafeCell } from './safe-text.ts';
 import { countFittingColumns, drawTable, drawTableWithin } from './table.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { cutToWidth } from './measure-width.ts';
 
 /** Writes rows in a format; `columns` is the width of the terminal, undefined if there is none. */

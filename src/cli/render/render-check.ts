@@ -1,8 +1,8 @@
 import type { CheckItem, CheckReport } from '../../model/reports.ts';
-import type { Terminal } from '../output.ts';
+import type { Terminal } from '../terminal/output.ts';
 import { describeQuota } from './describe-run.ts';
-import { formatCountOf } from '../../model/format-count.ts';
-import { withoutName } from '../../model/name-once.ts';
+import { formatCountOf } from '../../text/format-count.ts';
+import { withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -5,12 +5,12 @@ import type {
   ProbeOutcome,
 } from '../../model/discover-report.ts';
 import { nameScan } from '../../model/stream.ts';
-import type { Terminal } from '../output.ts';
+import type { Terminal } from '../terminal/output.ts';
 import { describeEvidence } from './describe-evidence.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFields } from './draw-fields.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
-import { describeEnd, withoutName } from '../../model/name-once.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -1,6 +1,6 @@
 import type { SyncError } from '../../model/errors.ts';
 import { BugError } from '../../model/errors.ts';
-import type { Terminal } from '../output.ts';
+import type { Terminal } from '../terminal/output.ts';
 import { toSafeBlock } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -1,13 +1,13 @@
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
-import { describeEnd, withoutName } from '../../model/name-once.ts';
+import { describeEnd, withoutName } from '../../text/name-once.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { drawTable, measureTable } from './table.ts';

@@ -8,11 +8,11 @@ import type {
 import { nameScan } from '../../model/stream.ts';
 import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { formatMoment } from './format-values.ts';
 import { indentJson } from './indent-json.ts';
-import { describeEnd, withoutName } from '../../model/name-once.ts';
+import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -1,9 +1,9 @@
 import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
-import { describeEnd, withoutName } from '../../model/name-once.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
+import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

@@ -1,9 +1,9 @@
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { RunSummary } from '../../model/reports.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished, kindOf } from '../../model/run-report.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { formatMoment } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 

@@ -1,5 +1,5 @@
 import { adviseTooManyGone, describeDifference } from '../../model/describe-difference.ts';
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../../model/reports.ts';
 import { isUnfinished } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
@@ -7,8 +7,8 @@ import { describeUnderWay } from './describe-under-way.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
-import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
-import { formatBytes } from '../../model/format-bytes.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';

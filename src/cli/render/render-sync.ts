@@ -1,6 +1,6 @@
 import type { RunReport, StreamReport } from '../../model/run-report.ts';
 import { nameScan } from '../../model/stream.ts';
-import { formatCount } from '../../model/format-count.ts';
+import { formatCount } from '../../text/format-count.ts';
 import { describeRunFooter } from './describe-run.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeNotes } from './describe-notes.ts';

@@ -1,10 +1,10 @@
 import type { ComparedRow, ComparedStream, ComparisonReport, VerifyReport } from '../../model/reports.ts';
 import { nameScan } from '../../model/stream.ts';
-import type { Terminal } from '../output.ts';
+import type { Terminal } from '../terminal/output.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
-import { describeEnd, withoutName } from '../../model/name-once.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { renderItems } from './render-check.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';

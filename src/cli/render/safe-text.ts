@@ -1,4 +1,4 @@
-import { escapeForTerminal } from '../../model/redact.ts';
+import { escapeForTerminal } from '../../text/redact.ts';
 
 /** Text from the server or a file as one line that cannot control the terminal or fake a second line. */
 export function toSafeLine(text: string): string {

@@ -1,12 +1,12 @@
-import { formatDuration } from '../../model/duration.ts';
+import { formatDuration } from '../../text/duration.ts';
 import { BugError, type SyncError } from '../../model/errors.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
 import type { LogLine } from '../progress/describe-event.ts';
-import { formatCountOf } from '../../model/format-count.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 import { formatMoment, formatUpcoming } from '../render/format-values.ts';
 import { summarizeRun } from '../render/describe-run.ts';
-import type { EndedSync } from '../commands/sync-once.ts';
+import type { EndedSync } from '../steps/sync-once.ts';
 
 /** The log line of a schedule event; undefined if it needs none. */
 export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogLine | undefined {

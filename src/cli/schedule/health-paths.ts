@@ -1,6 +1,6 @@
 import type { ExitCode } from '../../model/errors.ts';
 import type { Answer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../frame/context.ts';
 import type { ScheduledSyncs } from './scheduled-syncs.ts';
 
 // Waits are split into minutes, so a scheduled time this far in the past means that the loop is stuck.

@@ -5,10 +5,10 @@ import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
 import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
-import { countRun, noteRun, saveMetrics, notifyPeople } from '../commands/follow-run.ts';
-import { loadSettings } from '../commands/load-settings.ts';
-import { type EndedSync, syncOnce } from '../commands/sync-once.ts';
-import type { CliContext, GlobalValues } from '../context.ts';
+import { countRun, noteRun, saveMetrics, notifyPeople } from '../steps/follow-run.ts';
+import { loadSettings } from '../steps/load-settings.ts';
+import { type EndedSync, syncOnce } from '../steps/sync-once.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { countSkipped, describeEnd, describeScheduleEvent } from './describe-schedule.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { formatCount, formatCountOf } from '../../model/format-count.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
 import { selectRows } from './catalog.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { makeFolders } from '../../model/make-folders.ts';
+import { makeFolders } from '../../files/make-folders.ts';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PublishError } from '../../model/errors.ts';
-import { formatCount, formatCountOf, verbOf } from '../../model/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SqlRow } from '../../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { buildFolder, forEach, syncFile } from './folders.ts';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Engine, RunningSimulator } from '../../../src/cli/engine.ts';
+import type { Engine, RunningSimulator } from '../../../src/cli/frame/engine.ts';
 import { run } from '../support/capture.ts';
 import { makeRunReport, makeStreamReport } from '../support/reports.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DiscoveredStream, DiscoverReport } from '../../../src/model/discover-report.ts';
-import type { DiscoverRequest } from '../../../src/cli/engine.ts';
+import type { DiscoverRequest } from '../../../src/cli/frame/engine.ts';
 import { run, type World } from '../support/capture.ts';
 import { NOW_MS } from '../support/reports.ts';
 

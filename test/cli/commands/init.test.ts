@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
-import type { Engine } from '../../../src/cli/engine.ts';
+import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { run } from '../support/capture.ts';
 
 let cwd: string;

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Engine } from '../../../src/cli/engine.ts';
+import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { noFacts } from '../../../src/metrics/metric-facts.ts';
 import type { MetricsServerOptions } from '../../../src/metrics/metrics-server.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../src/model/errors.ts';
-import type { SimulatorRequest } from '../../../src/cli/engine.ts';
+import type { SimulatorRequest } from '../../../src/cli/frame/engine.ts';
 import { startSimulator } from '../../../src/cli/start-simulator.ts';
 import { scenarioGroups, scenarios } from '../../../src/simulator/scenarios.ts';
 import { run } from '../support/capture.ts';

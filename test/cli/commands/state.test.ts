@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { StateChange, StateChangeReport, StateReport } from '../../../src/model/state-report.ts';
-import type { ChangeRequest } from '../../../src/cli/engine.ts';
+import type { ChangeRequest } from '../../../src/cli/frame/engine.ts';
 import { run } from '../support/capture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-state-'));

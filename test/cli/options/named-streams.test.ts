@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../../src/cli/commands.ts';
-import { parseCommandLine } from '../../../src/cli/options/parse-command-line.ts';
+import { parseCommandLine } from '../../../src/cli/parse-command-line.ts';
 
 async function read(line: string) {
   const parsed = await parseCommandLine(line.split(' '), commands);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../../src/cli/commands.ts';
-import { HELP_COLUMNS, parseCommandLine } from '../../../src/cli/options/parse-command-line.ts';
+import { HELP_COLUMNS, parseCommandLine } from '../../../src/cli/parse-command-line.ts';
 import { nameTwin } from '../../../src/cli/options/option.ts';
 
 async function readHelp(argv: readonly string[]): Promise<string> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openProgressDisplay } from '../../../src/cli/progress/open-display.ts';
-import type { GlobalValues } from '../../../src/cli/context.ts';
+import type { GlobalValues } from '../../../src/cli/frame/context.ts';
 import { createWorld } from '../support/capture.ts';
 import { page, start } from '../support/progress-events.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes } from '../../../src/model/format-bytes.ts';
+import { formatBytes } from '../../../src/text/format-bytes.ts';
 import { formatMoment, formatReturnTime, formatUpcoming } from '../../../src/cli/render/format-values.ts';
 import { NOW_MS } from '../support/reports.ts';
 

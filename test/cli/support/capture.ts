@@ -1,11 +1,11 @@
-import { redact } from '../../../src/model/redact.ts';
+import { redact } from '../../../src/text/redact.ts';
 import type { Clock } from '../../../src/model/clock.ts';
-import type { CliContext, Prompt } from '../../../src/cli/context.ts';
-import type { Engine } from '../../../src/cli/engine.ts';
-import { createOutput } from '../../../src/cli/output.ts';
-import type { OutputStream } from '../../../src/cli/output.ts';
+import type { CliContext, Prompt } from '../../../src/cli/frame/context.ts';
+import type { Engine } from '../../../src/cli/frame/engine.ts';
+import { createOutput } from '../../../src/cli/terminal/output.ts';
+import type { OutputStream } from '../../../src/cli/terminal/output.ts';
 import { runCli } from '../../../src/cli/run-cli.ts';
-import type { StopBehaviour } from '../../../src/cli/signals.ts';
+import type { StopBehaviour } from '../../../src/cli/terminal/signals.ts';
 import { createFakeEngine } from './fake-engine.ts';
 import { NOW_MS } from './reports.ts';
 

@@ -1,4 +1,4 @@
-import type { Engine } from '../../../src/cli/engine.ts';
+import type { Engine } from '../../../src/cli/frame/engine.ts';
 import type { OfflineSettings, Settings } from '../../../src/model/settings.ts';
 import { makeRunReport } from './reports.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
-import { createOutput } from '../../../src/cli/output.ts';
+import { createOutput } from '../../../src/cli/terminal/output.ts';
 import { runCli } from '../../../src/cli/run-cli.ts';
 import { systemClock } from '../../../src/model/clock.ts';
 import { AbortedError } from '../../../src/model/errors.ts';

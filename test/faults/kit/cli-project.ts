@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Engine } from '../../../src/cli/engine.ts';
+import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { collectSecrets } from '../../../src/cli/collect-secrets.ts';
-import type { CliContext } from '../../../src/cli/context.ts';
+import type { CliContext } from '../../../src/cli/frame/context.ts';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
-import { createOutput } from '../../../src/cli/output.ts';
+import { createOutput } from '../../../src/cli/terminal/output.ts';
 import { runCli } from '../../../src/cli/run-cli.ts';
 import type { ConfigInput } from '../../../src/model/config.ts';
 import type { ExchangeLimits } from '../../../src/http/exchange.ts';
 import type { Transport } from '../../../src/model/http.ts';
-import { redact } from '../../../src/model/redact.ts';
+import { redact } from '../../../src/text/redact.ts';
 import { createCapture } from '../../cli/support/capture.ts';
 import { makeFolder, noBuiltIns, START_MS } from '../../support/sync-harness.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -98,19 +98,19 @@ export function createCliProject(options: CliProjectOptions): CliProject {
       engine: {
         ...defaultEngine,
         async runSync(settings, given) {
-          const { runSync } = await import('../../../src/pipeline/run.ts');
+          const { runSync } = await import('../../../src/sync/run.ts');
           return runSync(settings, { ...given, ...effects });
         },
         async planSync(settings, given) {
-          const { planSync } = await import('../../../src/pipeline/plan/plan.ts');
+          const { planSync } = await import('../../../src/commands/plan/plan.ts');
           return planSync(settings, { ...given, ...effects });
         },
         async runChecks(settings, given) {
-          const { runChecks } = await import('../../../src/pipeline/check.ts');
+          const { runChecks } = await import('../../../src/commands/check.ts');
           return runChecks(settings, { ...given, ...effects });
         },
         async discover(settings, given) {
-          const { discover } = await import('../../../src/pipeline/discover/discover.ts');
+          const { discover } = await import('../../../src/commands/discover/discover.ts');
           return discover(settings, { ...given, ...effects });
         },
         ...world.engine,

@@ -1,0 +1,32 @@
+import type { Clock } from '../../model/clock.ts';
+import type { Engine } from './engine.ts';
+import type { globalOptions } from '../options/global-options.ts';
+import type { OptionValues } from '../options/resolve-values.ts';
+import type { StopBehaviour } from '../terminal/signals.ts';
+import type { Output } from '../terminal/output.ts';
+
+/** What a command may use of the outside world; tests replace each member. */
+export interface CliContext {
+  readonly output: Output;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  /** Returns this many random hexadecimal digits. */
+  readonly randomHex: (digits: number) => string;
+  /** Folder that relative paths of the command line start from. */
+  readonly cwd: string;
+  /** Aborts with an AbortedError, which carries the exit code, at the first Ctrl-C or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Sets what that first Ctrl-C or SIGTERM does; by default it keeps a run's pages. */
+  readonly chooseStop: (behaviour: StopBehaviour) => void;
+  readonly engine: Engine;
+  /** Registers a secret to be masked in all output from now on. */
+  readonly keepSecret: (secret: string) => void;
+  /** Asks questions; undefined if nobody is there to answer. */
+  readonly prompt: Prompt | undefined;
+}
+
+/** Asks one question and returns the answer, or `fallback` for an empty one. */
+export type Prompt = (question: string, fallback: string) => Promise<string>;
+
+/** Values of the options every command takes. */
+export type GlobalValues = OptionValues<typeof globalOptions>;

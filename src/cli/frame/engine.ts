@@ -1,0 +1,219 @@
+import type { DiscoverReport } from '../../model/discover-report.ts';
+import type { ErrorCode } from '../../model/errors.ts';
+import type { OnProgress } from '../../model/progress.ts';
+import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../../model/quarantine-report.ts';
+import type {
+  CheckReport,
+  ComparisonReport,
+  PlanReport,
+  QueryResult,
+  RebuildReport,
+  RunSummary,
+  StatusReport,
+  VerifyReport,
+} from '../../model/reports.ts';
+import type { RenderedReport, ReportRequest } from '../../model/report-data.ts';
+import type { RefusedRun } from '../../model/refused-run.ts';
+import type { RunReport } from '../../model/run-report.ts';
+import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
+import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
+import type { ConfigEntry } from '../../config/config-entry.ts';
+import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
+import type { CollectedMetrics, CountedRun } from '../../metrics/collect-metrics.ts';
+import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
+import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
+import type { EndedRun } from '../../notify/notice.ts';
+import type { NotifyEffects } from '../../notify/notify-run.ts';
+import type { RefusalPlace } from '../../commands/refused-run.ts';
+import type { CronSchedule } from '../../schedule/cron-schedule.ts';
+import type { ScheduleOptions } from '../../schedule/run-schedule.ts';
+import type { Scenario, ScenarioGroup } from '../../simulator/scenario.ts';
+
+/** The values of a new config file. */
+export interface ConfigAnswers {
+  readonly baseUrl: string;
+  readonly duckdb: string;
+  readonly stateDir?: string | undefined;
+  /** Where the file will be, for the path to the schema that editors use; without it, no schema is named. */
+  readonly folder?: string;
+}
+
+/** The functions of Sluice that commands call; tests pass a fake. */
+export interface Engine {
+  loadSettings(request: ConfigRequest): Promise<Settings>;
+  /** The same without a key, for commands that send no request. */
+  loadOfflineSettings(request: ConfigRequest): Promise<OfflineSettings>;
+  explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;
+  buildConfigTemplate(values: ConfigAnswers): Promise<string>;
+  /** The state folder that an invalid config refers to; undefined if it cannot be determined. */
+  guessStateDir(request: ConfigRequest): Promise<string | undefined>;
+  runSync(settings: Settings, options: SyncOptions & Progressing): Promise<RunReport>;
+  /** Records why a sync was refused that has no record of its own. */
+  keepRefusal(place: RefusalPlace, refused: Pick<RefusedRun, 'startedAt' | 'error'>): Promise<void>;
+  /** Forgets that once a sync is on record, or if its cause is among those fixed. */
+  settleRefusal(stateDir: string, fixed?: readonly ErrorCode[]): Promise<void>;
+  planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
+  /** The same without a request, from what earlier runs saw; needs no key. */
+  planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;
+  runChecks(settings: Settings, options: Cancellable): Promise<CheckReport>;
+  discover(settings: Settings, request: DiscoverRequest): Promise<DiscoverReport>;
+  listQuarantine(settings: OfflineSettings, request: QuarantineRequest): Promise<QuarantineList>;
+  showQuarantined(settings: OfflineSettings, id: string): Promise<QuarantinedRecordDetail>;
+  retryQuarantine(settings: OfflineSettings, request: Progressing & OfStreams): Promise<RetryReport>;
+  showSchema(settings: OfflineSettings, request: OfStreams): Promise<readonly StreamSchema[]>;
+  diffSchema(
+    settings: OfflineSettings,
+    request: OfStreams & { readonly since?: string },
+  ): Promise<SchemaDiff>;
+  exportSchema(settings: OfflineSettings, request: ExportRequest): Promise<SchemaExport>;
+  verifyState(settings: OfflineSettings, request: VerifyRequest): Promise<VerifyReport>;
+  compareWithApi(settings: Settings, request: CompareRequest): Promise<ComparisonReport>;
+  readState(settings: OfflineSettings, request: Selecting): Promise<StateReport>;
+  importState(settings: OfflineSettings, text: string, request: ChangeRequest): Promise<StateChangeReport>;
+  resetState(settings: OfflineSettings, request: ResetRequest): Promise<StateChangeReport>;
+  rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
+  readStatus(settings: OfflineSettings): Promise<StatusReport>;
+  readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;
+  /** The sync that was refused last and left no record, unless a later one did. */
+  findRefusal(settings: OfflineSettings): Promise<RefusedRun | undefined>;
+  readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
+  /** The report as one HTML file, from the published file and the run file. */
+  makeReport(settings: OfflineSettings, request: ReportRequest): Promise<RenderedReport>;
+  queryPublished(
+    path: string,
+    sql: string,
+    options: Cancellable & { readonly maxRows?: number },
+  ): Promise<QueryResult>;
+  startSimulator(options: SimulatorRequest): Promise<RunningSimulator>;
+  /** The scenarios of the simulator. */
+  listScenarios(): Promise<readonly ScenarioGroup[]>;
+  readVersion(): Promise<string>;
+  /** Reads a cron expression; without a time zone it is in the machine's own. */
+  parseCron(expression: string, timezone: string | undefined, nowMs: number): Promise<CronSchedule>;
+  /** Whether a schedule has a missed run to make up for at its start. */
+  owesRun(schedule: CronSchedule, settings: OfflineSettings, nowMs: number): Promise<boolean>;
+  runSchedule(options: ScheduleOptions): Promise<void>;
+  /** Sends the notices of a run; returns those that failed, as warnings. */
+  notifyRun(settings: ToldSettings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
+  /** Reads the metrics and adds `run`; without settings only the run is known. */
+  collectMetrics(
+    settings: OfflineSettings | undefined,
+    run: CountedRun | undefined,
+    nowMs: number,
+  ): Promise<CollectedMetrics>;
+  renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Promise<string>;
+  writeMetricsFile(file: string, text: string): Promise<void>;
+  startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
+}
+
+/** Settings for the notices of a run; a run without a key has no credentials. */
+export type ToldSettings = OfflineSettings & Partial<Pick<Settings, 'credentials'>>;
+
+/** Where the config is read from. */
+export interface ConfigRequest {
+  /** As the user gave it, so that messages name it that way. */
+  readonly path: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly nowMs: number;
+  /** `ignored` leaves contract files unread. */
+  readonly contracts?: 'ignored';
+}
+
+export interface Cancellable {
+  readonly signal?: AbortSignal;
+}
+
+export interface Progressing extends Cancellable {
+  readonly onProgress?: OnProgress;
+}
+
+/** The streams to act on; all of them if none are named. */
+export interface OfStreams {
+  readonly streams?: readonly string[];
+}
+
+/** What `quarantine list` is to show. */
+export interface QuarantineRequest extends OfStreams {
+  readonly limit: number;
+}
+
+/** What `schema export` is to write. */
+export interface ExportRequest extends OfStreams {
+  readonly format: ExportFormat;
+  readonly enums?: boolean;
+}
+
+/** What `discover` is to do. */
+export interface DiscoverRequest extends Cancellable {
+  readonly streams?: readonly string[];
+  readonly pages?: number;
+  readonly maxRequests?: number;
+  readonly write?: { readonly force: boolean };
+  readonly examples: boolean;
+  /** Called once before parameters are tested; without it they are not tested. */
+  readonly confirmProbes:
+    | ((
+        mostRequests: number,
+        sampled: {
+          readonly requestsSpent: number;
+          readonly quotaLeft: number | undefined;
+          readonly wanted: number;
+          readonly returnsAtMs: number | undefined;
+        },
+      ) => Promise<boolean>)
+    | undefined;
+}
+
+/** The streams to act on; all of them by default. */
+export interface Selecting {
+  readonly streams?: readonly string[];
+}
+
+export interface VerifyRequest extends Cancellable, Selecting {}
+
+/** What `verify --against-api` is to do. */
+export interface CompareRequest extends Cancellable, Selecting {
+  readonly maxRequests?: number;
+  readonly show?: number;
+}
+
+/** A change of the state, and who confirms it. */
+export interface ChangeRequest extends Cancellable {
+  readonly confirm: ConfirmChange;
+}
+
+export interface ResetRequest extends ChangeRequest, Selecting {
+  readonly dropTables?: boolean;
+}
+
+/** What `rebuild` is to do. */
+export interface RebuildRequest extends Progressing {
+  readonly streams?: readonly string[];
+  readonly dryRun?: boolean;
+  readonly archivedOnly?: boolean;
+}
+
+/** How `simulate` and `demo` configure the simulator. */
+export interface SimulatorRequest {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly key?: string | undefined;
+  readonly day: string;
+  /** As the simulator's option of this name. */
+  readonly dates?: 'calendar' | 'relative' | undefined;
+  readonly seed?: number | undefined;
+  readonly requestsPerHour?: number | undefined;
+  readonly burstPerSecond?: number | undefined;
+  /** Name of a scenario; by default the API behaves as documented. */
+  readonly scenario?: string | undefined;
+}
+
+/** A simulator that is listening. */
+export interface RunningSimulator {
+  readonly baseUrl: string;
+  readonly origin: string;
+  readonly key: string;
+  readonly scenario?: Scenario | undefined;
+  advanceDay(): void;
+  close(): Promise<void>;
+}

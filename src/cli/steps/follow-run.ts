@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { SyncError, toSyncError } from '../../model/errors.ts';
+import { toReportedError } from '../../model/run-report.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { RefusalPlace } from '../../commands/refused-run.ts';
+import type { Output } from '../terminal/output.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { ToldSettings } from '../frame/engine.ts';
+import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
+import { patternOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
+import { loadOfflineSettings, requestConfig } from './load-settings.ts';
+import type { EndedSync } from './sync-once.ts';
+
+/** Where metrics go after a run. */
+export const metricsFileOption = patternOption({
+  flag: 'metrics-file',
+  valueName: 'file',
+  summary: 'Write metrics there after the run, for a textfile collector: metrics.prom',
+  group: 'Metrics:',
+  example: '/var/lib/node_exporter/sluice.prom',
+  pattern: /[^/\\]\.prom$/,
+  problem: 'must be a file that ends in .prom',
+});
+
+/** The absolute path of `--metrics-file`; throws a usage error where its folder is missing, before the run. */
+export function resolveMetricsFile({ cwd }: CliContext, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  const absolute = path.resolve(cwd, file);
+  if (existsSync(path.dirname(absolute))) return absolute;
+  throw usageError(
+    `--metrics-file ${JSON.stringify(file)}: there is no folder ${path.dirname(absolute)}`,
+    'Create the folder first. Nothing was requested.',
+  );
+}
+
+/** What is known of the config when it could not be read in full. */
+export interface KnownPlace {
+  /** Without the key, where that is all that was missing. */
+  readonly settings: OfflineSettings | undefined;
+  /** Where the run is recorded. */
+  readonly place: RefusalPlace | undefined;
+}
+
+/** Finds where to record a run whose config or key was refused. */
+export async function findPlace(context: CliContext, globals: GlobalValues): Promise<KnownPlace> {
+  const settings = await loadOfflineSettings(context, globals).catch(() => undefined);
+  if (settings !== undefined) return { settings, place: { stateDir: settings.stateDir, guessed: false } };
+  const stateDir = await context.engine.guessStateDir(requestConfig(context, globals)).catch(() => undefined);
+  return { settings, place: stateDir === undefined ? undefined : { stateDir, guessed: true } };
+}
+
+/** Records a run that left no record of its own; a run that did clears this note. */
+export async function noteRun(
+  { engine, output, signal }: CliContext,
+  place: RefusalPlace | undefined,
+  { startedAtMs, report, error }: EndedSync,
+): Promise<void> {
+  // A person who stopped or mistyped it has already seen why.
+  if (place === undefined || signal.aborted || isMistyped(output, error)) return;
+  if (report !== undefined) return engine.settleRefusal(place.stateDir).catch(() => undefined);
+  const { message, hint, ...told } = toReportedError(error);
+  const masked = { ...told, message: output.mask(message), hint: output.mask(hint) };
+  const startedAt = new Date(startedAtMs).toISOString();
+  await engine.keepRefusal(place, { startedAt, error: masked }).catch(() => undefined);
+}
+
+/** Whether the command line was at fault: nothing is wrong with the data or its pipeline. */
+function isMistyped({ stderr }: Output, error: SyncError | undefined): boolean {
+  if (error?.code === 'usage_invalid') return true;
+  // In a job, a missing config is an alarm; at a terminal, `-c` names the wrong file.
+  return error?.code === 'config_not_found' && stderr.isTerminal;
+}
+
+/** Sends the notices that the config asks for; returns those that failed, as warnings. */
+export async function notifyPeople(
+  { engine, clock, env, signal, output }: CliContext,
+  settings: ToldSettings,
+  ended: EndedSync,
+): Promise<readonly string[]> {
+  // A person who stopped the run is watching it, and one who mistyped it has already seen why.
+  if (signal.aborted || (output.stderr.isTerminal && isMistyped(output, ended.error))) return [];
+  const { report } = ended;
+  const run = report === undefined ? { error: toReportedError(ended.error) } : { report };
+  try {
+    return await engine.notifyRun(settings, run, { clock, env, signal });
+  } catch (thrown) {
+    // Not even a defect in a notice may change the outcome of the run.
+    return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
+  }
+}
+
+/** The metrics after a run; without settings, only those of the run itself. */
+export async function countRun(
+  { engine, clock }: CliContext,
+  settings: OfflineSettings | undefined,
+  ended: EndedSync,
+): Promise<{ readonly facts: MetricFacts; readonly warnings: readonly string[] }> {
+  const endedAtMs = clock.now();
+  const { startedAtMs, report } = ended;
+  const exitCode = report === undefined ? ended.error.exitCode : report.exitCode;
+  const counted = { exitCode, startedAtMs, endedAtMs, report };
+  return engine.collectMetrics(settings, counted, endedAtMs);
+}
+
+/** Writes the metrics file, if there is to be one; returns what went wrong, as warnings. */
+export async function saveMetrics(
+  { engine }: CliContext,
+  file: string | undefined,
+  facts: MetricFacts,
+  schedule?: ScheduleFacts,
+): Promise<readonly string[]> {
+  if (file === undefined) return [];
+  try {
+    await engine.writeMetricsFile(file, await engine.renderMetrics(facts, schedule));
+    return [];
+  } catch (thrown) {
+    const { message } = thrown instanceof SyncError ? thrown : toSyncError(thrown);
+    return [`the metrics file ${file} could not be written: ${message}`];
+  }
+}

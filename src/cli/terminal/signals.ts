@@ -1,0 +1,67 @@
+import { AbortedError } from '../../model/errors.ts';
+import type { Output } from './output.ts';
+
+/** The part of `process` that signal handling needs. */
+export interface SignalHost {
+  readonly pid: number;
+  on(signal: NodeJS.Signals, listener: () => void): unknown;
+  removeAllListeners(signal: NodeJS.Signals): unknown;
+  kill(pid: number, signal: NodeJS.Signals): unknown;
+  exit(code: number): unknown;
+}
+
+/** What the first Ctrl-C or SIGTERM does: a run keeps its pages, a server closes, anything else just ends. */
+export type StopBehaviour = 'keep-pages' | 'close' | 'quit';
+
+/** How the process is stopped. */
+export interface StopControl {
+  /** Aborts at the first signal, with the exit code in its reason. */
+  readonly signal: AbortSignal;
+  readonly choose: (behaviour: StopBehaviour) => void;
+}
+
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+type StopSignal = keyof typeof EXIT_CODES;
+
+/**
+ * Listens for Ctrl-C and SIGTERM: the first stops gracefully, the second at once. As PID 1, Node ignores
+ * SIGTERM without a listener, so containers need this even if there is nothing to keep.
+ */
+export function listenForSignals(host: SignalHost, output: Pick<Output, 'writeNote'>): StopControl {
+  const controller = new AbortController();
+  let behaviour: StopBehaviour = 'keep-pages';
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    host.on(signal, () => {
+      if (controller.signal.aborted || behaviour === 'quit') {
+        quit(host, signal);
+        return;
+      }
+      if (behaviour === 'keep-pages') {
+        output.writeNote('stopping: keeping the pages already paid for; press Ctrl-C again to quit at once');
+      }
+      controller.abort(toAbortedError(signal));
+    });
+  }
+  return {
+    signal: controller.signal,
+    choose(next) {
+      behaviour = next;
+    },
+  };
+}
+
+function toAbortedError(signal: StopSignal): AbortedError {
+  return new AbortedError(`stopped by ${signal}`, {
+    code: 'aborted',
+    hint: 'Nothing is left half done; run the same command again to continue.',
+    exitCode: EXIT_CODES[signal],
+  });
+}
+
+// process.exit() waits for a running DuckDB query; dying from the signal does not, and shells show the same
+// 130 or 143. This only fails as PID 1, which the kernel protects.
+function quit(host: SignalHost, signal: StopSignal): void {
+  host.removeAllListeners(signal);
+  host.kill(host.pid, signal);
+  host.exit(EXIT_CODES[signal]);
+}

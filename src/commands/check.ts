@@ -1,0 +1,265 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { lockStateFolder } from '../../state/lock.ts';
+import { readMeta } from '../../state/migrations.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
+import { formatDuration } from '../text/duration.ts';
+import type { Transport } from '../model/http.ts';
+import type { ProgressEvent } from '../model/progress.ts';
+import type { QuotaSnapshot } from '../model/quota.ts';
+import type { CheckItem, CheckReport } from '../model/reports.ts';
+import { toReportedError } from '../model/run-report.ts';
+import type { Settings } from '../model/settings.ts';
+import { sliceStream, type Stream } from '../model/stream.ts';
+import { Database } from '../warehouse/database.ts';
+import { checkDisk } from './check-disk.ts';
+import { hideSecrets } from '../storage/hide-secrets.ts';
+import { describeIdentity, judgeIdentity } from '../storage/identity.ts';
+import { describeNetworkDisks } from '../storage/network-disk.ts';
+import { openApi } from '../run/open-api.ts';
+import { assertIdentity, assertTargetIsOurs } from '../storage/open-warehouse.ts';
+import { findPublishedFaults, tryPublishedFiles } from '../storage/published-fault.ts';
+import { requestPage } from '../read/request-page.ts';
+import type { ReadDisk } from './plan/estimate-disk.ts';
+import { type Asking, sampleDocument } from '../read/sample-document.ts';
+import { workFile } from '../storage/state-folder.ts';
+import { findUnseenNames } from '../storage/unseen-names.ts';
+
+/** Records of an unpaginated answer that config's names are looked up in. */
+const SAMPLE_RECORDS = 100;
+
+export interface CheckOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly transport?: Transport | undefined;
+  readonly readDisk?: ReadDisk | undefined;
+}
+
+interface Outcome {
+  readonly item: CheckItem;
+  readonly error: SyncError | undefined;
+}
+
+/**
+ * Tries everything a sync needs, with at most one request per stream, and names a fix for each failure. Stops at the
+ * first 429 and at a rejected key: the next request would end the same way.
+ */
+export async function runChecks(settings: Settings, options: CheckOptions = {}): Promise<CheckReport> {
+  const clock = options.clock ?? systemClock;
+  const startedAtMs = clock.now();
+  const outcomes: Outcome[] = [
+    { item: okItem('config', settings.configPath ?? 'given by the program'), error: undefined },
+    ...settings.warnings.map((detail) => ({ item: warningItem('config', detail), error: undefined })),
+    await attempt('state folder', async () => checkStateFolder(settings, startedAtMs)),
+    ...describeNetworkDisks(settings).map((detail) => ({
+      item: warningItem('state folder', detail),
+      error: undefined,
+    })),
+    ...(await checkDestinations(settings)),
+    await attempt('disk', async () => okItem('disk', await checkDisk(settings, options.readDisk))),
+  ];
+  const told: ProgressEvent[] = [];
+  const oneTry = { neverWaits: true, maxTries: 1, transport: options.transport };
+  const api = openApi(settings, oneTry, { clock, emit: (event) => told.push(event) });
+  try {
+    if (api.warning !== undefined)
+      outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
+    const asking = { settings, client: api.client, signal: options.signal, clock };
+    const endpoints = await checkEndpoints(asking);
+    const quota = api.quota.snapshot();
+    const warnings = told.flatMap((event) =>
+      event.type === 'warning' ? [warningItem('quota', event.message)] : [],
+    );
+    outcomes.push(...warnings.map((item) => ({ item, error: undefined })));
+    outcomes.push(...describeKey(endpoints), ...describeQuota(quota, clock.now()), ...endpoints);
+    const exitCode = decideCheckCode(outcomes);
+    const failed = outcomes.find(({ error }) => error?.exitCode === exitCode)?.error;
+    return {
+      ok: failed === undefined,
+      exitCode,
+      error: failed && hideSecrets(settings, toReportedError(failed)),
+      items: hideSecrets(
+        settings,
+        outcomes.map(({ item }) => item),
+      ),
+      requestsSpent: api.client.usage.requests,
+      quota: quota.limit === undefined ? undefined : quota,
+    };
+  } finally {
+    await api.close();
+  }
+}
+
+async function checkStateFolder(settings: Settings, nowMs: number): Promise<CheckItem> {
+  try {
+    const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
+    let warning: string | undefined;
+    try {
+      warning = await tryWorkFile(settings);
+    } finally {
+      lock.release();
+    }
+    return warning === undefined
+      ? okItem('state folder', settings.stateDir)
+      : warningItem('state folder', warning);
+  } catch (error) {
+    // A run in progress is not a setup error.
+    if (error instanceof LockedError) return warningItem('state folder', error.message);
+    throw error;
+  }
+}
+
+/** Notes of the next sync about a valid state. */
+async function tryWorkFile(settings: Settings): Promise<string | undefined> {
+  const file = workFile(settings.stateDir);
+  if (!existsSync(file)) return undefined;
+  const database = await Database.open({ file, folders: [dirname(file)] });
+  try {
+    // A file that no run has prepared yet has nothing to compare.
+    const meta = await readMeta(database).catch(() => new Map<string, string>());
+    assertIdentity(meta, settings);
+    if (!meta.has('generation')) return undefined;
+    return describeIdentity(await judgeIdentity(settings, database, {}));
+  } finally {
+    await database.release();
+  }
+}
+
+async function checkDestinations(settings: Settings): Promise<readonly Outcome[]> {
+  const outcome = await attempt('destination', async () => checkDestination(settings));
+  return outcome.error === undefined ? [outcome, ...(await checkPublished(settings))] : [outcome];
+}
+
+async function checkDestination(settings: Settings): Promise<CheckItem> {
+  await assertTargetIsOurs(settings);
+  const { publishesDuckdb, duckdbPath, lakePath } = settings;
+  const lake = lakePath === undefined ? [] : [`${lakePath} (lake)`];
+  return okItem('destination', [...(publishesDuckdb ? [duckdbPath] : []), ...lake].join(', '));
+}
+
+/** Reads the published files completely; unchanged files are not reported. */
+async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
+  const tried = await attempt('published file', async () => {
+    await tryPublishedFiles(settings);
+    return okItem('published file', '');
+  });
+  if (tried.error !== undefined) return [tried];
+  const faults = await findPublishedFaults(settings);
+  return faults.map(({ detail, fix }) => ({
+    item: { name: 'published file', status: 'warning', detail, fix },
+    error: undefined,
+  }));
+}
+
+async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
+  const { settings } = asking;
+  const outcomes: Outcome[] = [];
+  let stopped: SyncError | undefined;
+  // The first slice stands for all slices of a stream: one request per stream.
+  for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
+    if (stopped !== undefined) {
+      outcomes.push({
+        item: {
+          name: stream.name,
+          status: 'skipped',
+          detail: 'not tried after the failure above',
+          fix: undefined,
+        },
+        error: undefined,
+      });
+      continue;
+    }
+    let warnings: readonly string[] = [];
+    const outcome = await attempt(stream.name, async () => {
+      const checked = await checkEndpoint(asking, stream);
+      warnings = checked.warnings;
+      return checked.item;
+    });
+    if (outcome.error?.code === 'stream_not_found' && !stream.named) {
+      outcomes.push({
+        item: warningItem(
+          stream.name,
+          `the API has no ${stream.path} (404); set its path, or enabled: false`,
+        ),
+        error: undefined,
+      });
+      continue;
+    }
+    // A rejected key is not the fault of the first endpoint.
+    outcomes.push(
+      outcome.error?.code === 'key_rejected'
+        ? { ...outcome, item: { ...outcome.item, name: 'key' } }
+        : outcome,
+    );
+    outcomes.push(
+      ...warnings.map((detail) => ({ item: warningItem(stream.name, detail), error: undefined })),
+    );
+    if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
+  }
+  if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
+    outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(settings.baseUrl))));
+  }
+  return outcomes;
+}
+
+/** A key counts as accepted once any endpoint returned data; a rejected one fails at its endpoint. */
+function describeKey(endpoints: readonly Outcome[]): readonly Outcome[] {
+  const accepted = endpoints.some(({ item }) => item.status === 'ok');
+  return accepted ? [{ item: okItem('key', 'accepted'), error: undefined }] : [];
+}
+
+function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: number): readonly Outcome[] {
+  if (limit === undefined || remaining === undefined || resetAtMs === undefined) return [];
+  const reset = formatDuration(resetAtMs - nowMs);
+  return [
+    {
+      item: okItem('quota', `${remaining} of ${limit} requests left, resets in ${reset}`),
+      error: undefined,
+    },
+  ];
+}
+
+async function checkEndpoint(
+  asking: Asking,
+  stream: Stream,
+): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
+  const { total, records, masked, slowness } = await askEndpoint(asking, stream);
+  const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
+  const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
+  return {
+    item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
+    warnings: [...(slowness === undefined ? [] : [slowness]), ...findUnseenNames(stream, records, masked)],
+  };
+}
+
+async function askEndpoint(asking: Asking, stream: Stream) {
+  if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
+  const { settings, client, signal } = asking;
+  return { ...(await requestPage(settings, client, stream, undefined, 0, signal)), slowness: undefined };
+}
+
+async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {
+  try {
+    return { item: await check(), error: undefined };
+  } catch (thrown) {
+    const error = toSyncError(thrown);
+    return { item: { name, status: 'failed', detail: error.message, fix: error.hint }, error };
+  }
+}
+
+function decideCheckCode(outcomes: readonly Outcome[]): number {
+  const codes = new Set(outcomes.flatMap(({ error }) => error?.exitCode ?? []));
+  const [first] = codes;
+  if (first === undefined) return 0;
+  // A setup error outweighs the failure of one endpoint.
+  return [2, 3, 6, 75].find((code) => codes.has(code as never)) ?? first;
+}
+
+function okItem(name: string, detail: string): CheckItem {
+  return { name, status: 'ok', detail, fix: undefined };
+}
+
+function warningItem(name: string, detail: string): CheckItem {
+  return { name, status: 'warning', detail, fix: undefined };
+}

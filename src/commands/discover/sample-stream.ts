@@ -1,0 +1,107 @@
+import { chooseOffsets } from '../../discover/choose-offsets.ts';
+import type { RowsAnswer } from '../../discover/judge-params.ts';
+import { type Sample, takeSample } from '../../discover/sample.ts';
+import { hashPage } from '../../json/fingerprint.ts';
+import type { SampleFacts } from '../../model/discover-report.ts';
+import type { Page } from '../../model/page.ts';
+import type { Stream } from '../../model/stream.ts';
+import { isRecordObject } from '../../schema/observe-fields.ts';
+import { listSliceValues } from '../../schema/mask-records.ts';
+import { requestPage } from '../../read/request-page.ts';
+import { askFirst } from '../../read/ask-first.ts';
+import type { Asking } from '../../read/sample-document.ts';
+
+/** Some records of a stream, and what is known of the rest. */
+export interface StreamSample {
+  readonly sample: Sample;
+  readonly facts: SampleFacts;
+  /** The response with which probed parameters are compared. */
+  readonly base: RowsAnswer;
+  /** Fields of config's rules that were found. */
+  readonly masked: ReadonlySet<string>;
+  readonly serverDateMs: number | undefined;
+  readonly notes: readonly string[];
+}
+
+/** Samples a stream: its first page, its last one and some between them; one answer if it has no pages. */
+export async function sampleStream(asking: Asking, stream: Stream, pages: number): Promise<StreamSample> {
+  const first = await askFirst(asking, stream);
+  const later = stream.paginated ? await askLater(asking, stream, first.page, pages) : [];
+  const repeated = later.filter((page) => hashRecords(page) === hashRecords(first.page));
+  const taken = [first.page, ...later.filter((page) => !repeated.includes(page))];
+  const values = taken.flatMap((page) => page.records.map(({ value }) => fillSlice(asking, stream, value)));
+  const sample = takeSample(values);
+  const { rows } = first.rows;
+  return {
+    sample,
+    facts: {
+      records: sample.rows.length,
+      notObjects: sample.notObjects,
+      pages: 1 + later.length,
+      total: rows,
+      isWhole: rows === values.length,
+      place: first.place,
+    },
+    base: first.rows,
+    masked: new Set(taken.flatMap((page) => [...(page.masked ?? [])])),
+    serverDateMs: first.page.serverDateMs,
+    notes: [
+      ...(first.slowness === undefined ? [] : [first.slowness]),
+      ...noteMovedTotal(first.page, later),
+      ...noteRepeatedPages(repeated),
+    ],
+  };
+}
+
+async function askLater(asking: Asking, stream: Stream, head: Page, pages: number): Promise<readonly Page[]> {
+  const { settings, client, signal } = asking;
+  // A server may give less than it was asked for.
+  const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
+  const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
+  const later: Page[] = [];
+  if (settings.connector.paging.kind === 'cursor') {
+    for (let page = head; page.next !== undefined && later.length < pages - 1; later.push(page)) {
+      const offset = page.offset + page.records.length;
+      page = await requestPage(settings, client, stream, undefined, offset, signal, { cursor: page.next });
+    }
+    return later;
+  }
+  if (head.total !== undefined) {
+    if (head.records.length === 0) return [];
+    for (const offset of chooseOffsets(head.total, pageSize, pages)) later.push(await ask(offset));
+    return later;
+  }
+  for (let page = head; page.hasMore === true && page.records.length > 0 && later.length < pages - 1;) {
+    page = await ask(page.offset + page.records.length);
+    later.push(page);
+  }
+  return later;
+}
+
+// As a sync does: a contract made of the sample has to know these fields, too.
+function fillSlice({ settings }: Asking, stream: Stream, value: unknown): unknown {
+  if (stream.slice === undefined || !isRecordObject(value)) return value;
+  const lacking = Object.entries(listSliceValues(stream, settings.hashKey)).filter(
+    ([name]) => !Object.hasOwn(value, name),
+  );
+  return { ...value, ...Object.fromEntries(lacking) };
+}
+
+function hashRecords(page: Page): string {
+  return hashPage({ ...page, total: undefined });
+}
+
+function noteMovedTotal(head: Page, later: readonly Page[]): readonly string[] {
+  const moved = later.find(({ total }) => total !== head.total);
+  return moved === undefined
+    ? []
+    : [
+        `the data changed while it was sampled: the total was ${String(head.total)}, then ${String(moved.total)}`,
+      ];
+}
+
+function noteRepeatedPages(repeated: readonly Page[]): readonly string[] {
+  const [page] = repeated;
+  if (page === undefined || page.records.length < 2) return [];
+  return [`the page at offset ${page.offset} repeats the first page: the API may ignore the offset`];
+}

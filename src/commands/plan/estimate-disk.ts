@@ -1,0 +1,168 @@
+import { existsSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isPublishedFile, readPublishedRecord } from '../../../state/published-record.ts';
+import { listArchive } from '../../archive/archive-folder.ts';
+import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { sliceIdOf, sliceStream } from '../../model/stream.ts';
+import { withHeld } from '../../storage/with-held.ts';
+import { archiveFolder, workFile } from '../../storage/state-folder.ts';
+
+// Assumed sizes of a record: its text, its compressed text, and its row.
+const RECORD_BYTES = 500;
+const PACKED_SHARE = 0.15;
+const ROW_BYTES = 150;
+/** Size of an almost empty database file. */
+const EMPTY_FILE_BYTES = 3 * 2 ** 20;
+
+/** A file system, and what is free on it. */
+export interface DiskSpace {
+  readonly device: number;
+  readonly freeBytes: number;
+}
+
+/** Looks at the file system of a folder. */
+export type ReadDisk = (folder: string) => Promise<DiskSpace>;
+
+/** What one record takes: staged as text, archived, and as a row. */
+interface Sizes {
+  readonly staged: number;
+  readonly packed: number;
+  readonly row: number;
+}
+
+/**
+ * Disk space the next sync needs, estimated from earlier ones: the pages and rows of its largest stream, the archive,
+ * the growth of the work file, the published copy next to the one that it replaces, and the lake's new files next to
+ * the old ones. One entry per file system; undefined while the size of a stream is unknown.
+ */
+export async function estimateDisk(
+  settings: OfflineSettings,
+  plan: Pick<PlanReport, 'streams'>,
+): Promise<readonly DiskNeed[] | undefined> {
+  const streams = plan.streams.filter(({ action }) => action !== 'unavailable' && action !== 'failed');
+  if (streams.some(({ rows }) => rows === undefined)) return undefined;
+  const held = await measureTables(settings);
+  let largestStage = 0;
+  let archived = 0;
+  let grown = 0;
+  for (const planned of streams) {
+    const rows = planned.rows ?? 0;
+    const { staged, packed, row } = await measureRecords(settings, planned, held);
+    // The records as received, and once more as the engine reads them.
+    largestStage = Math.max(largestStage, rows * staged * 2);
+    archived += settings.retention.archiveMs === 0 ? 0 : rows * packed;
+    // Rows that are replaced need new blocks before the old ones are free.
+    grown += rows * row;
+  }
+  const read = streams.reduce((sum, { rows = 0 }) => sum + rows, 0);
+  if (read === 0 && !isPublishDue(settings)) return addUp(listPlaces(settings, 0, 0));
+  const published = Math.max(held.fileBytes + grown, EMPTY_FILE_BYTES);
+  const restored = existsSync(workFile(settings.stateDir)) ? 0 : held.fileBytes;
+  const state = read === 0 ? 0 : largestStage + archived + Math.max(grown, EMPTY_FILE_BYTES);
+  return addUp(listPlaces(settings, restored + state, published));
+}
+
+/**
+ * The minimum that a sync with new data needs: the restored state if it is missing, and the published copy next to
+ * the one that it replaces. One entry per file system.
+ */
+export async function measureLeastDisk(
+  settings: OfflineSettings,
+  readDisk?: ReadDisk,
+): Promise<readonly DiskNeed[]> {
+  const fileBytes = await measureFiles(settings);
+  const copy = Math.max(fileBytes, EMPTY_FILE_BYTES);
+  const restored = existsSync(workFile(settings.stateDir)) ? 0 : copy;
+  return addUp(listPlaces(settings, Math.max(restored, EMPTY_FILE_BYTES), copy), readDisk);
+}
+
+/** Where a sync writes, and how much of it. */
+function listPlaces(
+  { stateDir, publishesDuckdb, duckdbPath, lakePath }: OfflineSettings,
+  state: number,
+  published: number,
+): readonly { readonly path: string; readonly neededBytes: number }[] {
+  return [
+    { path: stateDir, neededBytes: Math.ceil(state) },
+    ...(publishesDuckdb ? [{ path: dirname(duckdbPath), neededBytes: Math.ceil(published) }] : []),
+    // In the worst case every partition changes, and the old files are kept for the grace time.
+    ...(lakePath === undefined ? [] : [{ path: lakePath, neededBytes: Math.ceil(published) }]),
+  ];
+}
+
+/** Whether a commit waits to be published, though nothing is left to be read. */
+function isPublishDue({ stateDir, publishesDuckdb, duckdbPath }: OfflineSettings): boolean {
+  if (!publishesDuckdb || !existsSync(workFile(stateDir))) return false;
+  const record = readPublishedRecord(stateDir);
+  return record === undefined || !existsSync(duckdbPath) || !isPublishedFile(record, duckdbPath);
+}
+
+// The whole file is replaced, with a copy next to it.
+async function measureFiles({ stateDir, duckdbPath }: OfflineSettings): Promise<number> {
+  const bytes = async (name: string) => (existsSync(name) ? (await stat(name)).size : 0);
+  return Math.max(await bytes(workFile(stateDir)), await bytes(duckdbPath));
+}
+
+async function measureTables(
+  settings: OfflineSettings,
+): Promise<{ readonly fileBytes: number; readonly rows: number }> {
+  const rows = await withHeld(settings, (database) =>
+    database.count(
+      `SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'`,
+    ),
+  );
+  return { fileBytes: await measureFiles(settings), rows: rows ?? 0 };
+}
+
+/** What the records of a stream took the last time they were archived. */
+async function measureRecords(
+  settings: OfflineSettings,
+  { stream: name, slice }: PlannedStream,
+  held: { readonly fileBytes: number; readonly rows: number },
+): Promise<Sizes> {
+  const stream = settings.streams
+    .filter((one) => one.name === name)
+    .flatMap(sliceStream)
+    .find((one) => sliceIdOf(one) === slice);
+  const { scans } =
+    stream === undefined
+      ? { scans: [] }
+      : await listArchive(archiveFolder(settings.stateDir, stream), undefined);
+  const last = scans.findLast(({ rows }) => rows > 0);
+  const staged = last === undefined ? RECORD_BYTES : last.content.bytes / last.rows;
+  const packed = last === undefined ? staged * PACKED_SHARE : last.content.packedBytes / last.rows;
+  // A file with few rows is mostly overhead, and a row is never larger than its text.
+  const row = held.rows === 0 ? ROW_BYTES : held.fileBytes / held.rows;
+  return { staged, packed, row: Math.min(row, staged) };
+}
+
+/** Adds up what lies on one file system, and what that has left. */
+async function addUp(
+  parts: readonly { readonly path: string; readonly neededBytes: number }[],
+  read: ReadDisk = readDisk,
+): Promise<readonly DiskNeed[]> {
+  const byDevice = new Map<number, DiskNeed>();
+  for (const { path, neededBytes } of parts) {
+    const { device, freeBytes } = await read(nearestFolder(path));
+    const before = byDevice.get(device);
+    const needed = (before?.neededBytes ?? 0) + neededBytes;
+    byDevice.set(device, {
+      path: before?.path ?? path,
+      neededBytes: needed,
+      freeBytes,
+      fits: needed <= freeBytes,
+    });
+  }
+  return [...byDevice.values()];
+}
+
+async function readDisk(folder: string): Promise<DiskSpace> {
+  const { bavail, bsize } = await statfs(folder);
+  return { device: (await stat(folder)).dev, freeBytes: bavail * bsize };
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path));
+}

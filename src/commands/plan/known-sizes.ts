@@ -1,0 +1,48 @@
+import { readCheckpoints } from '../../../state/checkpoints.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { type Checkpoint, nameScan, type Stream } from '../../model/stream.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import type { Database } from '../../warehouse/database.ts';
+import type { ScanPlan } from '../../plan/scan-plan.ts';
+import { withHeld } from '../../storage/with-held.ts';
+import { listUnsettled, withoutFreshness } from '../../plan/last-attempts.ts';
+
+/** What earlier runs learned. */
+export interface Known {
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  /** Rows of the table from a cursor date on. */
+  readonly countFrom: (stream: Stream, column: string, from: string) => Promise<number | undefined>;
+}
+
+export async function readKnown(settings: OfflineSettings): Promise<Known> {
+  const checkpoints = (await withHeld(settings, readCheckpoints)) ?? [];
+  const unsettled = listUnsettled(settings.stateDir);
+  return {
+    checkpoints: new Map(
+      checkpoints.map((held) => [nameScan(held.stream, held.slice), withoutFreshness(held, unsettled)]),
+    ),
+    countFrom: (stream, column, from) =>
+      withHeld(settings, (database) => countRowsFrom(database, stream, column, from)).catch(() => undefined),
+  };
+}
+
+function countRowsFrom(database: Database, stream: Stream, column: string, from: string): Promise<number> {
+  return database.count(
+    `SELECT count(*) FROM main.${quoteIdentifier(stream.table)} WHERE ${quoteIdentifier(column)} >= $1::DATE
+       ${stream.slice === undefined ? '' : 'AND _slice = $2'}`,
+    stream.slice === undefined ? [from] : [from, stream.slice.id],
+  );
+}
+
+/** Rows a scan would read, by what earlier ones saw; undefined where nobody knows. */
+export async function estimateRows(
+  stream: Stream,
+  scan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+  known: Known,
+): Promise<number | undefined> {
+  if (scan.mode === 'full' || scan.from === undefined) return checkpoint?.rowsDeclared;
+  return checkpoint?.cursorField === undefined
+    ? undefined
+    : known.countFrom(stream, checkpoint.cursorField, scan.from);
+}

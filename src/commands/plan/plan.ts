@@ -1,0 +1,245 @@
+import { readRunFile } from '../../../state/run-file.ts';
+import { selectStreams } from '../../config/select-streams.ts';
+import { type Clock, systemClock } from '../../model/clock.ts';
+import { DAY_MS } from '../../model/dates.ts';
+import { buildNothingFoundError, type SyncError, toSyncError } from '../../model/errors.ts';
+import type { Transport } from '../../model/http.ts';
+import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
+import type { PlannedStream, PlanReport } from '../../model/reports.ts';
+import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
+import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
+import { countWork } from './count-work.ts';
+import { estimateDisk } from './estimate-disk.ts';
+import { estimateDuration, requestsPerDay, requestsPerHour, totalOf } from '../../plan/estimate.ts';
+import { hideSecrets } from '../../storage/hide-secrets.ts';
+import { estimateRows, type Known, readKnown } from './known-sizes.ts';
+import { openApi } from '../../run/open-api.ts';
+import { planStream } from '../../plan/plan-scan.ts';
+import { assertSameSource, type KeyCheck, noKeyCheck, planKeyCheck } from './plan-key-check.ts';
+import { isAnySliceRead } from '../../plan/slices-read.ts';
+import type { ScanPlan } from '../../plan/scan-plan.ts';
+import { requestPage } from '../../read/request-page.ts';
+import { ONE_VERSION_MS } from '../../read/page-span.ts';
+import { countReadable } from '../../read/requests-left.ts';
+import { sampleDocument } from '../../read/sample-document.ts';
+import { toReportedError } from '../../model/run-report.ts';
+
+export interface PlanOptions extends SyncOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly transport?: Transport | undefined;
+}
+
+/**
+ * What the next sync would do: rows, pages, requests, hourly windows and time. Spends at most one request
+ * a stream and writes nothing; what earlier runs learned is read from the published file.
+ */
+export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
+  const clock = options.clock ?? systemClock;
+  const keyCheck = await planKeyCheck(settings, options);
+  const api = openApi(
+    settings,
+    { ...options, neverWaits: true, maxTries: 1 },
+    { clock, emit: () => undefined },
+  );
+  try {
+    let stopped: SyncError | undefined;
+    const known = await readKnown(settings);
+    const sizeOf: SizeOf = async (stream, scan, checkpoint) => {
+      // A plan costs one request per stream: for other slices it uses what earlier runs saw.
+      if (stream.slice !== undefined && !isFirstSlice(stream))
+        return { rows: await estimateRows(stream, scan, checkpoint, known) };
+      // A refused key or a spent quota ends every other request alike.
+      if (stopped !== undefined) throw stopped;
+      try {
+        const { signal } = options;
+        if (stream.paginated)
+          return { rows: (await requestPage(settings, api.client, stream, scan.from, 0, signal)).total };
+        const asking = { settings, client: api.client, signal, clock };
+        const { total, slowness } = await sampleDocument(asking, stream, scan.from, 0);
+        return { rows: total ?? (await estimateRows(stream, scan, checkpoint, known)), note: slowness };
+      } catch (thrown) {
+        const error = toSyncError(thrown);
+        if (error.recovery === 'stop-run') stopped = error;
+        throw error;
+      }
+    };
+    const streams = refuseNothing(settings, await planStreams(settings, options, known, clock, sizeOf));
+    const { requests } = api.client.usage;
+    const facts = { nowMs: clock.now(), quota: api.quota.snapshot(), keyCheck };
+    const plan = { ...summarize(settings, streams, facts), offline: false, requestsSpent: requests };
+    return hideSecrets(settings, {
+      ...plan,
+      disk: await estimateDisk(settings, plan).catch(() => undefined),
+    });
+  } finally {
+    await api.close();
+  }
+}
+
+/** The same without any request, and without a key: sizes are those that earlier runs saw. */
+export async function planOffline(settings: OfflineSettings, options: PlanOptions): Promise<PlanReport> {
+  const clock = options.clock ?? systemClock;
+  await assertSameSource(settings);
+  const known = await readKnown(settings);
+  const sizeOf: SizeOf = async (stream, scan, checkpoint) => ({
+    rows: await estimateRows(stream, scan, checkpoint, known),
+  });
+  const streams = await planStreams(settings, options, known, clock, sizeOf);
+  const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
+  const facts = { nowMs: clock.now(), quota: seen ?? noQuota, keyCheck: noKeyCheck };
+  const plan = { ...summarize(settings, streams, facts), offline: true, requestsSpent: 0 };
+  return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
+}
+
+const NO_CLIENT = { usage: { requests: 0 } };
+
+/** Rows a scan would read, or undefined when nobody knows, and what was noticed. */
+type SizeOf = (
+  stream: Stream,
+  scan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+) => Promise<{ readonly rows: number | undefined; readonly note?: string | undefined }>;
+
+async function planStreams(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  known: Known,
+  clock: Clock,
+  sizeOf: SizeOf,
+): Promise<readonly PlannedStream[]> {
+  const planned: PlannedStream[] = [];
+  const read = [...known.checkpoints.values()];
+  for (const stream of selectStreams(settings, options.streams).flatMap(sliceStream)) {
+    const checkpoint = known.checkpoints.get(nameOf(stream));
+    const plan = await planOne(settings, options, stream, checkpoint, sizeOf, clock.now());
+    planned.push(isFirstSlice(stream) && !isAnySliceRead(stream, read) ? addProof(plan, stream) : plan);
+  }
+  return planned;
+}
+
+/** The first slice that is read shows whether the API narrows its answers: each parameter is asked with nonsense. */
+function addProof(plan: PlannedStream, { slice }: Stream): PlannedStream {
+  if (plan.requests === undefined || plan.requests === 0) return plan;
+  return { ...plan, requests: plan.requests + Object.keys(slice?.values ?? {}).length };
+}
+
+function isFirstSlice({ slice, slices }: Stream): boolean {
+  return slice !== undefined && slice === slices[0];
+}
+
+interface PlanFacts {
+  readonly nowMs: number;
+  readonly quota: QuotaSnapshot;
+  readonly keyCheck: KeyCheck;
+}
+
+function summarize(
+  settings: OfflineSettings,
+  streams: readonly PlannedStream[],
+  { nowMs, quota, keyCheck }: PlanFacts,
+): Omit<PlanReport, 'disk' | 'offline' | 'requestsSpent'> {
+  const { burstPerSecond, reserve } = settings.quotaLimits;
+  const perHour = requestsPerHour(settings.quotaLimits, quota.limit);
+  const perDay = requestsPerDay({ settings, readQuota: () => quota });
+  const requests = totalOf(streams, 'requests');
+  const totals = {
+    rows: totalOf(streams, 'rows'),
+    pages: totalOf(streams, 'pages'),
+    requests: requests === undefined ? undefined : requests + keyCheck.requests,
+  };
+  const estimate =
+    totals.requests === undefined
+      ? undefined
+      : estimateDuration({
+          requests: totals.requests,
+          requestsPerHour: perHour,
+          burstPerSecond,
+          reserve,
+          quota,
+          nowMs,
+        });
+  return {
+    streams: streams.map((stream) => noteLength(stream, perDay)),
+    totals,
+    ...(keyCheck.notes.length > 0 && { notes: keyCheck.notes }),
+    quota: { ...quota, requestsPerHour: perHour },
+    windows: estimate?.windows,
+    etaMs: estimate?.etaMs,
+  };
+}
+
+async function planOne(
+  settings: OfflineSettings,
+  options: PlanOptions,
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  sizeOf: SizeOf,
+  nowMs: number,
+): Promise<PlannedStream> {
+  // Nothing is spent yet, and a full refresh that is due may take all that a sync may.
+  const limits = { client: NO_CLIENT, options, settings };
+  const facts = { nowMs, readable: countReadable(limits) };
+  const plan = planStream(stream, checkpoint, options, facts);
+  if (plan.action === 'skip') {
+    return { ...emptyPlan(stream), action: 'skip-fresh', rows: 0, pages: 0, requests: 0, note: plan.reason };
+  }
+  const { scan } = plan;
+  const base: PlannedStream = { ...emptyPlan(stream), action: scan.mode, from: scan.from, note: scan.reason };
+  try {
+    const { rows, note } = await sizeOf(stream, scan, checkpoint);
+    const planned = { ...base, ...(await countWork(limits, { stream, scan, rows }, nowMs)) };
+    return note === undefined ? planned : addNote(planned, note);
+  } catch (thrown) {
+    const error = toSyncError(thrown);
+    if (error.code !== 'stream_not_found' || stream.named)
+      return { ...base, action: 'failed', error: toReportedError(error) };
+    return {
+      ...base,
+      action: 'unavailable',
+      rows: 0,
+      pages: 0,
+      requests: 0,
+      note: 'the API has no such endpoint (404)',
+    };
+  }
+}
+
+/** One endpoint with a 404 may not be part of the subscription; if all have one, a sync fails. */
+function refuseNothing(
+  { baseUrl }: OfflineSettings,
+  streams: readonly PlannedStream[],
+): readonly PlannedStream[] {
+  if (streams.length === 0 || streams.some(({ action }) => action !== 'unavailable')) return streams;
+  const error = toReportedError(buildNothingFoundError(baseUrl));
+  const none = { rows: undefined, pages: undefined, requests: undefined, note: undefined };
+  return streams.map((stream) => ({ ...stream, ...none, action: 'failed', error }));
+}
+
+/** A scan that takes too long may span a refresh: it can be loaded, but never verified. */
+function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
+  const most = (perDay * ONE_VERSION_MS) / DAY_MS;
+  if (stream.pages === undefined || stream.pages <= most) return stream;
+  const hours = Math.ceil((stream.pages / perDay) * 24);
+  const quota = hours > 24 ? `${Math.ceil(hours / 24)} days` : `${hours} hours`;
+  const length = `${quota} of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
+  return addNote(stream, length);
+}
+
+function addNote(stream: PlannedStream, note: string): PlannedStream {
+  return { ...stream, note: stream.note === undefined ? note : `${stream.note}; ${note}` };
+}
+
+function emptyPlan(stream: Stream): PlannedStream {
+  return {
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    action: 'full',
+    from: undefined,
+    rows: undefined,
+    pages: undefined,
+    requests: undefined,
+    note: undefined,
+    error: undefined,
+  };
+}

@@ -1,0 +1,155 @@
+import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
+import { type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { companionPath } from '../../schema/field-paths.ts';
+import { pathKey } from '../../schema/name-columns.ts';
+import {
+  addColumns,
+  countCandidates,
+  dropMissingRows,
+  findMissingRows,
+  fitMissingRows,
+  insertMissingRows,
+  isOfSlice,
+} from '../../warehouse/carry-rows.ts';
+import { readColumns } from '../../warehouse/evolve-table.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { incomplete, type SliceArchive } from './find-archive.ts';
+import type { RunContext } from '../../run/run-context.ts';
+
+export interface CarryOptions {
+  readonly older: string;
+  readonly newer: string;
+  /** Columns of the older table. */
+  readonly contract: readonly LearnedColumn[];
+  /** Those that just forgot what they held. */
+  readonly cleared: ReadonlySet<string>;
+  /** Do not keep rows that are not in the archive. */
+  readonly archivedOnly: boolean;
+}
+
+/**
+ * Keeps rows that are not in the archived scans: those that left the source before the archive starts, and those of
+ * removed slices. They are unchanged, in the current columns; the next full scan decides whether to delete them.
+ * Returns their number.
+ */
+export async function carryRows(
+  context: RunContext,
+  stream: Stream,
+  archives: readonly SliceArchive[],
+  { older, newer, contract, cleared, archivedOnly }: CarryOptions,
+): Promise<number> {
+  if (archivedOnly) return 0;
+  const { database, runId } = context;
+  const key = await readKey(context, archives);
+  const candidates = await listCandidates(context, stream, archives, older, key !== undefined);
+  if (candidates.length === 0) return 0;
+  if ((await countCandidates(database, { older, candidates })) === 0) return 0;
+  const isComparable =
+    key === undefined ||
+    (!key.some((name) => cleared.has(name)) && (await isKeyFormatSame(context, stream, key, contract)));
+  const missing = isComparable
+    ? await findMissingRows(database, { older, newer, key, candidates })
+    : undefined;
+  if (missing === undefined)
+    throw toRefusal(
+      stream,
+      'with its current key, earlier rows cannot be distinguished from those of the archive',
+    );
+  if (missing > 0) {
+    const { columns, lossy, extra } = await fitMissingRows(database, older, newer, cleared);
+    if (lossy.length > 0)
+      throw toRefusal(
+        stream,
+        `${missing} earlier rows are not in it, and their values do not fit the types that ${lossy.join(', ')} would have`,
+      );
+    await database.transaction(async () => {
+      await addColumns(database, newer, extra);
+      const values = extra.map(({ name, type }) => ({ name, type, value: quoteIdentifier(name) }));
+      await insertMissingRows(database, newer, [...columns, ...values]);
+      const learned = contract.filter(({ name }) => extra.some((one) => one.name === name));
+      if (learned.length > 0) {
+        const now = await readContract(database, stream.name);
+        await writeContract(database, stream.name, [...now, ...learned], runId);
+      }
+    });
+  }
+  await dropMissingRows(database);
+  return missing;
+}
+
+/**
+ * Whether rows of the older table have keys in the current format. Timestamps and numbers do not if the column is now
+ * text: the older table does not store how the API wrote them. Nor do values that are in a companion in only one of
+ * the tables.
+ */
+async function isKeyFormatSame(
+  { database }: RunContext,
+  stream: Stream,
+  key: readonly string[],
+  olds: readonly LearnedColumn[],
+): Promise<boolean> {
+  const news = await readContract(database, stream.name);
+  return key.every((name) => {
+    const before = olds.find((column) => column.name === name);
+    const now = news.find((column) => column.name === name);
+    if (before === undefined || now === undefined) return true;
+    if (before.type !== now.type && SPELT_ANEW.test(before.type)) return false;
+    return hasCompanion(before, olds) === hasCompanion(now, news);
+  });
+}
+
+const SPELT_ANEW = /^(?:TIMESTAMP|DOUBLE|DECIMAL|JSON)/;
+
+function hasCompanion({ path }: LearnedColumn, columns: readonly LearnedColumn[]): boolean {
+  const beside = pathKey(companionPath(path));
+  return columns.some((other) => pathKey(other.path) === beside);
+}
+
+async function readKey(
+  { database }: RunContext,
+  archives: readonly SliceArchive[],
+): Promise<readonly string[] | undefined> {
+  const [first] = archives;
+  if (first === undefined) return undefined;
+  return (await readCheckpoint(database, first.stream.name, sliceIdOf(first.stream)))?.keyFields;
+}
+
+/** Conditions for the rows of the older table that are not expected to come from the archive. */
+async function listCandidates(
+  { database }: RunContext,
+  stream: Stream,
+  archives: readonly SliceArchive[],
+  older: string,
+  keyed: boolean,
+): Promise<readonly string[]> {
+  const columns = await readColumns(database, older);
+  const runs = archives.flatMap(({ scans }) => scans.map(({ runId }) => quoteLiteral(runId)));
+  // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
+  const isOlder = `o._run_id NOT IN (${runs.join(', ')})`;
+  const isMarked = columns.has('_deleted_at');
+  // Without a key a scan replaces what it covers: only rows it marked as deleted outlive it.
+  const outlives = (startedAtMs: number): string | undefined => {
+    if (keyed || stream.write === 'append') return isOlder;
+    return isMarked
+      ? `${isOlder} AND o._deleted_at < ${quoteLiteral(new Date(startedAtMs).toISOString())}::TIMESTAMPTZ`
+      : undefined;
+  };
+  const parts = archives.map((archive) => ({
+    slice: sliceIdOf(archive.stream),
+    outlives: outlives(archive.scans[0]?.loadedAtMs ?? 0),
+  }));
+  const isSliced = columns.has('_slice') && parts.every(({ slice }) => slice !== '');
+  if (!isSliced) return parts.flatMap(({ outlives }) => outlives ?? []);
+  const rebuilt = parts.map(({ slice }) => isOfSlice(slice));
+  return [
+    // Rows of other slices are in no archive that is read here.
+    `NOT (${rebuilt.join(' OR ')})`,
+    ...parts.flatMap((part, at) =>
+      part.outlives === undefined ? [] : [`${rebuilt[at] ?? ''} AND ${part.outlives}`],
+    ),
+  ];
+}
+
+function toRefusal(stream: Stream, reason: string) {
+  return incomplete(stream, `${reason}. --archived-only rebuilds the table without them`);
+}

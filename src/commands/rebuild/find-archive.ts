@@ -1,0 +1,115 @@
+import { readCheckpoint } from '../../../state/checkpoints.ts';
+import { listArchive } from '../../archive/archive-folder.ts';
+import type { ArchivedContent, ArchivedScan } from '../../archive/archived-scan.ts';
+import { findChain } from '../../archive/find-chain.ts';
+import { assertContentWhole } from '../../archive/unpack-records.ts';
+import { ConfigError, StorageError } from '../../model/errors.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { SqlSession } from '../../model/sql.ts';
+import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
+import { describeMasks, type MaskedFields } from '../../schema/mask-records.ts';
+import { archiveFolder, hashAddress } from '../../storage/state-folder.ts';
+
+/** The archived scans from which a stream or slice can be rebuilt. */
+export interface SliceArchive {
+  /** The slice as a stream of its own; the stream itself when it is not sliced. */
+  readonly stream: Stream;
+  readonly folder: string;
+  readonly checkpoint: Checkpoint | undefined;
+  /** Oldest first, never empty; the first is a full scan. */
+  readonly scans: readonly ArchivedScan[];
+}
+
+/**
+ * Finds the scans from which a stream's table can be rebuilt: an unbroken chain for each slice that was ever
+ * committed. Empty for a stream that never synced and has no archive. A scan with unreadable records counts as
+ * missing, unless a later full scan replaces it.
+ *
+ * @throws StorageError `archive_incomplete` when a part of it is not there
+ */
+export async function findArchive(
+  settings: OfflineSettings,
+  session: SqlSession,
+  stream: Stream,
+  signal?: AbortSignal,
+): Promise<readonly SliceArchive[]> {
+  const found: SliceArchive[] = [];
+  for (const slice of sliceStream(stream)) {
+    const checkpoint = await readCheckpoint(session, slice.name, sliceIdOf(slice));
+    const folder = archiveFolder(settings.stateDir, slice);
+    const { scans, damaged } = await listReadable(folder, checkpoint?.runId, signal);
+    if (checkpoint === undefined && scans.length === 0 && damaged.length === 0) continue;
+    const chain = findChain(scans, checkpoint?.runId);
+    if (chain.kind === 'broken') {
+      const [first] = damaged;
+      throw incomplete(slice, first === undefined ? chain.reason : `${chain.reason} (${first})`);
+    }
+    assertFits(settings, slice, chain.scans);
+    found.push({ stream: slice, folder, checkpoint, scans: chain.scans });
+  }
+  return found;
+}
+
+/** Throws if complete scans do not fit the current config. */
+export function assertFits(settings: OfflineSettings, slice: Stream, scans: readonly ArchivedScan[]): void {
+  assertSameAddress(settings, slice, scans);
+  for (const { masks } of scans) assertMaskable(settings, slice, masks);
+}
+
+/** The scans of a folder with intact records, and what is wrong with the others. */
+export async function listReadable(
+  folder: string,
+  lastRunId: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly scans: readonly ArchivedScan[]; readonly damaged: readonly string[] }> {
+  const { scans, damaged } = await listArchive(folder, lastRunId);
+  const faults = damaged.map(({ path, reason }) => `${path}: ${reason}`);
+  const broken = new Set<string>();
+  // By each header: scans that share a file may describe it differently.
+  for (const [name, content] of new Map(scans.map(({ content }) => [nameContent(content), content]))) {
+    try {
+      await assertContentWhole(folder, content, signal);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      broken.add(name);
+      faults.push(error.message);
+    }
+  }
+  return { scans: scans.filter(({ content }) => !broken.has(nameContent(content))), damaged: faults };
+}
+
+function nameContent({ file, sha256 }: ArchivedContent): string {
+  return `${file} ${sha256}`;
+}
+
+/** The error of a rebuild with an incomplete archive. */
+export function incomplete(stream: Stream, reason: string): StorageError {
+  return new StorageError(`${nameOf(stream)}: its table cannot be rebuilt from the archive: ${reason}`, {
+    code: 'archive_incomplete',
+    hint: `The table is unchanged. \`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is complete.`,
+    context: { stream: stream.name },
+  });
+}
+
+function assertSameAddress(settings: OfflineSettings, stream: Stream, scans: readonly ArchivedScan[]): void {
+  if (scans.at(-1)?.address === hashAddress(settings, stream)) return;
+  throw incomplete(stream, 'it was read with another path, params or records than the config has now');
+}
+
+// A value that was excluded, or hashed with a different key, is not in the archive.
+function assertMaskable(settings: OfflineSettings, stream: Stream, done: MaskedFields): void {
+  const wanted = describeMasks(stream, settings.hashKey);
+  if (settings.hashKey === undefined && Object.values(wanted).some((how) => how !== 'exclude')) {
+    throw new ConfigError(`streams.${stream.name} hashes columns, and defaults.hashKey is not set`, {
+      code: 'key_missing',
+      hint: 'Set the variable or the file that the config refers to. Nothing was changed.',
+      context: { stream: stream.name },
+    });
+  }
+  const lost = Object.entries(done).filter(
+    ([field, how]) => wanted[field] !== how && !(wanted[field] === 'exclude' && how !== 'exclude'),
+  );
+  if (lost.length === 0) return;
+  const fields = lost.map(([field]) => field).join(', ');
+  throw incomplete(stream, `it does not have the values that the config now requires of ${fields}`);
+}

@@ -1,0 +1,91 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ArchivedScan } from '../../archive/archived-scan.ts';
+import { findChain } from '../../archive/find-chain.ts';
+import { toDate } from '../../model/dates.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { type SyncError, toSyncError } from '../../model/errors.ts';
+import { formatCountOf } from '../../text/format-count.ts';
+import type { CheckItem } from '../../model/reports.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
+import { readStage } from '../../stage/stage-store.ts';
+import { assertFits, listReadable } from '../rebuild/find-archive.ts';
+import { archiveFolder } from '../../storage/state-folder.ts';
+
+/** Whether each stream's archived scans are whole and form a chain that ends with its last commit. */
+export async function verifyArchives(
+  settings: OfflineSettings,
+  checkpoints: readonly Checkpoint[],
+  signal: AbortSignal | undefined,
+): Promise<readonly CheckItem[]> {
+  const items: CheckItem[] = [];
+  for (const stream of settings.streams.flatMap(sliceStream)) {
+    const checkpoint = checkpoints.find(
+      (held) => held.stream === stream.name && held.slice === sliceIdOf(stream),
+    );
+    items.push(...(await verifyArchive(settings, stream, checkpoint, signal)));
+  }
+  return items;
+}
+
+async function verifyArchive(
+  settings: OfflineSettings,
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  signal: AbortSignal | undefined,
+): Promise<readonly CheckItem[]> {
+  const folder = archiveFolder(settings.stateDir, stream);
+  const { scans, damaged } = await listReadable(folder, checkpoint?.runId, signal);
+  const name = `archive of ${nameOf(stream)}`;
+  const fix = `sluice sync --full-refresh --streams ${stream.name} archives it again.`;
+  const failed = damaged.map((detail): CheckItem => ({ name, status: 'failed', detail, fix }));
+  if (checkpoint === undefined && scans.length === 0) return failed;
+  if (scans.length === 0 && settings.retention.archiveMs === 0)
+    return [
+      ...failed,
+      { name, status: 'skipped', detail: 'none is kept (retention.archive: 0)', fix: undefined },
+    ];
+  const chain = findChain(scans, checkpoint?.runId);
+  if (chain.kind === 'broken') {
+    const detail = `the table cannot be rebuilt from it: ${chain.reason}`;
+    return [...failed, { name, status: 'warning', detail, fix }];
+  }
+  const misfit = findMisfit(settings, stream, chain.scans);
+  if (misfit !== undefined)
+    return [...failed, { name, status: 'warning', detail: misfit.message, fix: misfit.hint }];
+  const records = chain.scans.reduce((sum, { rows }) => sum + rows, 0);
+  const since = toDate(chain.scans[0]?.loadedAtMs ?? 0);
+  const detail = `scans since ${since}: ${chain.scans.length}, with ${records.toLocaleString('en-US')} records; all of them whole`;
+  return [...failed, { name, status: 'ok', detail, fix: undefined }];
+}
+
+/** What a rebuild would reject although every scan is intact. */
+function findMisfit(
+  settings: OfflineSettings,
+  stream: Stream,
+  scans: readonly ArchivedScan[],
+): SyncError | undefined {
+  try {
+    assertFits(settings, stream, scans);
+    return undefined;
+  } catch (thrown) {
+    return toSyncError(thrown);
+  }
+}
+
+/** Pages left by stopped scans, which the next sync can use. */
+export async function verifyStages(settings: OfflineSettings, nowMs: number): Promise<readonly CheckItem[]> {
+  const folder = join(settings.stateDir, 'stage');
+  const items: CheckItem[] = [];
+  for (const name of await readdir(folder).catch(() => [])) {
+    const stage = await readStage(join(folder, name));
+    if (stage === undefined) continue;
+    const age = formatDuration(Math.max(0, nowMs - stage.scan.startedAtMs));
+    const detail = `${name}: ${formatCountOf(stage.pages.length, 'page')} of a scan begun ${age} ago that did not end; the next sync resumes it or starts over`;
+    items.push({ name: 'staged pages', status: 'warning', detail, fix: undefined });
+  }
+  return items.length > 0
+    ? items
+    : [{ name: 'staged pages', status: 'ok', detail: 'none are left over', fix: undefined }];
+}

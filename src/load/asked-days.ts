@@ -1,0 +1,49 @@
+import { DAY_MS, subtractDays } from '../model/dates.ts';
+import type { CursorWindow } from '../warehouse/live-rows.ts';
+import { ReadInFull } from './read-in-full.ts';
+import { type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts';
+
+/**
+ * The days that an incremental scan read all of: from the day after its start date on, and of moments from the second
+ * day on. The API text says neither whether `startDate` is included nor in which time zone a day begins. Rows without a
+ * date are in no window.
+ */
+export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
+  const column = load.columns.find(({ name }) => name === load.cursorColumn);
+  const { from } = scan.plan;
+  if (column === undefined || from === undefined) return undefined;
+  // A start date may leave its own day out, and the API's days may begin up to a day later than those in UTC.
+  const unsureMs = column.type === 'DATE' ? DAY_MS : 2 * DAY_MS;
+  return { column: column.name, type: column.type, date: subtractDays(from, -unsureMs) };
+}
+
+/** Whether rows from before the start date were returned: the API filters by something other than the cursor's date. */
+export function cameEarlier({ plan }: FetchedScan, load: PreparedLoad): boolean {
+  if (plan.from === undefined || load.oldestCursor === undefined) return false;
+  // A timestamp's offset may move it over midnight.
+  const slackMs = isTimestamp(load, load.cursorColumn) ? DAY_MS : 0;
+  return load.oldestCursor < subtractDays(plan.from, slackMs);
+}
+
+/**
+ * Throws ReadInFull if an incremental scan without a key returned rows outside of complete days: such a row cannot be
+ * distinguished from its own older version, so it would be dropped or counted twice.
+ */
+export function refuseRowsOfNoDay(scan: FetchedScan, load: PreparedLoad): void {
+  const replacesDays = scan.plan.mode === 'incremental' && load.key === undefined && load.tableExisted;
+  if (!replacesDays || scan.rows === 0 || scan.verdict === 'partial') return;
+  const { cursorColumn, dateless } = load;
+  const cursor = `the cursor (${cursorColumn ?? ''})`;
+  if (dateless === undefined) throw new ReadInFull(`${cursor} no longer holds dates`, FORGOTTEN);
+  if (dateless > 0) {
+    const rows = dateless === 1 ? '1 row came' : `${dateless} rows came`;
+    throw new ReadInFull(`${rows} without a date in ${cursor}, and there is no key`, FORGOTTEN);
+  }
+  if (cameEarlier(scan, load))
+    throw new ReadInFull(
+      `asked for rows since ${scan.plan.from ?? ''}, received rows from ${load.oldestCursor ?? ''}, and there is no key to merge them by`,
+    );
+}
+
+/** Relearned from the whole data, as there may be records without a date. */
+const FORGOTTEN = { cursorField: undefined, cursorState: undefined } as const;

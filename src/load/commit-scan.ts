@@ -1,0 +1,226 @@
+import { countBefore } from '../warehouse/oldest-rows.ts';
+import { describeDifference } from '../model/describe-difference.ts';
+import { ResponseError } from '../model/errors.ts';
+import type { StreamReport } from '../model/run-report.ts';
+import { type Checkpoint, type LearnedColumn, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { writeCheckpoint, writeContract } from '../../state/checkpoints.ts';
+import { writeStreamRun } from '../../state/runs.ts';
+import { evolveTable, tableName } from '../warehouse/evolve-table.ts';
+import { countLiveRows, isInWindow, readScope } from '../warehouse/live-rows.ts';
+import { mergeRows } from '../warehouse/merge-rows.ts';
+import { INCOMING } from '../warehouse/project-stage.ts';
+import { quarantineRejected, releaseAccepted } from '../warehouse/quarantine.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { decideAbsent, describeKept, describeMarkedGone, refuseLoss } from './absent-rows.ts';
+import { windowOf } from './asked-days.ts';
+import { isBeyondGuard } from './compare-counts.ts';
+import {
+  bringForward,
+  countQuarantined,
+  prepareJudge,
+  settleDifference,
+  warnOfDifference,
+} from './confirm-count.ts';
+import { describeGone, findSuspected } from './gone-rows.ts';
+import { isKeyInDoubt } from './key-doubt.ts';
+import { findMovedRows } from './key-without-date.ts';
+import { describeRehashed } from './rehashed-key.ts';
+import { findAdoption, settleRemovedSlices } from './removed-slices.ts';
+import { nextCheckpoint } from './next-checkpoint.ts';
+import { countSinceDays, type DatedTable, findDatedTable } from './oldest-left.ts';
+import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
+import {
+  countTable,
+  type MergedTable,
+  describeLeftApi,
+  describeNewColumns,
+  findDueReason,
+} from './settle-counts.ts';
+import { markUnseen } from './unseen-records.ts';
+
+/**
+ * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
+ * (invariant 1). `saveRun` writes the run's own row, with the stream's report in it.
+ */
+export async function commitScan(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+  checkpoint: Checkpoint | undefined,
+  describe: (committed: CommittedScan) => StreamReport,
+  saveRun: (report: StreamReport) => Promise<void>,
+): Promise<StreamReport> {
+  const { database, runId, options } = context;
+  await refuseEmptiedSource(context, stream, scan, load);
+  const nowIso = new Date(context.recordClock.now()).toISOString();
+  const slice = sliceIdOf(stream);
+  const keyInDoubt = await isKeyInDoubt(context, stream, scan, load, checkpoint);
+  const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options });
+  const absentFacts = { stream, scan, load, next, options, keyInDoubt };
+  const decision = decideAbsent(absentFacts);
+  const moved = await findMovedRows(context, stream, scan, load);
+  let warnings: readonly string[] = [];
+  let keptBecause: string | undefined;
+  const isWindow = decision.absent !== 'keep' && decision.absent.window !== undefined;
+
+  // Frees memory left over from reading and packing records, which the merge needs.
+  await database.trim();
+  const report = await database.transaction(async () => {
+    // An ALTER after other changes of its table makes the commit fail.
+    const settled = await applyColumnChanges(database, stream, load.columns, load.columnChanges);
+    const evolved = await evolveTable(database, stream.table, settled.columns, load.tableExisted, {
+      sliced: stream.slice !== undefined,
+      softDeletes: stream.deletes === 'soft',
+      history: stream.history,
+    });
+    const columns = storedColumns(load.columns).map(({ name }) => name);
+    const scope = { stream: stream.name, slice };
+    await markUnseen(context, stream, scan, load, next);
+    const judgeChange = isWindow
+      ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
+      : () => undefined;
+    const { markedGone, ...merged } = await mergeRows(database, {
+      table: stream.table,
+      columns,
+      key: load.key?.columns,
+      absent: decision.absent,
+      insertOnly: stream.write === 'append',
+      slice,
+      adoptBy: await findAdoption(context, stream, columns),
+      history: stream.history,
+      runId,
+      syncedAt: nowIso,
+      judge: (change) => {
+        keptBecause = judgeChange(change);
+        if (keptBecause === undefined) refuseLoss(stream, scan, load, decision, options, change);
+        return keptBecause === undefined ? 'apply' : 'keep';
+      },
+    });
+    await rememberMasks(database, stream, load.columnChanges);
+    await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
+    // A window without a key excludes the rows before it; duplicate keys are resolved with it.
+    if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);
+    await writeContract(database, stream.name, toLearned(load), runId);
+    const deletion = { history: stream.history, runId, syncedAt: nowIso };
+    // Checkpoints show whether every slice was read in full; the counts are added below.
+    await writeCheckpoint(database, next);
+    const left = await settleRemovedSlices(context, stream, scan, load, deletion);
+    // Set, not added: a transaction that ran out of memory is repeated.
+    const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
+    warnings = [...left.warnings, ...beside];
+    const rowsInTable = await countLiveRows(database, stream.table, slice);
+    const rowsCame = merged.inserted + merged.updated + merged.unchanged;
+    const kept = rowsInTable - rowsCame;
+    const schemaChanges = [...settled.changes, ...evolved];
+    const suspectedOn = await findSuspected(context, stream, scan, load);
+    const dated = await findDatedTable(context, stream, scan, load);
+    const counts = countTable({
+      scan,
+      at: nowIso,
+      rowsInTable,
+      rowsCame,
+      windowDate: options.from === undefined ? windowOf(scan, load)?.date : undefined,
+      suspectedOn,
+      oldest: await findOldest(dated, scan, load),
+      since: scan.counted && (await countSinceDays(dated, scan.counted, checkpoint?.counts)),
+      quarantined: await countQuarantined(database, scope),
+      stream,
+      before: checkpoint?.counts,
+    });
+    const isCounted = typeof scan.counted?.rows === 'number';
+    const difference = isCounted && counts !== undefined && counts.difference !== 0 ? counts : undefined;
+    if (difference !== undefined)
+      await settleDifference({ stream, scan, counts: difference, checkpoint, dated });
+    const newColumns = describeNewColumns(scan, schemaChanges, kept);
+    const due = findDueReason(scan, checkpoint?.fullRefreshDue, [
+      difference && !isBeyondGuard(stream, difference) ? describeDifference(difference) : undefined,
+      newColumns,
+      moved,
+    ]);
+    const reached = { ...next, fullRefreshDue: due, counts };
+    await writeCheckpoint(database, reached);
+    if (newColumns !== undefined && stream.slice !== undefined)
+      await bringForward(database, stream.name, newColumns);
+    if (difference !== undefined) warnings = [...warnings, warnOfDifference(difference, stream)];
+    const described = describe({
+      rows: {
+        read: scan.rows,
+        ...merged,
+        deleted: merged.deleted + left.deleted,
+        quarantined: load.rejected.count,
+      },
+      rowsInTable,
+      rowsInApi: scan.plan.mode === 'full' ? scan.total : (scan.counted?.rows ?? undefined),
+      difference: isCounted ? counts?.difference : undefined,
+      schemaChanges,
+      notes: [
+        ...describeKept(scan, decision, kept, load.rejected.count),
+        ...describeGone(absentFacts, decision, suspectedOn),
+        ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
+        ...(isCounted ? describeLeftApi(checkpoint?.counts, counts) : []),
+        ...[newColumns, moved].filter((note) => note !== undefined),
+        ...describeMarkedGone(markedGone + left.markedGone),
+        ...left.notes,
+      ],
+      checkpoint: reached,
+    });
+    await writeStreamRun(database, runId, described);
+    await saveRun(described);
+    return described;
+  });
+  for (const message of warnings) context.emit({ type: 'warning', stream: stream.name, message });
+  // The engine may fail to replay a log with DDL: leave none behind. The commit is valid even if this fails;
+  // publishing writes the log again and reports errors.
+  await database.checkpoint().catch(() => undefined);
+  return report;
+}
+
+/** An empty response for data that the table has is far more often an accident than the truth. */
+async function refuseEmptiedSource(
+  { database, options }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+): Promise<void> {
+  if (scan.rows > 0 || !load.tableExisted || options.allowEmpty === true) return;
+  const { own, live } = await readScope(database, stream.table, sliceIdOf(stream));
+  const window = windowOf(scan, load);
+  const asked = window === undefined ? 'true' : isInWindow('t', window);
+  const held = await database.count(
+    `SELECT count(*) FROM ${tableName(stream.table)} t WHERE ${own} AND ${live} AND ${asked}`,
+  );
+  if (held === 0) return;
+  const of = stream.slice === undefined ? '' : ' of this slice';
+  throw new ResponseError(`${nameOf(stream)}: the API returned no records, the table holds ${held}${of}`, {
+    code: 'source_emptied',
+    hint: 'The table is unchanged. If the source really is empty, run again with --allow-empty.',
+    context: { stream: stream.name },
+  });
+}
+
+function storedColumns(columns: readonly ColumnPlan[]): readonly ColumnPlan[] {
+  return columns.filter(({ type }) => type !== 'NULL');
+}
+
+function toLearned({ columns, absentSince, jsonTypes }: PreparedLoad): readonly LearnedColumn[] {
+  return columns.map(({ path, name, type }) => ({
+    path,
+    name,
+    type,
+    absentSince: absentSince.get(name),
+    jsonTypes: jsonTypes?.get(name),
+  }));
+}
+
+/** The oldest day that a full scan brought, and the table's rows before it. */
+async function findOldest(
+  dated: DatedTable | undefined,
+  { plan }: FetchedScan,
+  { oldestCursor }: PreparedLoad,
+): Promise<MergedTable['oldest']> {
+  if (dated === undefined || plan.mode !== 'full' || oldestCursor === undefined) return undefined;
+  return { date: oldestCursor, before: await countBefore(dated, oldestCursor) };
+}

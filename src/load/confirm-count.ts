@@ -1,0 +1,108 @@
+import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
+import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../model/stream.ts';
+import type { Database } from '../warehouse/database.ts';
+import { countMissingRows } from '../warehouse/missing-rows.ts';
+import type { TableChange } from '../warehouse/merge-rows.ts';
+import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
+import { ReadInFull } from './read-in-full.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { AbsentDecision } from './absent-rows.ts';
+import { windowOf } from './asked-days.ts';
+import { isBeyondGuard, keepsGone } from './compare-counts.ts';
+import { judgeAbsence } from './judge-absence.ts';
+import { type DatedTable, listDaysToAsk } from './oldest-left.ts';
+import { CountsDiffer } from './settle-counts.ts';
+
+/** An incremental scan and the rows of its days that would be deleted or replaced. */
+export interface AbsenceQuestion {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly load: PreparedLoad;
+  readonly decision: AbsentDecision;
+  readonly before: CountedRows | undefined;
+}
+
+/**
+ * Prepares the check before a merge deletes rows: it returns why they stay, or undefined. It throws CountsDiffer or
+ * ReadInFull to cancel the merge.
+ */
+export async function prepareJudge(
+  { database }: RunContext,
+  { stream, scan, load, decision, before }: AbsenceQuestion,
+): Promise<(change: TableChange) => string | undefined> {
+  const { replaces } = decision;
+  const slice = sliceIdOf(stream);
+  const window = windowOf(scan, load);
+  const isBlind = replaces && scan.counted?.rows === null && load.tableExisted;
+  const missing =
+    isBlind && window !== undefined
+      ? (await countMissingRows(database, stream.table, slice, window)).missing
+      : 0;
+  const held = await countQuarantined(database, { stream: stream.name, slice });
+  return (change) => {
+    const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, missing };
+    const judged = judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
+    if (judged.kind === 'recount') throw new CountsDiffer();
+    if (judged.kind === 'read-in-full') throw new ReadInFull(judged.because, { isBroughtForward: true });
+    return judged.kind === 'keep' ? judged.because : undefined;
+  };
+}
+
+/** A difference between the table and the API's count, with what may explain it. */
+export interface DifferenceQuestion {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly counts: CountedRows;
+  readonly checkpoint: Checkpoint | undefined;
+  /** The table's rows by the cursor's days. */
+  readonly dated: DatedTable | undefined;
+}
+
+/**
+ * Requests a new count for a difference, and a full scan if the quota allows it and the last full scan is not recent;
+ * else the difference remains. Throws CountsDiffer or ReadInFull.
+ */
+export async function settleDifference(question: DifferenceQuestion): Promise<void> {
+  const { stream, scan, counts, checkpoint, dated } = question;
+  const { counted } = scan;
+  if (counted?.again !== undefined) {
+    const mayHaveLeft = keepsGone(stream) && dated !== undefined;
+    throw new CountsDiffer(mayHaveLeft ? await listDaysToAsk(dated, scan.plan.from, counts) : []);
+  }
+  if (isBeyondGuard(stream, counts)) return;
+  const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
+  if (counted?.canReadInFull === true && mayRefresh)
+    throw new ReadInFull(describeDifference(counts), { isBroughtForward: true });
+}
+
+/** Quarantined records that the source still has. */
+export function countQuarantined(
+  database: Database,
+  { stream, slice }: { readonly stream: string; readonly slice: string },
+): Promise<number> {
+  return database.count(
+    'SELECT count(*) FROM _sluice.quarantine WHERE stream = $1 AND slice = $2 AND absent_since IS NULL',
+    [stream, slice],
+  );
+}
+
+/** Brings the full scan of every slice forward: what one of them showed applies to all. */
+export async function bringForward(database: Database, stream: string, reason: string): Promise<void> {
+  await database.run(
+    'UPDATE _sluice.checkpoints SET full_refresh_due = $2 WHERE stream = $1 AND full_refresh_due IS NULL',
+    [stream, reason],
+  );
+}
+
+function sayWhen({ at, broughtForwardAt }: CountedRows): string {
+  if (broughtForwardAt === undefined || isDayOver(broughtForwardAt, Date.parse(at)))
+    return 'the next sync reads the stream in full, as soon as the quota has room for it';
+  return 'it was read in full today already, for the same reason: a sync tomorrow does so again, sluice sync --full-refresh does it now';
+}
+
+/** Explains a difference and what happens next. */
+export function warnOfDifference(counts: CountedRows, stream: Stream): string {
+  const next = isBeyondGuard(stream, counts) ? adviseTooManyGone(stream.name) : sayWhen(counts);
+  return `${describeDifference(counts)}; ${next}`;
+}

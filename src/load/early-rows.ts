@@ -1,0 +1,80 @@
+import { type LearnedColumn, sliceIdOf, type Stream } from '../model/stream.ts';
+import type { FieldTree } from '../schema/observe-fields.ts';
+import { EarlyIncoming } from '../warehouse/early-incoming.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
+import { readQuarantineFilter } from '../warehouse/quarantine.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { acceptsAll, type ContractQuestion } from './check-contract.ts';
+import { planColumns } from './plan-columns.ts';
+
+/** Reads a scan's rows into the table `incoming` during the scan. Work that fails here is repeated later. */
+export class EarlyRows {
+  readonly #context: RunContext;
+  readonly #stream: Stream;
+  readonly #question: Promise<ContractQuestion | undefined>;
+  readonly #incoming: EarlyIncoming;
+  readonly #tree: FieldTree;
+  #isOver = false;
+
+  constructor(
+    context: RunContext,
+    question: ContractQuestion,
+    scan: { readonly recordsFile: string; readonly tree: FieldTree },
+  ) {
+    this.#context = context;
+    this.#stream = question.stream;
+    this.#tree = scan.tree;
+    this.#incoming = new EarlyIncoming(context.database, scan.recordsFile);
+    this.#question = settleQuestion(context, question);
+  }
+
+  /** Reads complete lines up to a byte of the records file. */
+  async readTo(endByte: number): Promise<void> {
+    if (this.#isOver) return;
+    try {
+      const question = await this.#question;
+      if (question === undefined || !acceptsAll(question, this.#tree)) return this.#giveUp();
+      const { database, settings } = this.#context;
+      const held = { tree: this.#tree, forced: [] };
+      const { learned } = question;
+      const { columns } = await planColumns(database, this.#stream, held, learned, settings.hashKey);
+      if (this.#incoming.endByte === 0) await database.beginReading();
+      if (!(await this.#incoming.readTo(endByte, this.#tree, columns))) this.#giveUp();
+    } catch {
+      // A disk or engine error recurs when the rows are needed, and is reported then.
+      this.#giveUp();
+    }
+  }
+
+  /** The rows read so far, for the load of the whole scan; undefined if there are none. */
+  get part(): EarlyIncoming | undefined {
+    return this.#isOver || this.#incoming.endByte === 0 ? undefined : this.#incoming;
+  }
+
+  /** Discards what was read. */
+  async drop(): Promise<void> {
+    this.#isOver = true;
+    await this.#incoming.drop().catch(() => undefined);
+  }
+
+  #giveUp(): void {
+    this.#isOver = true;
+  }
+}
+
+/** The contract of the stream's records; undefined if more than their fields decides about them. */
+async function settleQuestion(
+  { database }: RunContext,
+  question: ContractQuestion,
+): Promise<ContractQuestion | undefined> {
+  try {
+    const { stream } = question;
+    const learned: readonly LearnedColumn[] = (await tableExists(database, stream.table))
+      ? question.learned
+      : [];
+    const released = await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) });
+    return released === undefined ? { ...question, learned } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+import type { EarlyPack } from '../archive/early-pack.ts';
+import type { FieldTree } from '../schema/observe-fields.ts';
+import type { StagedPageEntry } from '../stage/stage-store.ts';
+import type { EarlyIncoming } from '../warehouse/early-incoming.ts';
+import type { StageFollower } from '../stage/scan-stage.ts';
+import { beginEarlyPack, toPackedPages } from './archive-scan.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { EarlyRows } from './early-rows.ts';
+import type { ContractQuestion } from './check-contract.ts';
+
+/** Smaller scans are loaded quickly after they end, bytes. */
+const LONG_BYTES = 16 * 2 ** 20;
+/** Size of a part: each part has a setup cost equal to reading a few MB. */
+const PART_BYTES = 64 * 2 ** 20;
+
+/** Fetches and prepares a scan with early work in parallel, and discards unused results. */
+export async function withEarlyWork<T>(
+  context: RunContext,
+  question: ContractQuestion,
+  work: (early: EarlyWork) => Promise<T>,
+): Promise<T> {
+  const early = new EarlyWork(context, question);
+  try {
+    return await work(early);
+  } finally {
+    await early.end();
+  }
+}
+
+/**
+ * Processes a long scan's pages while more are fetched: reads their rows into a table, and packs their records for
+ * the archive. The results are used only after the verdict, and only if they equal what the whole scan would give;
+ * otherwise they are discarded.
+ */
+export class EarlyWork implements StageFollower {
+  readonly #context: RunContext;
+  readonly #question: ContractQuestion;
+  #recordsFile: string | undefined;
+  #tree: FieldTree | undefined;
+  #rows: EarlyRows | undefined;
+  #pack: EarlyPack | undefined;
+  /** Staged pages while the scan may still turn out to be short. */
+  #held: StagedPageEntry[] = [];
+  #endByte = 0;
+  #readByte = 0;
+  #reading: Promise<void> | undefined;
+  #aside: Promise<void> | undefined;
+
+  constructor(context: RunContext, question: ContractQuestion) {
+    this.#context = context;
+    this.#question = question;
+  }
+
+  async begin(recordsFile: string, tree: FieldTree): Promise<void> {
+    await this.end();
+    this.#recordsFile = recordsFile;
+    this.#tree = tree;
+  }
+
+  take(pages: readonly StagedPageEntry[]): void {
+    if (this.#recordsFile === undefined || this.#tree === undefined) return;
+    const startByte = this.#endByte;
+    this.#endByte = pages.at(-1)?.endByte ?? startByte;
+    if (this.#pack !== undefined) this.#pack.take(toPackedPages(pages, startByte));
+    else if (this.#rows === undefined) this.#held.push(...pages);
+    if (this.#aside !== undefined || !this.#isPartWhole()) return;
+    if (this.#rows === undefined) this.#start(this.#recordsFile, this.#tree);
+    this.#reading ??= this.#readOn();
+  }
+
+  #start(recordsFile: string, tree: FieldTree): void {
+    this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree });
+    const { stream, checkpoint } = this.#question;
+    this.#pack = beginEarlyPack(this.#context, stream, checkpoint, recordsFile);
+    this.#pack?.take(toPackedPages(this.#held));
+    this.#held = [];
+  }
+
+  #isPartWhole(): boolean {
+    return this.#endByte - this.#readByte >= (this.#readByte === 0 ? LONG_BYTES : PART_BYTES);
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#isPartWhole()) {
+      const endByte = this.#endByte;
+      await this.#rows?.readTo(endByte);
+      this.#readByte = endByte;
+    }
+    this.#reading = undefined;
+  }
+
+  /** Discards the rows read so far and does not use the work file until `work` is done, which may close it. */
+  async aside(work: () => Promise<void>): Promise<void> {
+    const stepAside = async () => {
+      await this.#reading;
+      await this.#rows?.drop();
+      await work();
+    };
+    this.#aside = stepAside().finally(() => (this.#aside = undefined));
+    return this.#aside;
+  }
+
+  /** The rows read so far, once reading has stopped; ownership moves to the caller. */
+  async takeRows(): Promise<EarlyIncoming | undefined> {
+    await this.#reading;
+    const rows = this.#rows;
+    this.#rows = undefined;
+    return rows?.part;
+  }
+
+  /** The pack started for the archive; the caller must finish or abandon it. */
+  takePack(): EarlyPack | undefined {
+    const pack = this.#pack;
+    this.#pack = undefined;
+    return pack;
+  }
+
+  /** Discards unused results. */
+  async end(): Promise<void> {
+    this.#recordsFile = undefined;
+    await this.#aside?.catch(() => undefined);
+    await this.#reading;
+    await this.#rows?.drop();
+    await this.#pack?.abandon();
+    this.#rows = undefined;
+    this.#pack = undefined;
+    this.#held = [];
+    this.#endByte = 0;
+    this.#readByte = 0;
+  }
+}

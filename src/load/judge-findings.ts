@@ -1,0 +1,128 @@
+import { KEYLESS } from '../contract/accept-record.ts';
+import type { ViolationCount, ViolationCounts } from '../contract/violation-counts.ts';
+import { ContractError, ResponseError } from '../model/errors.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
+import { escapeForTerminal } from '../text/redact.ts';
+import { nameOf, type Stream } from '../model/stream.ts';
+import type { RejectedRecords } from '../warehouse/rejected-records.ts';
+import type { ContractFindings, CheckedScan } from './check-contract.ts';
+
+// A message is read in a terminal; `quarantine list` and the file have the rest.
+const MOST_NAMED = 5;
+const KEPT = 'The table is unchanged, and the pages are kept for a run within 24 h.';
+
+/** Fails a stream whose records violate a frozen contract (`freeze`). */
+export function assertContractKept(stream: Stream, { failing }: ContractFindings): void {
+  const [first] = failing.list();
+  if (first === undefined) return;
+  throw new ContractError(
+    `${nameOf(stream)}: ${formatCountOf(failing.records, 'record')} ${verbOf(failing.records, 'breaks', 'break')} the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
+    {
+      code: 'contract_broken',
+      hint: `${KEPT} Ask the provider to fix the source; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
+      context: { stream: stream.name, offset: first.firstPosition },
+    },
+  );
+}
+
+/** Fails a stream of which more than `maxInvalidRatio` would go to quarantine. */
+export function refuseTooManyRejects(
+  stream: Stream,
+  rows: number,
+  rejected: RejectedRecords,
+  { rejected: counts }: ContractFindings,
+): void {
+  const { count, first } = rejected;
+  if (first === undefined || count / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
+  const context = { stream: stream.name, offset: first.position };
+  const keyless = counts.list().filter(({ reason }) => reason === KEYLESS);
+  if (keyless.length > 0 && keyless.length === counts.list().length) {
+    const fields = keyless.map(({ field }) => field).join(', ');
+    throw new ResponseError(
+      `${nameOf(stream)}: ${formatCountOf(count, 'record')} ${verbOf(count, 'has', 'have')} no value for the key (${escapeForTerminal(fields)}), the first at position ${first.position}`,
+      {
+        code: 'response_invalid',
+        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records would go to quarantine: name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        context,
+      },
+    );
+  }
+  if (!breaksContract(counts)) {
+    throw new ResponseError(
+      `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'is not a JSON object', 'are not JSON objects')}, the first at position ${first.position}`,
+      {
+        code: 'response_invalid',
+        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
+        context,
+      },
+    );
+  }
+  throw new ContractError(
+    `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'breaks', 'break')} the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
+    {
+      code: 'contract_broken',
+      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      context,
+    },
+  );
+}
+
+/**
+ * Fails a stream if more than `maxInvalidRatio` of its records would lose values: then the contract is probably
+ * wrong.
+ */
+export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: ContractFindings): void {
+  const [first] = lost.list();
+  if (first === undefined || lost.records / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
+  throw new ContractError(
+    `${nameOf(stream)}: ${formatCount(lost.records)} of ${formatCountOf(rows, 'record')} would lose values: ${describeCounts(lost)}; the first at position ${first.firstPosition}`,
+    {
+      code: 'contract_broken',
+      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are affected: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      context: { stream: stream.name, offset: first.firstPosition },
+    },
+  );
+}
+
+/** Warnings about a scan that passed its contract. */
+export function describeFindings(rejected: RejectedRecords, held: CheckedScan): readonly string[] {
+  const { findings } = held;
+  return [
+    ...(rejected.count === 0 ? [] : [describeRejected(rejected, findings.rejected)]),
+    ...(findings.discarded.records === 0
+      ? []
+      : [
+          `values were left out of ${formatCountOf(findings.discarded.records, 'record')}: ${describeCounts(findings.discarded)}`,
+        ]),
+  ];
+}
+
+function describeRejected({ count }: RejectedRecords, counts: ViolationCounts): string {
+  if (!breaksContract(counts))
+    return `${formatCountOf(count, 'record')} ${verbOf(count, 'is not a JSON object', 'are not JSON objects')} and went to _sluice.quarantine`;
+  return `${formatCountOf(count, 'record')} went to _sluice.quarantine: ${describeCounts(counts)}`;
+}
+
+/** Whether any record was rejected for a reason other than not being an object. */
+function breaksContract(counts: ViolationCounts): boolean {
+  return counts.list().some(({ field }) => field !== '');
+}
+
+function describeCounts(counts: ViolationCounts): string {
+  const all = counts.list();
+  const named = all.slice(0, MOST_NAMED).map(describeCount);
+  const more = all.length - named.length;
+  if (more > 0 || counts.hasMore) named.push(`${more > 0 ? more : 'and'} more`);
+  return named.join('; ');
+}
+
+function describeCount({ field, reason, count }: ViolationCount): string {
+  const what =
+    field === '' ? reason : `${escapeForTerminal(field.slice(0, 100))} ${escapeForTerminal(reason)}`;
+  return `${what} (${count})`;
+}
+
+// Relative to the folder of the config if it lies below it.
+function nameContract({ name }: Stream): string {
+  return `contracts/${name}.schema.json`;
+}

@@ -1,0 +1,112 @@
+import { subtractDays, toDate } from '../model/dates.ts';
+import type { SyncOptions } from '../model/settings.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { cameEarlier } from './asked-days.ts';
+
+export interface CheckpointFacts {
+  readonly stream: Stream;
+  readonly scan: FetchedScan;
+  readonly load: PreparedLoad;
+  readonly checkpoint: Checkpoint | undefined;
+  readonly runId: string;
+  readonly options: SyncOptions;
+}
+
+/**
+ * The checkpoint after a committed scan. Only `verified` and `unverified` scans move the watermark, and scans with
+ * `--from` or `--limit` never move it further than a normal run would.
+ */
+export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
+  const { stream, scan, load, checkpoint, runId, options } = facts;
+  const startedAt = new Date(scan.startedAtMs).toISOString();
+  const trusted =
+    (scan.verdict === 'verified' || scan.verdict === 'unverified') && options.limit === undefined;
+  const whole = trusted && scan.plan.mode === 'full';
+  const normal = trusted && options.from === undefined;
+  // For a scan that took days, the next one continues from its start; otherwise every scan would be a full one.
+  const ended = scan.cause === 'too-long' && options.from === undefined && options.limit === undefined;
+  const passed = whole || (ended && scan.plan.mode === 'full');
+  return {
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    fingerprint: passed || checkpoint === undefined ? stream.fingerprint : checkpoint.fingerprint,
+    cursorField: load.cursorColumn ?? checkpoint?.cursorField,
+    cursorState: nextCursorState(facts),
+    watermark:
+      ended || (normal && scan.isApart === true)
+        ? watermarkOfLongScan(facts)
+        : normal
+          ? nextWatermark(facts)
+          : checkpoint?.watermark,
+    keyFields: load.key?.columns ?? (whole ? undefined : checkpoint?.keyFields),
+    keyOrigin: load.key?.origin ?? (whole ? undefined : checkpoint?.keyOrigin),
+    keyProvedOn: nextProofDays(facts, trusted),
+    lastFullScanAt: passed ? startedAt : checkpoint?.lastFullScanAt,
+    lastVerifiedAt: scan.verdict === 'verified' && normal ? startedAt : checkpoint?.lastVerifiedAt,
+    lastVerdict: scan.verdict,
+    rowsDeclared: passed ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
+    head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
+    rules: trusted ? (stream.rules ?? checkpoint?.rules) : checkpoint?.rules,
+    ...nextProof(facts),
+    runId,
+  };
+}
+
+/** When the table was verified, and from which day on. */
+function nextProof({
+  scan,
+  checkpoint,
+  options,
+}: CheckpointFacts): Pick<Checkpoint, 'wholeAt' | 'provedFrom'> {
+  const { wholeAt, provedFrom } = checkpoint ?? {};
+  if (scan.verdict !== 'verified' || options.limit !== undefined) return { wholeAt, provedFrom };
+  if (scan.plan.mode === 'full')
+    return { wholeAt: new Date(scan.startedAtMs).toISOString(), provedFrom: undefined };
+  return { wholeAt, provedFrom: scan.plan.from ?? provedFrom };
+}
+
+function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {
+  const newest = load.newestCursor;
+  if (newest === undefined) return checkpoint?.watermark;
+  // Rows with future dates must not make the next run skip the days in between.
+  const today = toDate(scan.serverDateMs);
+  const reached = newest < today ? newest : today;
+  if (scan.plan.mode === 'full' || checkpoint?.watermark === undefined) return reached;
+  return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;
+}
+
+// Rows dated after its start, less the lookback, may have changed while it was read over hours or days.
+function watermarkOfLongScan({ stream, scan, load, checkpoint }: CheckpointFacts): string | undefined {
+  const newest = load.newestCursor;
+  if (newest === undefined) return checkpoint?.watermark;
+  const before = subtractDays(toDate(scan.startedAtMs), stream.lookbackMs);
+  const reached = newest < before ? newest : before;
+  const held = checkpoint?.watermark;
+  return held !== undefined && held > reached && held <= toDate(scan.startedAtMs) ? held : reached;
+}
+
+/** An `auto` cursor is proved by a response to its parameter with only later rows, and fewer of them. */
+function nextCursorState({ stream, scan, load, checkpoint }: CheckpointFacts): Checkpoint['cursorState'] {
+  if (stream.cursor.kind !== 'auto') return undefined;
+  // A refuted cursor says nothing about the next candidate.
+  const isOther = load.cursorColumn !== undefined && load.cursorColumn !== checkpoint?.cursorField;
+  const cursorState = isOther && checkpoint?.cursorState === 'refuted' ? undefined : checkpoint?.cursorState;
+  if (!scan.plan.trial || scan.plan.from === undefined) {
+    return cursorState ?? (load.cursorColumn === undefined ? undefined : 'candidate');
+  }
+  if (load.oldestCursor === undefined) return cursorState ?? 'candidate';
+  if (cameEarlier(scan, load)) return 'refuted';
+  const fewer = checkpoint?.rowsDeclared !== undefined && (scan.total ?? scan.rows) < checkpoint.rowsDeclared;
+  return fewer ? 'proved' : (cursorState ?? 'candidate');
+}
+
+function nextProofDays({ scan, load, checkpoint }: CheckpointFacts, trusted: boolean): readonly string[] {
+  if (load.key?.origin !== 'learned') return [];
+  const same = checkpoint?.keyFields?.join() === load.key.columns.join();
+  const before = same ? checkpoint.keyProvedOn : [];
+  // With one row every key is unique; and a scan of moving data proves nothing.
+  if (!trusted || scan.isApart === true || scan.rows < 2) return before;
+  const today = toDate(scan.serverDateMs);
+  return before.includes(today) ? before : [...before, today].slice(-2);
+}

@@ -1,0 +1,98 @@
+import { DAY_MS, subtractDays } from '../model/dates.ts';
+import type { CountedRows, Stream } from '../model/stream.ts';
+import { sliceIdOf } from '../model/stream.ts';
+import { countBetween, countSince, type DatedRows, findDay } from '../warehouse/oldest-rows.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { type ApiCount, type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts';
+
+/** The table's rows by the cursor's days, and how many days after a start date the API's answer may begin. */
+export interface DatedTable extends DatedRows {
+  readonly shifts: readonly number[];
+}
+
+/** Rows of the API from a day on, and of the table: one entry for each day on which the answer may begin. */
+export interface RowsSince {
+  readonly inApi: number;
+  readonly inTable: readonly {
+    readonly rows: number;
+    /** From the oldest day of the last full scan up to that day. */
+    readonly earlier: number;
+  }[];
+}
+
+/** The table by its cursor's days; undefined without a cursor. */
+export async function findDatedTable(
+  { database }: RunContext,
+  stream: Stream,
+  { plan }: Pick<FetchedScan, 'plan'>,
+  load: PreparedLoad,
+): Promise<DatedTable | undefined> {
+  const { cursorColumn: column, oldestCursor } = load;
+  if (column === undefined) return undefined;
+  const dated = { database, table: stream.table, slice: sliceIdOf(stream), column };
+  const { from } = plan;
+  if (from === undefined || isTimestamp(load, column)) return { ...dated, shifts: [0, 1] };
+  if (oldestCursor === from) return { ...dated, shifts: [0] };
+  const held = await countBetween(dated, from, addDays(from, 1));
+  return { ...dated, shifts: held > 0 ? [1] : [0, 1] };
+}
+
+/**
+ * The days (ISO) to ask for, were the rows that left the oldest ones: the first day that should be there whole, and the
+ * one after it, so that rows of it which left as well are not offset by later ones that came late. Where a day left in
+ * part, that day too.
+ */
+export async function listDaysToAsk(
+  dated: DatedTable,
+  from: string | undefined,
+  { difference, oldest }: Pick<CountedRows, 'difference' | 'oldest'>,
+): Promise<readonly string[]> {
+  if (difference >= 0 || oldest === undefined || from === undefined) return [];
+  const left = oldest.left - difference;
+  const last = await findDay(dated, oldest.date, left);
+  const first = last && addDays(last, 1);
+  if (last === undefined || first === undefined || first >= from) return [];
+  const whole = await findDay(dated, first, 1);
+  const next = whole === undefined || whole >= from ? from : addDays(whole, 1);
+  const isPart = (await countBetween(dated, oldest.date, first)) > left;
+  // Where the API leaves the start date's own day out, the day before it is asked for.
+  const shift = dated.shifts.length === 1 ? (dated.shifts[0] ?? 0) : 0;
+  return [...(isPart ? [last] : []), first, next].map((day) => addDays(day, -shift));
+}
+
+/** What the table has from the days on that the API's count names. */
+export async function countSinceDays(
+  dated: DatedTable | undefined,
+  { since }: ApiCount,
+  before: CountedRows | undefined,
+): Promise<readonly RowsSince[] | undefined> {
+  const oldest = before?.oldest?.date;
+  if (dated === undefined || since === undefined || oldest === undefined) return undefined;
+  const all: RowsSince[] = [];
+  for (const { date, rows } of since) {
+    const inTable = [];
+    for (const shift of dated.shifts) {
+      const day = addDays(date, shift);
+      inTable.push({ rows: await countSince(dated, day), earlier: await countBetween(dated, oldest, day) });
+    }
+    all.push({ inApi: rows, inTable });
+  }
+  return all;
+}
+
+/** Whether the rows that are no longer counted are the oldest ones: of the later days the API has as many as the table. */
+export function areOldestGone(since: readonly RowsSince[] | undefined, counts: CountedRows): boolean {
+  const { oldest, suspected, unloaded, difference } = counts;
+  if (since === undefined || since.length === 0 || oldest === undefined) return false;
+  const left = oldest.left - difference;
+  const fits = ({ inApi, inTable }: RowsSince, at: number) => {
+    const { rows, earlier } = inTable[at] ?? { rows: NaN, earlier: 0 };
+    return inApi === rows - Math.max(0, left - earlier) - oldest.inside - suspected + unloaded;
+  };
+  // Nothing may say whether rows of the start date itself are counted, but it is the same for each of them.
+  return [0, 1].some((at) => since.every((day) => fits(day, at)));
+}
+
+function addDays(day: string, days: number): string {
+  return subtractDays(day, -days * DAY_MS);
+}

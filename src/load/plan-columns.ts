@@ -1,0 +1,179 @@
+import { readMeta, writeMeta } from '../../state/migrations.ts';
+import type { SchemaChange } from '../model/run-report.ts';
+import type { LearnedColumn, Stream } from '../model/stream.ts';
+import { findMaskedColumns } from '../schema/mask-columns.ts';
+import { pathKey } from '../schema/name-columns.ts';
+import type { FieldTree } from '../schema/observe-fields.ts';
+import { type ColumnPlan, type ForcedColumn, resolveColumns } from '../schema/resolve-columns.ts';
+import type { Database } from '../warehouse/database.ts';
+import { clearColumn, dropColumn, survivesCast } from '../warehouse/evolve-table.ts';
+import { forgetUnmasked } from '../warehouse/quarantine.ts';
+import { convertsExactly, retypeColumn, type Retyping } from '../warehouse/retype-column.ts';
+import { describeMasks, type MaskedFields } from '../schema/mask-records.ts';
+import type { ColumnChanges } from '../run/scan.ts';
+import type { CheckedScan } from './check-contract.ts';
+import { findCompanion } from './key-columns.ts';
+import { scheduleCompaction } from '../../state/rewrite-mark.ts';
+
+/** The columns of a scan's table, and the changes that lead to them. */
+export interface PlannedColumns {
+  readonly columns: readonly ColumnPlan[];
+  readonly changes: ColumnChanges;
+}
+
+/** Decides the columns that a scan's rows are loaded into. */
+export async function planColumns(
+  database: Database,
+  stream: Stream,
+  held: Pick<CheckedScan, 'tree' | 'forced'>,
+  learned: readonly LearnedColumn[],
+  hashKey: string | undefined,
+): Promise<PlannedColumns> {
+  const { masked, masks, rehashed } = await findNewMasks(database, stream, learned, hashKey);
+  const existing = masked?.left ?? learned;
+  const forced = await askForced(database, stream, held.forced, existing);
+  const columns = await resolveWithTable(database, stream, held.tree, existing, forced);
+  const retyped = columns.flatMap((column) => planRetyping(column, columns));
+  return { columns, changes: { masked, masks, rehashed, retyped } };
+}
+
+/** The previously learned columns without newly masked ones. */
+async function findNewMasks(
+  database: Database,
+  stream: Stream,
+  learned: readonly LearnedColumn[],
+  hashKey: string | undefined,
+): Promise<Pick<ColumnChanges, 'masked' | 'masks' | 'rehashed'>> {
+  const { name, columns } = stream;
+  const remembered = (await readMeta(database)).get(masksOf(name)) ?? '{}';
+  const done = JSON.parse(remembered) as MaskedFields;
+  const wanted = Object.fromEntries(
+    // Without a key, the previous one is kept.
+    Object.entries(describeMasks(stream, hashKey)).map(([field, how]) =>
+      hashKey === undefined && how !== 'exclude' ? [field, done[field] ?? 'hash'] : [field, how],
+    ),
+  );
+  const masks = JSON.stringify(wanted);
+  if (masks === remembered) return { masked: undefined, masks: undefined, rehashed: [] };
+  const fresh = Object.entries(columns).filter(
+    ([field, { kind }]) => kind !== 'type' && kindOf(done[field]) !== kind,
+  );
+  const masked = fresh.length === 0 ? undefined : findMaskedColumns(Object.fromEntries(fresh), learned);
+  const rehashed = Object.keys(wanted).filter(
+    // Files of earlier versions do not record the key.
+    (field) =>
+      done[field]?.startsWith('hash:') === true &&
+      kindOf(wanted[field]) === 'hash' &&
+      done[field] !== wanted[field],
+  );
+  return { masked, masks, rehashed };
+}
+
+function kindOf(how: string | undefined): string | undefined {
+  return how?.split(':', 1)[0];
+}
+
+function masksOf(stream: string): string {
+  return `masks.${stream}`;
+}
+
+async function askForced(
+  database: Database,
+  { table }: Stream,
+  forced: CheckedScan['forced'],
+  existing: readonly LearnedColumn[],
+): Promise<ReadonlyMap<string, ForcedColumn>> {
+  const known = new Map(existing.map((column) => [pathKey(column.path), column]));
+  const found = new Map<string, ForcedColumn>();
+  for (const { path, type, converts } of forced) {
+    const column = known.get(pathKey(path));
+    const isSame = column === undefined || column.type === 'NULL' || column.type === type;
+    const survives =
+      isSame ||
+      (await convertsExactly(database, table, { column: column.name, from: column.type, to: type }));
+    found.set(pathKey(path), { type, converts, survives });
+  }
+  return found;
+}
+
+async function resolveWithTable(
+  database: Database,
+  { table }: Stream,
+  tree: FieldTree,
+  existing: readonly LearnedColumn[],
+  forced: ReadonlyMap<string, ForcedColumn>,
+): Promise<readonly ColumnPlan[]> {
+  // Only the table shows which casts are exact: collect the questions, run them, decide again.
+  const questions = new Map<string, Parameters<Parameters<typeof resolveColumns>[2]>>();
+  const ask = (...question: Parameters<Parameters<typeof resolveColumns>[2]>) =>
+    questions.set(question.join(' '), question) !== undefined;
+  const columns = resolveColumns(tree, existing, ask, forced);
+  if (questions.size === 0) return columns;
+  const answers = new Map<string, boolean>();
+  for (const [id, [column, from, to]] of questions) {
+    answers.set(id, await survivesCast(database, table, column, from, to));
+  }
+  return resolveColumns(tree, existing, (...question) => answers.get(question.join(' ')) ?? false, forced);
+}
+
+function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): readonly Retyping[] {
+  const { name, type, existingType, forcedType, companion } = column;
+  if (existingType === undefined || existingType === 'NULL' || existingType === type || companion) return [];
+  const beside = findCompanion(column, columns);
+  // A column that becomes text takes its companion's values back.
+  const to = forcedType ?? (type === 'VARCHAR' && beside !== undefined ? type : undefined);
+  if (to === undefined) return [];
+  const change = forcedType === undefined ? 'widened' : 'replaced';
+  return [{ column: name, from: existingType, to, companion: beside?.name, change }];
+}
+
+/**
+ * Applies config's column rules to an existing table; call first in the transaction that commits the scan. Returns
+ * the changes, and the planned columns relative to the changed table.
+ */
+export async function applyColumnChanges(
+  database: Database,
+  stream: Stream,
+  columns: readonly ColumnPlan[],
+  { masked, retyped }: ColumnChanges,
+): Promise<{ readonly columns: readonly ColumnPlan[]; readonly changes: readonly SchemaChange[] }> {
+  const changes: SchemaChange[] = [];
+  for (const { name, type } of masked?.dropped ?? []) {
+    if (type === 'NULL') continue;
+    await dropColumn(database, stream.table, name);
+    changes.push({ column: name, change: 'removed', fromType: type, toType: undefined });
+  }
+  for (const { column, type } of masked?.cleared ?? []) {
+    await clearColumn(database, stream.table, column.name, type);
+    changes.push({ column: column.name, change: 'replaced', fromType: column.type, toType: type });
+  }
+  for (const retyping of retyped) changes.push(...(await retypeColumn(database, stream.table, retyping)));
+  const done = new Set(retyped.flatMap(({ column, companion }) => [column, companion]));
+  const settled = columns.map((column) =>
+    done.has(column.name) ? { ...column, existingType: column.type } : column,
+  );
+  return { columns: settled, changes };
+}
+
+/** Records what is masked, and deletes unmasked values outside of the table; in the same transaction. */
+export async function rememberMasks(
+  database: Database,
+  stream: Stream,
+  { masked, masks, rehashed }: ColumnChanges,
+): Promise<void> {
+  if (masked !== undefined || rehashed.length > 0) await forgetUnmasked(database, stream.name);
+  if (masked !== undefined) {
+    if (await wasSynced(database, stream)) await scheduleCompaction(database);
+  }
+  if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);
+}
+
+/** Whether an earlier scan of the stream, or of another of its slices, is in the file. */
+async function wasSynced(database: Database, { name }: Stream): Promise<boolean> {
+  const found = await database.count(
+    `SELECT (SELECT count(*) FROM _sluice.contracts WHERE stream = $1)
+          + (SELECT count(*) FROM _sluice.checkpoints WHERE stream = $1)`,
+    [name],
+  );
+  return found > 0;
+}

@@ -1,0 +1,166 @@
+import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../model/stream.ts';
+import {
+  type CandidateColumn,
+  chooseCursorCandidate,
+  rankCursorCandidates,
+} from '../schema/key-candidates.ts';
+import type { FieldTree } from '../schema/observe-fields.ts';
+import { pathKey } from '../schema/name-columns.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
+import { countMissingKeys } from '../warehouse/find-key.ts';
+import { INCOMING, projectStage } from '../warehouse/project-stage.ts';
+import { readQuarantineFilter } from '../warehouse/quarantine.ts';
+import { findSuspects } from './confirm-duplicates.ts';
+import { rejectAlikeKeys } from './alike-keys.ts';
+import { readCursorRange } from './cursor-range.ts';
+import type { EarlyWork } from './early-work.ts';
+import { checkContract } from './check-contract.ts';
+import {
+  describeFindings,
+  assertContractKept,
+  refuseTooManyDiscards,
+  refuseTooManyRejects,
+} from './judge-findings.ts';
+import { findCompanion, resolveField, storedNames, withCompanions } from './key-columns.ts';
+import { isKeyFormatChanged } from './key-doubt.ts';
+import { locateRecords } from './locate-records.ts';
+import { findAbsentFields, findUnmatchedRules, isWholeScan, refuseUnmatchedMasks } from './missed-fields.ts';
+import { describeMisfits } from './misfit-types.ts';
+import { planColumns } from './plan-columns.ts';
+import { ReadInFull } from './read-in-full.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { findNode, listSeenTypes } from './seen-types.ts';
+import { settleKey } from './settle-key.ts';
+
+/** Turns a fetched scan into typed rows and determines their key. */
+export async function prepareLoad(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  contract: readonly LearnedColumn[],
+  early?: EarlyWork,
+): Promise<PreparedLoad> {
+  const { database, settings, options, signal } = context;
+  const tableExisted = await tableExists(database, stream.table);
+  const learned = tableExisted ? contract : [];
+  const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
+  const held = await checkContract(question, scan, signal);
+  assertContractKept(stream, held.findings);
+  refuseTooManyDiscards(stream, scan.rows, held.findings);
+  if (!tableExisted) refuseUnmatchedMasks(context, stream, scan, held);
+  const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
+  const projected = await projectStage(database, scan.recordsFile, columns, {
+    hold: held.hold,
+    locate: () => locateRecords(stream, scan.recordsFile),
+    quarantined: await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) }),
+    tree: held.tree,
+    constants: held.constants,
+    early: await early?.takeRows(),
+    signal,
+  });
+  const { releases } = projected;
+  const found = held.findings.rejected;
+  const rejected = await rejectAlikeKeys({ database, stream, scan, columns, ...projected, found });
+  refuseTooManyRejects(stream, scan.rows, rejected, held.findings);
+
+  const { tree } = held;
+  const candidates = await listCandidates(context, tree, columns);
+  const known = spreadKey(checkpoint, columns);
+  const cursorColumn = chooseCursor(stream, scan, checkpoint, columns, candidates);
+  const absent = findAbsentFields(context, stream, scan, tree, changes.masked?.left ?? learned);
+  const notes = [...absent.notes];
+  const key = await settleKey(context, stream, scan, known, columns, candidates, cursorColumn, notes);
+  if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
+    throw new ReadInFull('its key columns have different types now');
+  return {
+    columns,
+    columnChanges: changes,
+    tableExisted,
+    rejected,
+    releases,
+    absentSince: absent.since,
+    jsonTypes: listSeenTypes(columns, tree, learned, isWholeScan(scan, options.limit)),
+    key,
+    suspects: await findSuspects(database, {
+      stream,
+      scan,
+      checkpoint: known,
+      key,
+      columns: storedNames(columns),
+    }),
+    cursorColumn,
+    notes,
+    warnings: [
+      ...describeFindings(rejected, held),
+      ...findUnmatchedRules(context, stream, scan, held),
+      ...(await describeMisfits(database, stream, columns)),
+    ],
+    ...(await readCursorRange(context, columns, cursorColumn)),
+  };
+}
+
+async function listCandidates(
+  { database }: RunContext,
+  tree: FieldTree,
+  columns: readonly ColumnPlan[],
+): Promise<readonly CandidateColumn[]> {
+  const candidates: CandidateColumn[] = [];
+  for (const column of columns.filter(({ type, companion }) => type !== 'NULL' && !companion)) {
+    const { path, name, type } = column;
+    const node = findNode(tree.root, path);
+    // Values may have gone to the companion: count the values of such columns.
+    const isFilled =
+      node?.filled === tree.records &&
+      (findCompanion(column, columns) === undefined ||
+        (await countMissingKeys(database, INCOMING, [[name]])) === 0);
+    candidates.push({ name, type, alwaysFilled: isFilled, longestText: node?.longestText ?? 0 });
+  }
+  return candidates;
+}
+
+/** Adds new companions to the known key. */
+function spreadKey(
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+): Checkpoint | undefined {
+  if (checkpoint?.keyFields === undefined) return checkpoint;
+  return { ...checkpoint, keyFields: withCompanions(checkpoint.keyFields, columns) };
+}
+
+function chooseCursor(
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+  candidates: readonly CandidateColumn[],
+): string | undefined {
+  const { datedBy, plan } = scan;
+  // Current rules cannot change what its start date referred to.
+  if (datedBy !== undefined && (stream.cursor.kind === 'auto' || plan.mode === 'incremental'))
+    return datedBy === null ? undefined : findByPath(columns, datedBy)?.name;
+  if (stream.cursor.kind === 'off') return undefined;
+  if (scan.rows === 0) return checkpoint?.cursorField;
+  if (stream.cursor.kind === 'field') return resolveField(stream, 'cursor', stream.cursor.field, columns);
+  if (checkpoint?.cursorState === 'refuted') return followCandidate(candidates, checkpoint.cursorField);
+  if (scan.plan.mode === 'incremental' || checkpoint?.cursorState === 'proved') {
+    return checkpoint?.cursorField ?? chooseCursorCandidate(candidates);
+  }
+  return chooseCursorCandidate(candidates);
+}
+
+function findByPath(columns: readonly ColumnPlan[], path: readonly string[]): ColumnPlan | undefined {
+  return columns.find((column) => !column.companion && pathKey(column.path) === pathKey(path));
+}
+
+/** The candidate after a refuted one, so that each is tried once. */
+function followCandidate(
+  candidates: readonly CandidateColumn[],
+  refuted: string | undefined,
+): string | undefined {
+  const ranked = rankCursorCandidates(candidates);
+  const at = ranked.indexOf(refuted ?? '');
+  return at === -1 ? undefined : ranked[at + 1];
+}

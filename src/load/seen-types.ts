@@ -1,0 +1,34 @@
+import type { LearnedColumn } from '../model/stream.ts';
+import type { JsonType } from '../model/schema.ts';
+import { listJsonTypes, uniteJsonTypes } from '../schema/json-types.ts';
+import { toFieldName } from '../schema/field-paths.ts';
+import { pathKey } from '../schema/name-columns.ts';
+import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+
+/**
+ * The JSON types seen in each column's field, by column name. For columns from before they were recorded, only a full
+ * scan shows them.
+ */
+export function listSeenTypes(
+  columns: readonly ColumnPlan[],
+  tree: FieldTree,
+  learned: readonly LearnedColumn[],
+  isWhole: boolean,
+): ReadonlyMap<string, readonly JsonType[]> {
+  const known = new Map(learned.map((column) => [pathKey(column.path), column]));
+  return new Map(
+    columns.flatMap(({ name, path, companion }): [string, readonly JsonType[]][] => {
+      const before = known.get(pathKey(path));
+      const seen = listJsonTypes(findNode(tree.root, path)?.kinds ?? 0);
+      const isUnknown = before !== undefined && before.type !== 'NULL' && before.jsonTypes === undefined;
+      if (companion || (isUnknown && !isWhole)) return [];
+      return [[name, uniteJsonTypes(before?.jsonTypes ?? [], seen)]];
+    }),
+  );
+}
+
+/** What was seen of the field at a path. */
+export function findNode(root: FieldNode, path: readonly string[]): FieldNode | undefined {
+  return path.reduce<FieldNode | undefined>((node, part) => node?.children.get(toFieldName(part)), root);
+}

@@ -1,0 +1,159 @@
+import { formatCountOf, verbOf } from '../text/format-count.ts';
+import type { SchemaChange } from '../model/run-report.ts';
+import type { CountedRows, OldestRows, Stream } from '../model/stream.ts';
+import type { FetchedScan } from '../run/scan.ts';
+import { compareCounts, isBeyondGuard, keepsGone } from './compare-counts.ts';
+import type { SuspectedRows } from './gone-rows.ts';
+import { areOldestGone, type RowsSince } from './oldest-left.ts';
+
+/**
+ * Thrown in a commit if the table does not match the API's count: the count is requested again and the commit
+ * repeated.
+ */
+export class CountsDiffer extends Error {
+  /** The days (ISO) from which on the rows are counted as well: those that left should be older. */
+  readonly since: readonly string[];
+
+  constructor(since: readonly string[] = []) {
+    super();
+    this.since = since;
+  }
+}
+
+/** A table after a scan was merged into it. */
+export interface MergedTable {
+  readonly scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'total' | 'rows' | 'counted'>;
+  /** Of the merge, ISO. */
+  readonly at: string;
+  /** Live rows, and those of them that the scan returned. */
+  readonly rowsInTable: number;
+  readonly rowsCame: number;
+  /** The first day that an incremental scan read all of; undefined where days were chosen by hand. */
+  readonly windowDate: string | undefined;
+  /** Rows of the days just read that were not returned and are still in the table. */
+  readonly suspectedOn: SuspectedRows;
+  /** Of a full scan: the oldest day it brought, and the rows of the table before it. */
+  readonly oldest: { readonly date: string; readonly before: number } | undefined;
+  /** Rows from the days on that the API's count names. */
+  readonly since: readonly RowsSince[] | undefined;
+  /** Quarantined records that the source still has. */
+  readonly quarantined: number;
+  /** What becomes of rows that leave the API. */
+  readonly stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio' | 'audit'>;
+  readonly before: CountedRows | undefined;
+}
+
+/** The new count: a full scan sets it, an incremental one compares it with the API's count. */
+export function countTable(table: MergedTable): CountedRows | undefined {
+  const { scan, before } = table;
+  if (scan.verdict !== 'verified' && scan.verdict !== 'unverified') return before;
+  return scan.plan.mode === 'full' ? beginCount(table) : continueCount(table);
+}
+
+function beginCount(table: MergedTable): CountedRows {
+  const { scan, at, rowsInTable, rowsCame, quarantined, before, oldest } = table;
+  const gone = Math.max(0, rowsInTable - rowsCame);
+  const unloaded = scan.rows - rowsCame;
+  // Quarantine may hold records that the scan did not bring, where it proves nothing about them: they add no row.
+  const stale = Math.max(0, quarantined - unloaded);
+  return {
+    at,
+    inApi: scan.total,
+    inTable: rowsInTable,
+    kept: gone + stale,
+    suspected: 0,
+    oldest: oldest && { date: oldest.date, left: 0, inside: Math.max(0, gone - oldest.before) + stale },
+    unloaded: unloaded + stale,
+    quarantined,
+    difference: 0,
+    broughtForwardAt: scan.plan.isBroughtForward === true ? at : before?.broughtForwardAt,
+  };
+}
+
+function continueCount(table: MergedTable): CountedRows | undefined {
+  const { scan, at, stream, rowsInTable, quarantined, windowDate } = table;
+  const inApi = scan.counted?.rows;
+  const before = table.before && settleDropped(table.before, windowDate);
+  const suspectedOn = windowDate === undefined ? (before?.suspectedOn ?? {}) : table.suspectedOn;
+  const suspected = sumRows(Object.values(suspectedOn));
+  // Rows that did not come stay on record until a count is compared.
+  if (typeof inApi !== 'number')
+    return before && { ...before, suspected, suspectedOn, uncountedAt: stream.audit ? at : undefined };
+  const facts = { inTable: rowsInTable, suspected, quarantined, before };
+  const compared = compareCounts({ ...facts, inApi }, (difference) =>
+    isBeyondGuard(stream, { difference, inTable: rowsInTable }),
+  );
+  const moreKept = compared.kept - (before?.kept ?? 0);
+  const counts: CountedRows = {
+    at,
+    inApi,
+    inTable: rowsInTable,
+    suspected,
+    suspectedOn,
+    oldest: before?.oldest && addInside(before.oldest, moreKept),
+    quarantined,
+    broughtForwardAt: before?.broughtForwardAt,
+    ...compared,
+  };
+  const { difference, oldest } = counts;
+  if (difference >= 0 || oldest === undefined) return counts;
+  if (!keepsGone(stream) || !areOldestGone(table.since, counts)) return counts;
+  const left = oldest.left - difference;
+  return { ...counts, kept: counts.kept - difference, oldest: { ...oldest, left }, difference: 0 };
+}
+
+/** Rows that did not come and whose days are no longer read: they were counted as gone, and stay so. */
+function settleDropped(before: CountedRows, windowDate: string | undefined): CountedRows {
+  const { suspectedOn = {}, kept, oldest } = before;
+  if (windowDate === undefined) return before;
+  const days = Object.entries(suspectedOn).filter(([day]) => day < windowDate);
+  const dropped = sumRows(days.map(([, rows]) => rows));
+  return { ...before, kept: kept + dropped, oldest: oldest && addInside(oldest, dropped) };
+}
+
+function addInside(oldest: OldestRows, rows: number): OldestRows {
+  return { ...oldest, inside: Math.max(0, oldest.inside + rows) };
+}
+
+function sumRows(rows: readonly number[]): number {
+  return rows.reduce((sum, one) => sum + one, 0);
+}
+
+/** Says that the oldest rows left the API, where such rows are kept. */
+export function describeLeftApi(
+  before: CountedRows | undefined,
+  after: CountedRows | undefined,
+): readonly string[] {
+  const left = (after?.oldest?.left ?? 0) - (before?.oldest?.left ?? 0);
+  if (left <= 0) return [];
+  const rows = formatCountOf(left, 'older row');
+  return [
+    `${rows} of the table ${verbOf(left, 'is', 'are')} no longer in the API's count; ${verbOf(left, 'it is', 'they are')} kept`,
+  ];
+}
+
+/** Reports new columns of an incremental scan. */
+export function describeNewColumns(
+  scan: Pick<FetchedScan, 'plan'>,
+  changes: readonly SchemaChange[],
+  olderRows: number,
+): string | undefined {
+  const added = changes.filter(({ change }) => change === 'added').map(({ column }) => column);
+  if (scan.plan.mode === 'full' || added.length === 0 || olderRows <= 0) return undefined;
+  const columns = `${added.length === 1 ? 'column' : 'columns'} ${added.join(', ')}`;
+  const rows = `${formatCountOf(olderRows, 'older row')} ${verbOf(olderRows, 'has', 'have')} no value yet`;
+  return `new ${columns}: ${rows}`;
+}
+
+/** Why the next full refresh should not wait; undefined if it can. */
+export function findDueReason(
+  scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'cause'>,
+  before: string | undefined,
+  found: readonly (string | undefined)[],
+): string | undefined {
+  const isTrusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
+  if (scan.cause === 'too-long' || (isTrusted && scan.isApart === true && scan.plan.mode === 'full'))
+    return 'its last full scan took so long that the data may have been refreshed in between';
+  if (scan.plan.mode === 'full' && isTrusted) return undefined;
+  return found.find((reason) => reason !== undefined) ?? before;
+}

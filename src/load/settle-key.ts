@@ -1,0 +1,166 @@
+import { ResponseError } from '../model/errors.ts';
+import { formatCountOf, verbOf } from '../text/format-count.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type CandidateColumn, proposeKeys } from '../schema/key-candidates.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { countDuplicates, countMissingKeys, findKey, isKeyMissing } from '../warehouse/find-key.ts';
+import { quoteIdentifier } from '../warehouse/identifiers.ts';
+import { INCOMING } from '../warehouse/project-stage.ts';
+import { dropEqualRows, findDuplicatePositions } from './confirm-duplicates.ts';
+import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
+import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
+import { describeWrongKey } from './refuse-scan.ts';
+import { ReadInFull } from './read-in-full.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../run/scan.ts';
+
+/** The key of the incoming rows, which are unique by it on return; undefined if there is none. */
+export async function settleKey(
+  context: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+  candidates: readonly CandidateColumn[],
+  cursor: string | undefined,
+  notes: string[],
+): Promise<PreparedKey | undefined> {
+  const { database, options } = context;
+  if (stream.key.kind === 'fields') {
+    if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
+    const fields = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
+    await refuseMissingKeys(database, stream, fields, columns);
+    const names = withCompanions(fields, columns);
+    const duplicates = await countDuplicates(database, INCOMING, names);
+    // Pages that moved repeat rows: that says nothing about the key.
+    if (scan.verdict !== 'drifted' && (await areMost(database, duplicates))) {
+      const fitting = await findKey(database, proposeKeys(candidates, cursor));
+      throw describeWrongKey(stream, scan.rows, duplicates, fitting);
+    }
+    return { columns: names, origin: 'config', ...(await keepLastOfKey(database, names, duplicates)) };
+  }
+  const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
+  if (scan.rows === 0) return known && learnedKey(known);
+  // A key that still names a cursor which the API refuted must be learned again without it.
+  const stale =
+    checkpoint?.cursorState === 'refuted' &&
+    checkpoint.keyProvedOn.length < KEY_PROOF_DAYS &&
+    scan.plan.mode === 'full';
+  if (known !== undefined && !stale && (await isKey(database, known, columns))) {
+    const shed = await shedDate(context, { stream, scan, key: known, candidates, cursor });
+    if (shed !== undefined)
+      notes.push(`learned the key (${shed.join(', ')}): it is unique without ${cursor ?? 'a date'}`);
+    return learnedKey(shed ?? known);
+  }
+  // Pages that moved repeat rows: that says nothing about the key.
+  if (known !== undefined && scan.verdict === 'drifted' && (await isFilled(database, known, columns)))
+    return {
+      columns: known,
+      origin: 'learned',
+      ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
+    };
+  if (known !== undefined && scan.plan.mode === 'incremental') throw describeBrokenKey(known);
+  // A part of the data would "prove" keys that do not hold for all of it.
+  const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
+  if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental') return undefined;
+  if (scan.cause === 'too-long') await dropEqualRows(database, storedNames(columns));
+  const learned =
+    (await findKeyWithoutDate(database, candidates, cursor)) ??
+    (await findKey(database, proposeKeys(candidates, cursor)));
+  if (learned === undefined) {
+    notes.push('no set of fields is unique over its rows; the table is replaced as a whole');
+    return undefined;
+  }
+  if (known === undefined || known.join() !== learned.join())
+    notes.push(`learned the key (${learned.join(', ')})`);
+  return learnedKey(learned);
+}
+
+function describeBrokenKey(key: readonly string[]): ReadInFull {
+  return new ReadInFull(`the learned key (${key.join(', ')}) is no longer unique over its rows`, {
+    keyFields: undefined,
+    keyOrigin: undefined,
+    keyProvedOn: [],
+  });
+}
+
+// A source may send a row twice; but if most rows share a key, it is not their key.
+const FEWEST_REPEATS = 10;
+
+async function areMost(database: RunContext['database'], duplicates: number): Promise<boolean> {
+  if (duplicates < FEWEST_REPEATS) return false;
+  return duplicates * 2 > (await database.count(`SELECT count(*) FROM ${INCOMING}`));
+}
+
+function learnedKey(columns: readonly string[]): PreparedKey {
+  return { columns, origin: 'learned', duplicates: 0, duplicatePositions: [] };
+}
+
+async function isKey(
+  database: RunContext['database'],
+  key: readonly string[],
+  columns: readonly ColumnPlan[],
+): Promise<boolean> {
+  return (await isFilled(database, key, columns)) && (await countDuplicates(database, INCOMING, key)) === 0;
+}
+
+/** Whether every incoming row has a value for each column of the key. */
+async function isFilled(
+  database: RunContext['database'],
+  key: readonly string[],
+  columns: readonly ColumnPlan[],
+): Promise<boolean> {
+  const stored = new Set(storedNames(columns));
+  return (
+    key.every((name) => stored.has(name)) &&
+    (await countMissingKeys(database, INCOMING, groupByField(key, columns))) === 0
+  );
+}
+
+async function refuseMissingKeys(
+  database: RunContext['database'],
+  stream: Stream,
+  key: readonly string[],
+  columns: readonly ColumnPlan[],
+): Promise<void> {
+  const fields = groupByField(key, columns);
+  const missing = await countMissingKeys(database, INCOMING, fields);
+  if (missing > 0) {
+    const [row] = await database.all(
+      `SELECT min(_sluice_position) AS p FROM ${INCOMING} WHERE ${isKeyMissing(fields)}`,
+    );
+    throw new ResponseError(
+      `${stream.name}: ${formatCountOf(missing, 'record')} ${verbOf(missing, 'has', 'have')} no value for the key (${key.join(', ')}), the first at position ${String(row?.['p'])}`,
+      {
+        code: 'response_invalid',
+        hint: `The table is unchanged. Name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        context: { stream: stream.name },
+      },
+    );
+  }
+}
+
+/** Keeps the last row of each key: if a source sends a row twice, the newer one counts. */
+async function keepLastOfKey(
+  database: RunContext['database'],
+  key: readonly string[],
+  duplicates: number,
+): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {
+  if (duplicates === 0) return { duplicates, duplicatePositions: [] };
+  const duplicatePositions = await findDuplicatePositions(database, key);
+  const partition = key.map(quoteIdentifier).join(', ');
+  await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position NOT IN
+    (SELECT max(_sluice_position) FROM ${INCOMING} GROUP BY ${partition})`);
+  return { duplicates, duplicatePositions };
+}
+
+/** The configured key if there are no rows: valid if the table has its columns. */
+export function findConfiguredKey(
+  fields: readonly string[],
+  columns: readonly ColumnPlan[],
+): PreparedKey | undefined {
+  const names = fields.flatMap((field) => findColumn(field, columns)?.name ?? []);
+  if (names.length < fields.length) return undefined;
+  const key = withCompanions(names, columns);
+  return { columns: key, origin: 'config', duplicates: 0, duplicatePositions: [] };
+}

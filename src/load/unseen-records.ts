@@ -1,0 +1,75 @@
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import { sliceIdOf } from '../model/stream.ts';
+import { companionPath, companionSource, toFieldName } from '../schema/field-paths.ts';
+import { pathKey } from '../schema/name-columns.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { type KeptField, markAbsent, type SeenRecords } from '../warehouse/absent-records.ts';
+import { listSliceValues } from '../schema/mask-records.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { cameEarlier, windowOf } from './asked-days.ts';
+
+/**
+ * Marks quarantined records that the source no longer has, as this scan shows: a retry would overwrite the current
+ * row with an older version. Call in its commit, before its own records are quarantined.
+ */
+export async function markUnseen(
+  { database, settings, runId }: RunContext,
+  stream: Stream,
+  scan: FetchedScan,
+  load: PreparedLoad,
+  next: Checkpoint,
+): Promise<void> {
+  const values = listSliceValues(stream, settings.hashKey);
+  const describe = (name: string) => describeField(name, load.columns, values);
+  const startedAt = new Date(scan.startedAtMs).toISOString();
+  await markAbsent(
+    database,
+    { stream: stream.name, slice: sliceIdOf(stream) },
+    {
+      runId,
+      startedAt,
+      covers: findCovered(scan, load, next, describe),
+      key: load.key?.columns.flatMap(describe),
+    },
+  );
+}
+
+/** Which records a scan would have returned again; as limited as what it proves about missing rows. */
+function findCovered(
+  scan: FetchedScan,
+  load: PreparedLoad,
+  next: Checkpoint,
+  describe: (column: string) => readonly KeptField[],
+): SeenRecords['covers'] {
+  // Without a key the returned rows have replaced the earlier ones.
+  const isTrusted = scan.verdict === 'verified' || (scan.verdict === 'unverified' && load.key === undefined);
+  if (!isTrusted) return undefined;
+  if (scan.plan.mode === 'full') return 'all';
+  const window = windowOf(scan, load);
+  if (cameEarlier(scan, load) || (scan.plan.trial && next.cursorState !== 'proved')) return undefined;
+  const [cursor] = window === undefined ? [] : describe(window.column);
+  return window && cursor && { cursor, date: window.date };
+}
+
+/** The field of a column, with all columns its values are in; none for a companion, which belongs to another's. */
+function describeField(
+  name: string,
+  columns: readonly ColumnPlan[],
+  values: ReturnType<typeof listSliceValues>,
+): readonly KeptField[] {
+  const column = columns.find((one) => one.name === name);
+  if (column === undefined || companionSource(column.path) !== undefined) return [];
+  const beside = pathKey(companionPath(column.path));
+  const stored = columns.filter((one) => one === column || pathKey(one.path) === beside);
+  const path = column.path.map(toFieldName);
+  const [first = ''] = path;
+  const value = path.length === 1 && Object.hasOwn(values, first) ? values[first] : undefined;
+  return [
+    {
+      path,
+      fill: value === undefined ? undefined : String(value),
+      columns: stored.flatMap((one) => (one.type === 'NULL' ? [] : [{ name: one.name, type: one.type }])),
+    },
+  ];
+}

@@ -1,0 +1,82 @@
+import type { PlannedStream } from '../model/reports.ts';
+import type { QuotaLimits, QuotaSnapshot } from '../model/quota.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Requests a paginated scan of so many rows takes: pages overlap by one row, and the head is read twice. */
+export function countRequests(
+  rows: number,
+  pageSize: number,
+): { readonly pages: number; readonly requests: number } {
+  if (rows <= pageSize) return { pages: 1, requests: 1 };
+  const pages = 1 + Math.ceil((rows - pageSize) / (pageSize - 1));
+  return { pages, requests: pages + 1 };
+}
+
+/** Sources of the quota: the config and the API's responses. */
+export interface DailyQuota {
+  readonly settings: { readonly quotaLimits: QuotaLimits };
+  readonly readQuota?: (() => QuotaSnapshot) | undefined;
+}
+
+/** Requests between two daily refreshes. A scan of more pages cannot finish before the data changes. */
+export function requestsPerDay({ settings, readQuota }: DailyQuota): number {
+  const { quotaLimits } = settings;
+  return 24 * Math.max(1, requestsPerHour(quotaLimits, readQuota?.().limit) - quotaLimits.reserve);
+}
+
+/** Requests an hour allows: the server's own limit, or an assumption until it is known, below a ceiling. */
+export function requestsPerHour(limits: QuotaLimits, told: number | undefined): number {
+  const { requestsPerHourCeiling = Infinity, defaultRequestsPerHour } = limits;
+  return Math.min(requestsPerHourCeiling, told ?? defaultRequestsPerHour);
+}
+
+export interface EstimateInput {
+  readonly requests: number;
+  readonly requestsPerHour: number;
+  readonly burstPerSecond: number;
+  readonly reserve: number;
+  readonly quota: QuotaSnapshot | undefined;
+  readonly nowMs: number;
+}
+
+/** Hourly windows so many requests touch, and the least time they take, in ms. */
+export function estimateDuration(input: EstimateInput): { readonly windows: number; readonly etaMs: number } {
+  const { requests, requestsPerHour, burstPerSecond, reserve, quota, nowMs } = input;
+  if (requests === 0) return { windows: 0, etaMs: 0 };
+  const perWindow = Math.max(1, requestsPerHour - reserve);
+  const current = quota?.resetAtMs !== undefined && quota.resetAtMs > nowMs ? quota : undefined;
+  const now = Math.max(0, spareOf(current, requestsPerHour) - reserve);
+  if (requests <= now) return { windows: 1, etaMs: pace(requests, burstPerSecond) };
+  const later = requests - now;
+  const fullWindows = Math.ceil(later / perWindow) - 1;
+  const untilReset = current?.resetAtMs === undefined ? HOUR_MS : current.resetAtMs - nowMs;
+  const last = later - fullWindows * perWindow;
+  return {
+    windows: (now > 0 ? 1 : 0) + fullWindows + 1,
+    etaMs: untilReset + fullWindows * HOUR_MS + pace(last, burstPerSecond),
+  };
+}
+
+// A ceiling applies to everything used in the window, as in the budget.
+function spareOf(window: QuotaSnapshot | undefined, requestsPerHour: number): number {
+  const { limit = requestsPerHour, remaining } = window ?? {};
+  return remaining === undefined
+    ? requestsPerHour
+    : Math.min(remaining, requestsPerHour - (limit - remaining));
+}
+
+function pace(requests: number, burstPerSecond: number): number {
+  return Math.round((requests / burstPerSecond) * 1_000);
+}
+
+/** A sum over streams; undefined when any of them is unknown. */
+export function totalOf(
+  streams: readonly PlannedStream[],
+  what: 'rows' | 'pages' | 'requests',
+): number | undefined {
+  return streams.reduce<number | undefined>((sum, stream) => {
+    const value = stream[what];
+    return sum === undefined || value === undefined ? undefined : sum + value;
+  }, 0);
+}

@@ -1,0 +1,282 @@
+import { hashPage, hashPageText } from '../json/fingerprint.ts';
+import { toDate } from '../model/dates.ts';
+import type { Page } from '../model/page.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { StagedPageEntry } from '../stage/stage-store.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { FetchedScan } from '../run/scan.ts';
+import type { ScanPlan } from '../plan/scan-plan.ts';
+import { hashQuestion, nameKey, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-folder.ts';
+import { decideVerdict } from './decide-verdict.ts';
+import { describeMasks } from '../schema/mask-records.ts';
+import { PageSpan, type PageTime } from './page-span.ts';
+import { requestPage } from './request-page.ts';
+import { countRequestsLeft } from './requests-left.ts';
+import { StagedPagesOutdated } from './staged-full-scan.ts';
+import { canReadWhole, findOutdated, findStagedPages, isOfKey, timeOf } from './staged-pages.ts';
+import { ScanStage, type StageFollower } from '../stage/scan-stage.ts';
+
+/** Maximum number of empty pages in a row: some APIs filter after paginating. */
+const MOST_EMPTY_PAGES = 100;
+
+interface SeenHead {
+  readonly hash: string;
+  readonly total: number | undefined;
+}
+
+/**
+ * One pass over a stream that pages by cursor, one page after the other. Pages do not overlap: completeness is
+ * checked by the total, if the API gives one, and by rereading the first page.
+ */
+export class ChainedScan {
+  readonly #context: RunContext;
+  readonly #stream: Stream;
+  readonly #plan: ScanPlan;
+  readonly #checkpoint: Checkpoint | undefined;
+  readonly #rescans: number;
+  readonly #question: string;
+  readonly #stage: ScanStage;
+  readonly #span = new PageSpan();
+  readonly #masked = new Set<string>();
+  /** The cursor of each page by its offset. */
+  readonly #cursors = new Map<number, string | undefined>();
+  readonly #seen = new Set<string>();
+  #problem: string | undefined;
+  #isReadAgain = false;
+  #head: SeenHead | undefined;
+  #next: string | undefined;
+  #isDone = false;
+  #isResumed = false;
+  #rows = 0;
+  #pages = 0;
+  /** The head was compared and nothing was requested since: the scan ends without another comparison. */
+  #isHeadSeen = false;
+  #emptyPages = 0;
+  #duplicateMembers = 0;
+  #startedAtMs: number;
+  #serverDateMs: number;
+
+  constructor(
+    context: RunContext,
+    stream: Stream,
+    plan: ScanPlan,
+    checkpoint: Checkpoint | undefined,
+    rescans: number,
+    follower: StageFollower | undefined,
+  ) {
+    this.#context = context;
+    this.#stream = stream;
+    this.#plan = plan;
+    this.#checkpoint = checkpoint;
+    this.#rescans = rescans;
+    const folder = stageFolder(context.settings.stateDir, stream, context.options);
+    this.#stage = new ScanStage(folder, follower);
+    this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
+    this.#startedAtMs = context.clock.now();
+    this.#serverDateMs = this.#startedAtMs;
+  }
+
+  async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
+    try {
+      // With only one request left, asking for the head would leave none for a page, in every run.
+      const waits = countRequestsLeft(this.#context) === 1;
+      if (!(waits && (await this.#resume(undefined)))) await this.#beginAtHead(onFirstPage);
+      await this.#follow();
+    } finally {
+      // Whatever ended the scan, its pages are saved.
+      await this.#stage.flush();
+    }
+    return this.#judge(await this.#checkHead());
+  }
+
+  async #beginAtHead(onFirstPage: (page: Page) => void): Promise<void> {
+    const head = await this.#request(0, undefined);
+    this.#serverDateMs = head.serverDateMs ?? this.#startedAtMs;
+    onFirstPage(head);
+    if (await this.#resume(head)) return;
+    if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
+    this.#head = { hash: hashPage(head), total: head.total };
+    await this.#begin();
+    await this.#take(head, undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.#stage.close();
+  }
+
+  async #begin(): Promise<void> {
+    this.#cursors.clear();
+    this.#seen.clear();
+    this.#rows = this.#pages = 0;
+    await this.#stage.begin({
+      version: 1,
+      stream: this.#stream.name,
+      question: this.#question,
+      startedAtMs: this.#startedAtMs,
+      runId: this.#context.runId,
+      key: nameKey(this.#context.settings),
+      masks: describeMasks(this.#stream, this.#context.settings.hashKey),
+    });
+  }
+
+  // As for offsets: staged pages are valid while the request, the total and the head are the same.
+  async #resume(head: Page | undefined): Promise<boolean> {
+    if (this.#rescans > 0) return false;
+    const { clock, runId, signal, emit } = this.#context;
+    const where = { folder: this.#stage.folder, question: this.#question, checkpoint: this.#checkpoint };
+    const staged = await findStagedPages(this.#context, where);
+    const last = staged?.pages.at(-1);
+    if (staged === undefined || last === undefined) return false;
+    // Cursors are only used within a day.
+    if (clock.now() - staged.scan.startedAtMs > STAGE_LIFETIME_MS) return false;
+    const isWhole = last.next === undefined;
+    // If all pages are staged, only the head has to be compared.
+    if (head === undefined && !isOfKey(this.#context, staged)) return false;
+    if (head === undefined ? isWhole : hashPage(head) !== staged.head.pageHash) return false;
+    if (head !== undefined && findOutdated(this.#context, staged, head) !== undefined) return false;
+    this.#head = { hash: staged.head.pageHash ?? '', total: staged.head.total };
+    this.#isHeadSeen = isWhole;
+    this.#startedAtMs = staged.scan.startedAtMs;
+    this.#isResumed = true;
+    for (const page of staged.pages) this.#span.add(timeOf(staged.scan, page));
+    await this.#stage.reopen(
+      { ...staged.scan, runId, key: nameKey(this.#context.settings) },
+      staged.pages,
+      signal,
+    );
+    for (const page of staged.pages) this.#restore(page);
+    emit({
+      type: 'stream-resumed',
+      stream: this.#stream.name,
+      pagesHeld: this.#pages,
+      rowsHeld: this.#rows,
+    });
+    return true;
+  }
+
+  #restore({ offset, rows, next, textHash }: StagedPageEntry): void {
+    this.#cursors.set(offset, this.#next);
+    if (textHash !== undefined && rows > 0) this.#seen.add(textHash);
+    this.#rows += rows;
+    this.#pages += 1;
+    this.#next = next;
+  }
+
+  /** As for offsets: once, and only if the quota lets the scan finish within one version of the data. */
+  get isReadAgain(): boolean {
+    return (this.#isReadAgain ||= this.#mayReadAgain());
+  }
+
+  #mayReadAgain(): boolean {
+    const { options } = this.#context;
+    if (!this.#span.isApart || this.#rescans > 0 || options.limit !== undefined) return false;
+    const total = this.#head?.total;
+    const pages = total === undefined ? this.#pages : Math.ceil(total / this.#stream.pageSize);
+    return (total !== undefined || this.#next === undefined) && canReadWhole(this.#context, pages);
+  }
+
+  async #follow(): Promise<void> {
+    while (this.#next !== undefined && !this.#isDone && this.#problem === undefined && !this.isReadAgain) {
+      const cursor = this.#next;
+      await this.#take(await this.#request(this.#rows, cursor), cursor);
+    }
+  }
+
+  async #take(page: Page, cursor: string | undefined): Promise<void> {
+    const { options, emit } = this.#context;
+    const textHash = hashPageText(page);
+    this.#findProblem(page, cursor, textHash);
+    if (this.#problem !== undefined) return;
+    const offset = this.#rows;
+    const kept = page.records.slice(0, (options.limit ?? Infinity) - offset);
+    this.#cursors.set(offset, cursor);
+    this.#rows += kept.length;
+    this.#pages += 1;
+    this.#duplicateMembers += page.duplicateMembers;
+    const time = this.#timeOf(page);
+    this.#next = page.next;
+    this.#isDone = this.#rows >= (options.limit ?? Infinity);
+    const { name: stream } = this.#stream;
+    const [pagesDone, rowsDone, rowsDeclared] = [this.#pages, this.#rows, this.#head?.total];
+    const pagesPlanned =
+      rowsDeclared === undefined ? undefined : Math.ceil(rowsDeclared / this.#stream.pageSize);
+    const pageHash = pagesDone === 1 ? this.#head?.hash : undefined;
+    const accepted = { offset, firstPosition: offset, kept, firstHash: undefined, lastHash: undefined };
+    await this.#stage.add(
+      { ...accepted, ...time, total: page.total, pageHash, textHash, next: page.next },
+      kept,
+      () => {
+        emit({ type: 'page-staged', stream, pagesDone, pagesPlanned, rowsDone, rowsDeclared });
+      },
+    );
+  }
+
+  #timeOf({ serverDateMs }: Page): PageTime {
+    return { readAtMs: this.#context.clock.now(), serverDateMs };
+  }
+
+  // A chain only ends if each page brings something new.
+  #findProblem(page: Page, cursor: string | undefined, textHash: string): void {
+    this.#emptyPages = page.records.length === 0 ? this.#emptyPages + 1 : 0;
+    if (page.next !== undefined && page.next === cursor)
+      this.#problem = `the page after record ${this.#rows} names itself as the next one`;
+    else if (page.records.length > 0 && this.#seen.has(textHash))
+      this.#problem = `the page after record ${this.#rows} was already returned: pagination is looping`;
+    else if (page.next !== undefined && this.#emptyPages > MOST_EMPTY_PAGES)
+      this.#problem = `${MOST_EMPTY_PAGES} pages in a row had no records, and the API announces more`;
+    if (page.records.length > 0) this.#seen.add(textHash);
+  }
+
+  async #checkHead(): Promise<boolean | undefined> {
+    if (this.#pages < 2 || this.#isDone || this.#problem !== undefined || this.isReadAgain) return undefined;
+    if (this.#isHeadSeen) return true;
+    return hashPage(await this.#request(0, undefined)) === this.#head?.hash;
+  }
+
+  #judge(headUnchanged: boolean | undefined): FetchedScan {
+    const total = this.#head?.total;
+    const problems = this.#problem === undefined ? [] : [this.#problem];
+    const limited = this.#isDone && (total ?? Infinity) > this.#rows;
+    const apart = this.#span.isApart ? this.#span.describe() : undefined;
+    const facts = { complete: this.#next === undefined, problems, moved: false, total, limited, apart };
+    const judged = decideVerdict({ ...facts, rows: this.#rows, headUnchanged });
+    return {
+      ...judged,
+      plan: this.#plan,
+      recordsFile: this.#stage.recordsFile,
+      tree: this.#stage.tree,
+      total,
+      rows: this.#rows,
+      pages: this.#pages,
+      rescans: this.#rescans,
+      isApart: apart !== undefined,
+      duplicateMembers: this.#duplicateMembers,
+      startedAtMs: this.#startedAtMs,
+      serverDateMs: this.#serverDateMs,
+      head: this.#head && {
+        question: this.#question,
+        page: this.#head.hash,
+        total,
+        day: toDate(this.#serverDateMs),
+      },
+      masked: this.#isResumed ? undefined : this.#masked,
+      reread: (offset) => this.#reread(offset),
+    };
+  }
+
+  #reread(position: number): Promise<Page> {
+    // The page with a position starts at it, or at the last offset before it.
+    const offset = [...this.#cursors.keys()].findLast((start) => start <= position) ?? 0;
+    return this.#request(offset, this.#cursors.get(offset));
+  }
+
+  async #request(offset: number, cursor: string | undefined): Promise<Page> {
+    const { client, settings, signal } = this.#context;
+    const { from } = this.#plan;
+    const how = { cursor, isKept: true };
+    const page = await requestPage(settings, client, this.#stream, from, offset, signal, how);
+    this.#span.add(this.#timeOf(page));
+    for (const field of page.masked ?? []) this.#masked.add(field);
+    return page;
+  }
+}

@@ -1,0 +1,45 @@
+import { NotFoundError, ResponseError } from '../model/errors.ts';
+import type { Page } from '../model/page.ts';
+import { nameOf, type Stream } from '../model/stream.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { ScanPlan } from '../plan/scan-plan.ts';
+import { requestPage } from './request-page.ts';
+
+/** Asks for the pages of a scan; notes in `masked` which fields were masked in them. */
+export function createRequest(
+  { client, settings, signal }: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  masked: Set<string>,
+): (offset: number) => Promise<Page> {
+  return async (offset) => {
+    try {
+      const page = await requestPage(settings, client, stream, plan.from, offset, signal, {
+        isKept: true,
+      });
+      for (const field of page.masked ?? []) masked.add(field);
+      return page;
+    } catch (thrown) {
+      throw offset === 0 ? thrown : blameOffset(stream, offset, thrown);
+    }
+  };
+}
+
+/**
+ * A page rejected at its offset, after earlier pages were returned, does not mean that the whole stream is rejected.
+ */
+function blameOffset(stream: Stream, offset: number, thrown: unknown): unknown {
+  const refused =
+    thrown instanceof NotFoundError ||
+    (thrown instanceof ResponseError && thrown.code === 'request_rejected');
+  if (!refused) return thrown;
+  return new ResponseError(
+    `${nameOf(stream)}: the API rejects the page at offset ${offset}, although it returns earlier ones: ${thrown.message}`,
+    {
+      code: 'page_unreadable',
+      hint: `The table is unchanged. If the API does not support larger offsets, read less at once: cut the stream into slices (streams.${stream.name}.sliceBy) or narrow it with params.`,
+      context: { ...thrown.context, offset },
+      cause: thrown,
+    },
+  );
+}

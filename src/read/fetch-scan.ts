@@ -1,0 +1,44 @@
+import type { Page } from '../model/page.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { FetchedScan } from '../run/scan.ts';
+import type { ScanPlan } from '../plan/scan-plan.ts';
+import { ChainedScan } from './chained-scan.ts';
+import { fetchDocument } from './fetch-document.ts';
+import { MAX_RESCANS, OffsetScan } from './offset-scan.ts';
+import type { StageFollower } from '../stage/scan-stage.ts';
+
+/**
+ * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page is
+ * unchanged. Restarts at most twice if the data moves during the scan, then keeps what it has with the verdict
+ * `drifted`. A scan that needs more than a day's quota is never restarted: the data would move again before its end.
+ */
+export async function fetchScan(
+  context: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+  onFirstPage: (page: Page) => void,
+  rescansBefore = 0,
+  follower?: StageFollower,
+): Promise<FetchedScan> {
+  if (!stream.paginated) return fetchDocument(context, stream, plan, checkpoint, onFirstPage);
+  for (let rescans = rescansBefore; ; rescans += 1) {
+    const isChained = context.settings.connector.paging.kind === 'cursor';
+    const Scan = isChained ? ChainedScan : OffsetScan;
+    const scan = new Scan(context, stream, plan, checkpoint, rescans, follower);
+    try {
+      const fetched = await scan.run(onFirstPage);
+      const reason = findReasonToRestart(fetched, scan.isReadAgain);
+      if (reason === undefined || rescans >= MAX_RESCANS) return fetched;
+      context.emit({ type: 'stream-restarted', stream: stream.name, reason });
+    } finally {
+      await scan.close();
+    }
+  }
+}
+
+function findReasonToRestart({ cause, reasons }: FetchedScan, isReadAgain: boolean): string | undefined {
+  if (cause === 'moved') return reasons[0] ?? 'the data moved';
+  return isReadAgain ? 'the data may have been refreshed while its pages were read' : undefined;
+}

@@ -1,0 +1,50 @@
+import { BugError } from '../model/errors.ts';
+import type { ApiClient, ApiRequest } from '../model/http.ts';
+import type { Page } from '../model/page.ts';
+import type { Settings } from '../model/settings.ts';
+import type { Stream } from '../model/stream.ts';
+import { buildUrl } from '../http/build-url.ts';
+import { compileMask } from '../schema/mask-records.ts';
+import { readPage } from './read-page.ts';
+
+/** Further details of one page's request. */
+export interface PageRequest {
+  /** Cursor of the page, if the API pages by cursor. */
+  readonly cursor?: string | undefined;
+  /** The page is staged as soon as it arrives, even if the run was told to stop. */
+  readonly isKept?: boolean;
+}
+
+/** Asks for one page of a paginated stream and reads it. */
+export async function requestPage(
+  settings: Settings,
+  client: ApiClient,
+  stream: Stream,
+  from: string | undefined,
+  offset: number,
+  signal: AbortSignal | undefined,
+  { cursor, isKept = false }: PageRequest = {},
+): Promise<Page> {
+  let answer: Page | undefined;
+  const request: ApiRequest = {
+    stream: stream.name,
+    url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset, cursor }),
+    offset,
+    isKept,
+    // Read while the request can still be retried: a truncated body is a temporary error.
+    accept: (response) => {
+      answer = maskPage(readPage(stream, response, settings.connector.paging), stream, settings.hashKey);
+    },
+  };
+  await client.get(request, signal);
+  if (answer === undefined)
+    throw new BugError('a response was not read', { code: 'bug', hint: 'Please report this.' });
+  return answer;
+}
+
+// Masked here, so that nothing compared, stored or shown later contains excluded fields.
+function maskPage(page: Page, stream: Stream, hashKey: string | undefined): Page {
+  const mask = compileMask(stream, hashKey);
+  if (mask === undefined) return page;
+  return { ...page, records: page.records.map(mask.mask), masked: mask.matched };
+}

@@ -1,0 +1,82 @@
+import { hashPage } from '../json/fingerprint.ts';
+import { toDate } from '../model/dates.ts';
+import type { Page } from '../model/page.ts';
+import type { StreamReport } from '../model/run-report.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { countLiveRows } from '../warehouse/live-rows.ts';
+import { discardStage, readStage } from '../stage/stage-store.ts';
+import { haveRulesChanged } from '../plan/plan-scan.ts';
+import { reportStream, type Started } from '../run/report-stream.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { ScanPlan } from '../plan/scan-plan.ts';
+import { hashQuestion, stageFolder } from '../storage/state-folder.ts';
+
+/** Thrown on a scan's first page if the source is unchanged since the last verified scan; the message says why. */
+export class SourceUnmoved extends Error {}
+
+/** Compares a scan's first page; throws SourceUnmoved. */
+export type LookAtHead = (page: Page) => void;
+
+/**
+ * Ends a scan after its first page (`skipUnchanged`) if the request, the first page, the total and the server's day
+ * are those of the last verified scan. Otherwise the page is used as the scan's first one. Undefined if all pages
+ * must be read anyway.
+ */
+export async function watchHead(
+  context: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+): Promise<LookAtHead | undefined> {
+  const { settings, options, clock } = context;
+  const head = checkpoint?.head;
+  const isAsked = options.force === true || options.fullRefresh === true || options.from !== undefined;
+  if (
+    !stream.skipUnchanged ||
+    plan.readsAll === true ||
+    isAsked ||
+    options.limit !== undefined ||
+    head?.total === undefined
+  )
+    return undefined;
+  // Since then an unverified scan was committed, or the rules changed.
+  if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)
+    return undefined;
+  if (haveRulesChanged(stream, checkpoint)) return undefined;
+  const question = hashQuestion(settings, stream, plan.from, undefined);
+  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  // Staged pages are worth more than a skipped scan.
+  if (head.question !== question || staged?.scan.question === question) return undefined;
+  let isFirst = true;
+  return (page) => {
+    // A restarted scan has seen the data move.
+    if (!isFirst) return;
+    isFirst = false;
+    const day = toDate(page.serverDateMs ?? clock.now());
+    if (page.total !== head.total || day !== head.day || hashPage(page) !== head.page) return;
+    throw new SourceUnmoved(
+      `nothing changed since run ${checkpoint.runId}: the first page, the total (${head.total}) and the day (${day}) are the same`,
+    );
+  };
+}
+
+/** Reports a skipped scan: the checkpoint is unchanged, as nothing was read. */
+export async function reportUnmoved(
+  context: RunContext,
+  stream: Stream,
+  { mode }: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+  started: Started,
+  { message }: SourceUnmoved,
+): Promise<StreamReport> {
+  await discardStage(stageFolder(context.settings.stateDir, stream, context.options));
+  return reportStream(context, stream, started, {
+    status: 'complete',
+    mode,
+    verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
+    reasons: [message],
+    staged: { pages: 1, total: checkpoint?.head?.total },
+    rowsInTable: await countLiveRows(context.database, stream.table, sliceIdOf(stream)),
+    checkpoint,
+  });
+}

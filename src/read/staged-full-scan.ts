@@ -1,0 +1,37 @@
+import type { PagingDescription } from '../model/connector.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
+import { readStage, type StagedPageEntry } from '../stage/stage-store.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { ScanPlan } from '../plan/scan-plan.ts';
+import { isCommitted } from '../run/staged-scan.ts';
+import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-folder.ts';
+
+/** Thrown before a page is staged if the scan was to resume from outdated pages. */
+export class StagedPagesOutdated extends Error {}
+
+/**
+ * Resumes an unfinished full scan of an earlier run instead of the planned incremental one. Otherwise its pages would
+ * be lost, and the reason for the full scan would recur. A full scan that was read to its end and rejected is not
+ * resumed, nor one of a different day.
+ */
+export async function preferStagedFullScan(
+  { settings, options, clock }: RunContext,
+  stream: Stream,
+  plan: ScanPlan,
+  checkpoint: Checkpoint | undefined,
+): Promise<ScanPlan> {
+  if (plan.mode === 'full' || options.from !== undefined || options.limit !== undefined) return plan;
+  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  if (staged === undefined || isReadToEnd(settings.connector.paging, staged.pages)) return plan;
+  const ageMs = clock.now() - staged.scan.startedAtMs;
+  const isFull = staged.scan.question === hashQuestion(settings, stream, undefined, undefined);
+  if (!isFull || ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted(staged.scan, checkpoint)) return plan;
+  const reason = 'an earlier run started a full scan';
+  return { mode: 'full', from: undefined, trial: false, reason, warnings: [], goesOn: true };
+}
+
+function isReadToEnd({ kind }: PagingDescription, pages: readonly StagedPageEntry[]): boolean {
+  if (kind === 'cursor') return pages.at(-1)?.next === undefined;
+  const total = pages.find(({ pageHash }) => pageHash !== undefined)?.total;
+  return total === undefined || pages.reduce((sum, { rows }) => sum + rows, 0) >= total;
+}

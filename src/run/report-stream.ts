@@ -1,0 +1,78 @@
+import type { SyncError } from '../model/errors.ts';
+import {
+  type RowCounts,
+  type StreamReport,
+  type StreamStatus,
+  toReportedError,
+} from '../model/run-report.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { hideSecrets } from '../storage/hide-secrets.ts';
+import type { RunContext } from './run-context.ts';
+import type { CommittedScan, FetchedScan } from './scan.ts';
+
+/** When a stream's turn came, and how many requests the run had made by then. */
+export interface Started {
+  readonly atMs: number;
+  readonly requests: number;
+}
+
+/** Pages that are kept though their scan did not end. */
+export type StagedSoFar = Pick<FetchedScan, 'pages' | 'total'>;
+
+/** What is known of a stream's sync; what did not happen is left out. */
+export interface ReportParts {
+  readonly status: StreamStatus;
+  readonly mode?: 'full' | 'incremental' | 'retry';
+  readonly verdict?: StreamReport['verdict'];
+  readonly rowsInTable?: number | undefined;
+  readonly reasons?: readonly string[];
+  readonly scan?: FetchedScan;
+  readonly staged?: StagedSoFar;
+  readonly committed?: CommittedScan;
+  readonly checkpoint?: Checkpoint | undefined;
+  readonly error?: SyncError | undefined;
+}
+
+const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
+
+/** A report of a stream as it stands; what did not happen is empty. */
+export function reportStream(
+  context: RunContext,
+  stream: Stream,
+  started: Started,
+  parts: ReportParts,
+): StreamReport {
+  const { scan, staged, committed, checkpoint, status } = parts;
+  const { keyFields, keyOrigin } = checkpoint ?? {};
+  const finishedAtMs = context.recordClock.now();
+  return {
+    stream: stream.name,
+    slice: sliceIdOf(stream),
+    table: stream.table,
+    status,
+    mode: parts.mode,
+    verdict: parts.verdict,
+    reasons: hideSecrets(context.settings, parts.reasons ?? []),
+    rowsDeclared: (scan ?? staged)?.total,
+    rows: committed?.rows ?? NO_ROWS,
+    rowsInTable: committed?.rowsInTable ?? parts.rowsInTable,
+    rowsInApi: committed?.rowsInApi,
+    difference: committed?.difference,
+    pages: (scan ?? staged)?.pages ?? 0,
+    requests: context.client.usage.requests - started.requests,
+    rescans: scan?.rescans ?? 0,
+    // May be later than now if the clock was corrected since.
+    startedAt: new Date(Math.min(started.atMs, finishedAtMs)).toISOString(),
+    finishedAt: new Date(finishedAtMs).toISOString(),
+    watermark: checkpoint?.watermark,
+    key:
+      keyFields === undefined || keyOrigin === undefined
+        ? undefined
+        : { columns: keyFields, origin: keyOrigin },
+    schemaChanges: committed?.schemaChanges ?? [],
+    error:
+      parts.error && status !== 'unavailable'
+        ? hideSecrets(context.settings, toReportedError(parts.error))
+        : undefined,
+  };
+}

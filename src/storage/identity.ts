@@ -1,0 +1,179 @@
+import { basename, extname, relative } from 'node:path';
+import { readDestinationRecord, writeDestinationRecord } from '../../state/destination-record.ts';
+import { readMeta, writeMeta } from '../../state/migrations.ts';
+import { parseUnproved, type UnprovedStreams, writeUnproved } from '../../state/unproved-streams.ts';
+import { readPublishedRecord } from '../../state/published-record.ts';
+import { resolveLinks } from '../files/real-paths.ts';
+import { ConfigError } from '../model/errors.ts';
+import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import type { Database } from '../warehouse/database.ts';
+import { listHeldScans } from '../warehouse/held-tables.ts';
+import { nameKey } from './state-folder.ts';
+
+const KEY = 'key';
+
+type Destinations = Pick<
+  OfflineSettings,
+  'stateDir' | 'duckdbPath' | 'publishesDuckdb' | 'lakePath' | 'configPath'
+>;
+
+/** How a config's key and destination compare with those of a state. */
+export interface Identity {
+  /** `other`: the rows were read with a different key. `unknown`: by a version that did not record it. */
+  readonly key: 'same' | 'other' | 'unknown';
+  /** Name of the key that the state has recorded. */
+  readonly heldKey: string | undefined;
+  /** Where the state publishes to, if that differs from the config. */
+  readonly movedFrom: string | undefined;
+  /** Streams whose rows were read with a different key, and which one; the recorded key is not checked for them yet. */
+  readonly unproved: UnprovedStreams;
+  /** Nothing is committed, so there are no rows that could be mixed with those of another key. */
+  readonly isBlank: boolean;
+}
+
+/**
+ * Compares a config with its state. Two configs that share a state folder by mistake differ in both key and
+ * destination: one account's data would be published as another's.
+ *
+ * @throws ConfigError if both differ
+ */
+export async function judgeIdentity(
+  settings: Settings,
+  database: Database,
+  { acceptNewKey }: SyncOptions,
+): Promise<Identity> {
+  const meta = await readMeta(database);
+  const held = meta.get(KEY);
+  const key = held === undefined ? 'unknown' : held === nameKey(settings) ? 'same' : 'other';
+  const isBlank = !meta.has('generation');
+  const movedFrom = isBlank ? undefined : findMove(settings);
+  if (movedFrom === undefined || key !== 'other' || acceptNewKey === true)
+    return { key, heldKey: held, movedFrom, isBlank, unproved: parseUnproved(meta) };
+  const { stateDir } = settings;
+  throw new ConfigError(
+    `the state in ${stateDir} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
+    {
+      code: 'identity_mismatch',
+      hint: `${adviseOwnFolder(settings)} Where it is the same account, and both were changed: sync once with the old destination, or with --accept-new-key. Nothing was requested, and nothing was written.`,
+      context: { path: stateDir },
+    },
+  );
+}
+
+/** Refuses to publish to a different destination if there is no key to identify the account. */
+export async function refuseMove(settings: Destinations, database: Database): Promise<void> {
+  const isBlank = !(await readMeta(database)).has('generation');
+  const movedFrom = isBlank ? undefined : findMove(settings);
+  if (movedFrom === undefined) return;
+  throw new ConfigError(
+    `the state in ${settings.stateDir} belongs to another destination (${movedFrom}) than the config names (${describePlaces(settings)})`,
+    {
+      code: 'identity_mismatch',
+      hint: `Where the destination moved, run \`sluice sync\` first: it publishes there. ${adviseOwnFolder(settings)} Nothing was written.`,
+      context: { path: settings.stateDir },
+    },
+  );
+}
+
+/** What the next sync will report about a config's key and destination; undefined if both match the state. */
+export function describeIdentity({ key, movedFrom, unproved }: Identity): string | undefined {
+  const said = [
+    key === 'same' && unproved.size > 0
+      ? `the rows of ${nameSome([...unproved.keys()])} were read with a different key: the next sync of them first checks that this key reads the same data`
+      : '',
+    key === 'other'
+      ? 'the key is not the one the tables were read with: the next sync first checks that it reads the same data'
+      : '',
+    movedFrom === undefined ? '' : `the destination was ${movedFrom}: the next sync publishes to the new one`,
+  ].filter((text) => text !== '');
+  return said.length === 0 ? undefined : said.join('; ');
+}
+
+/** Advice for a config that shares its state folder with another config. */
+export function adviseOwnFolder(settings: Destinations): string {
+  const { configPath, publishesDuckdb, duckdbPath, lakePath = '' } = settings;
+  const named = configPath ?? (publishesDuckdb ? duckdbPath : lakePath);
+  const base = basename(named, extname(named)).replace(/[^\w.-]/g, '-');
+  // The state folder without a name is the one that both use now.
+  const name = base === 'sluice' ? 'other' : base;
+  const where = configPath === undefined ? 'the config' : basename(configPath);
+  return `For another account, write "stateDir: ./.sluice-${name}" and a destination of its own into ${where}: no two accounts share them.`;
+}
+
+/** Records key and destination as those of the state, and the streams that the key is not checked for. */
+export async function rememberIdentity(
+  settings: Settings,
+  database: Database,
+  unproved: UnprovedStreams,
+): Promise<void> {
+  const own = nameKey(settings);
+  const held = await readMeta(database);
+  // Both at once: a key without its list would count as the key of all rows.
+  if (held.get(KEY) !== own || !isSameList(parseUnproved(held), unproved))
+    await database.transaction(async () => {
+      await writeMeta(database, KEY, own);
+      await writeUnproved(database, unproved);
+    });
+  const { stateDir } = settings;
+  const record = { stateDir: resolveLinks(stateDir), ...listPlaces(settings) };
+  if (JSON.stringify(readDestinationRecord(stateDir)) !== JSON.stringify(record))
+    writeDestinationRecord(stateDir, record);
+}
+
+function isSameList(one: UnprovedStreams, other: UnprovedStreams): boolean {
+  return one.size === other.size && [...one].every(([stream, key]) => other.get(stream) === key);
+}
+
+/** The scans whose rows were read with a different key that has to be compared first. */
+export async function readOpen(settings: Settings, database: Database): Promise<UnprovedStreams> {
+  const meta = await readMeta(database);
+  const own = nameKey(settings);
+  const listed = parseUnproved(meta);
+  const open = [...listed].filter(([, key]) => key !== own);
+  const held = meta.get(KEY);
+  if (held === undefined || held === own) return new Map(open);
+  // A state that was restored during the run has the key it was published with.
+  const scans = (await listHeldScans(database)).filter(({ name }) => listed.get(name) !== own);
+  return new Map([...scans.map(({ name }) => [name, held] as const), ...open]);
+}
+
+/** A few of many names. */
+export function nameSome(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return more <= 1 ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more`;
+}
+
+const MOST_NAMES = 5;
+
+/** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */
+function findMove(settings: Destinations): string | undefined {
+  const { stateDir } = settings;
+  const record = readDestinationRecord(stateDir) ?? recallPublished(stateDir);
+  if (record === undefined) return undefined;
+  const here = resolveLinks(stateDir);
+  const wanted = Object.values(listPlaces(settings));
+  const held = [record.duckdb, record.parquet].filter((place) => place !== undefined);
+  // If a whole project was moved or mounted elsewhere, its paths relative to the state folder are unchanged.
+  const isSame = wanted.some(
+    (place) =>
+      held.includes(place) || held.some((one) => relative(record.stateDir, one) === relative(here, place)),
+  );
+  return isSame || held.length === 0 ? undefined : held.join(', ');
+}
+
+// For versions that did not write this record.
+function recallPublished(stateDir: string) {
+  const published = readPublishedRecord(stateDir);
+  return published && { stateDir: resolveLinks(stateDir), duckdb: published.path, parquet: undefined };
+}
+
+function listPlaces({ publishesDuckdb, duckdbPath, lakePath }: Destinations) {
+  return {
+    ...(publishesDuckdb && { duckdb: resolveLinks(duckdbPath) }),
+    ...(lakePath !== undefined && { parquet: resolveLinks(lakePath) }),
+  };
+}
+
+function describePlaces({ publishesDuckdb, duckdbPath, lakePath }: Destinations): string {
+  return [...(publishesDuckdb ? [duckdbPath] : []), ...(lakePath === undefined ? [] : [lakePath])].join(', ');
+}

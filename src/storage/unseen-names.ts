@@ -1,0 +1,90 @@
+import { suggestName } from '../text/suggest-name.ts';
+import { StreamConfigError } from '../model/errors.ts';
+import type { Page, PageRecord } from '../model/page.ts';
+import { escapeForTerminal } from '../text/redact.ts';
+import type { Stream } from '../model/stream.ts';
+import { toFieldName } from '../schema/field-paths.ts';
+import { namesField } from '../schema/field-rules.ts';
+import { createFieldTree, isRecordObject, observeRecord, type FieldNode } from '../schema/observe-fields.ts';
+
+/**
+ * Fields that config names as key, cursor, column or partition and that no record of a sample has, each as a sentence. A
+ * misspelt name costs a whole first scan, and one under `exclude` or `hash` lets through what it should keep out.
+ */
+export function findUnseenNames(
+  stream: Stream,
+  records: readonly PageRecord[],
+  masked: ReadonlySet<string> = new Set(),
+): readonly string[] {
+  return listUnseen(stream, records, masked).map(({ sentence }) => sentence);
+}
+
+/** Throws where a field of a configured key is in no record of a scan's first page: no record of a key may lack it. */
+export function refuseUnseenKey(stream: Stream, { records, masked }: Page): void {
+  const unseen = listUnseen(stream, records, masked ?? new Set()).find(({ where }) => where === 'key');
+  if (unseen === undefined) return;
+  throw new StreamConfigError(unseen.sentence, {
+    code: 'config_invalid',
+    hint: `The table is unchanged. Name fields that every record has as streams.${stream.name}.key, or set it to auto. Fields of this stream: ${unseen.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ')}.`,
+    context: { stream: stream.name },
+  });
+}
+
+const MOST_NAMED = 30;
+
+interface UnseenName {
+  readonly where: string;
+  readonly sentence: string;
+  /** Paths of the fields that there are. */
+  readonly known: readonly string[];
+}
+
+function listUnseen(
+  stream: Stream,
+  records: readonly PageRecord[],
+  masked: ReadonlySet<string>,
+): readonly UnseenName[] {
+  const tree = createFieldTree();
+  for (const { value } of records) if (isRecordObject(value)) observeRecord(tree, value);
+  if (tree.records === 0) return [];
+  const { paths, hasMaps } = listFields(tree.root);
+  const isSeen = (field: string) =>
+    masked.has(field) ||
+    Object.hasOwn(stream.slice?.values ?? {}, field) ||
+    paths.some((path) => namesField(field, path));
+  const known = paths.map((path) => path.join('.'));
+  return listNames(stream)
+    .filter(({ field }) => !isSeen(field) && !(hasMaps && field.includes('.')))
+    .map(({ where, field }) => {
+      const hint = escapeForTerminal(suggestName(field, known));
+      const sentence = `streams.${stream.name}.${where} names ${field}, which no record of the first page has${hint}`;
+      return { where, sentence, known };
+    });
+}
+
+interface ConfiguredName {
+  readonly where: string;
+  readonly field: string;
+}
+
+function listNames({ key, cursor, columns, partitionBy }: Stream): readonly ConfiguredName[] {
+  return [
+    ...(key.kind === 'fields' ? key.fields.map((field) => ({ where: 'key', field })) : []),
+    ...(cursor.kind === 'field' ? [{ where: 'cursor', field: cursor.field }] : []),
+    ...Object.keys(columns).map((field) => ({ where: 'columns', field })),
+    ...(partitionBy ?? []).map(({ column }) => ({ where: 'partitionBy', field: column })),
+  ];
+}
+
+function listFields(root: FieldNode): { readonly paths: readonly string[][]; readonly hasMaps: boolean } {
+  const paths: string[][] = [];
+  let hasMaps = false;
+  const visit = (node: FieldNode) => {
+    if (node.path.length > 0) paths.push(node.path.map(toFieldName));
+    // The members of an object stored as a whole are not all known.
+    hasMaps ||= node.folded;
+    for (const child of node.children.values()) visit(child);
+  };
+  visit(root);
+  return { paths, hasMaps };
+}

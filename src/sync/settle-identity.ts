@@ -1,0 +1,138 @@
+import { forgetUnproved, listUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
+import { selectStreams } from '../config/select-streams.ts';
+import type { ProgressEvent } from '../model/progress.ts';
+import { nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
+import { listHeldScans, listScansOf } from '../warehouse/held-tables.ts';
+import { type Identity, judgeIdentity, nameSome, readOpen, rememberIdentity } from '../storage/identity.ts';
+import {
+  assertSameData,
+  findQuestion,
+  isSameData,
+  nameQuestion,
+  proveAll,
+  type Question,
+} from './prove-same-data.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { nameKey } from '../storage/state-folder.ts';
+
+interface Settled {
+  readonly unproved: UnprovedStreams;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Checks key and destination of a run against its state and records them, before anything is written: a new key must
+ * read the same data, a new destination is reported.
+ *
+ * @returns a message for the user
+ */
+export async function settleIdentity(context: RunContext): Promise<readonly ProgressEvent[]> {
+  const { settings, database, options } = context;
+  const identity = await judgeIdentity(settings, database, options);
+  const { movedFrom } = identity;
+  const { unproved, notes } = await settleKey(context, identity);
+  await rememberIdentity(settings, database, unproved);
+  const moved =
+    movedFrom === undefined
+      ? []
+      : [`the destination was ${movedFrom}: what is there stays unchanged and is no longer updated`];
+  return [...notes, ...moved].map((message) => ({ type: 'note', message }));
+}
+
+async function settleKey(context: RunContext, identity: Identity): Promise<Settled> {
+  const { key, movedFrom, isBlank, unproved } = identity;
+  // For a state without a recorded key, only a new destination is a reason to check.
+  const isRotated = !isBlank && (key === 'other' || (key === 'unknown' && movedFrom !== undefined));
+  if (context.options.acceptNewKey === true) {
+    const isNews = isRotated || unproved.size > 0;
+    return {
+      unproved: new Map(),
+      notes: isNews ? ['the new key was accepted without checking its data'] : [],
+    };
+  }
+  if (isRotated) return settleRotation(context, identity);
+  return unproved.size === 0 ? { unproved, notes: [] } : settleRest(context, unproved);
+}
+
+/** Compares every stream of the config; what could not be compared keeps the key that read its rows. */
+async function settleRotation(context: RunContext, { heldKey, unproved }: Identity): Promise<Settled> {
+  const own = nameKey(context.settings);
+  const isOwn = (scan: string) => unproved.get(scan) === own;
+  const shown = await proveAll(context, isOwn);
+  const rest = new Map<string, string>();
+  for (const { stream, name } of await listHeldScans(context.database))
+    // A question about a stream without slices is about all its rows.
+    if (!shown.has(name) && !shown.has(stream) && !isOwn(name))
+      rest.set(name, unproved.get(name) ?? heldKey ?? '');
+  const open = rest.size === 0 ? '' : `; not checked yet: ${nameSome([...rest.keys()])}`;
+  return { unproved: rest, notes: [`the key is new, and reads the same data as in the tables${open}`] };
+}
+
+/** Compares the streams of which nothing could be compared when the key was new, if this run reads them. */
+async function settleRest(context: RunContext, unproved: UnprovedStreams): Promise<Settled> {
+  const rest = new Map(unproved);
+  const shown: string[] = [];
+  for (const stream of selectStreams(context.settings, context.options.streams)) {
+    const open = await findOpenStream(context, stream, unproved);
+    if (open === undefined || !(await isSameData(context, open.question))) continue;
+    for (const name of open.covers) rest.delete(name);
+    shown.push(stream.name);
+  }
+  return {
+    unproved: rest,
+    notes: shown.length === 0 ? [] : [`the key reads the same data of ${nameSome(shown)} as well`],
+  };
+}
+
+/** What has to be asked before rows are added, and the scans that are proved by it. */
+interface Open {
+  readonly question: Question;
+  readonly covers: readonly string[];
+}
+
+/** The question about a stream of which no rows are proved; undefined if some are. */
+async function findOpenStream(
+  context: RunContext,
+  whole: Stream,
+  unproved: UnprovedStreams,
+): Promise<Open | undefined> {
+  const names = listUnproved(unproved, whole.name);
+  if (names.length === 0) return undefined;
+  const held = (await tableExists(context.database, whole.table))
+    ? await listScansOf(context.database, whole.table)
+    : [];
+  if (held.some(({ name }) => !names.includes(name))) return undefined;
+  const question = await findQuestion(context, whole);
+  return question && { question, covers: question.slice === '' ? names : [nameQuestion(question)] };
+}
+
+/** The question about one scan; undefined if its rows are proved, or if it has none and others of its stream are. */
+async function findOpenScan(
+  context: RunContext,
+  stream: Stream,
+  unproved: UnprovedStreams,
+): Promise<Open | undefined> {
+  const name = nameOf(stream);
+  const slice = sliceIdOf(stream);
+  const names = listUnproved(unproved, stream.name);
+  if (slice === '') return names.length === 0 ? undefined : { question: { stream, slice }, covers: names };
+  if (names.includes(name)) return { question: { stream, slice }, covers: [name] };
+  const whole = context.settings.streams.find((one) => one.name === stream.name);
+  return whole && findOpenStream(context, whole, unproved);
+}
+
+/**
+ * Compares a scan right before its rows are added to, if it could not be compared when the run began.
+ *
+ * @throws StreamConfigError if it has different rows; the error of a stream that is still not available
+ */
+export async function assertProved(context: RunContext, stream: Stream): Promise<void> {
+  const { settings, database, options } = context;
+  if (options.acceptNewKey === true) return;
+  const unproved = await readOpen(settings, database);
+  const open = await findOpenScan(context, stream, unproved);
+  if (open === undefined) return;
+  await assertSameData(context, open.question);
+  await database.transaction(() => forgetUnproved(database, open.covers));
+}
