@@ -236,7 +236,7 @@ async function checkEndpoint(
 async function askEndpoint(asking: Asking, stream: Stream) {
   if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
   const { settings, client, signal } = asking;
-  return { ...(await requestPage(settings, client, stream, undefined, 0, signal)), slowness: undefined };
+  return { ...(await requestPage({ settings, client, signal }, stream, { offset: 0 })), slowness: undefined };
 }
 
 async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {

@@ -77,15 +77,12 @@ export function findHindrance({ scan, load, next }: AbsentFacts): string | undef
 
 /** Throws a RowLossError if more than the allowed share of rows would be deleted. */
 export function refuseLoss(
-  stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
+  { stream, scan, load, options }: Pick<AbsentFacts, 'stream' | 'scan' | 'load' | 'options'>,
   { replaces }: AbsentDecision,
-  { allowEmpty }: SyncOptions,
   { held, inserted, deleted, superseded }: TableChange,
 ): void {
   // A part may well be smaller than the previous one, and an empty source was explicitly allowed.
-  if (scan.verdict === 'partial' || (scan.rows === 0 && allowEmpty === true)) return;
+  if (scan.verdict === 'partial' || (scan.rows === 0 && options.allowEmpty === true)) return;
   const lost = deleted - superseded - (replaces ? inserted : 0);
   if (lost <= 0 || lost / held <= stream.maxDeleteRatio) return;
   refuseRehashed(stream, load, held);

@@ -20,6 +20,7 @@ import type { RunContext } from '../run/run-context.ts';
 import { CountsDiffer } from './settle-counts.ts';
 import { correctFutureTimes, findRetentionTime } from '../storage/record-times.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { LoadedScan, PlannedScan, Turn } from '../run/turn.ts';
 import { archiveFolder, hashAddress } from '../storage/state-folder.ts';
 
 /** A scan whose pages are in the archive and wait for its commit. */
@@ -39,6 +40,11 @@ export interface Packing {
   abandon(): Promise<void>;
 }
 
+/** A loaded scan whose records are on their way into the archive. */
+interface PackedScan extends LoadedScan {
+  readonly packing: Packing;
+}
+
 /** Starts packing a scan that is still running; undefined if no archive is kept. */
 export function beginEarlyPack(
   { settings }: RunContext,
@@ -54,9 +60,8 @@ export function beginEarlyPack(
 /** Starts packing a completely staged scan, or finishes an early pack. */
 export function beginPacking(
   { settings, signal }: RunContext,
-  stream: Stream,
+  { stream, checkpoint }: PlannedScan,
   scan: FetchedScan,
-  checkpoint: Checkpoint | undefined,
   early?: EarlyPack,
 ): Packing {
   const folder = archiveFolder(settings.stateDir, stream);
@@ -65,7 +70,7 @@ export function beginPacking(
   const content =
     settings.retention.archiveMs === 0
       ? emptyArchive(folder).then(() => undefined)
-      : pack(folder, scan, checkpoint, early, either);
+      : pack(folder, scan, { checkpoint, early, signal: either });
   // Awaited when the rows are ready; a failure is reported then.
   content.catch(() => undefined);
   const abandon = async () => {
@@ -89,12 +94,16 @@ export function beginPacking(
   };
 }
 
+interface PackFacts {
+  readonly checkpoint: Checkpoint | undefined;
+  readonly early: EarlyPack | undefined;
+  readonly signal: AbortSignal;
+}
+
 async function pack(
   folder: string,
   { recordsFile }: FetchedScan,
-  checkpoint: Checkpoint | undefined,
-  early: EarlyPack | undefined,
-  signal: AbortSignal,
+  { checkpoint, early, signal }: PackFacts,
 ): Promise<ArchivedContent> {
   const begun = await early?.finish();
   if (begun !== undefined) return begun;
@@ -113,26 +122,23 @@ async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined)
  * checkpoint shows the next run that they are valid. Archive errors never fail the sync; the chain of scans then has
  * a gap, which a rebuild notices.
  *
- * @param checkpoint as the commit is given it; names the run whose scan was committed before.
- * @param commit gets the checkpoint without times in the future, and a context whose clock stands still: rows loaded again from the archive are to have the
- *   same `_synced_at`. Where it throws CountsDiffer, it is tried once more with a scan that was counted again.
+ * @param commit gets the turn with a checkpoint without times in the future, and a context whose clock stands still:
+ *   rows loaded again from the archive are to have the same `_synced_at`. Where it throws CountsDiffer, it is tried once
+ *   more with a scan that was counted again.
  */
 export async function commitAndArchive<T>(
   context: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
-  checkpoint: Checkpoint | undefined,
-  packing: Packing,
-  commit: (context: RunContext, scan: FetchedScan, checkpoint: Checkpoint | undefined) => Promise<T>,
+  turn: Turn,
+  { scan, load, packing }: PackedScan,
+  commit: (context: RunContext, turn: Turn, scan: FetchedScan) => Promise<T>,
 ): Promise<T> {
-  const held = await correctFutureTimes(context, checkpoint);
+  const corrected = { ...turn, checkpoint: await correctFutureTimes(context, turn.checkpoint) };
   const loadedAtMs = context.recordClock.now();
   const stopped = { ...context, recordClock: RecordClock.stoppedAt(context.clock, loadedAtMs) };
   for (let counted = scan; ;) {
-    const receipt = await archiveScan(context, stream, counted, load, checkpoint, packing, loadedAtMs);
+    const receipt = await archiveScan(context, turn, { scan: counted, load, packing }, loadedAtMs);
     try {
-      const committed = await commit(stopped, counted, held);
+      const committed = await commit(stopped, corrected, counted);
       await receipt.confirm();
       return committed;
     } catch (thrown) {
@@ -150,19 +156,17 @@ export async function commitAndArchive<T>(
 
 async function archiveScan(
   context: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
-  checkpoint: Checkpoint | undefined,
-  packing: Packing,
+  turn: Turn,
+  { packing, ...loaded }: PackedScan,
   loadedAtMs: number,
 ): Promise<Receipt> {
+  const { stream } = turn;
   const { settings, signal } = context;
   const folder = archiveFolder(settings.stateDir, stream);
   try {
     const content = await packing.content;
     if (content === undefined) return NOT_KEPT;
-    const archived = { ...describeScan(context, stream, scan, load, checkpoint, loadedAtMs), content };
+    const archived = { ...describeScan(context, turn, loaded, loadedAtMs), content };
     await announceScan(folder, archived);
     return {
       confirm: async () => guard(context, stream, () => confirmAndPrune(context, folder, archived)),
@@ -203,13 +207,12 @@ function warn({ emit }: RunContext, stream: Stream, error: unknown): void {
 
 function describeScan(
   { settings, options, runId }: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  { columns, cursorColumn }: PreparedLoad,
-  checkpoint: Checkpoint | undefined,
+  { stream, checkpoint }: PlannedScan,
+  { scan, load }: LoadedScan,
   loadedAtMs: number,
 ): Omit<ArchivedScan, 'content'> {
   const { limit, from, allowEmpty } = options;
+  const { columns, cursorColumn } = load;
   return {
     format: 'sluice-archive',
     version: 1,

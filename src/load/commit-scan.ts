@@ -2,7 +2,7 @@ import { countBefore } from '../warehouse/oldest-rows.ts';
 import { describeDifference } from '../model/describe-difference.ts';
 import { ResponseError } from '../model/errors.ts';
 import type { StreamReport } from '../model/run-report.ts';
-import { type Checkpoint, type LearnedColumn, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { type LearnedColumn, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { writeCheckpoint, writeContract } from '../../state/checkpoints.ts';
 import { writeStreamRun } from '../../state/runs.ts';
 import { evolveTable, tableName } from '../warehouse/evolve-table.ts';
@@ -30,6 +30,7 @@ import { nextCheckpoint } from './next-checkpoint.ts';
 import { countSinceDays, type DatedTable, findDatedTable } from './oldest-left.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run/run-context.ts';
+import type { LoadedScan, PlannedScan } from '../run/turn.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
 import {
   countTable,
@@ -40,24 +41,29 @@ import {
 } from './settle-counts.ts';
 import { markUnseen } from './unseen-records.ts';
 
+/** How a commit is recorded. */
+export interface CommitRecord {
+  readonly describe: (committed: CommittedScan) => StreamReport;
+  /** Writes the run's own row, with the stream's report in it. */
+  readonly saveRun: (report: StreamReport) => Promise<void>;
+}
+
 /**
  * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
- * (invariant 1). `saveRun` writes the run's own row, with the stream's report in it.
+ * (invariant 1).
  */
 export async function commitScan(
   context: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
-  checkpoint: Checkpoint | undefined,
-  describe: (committed: CommittedScan) => StreamReport,
-  saveRun: (report: StreamReport) => Promise<void>,
+  turn: PlannedScan,
+  { scan, load }: LoadedScan,
+  { describe, saveRun }: CommitRecord,
 ): Promise<StreamReport> {
+  const { stream, checkpoint } = turn;
   const { database, runId, options } = context;
   await refuseEmptiedSource(context, stream, scan, load);
   const nowIso = new Date(context.recordClock.now()).toISOString();
   const slice = sliceIdOf(stream);
-  const keyInDoubt = await isKeyInDoubt(context, stream, scan, load, checkpoint);
+  const keyInDoubt = await isKeyInDoubt(context, turn, { scan, load });
   const next = nextCheckpoint({ stream, scan, load, checkpoint, runId, options });
   const absentFacts = { stream, scan, load, next, options, keyInDoubt };
   const decision = decideAbsent(absentFacts);
@@ -78,7 +84,7 @@ export async function commitScan(
     });
     const columns = storedColumns(load.columns).map(({ name }) => name);
     const scope = { stream: stream.name, slice };
-    await markUnseen(context, stream, scan, load, next);
+    await markUnseen(context, stream, { scan, load }, next);
     const judgeChange = isWindow
       ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
       : () => undefined;
@@ -95,7 +101,7 @@ export async function commitScan(
       syncedAt: nowIso,
       judge: (change) => {
         keptBecause = judgeChange(change);
-        if (keptBecause === undefined) refuseLoss(stream, scan, load, decision, options, change);
+        if (keptBecause === undefined) refuseLoss(absentFacts, decision, change);
         return keptBecause === undefined ? 'apply' : 'keep';
       },
     });
@@ -107,7 +113,7 @@ export async function commitScan(
     const deletion = { history: stream.history, runId, syncedAt: nowIso };
     // Checkpoints show whether every slice was read in full; the counts are added below.
     await writeCheckpoint(database, next);
-    const left = await settleRemovedSlices(context, stream, scan, load, deletion);
+    const left = await settleRemovedSlices(context, stream, { scan, load }, deletion);
     // Set, not added: a transaction that ran out of memory is repeated.
     const beside = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
     warnings = [...left.warnings, ...beside];

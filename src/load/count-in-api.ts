@@ -109,5 +109,5 @@ async function readTotal(
   stream: Stream,
   from: string | undefined,
 ): Promise<number | undefined> {
-  return (await requestPage(settings, client, stream, from, 0, signal)).total;
+  return (await requestPage({ settings, client, signal }, stream, { from, offset: 0 })).total;
 }

@@ -1,4 +1,4 @@
-import { type LearnedColumn, sliceIdOf, type Stream } from '../model/stream.ts';
+import { type LearnedColumn, sliceIdOf } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import { EarlyIncoming } from '../warehouse/early-incoming.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
@@ -10,7 +10,6 @@ import { planColumns } from './plan-columns.ts';
 /** Reads a scan's rows into the table `incoming` during the scan. Work that fails here is repeated later. */
 export class EarlyRows {
   readonly #context: RunContext;
-  readonly #stream: Stream;
   readonly #question: Promise<ContractQuestion | undefined>;
   readonly #incoming: EarlyIncoming;
   readonly #tree: FieldTree;
@@ -22,7 +21,6 @@ export class EarlyRows {
     scan: { readonly recordsFile: string; readonly tree: FieldTree },
   ) {
     this.#context = context;
-    this.#stream = question.stream;
     this.#tree = scan.tree;
     this.#incoming = new EarlyIncoming(context.database, scan.recordsFile);
     this.#question = settleQuestion(context, question);
@@ -34,10 +32,9 @@ export class EarlyRows {
     try {
       const question = await this.#question;
       if (question === undefined || !acceptsAll(question, this.#tree)) return this.#giveUp();
-      const { database, settings } = this.#context;
+      const { database } = this.#context;
       const held = { tree: this.#tree, forced: [] };
-      const { learned } = question;
-      const { columns } = await planColumns(database, this.#stream, held, learned, settings.hashKey);
+      const { columns } = await planColumns(database, question, held);
       if (this.#incoming.endByte === 0) await database.beginReading();
       if (!(await this.#incoming.readTo(endByte, this.#tree, columns))) this.#giveUp();
     } catch {

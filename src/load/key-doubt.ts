@@ -1,10 +1,11 @@
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { Stream } from '../model/stream.ts';
 import { sliceIdOf } from '../model/stream.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { countDuplicates } from '../warehouse/find-key.ts';
 import { readScope } from '../warehouse/live-rows.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { PreparedLoad } from '../run/scan.ts';
+import type { LoadedScan, PlannedScan } from '../run/turn.ts';
 import { findCompanion, withCompanions } from './key-columns.ts';
 import { isDateShed } from './key-without-date.ts';
 import type { ColumnChanges } from '../run/scan.ts';
@@ -15,10 +16,8 @@ import type { ColumnChanges } from '../run/scan.ts';
  */
 export async function isKeyInDoubt(
   context: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
-  checkpoint: Checkpoint | undefined,
+  { stream, checkpoint }: PlannedScan,
+  { scan, load }: LoadedScan,
 ): Promise<boolean> {
   if (!load.tableExisted || load.key === undefined) return false;
   const { columns, origin } = load.key;

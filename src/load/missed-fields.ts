@@ -23,8 +23,7 @@ export function findAbsentFields(
   { runId, options }: RunContext,
   stream: Stream,
   scan: FetchedScan,
-  tree: FieldTree,
-  learned: readonly LearnedColumn[],
+  { tree, learned }: { readonly tree: FieldTree; readonly learned: readonly LearnedColumn[] },
 ): AbsentFields {
   const isJudge = isWholeScan(scan, options.limit) && stream.slice === undefined;
   const since = new Map<string, string>();

@@ -45,8 +45,7 @@ export function areContradicted({ own, foreign, other }: OwnValues): boolean {
 /** Counts the values of incoming records for each parameter of their slice. */
 export async function readOwnValues(
   database: Database,
-  stream: Stream,
-  hashKey: string | undefined,
+  { stream, hashKey }: { readonly stream: Stream; readonly hashKey: string | undefined },
   columns: readonly ColumnPlan[],
   carried: CarriedFields,
 ): Promise<readonly OwnValues[]> {

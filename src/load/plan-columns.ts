@@ -11,7 +11,7 @@ import { forgetUnmasked } from '../warehouse/quarantine.ts';
 import { convertsExactly, retypeColumn, type Retyping } from '../warehouse/retype-column.ts';
 import { describeMasks, type MaskedFields } from '../schema/mask-records.ts';
 import type { ColumnChanges } from '../run/scan.ts';
-import type { CheckedScan } from './check-contract.ts';
+import type { CheckedScan, ContractQuestion } from './check-contract.ts';
 import { findCompanion } from './key-columns.ts';
 import { scheduleCompaction } from '../../state/rewrite-mark.ts';
 
@@ -24,15 +24,13 @@ export interface PlannedColumns {
 /** Decides the columns that a scan's rows are loaded into. */
 export async function planColumns(
   database: Database,
-  stream: Stream,
+  { stream, learned, hashKey }: Pick<ContractQuestion, 'stream' | 'learned' | 'hashKey'>,
   held: Pick<CheckedScan, 'tree' | 'forced'>,
-  learned: readonly LearnedColumn[],
-  hashKey: string | undefined,
 ): Promise<PlannedColumns> {
   const { masked, masks, rehashed } = await findNewMasks(database, stream, learned, hashKey);
   const existing = masked?.left ?? learned;
   const forced = await askForced(database, stream, held.forced, existing);
-  const columns = await resolveWithTable(database, stream, held.tree, existing, forced);
+  const columns = await resolveWithTable(database, stream, held.tree, { existing, forced });
   const retyped = columns.flatMap((column) => planRetyping(column, columns));
   return { columns, changes: { masked, masks, rehashed, retyped } };
 }
@@ -96,12 +94,16 @@ async function askForced(
   return found;
 }
 
+interface KnownColumns {
+  readonly existing: readonly LearnedColumn[];
+  readonly forced: ReadonlyMap<string, ForcedColumn>;
+}
+
 async function resolveWithTable(
   database: Database,
   { table }: Stream,
   tree: FieldTree,
-  existing: readonly LearnedColumn[],
-  forced: ReadonlyMap<string, ForcedColumn>,
+  { existing, forced }: KnownColumns,
 ): Promise<readonly ColumnPlan[]> {
   // Only the table shows which casts are exact: collect the questions, run them, decide again.
   const questions = new Map<string, Parameters<Parameters<typeof resolveColumns>[2]>>();

@@ -1,4 +1,4 @@
-import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../model/stream.ts';
+import { type Checkpoint, sliceIdOf } from '../model/stream.ts';
 import {
   type CandidateColumn,
   chooseCursorCandidate,
@@ -31,27 +31,27 @@ import { planColumns } from './plan-columns.ts';
 import { ReadInFull } from './read-in-full.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { Turn } from '../run/turn.ts';
 import { findNode, listSeenTypes } from './seen-types.ts';
 import { settleKey } from './settle-key.ts';
 
 /** Turns a fetched scan into typed rows and determines their key. */
 export async function prepareLoad(
   context: RunContext,
-  stream: Stream,
+  turn: Turn,
   scan: FetchedScan,
-  checkpoint: Checkpoint | undefined,
-  contract: readonly LearnedColumn[],
   early?: EarlyWork,
 ): Promise<PreparedLoad> {
+  const { stream, checkpoint } = turn;
   const { database, settings, options, signal } = context;
   const tableExisted = await tableExists(database, stream.table);
-  const learned = tableExisted ? contract : [];
+  const learned = tableExisted ? turn.learned : [];
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await checkContract(question, scan, signal);
   assertContractKept(stream, held.findings);
   refuseTooManyDiscards(stream, scan.rows, held.findings);
   if (!tableExisted) refuseUnmatchedMasks(context, stream, scan, held);
-  const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
+  const { columns, changes } = await planColumns(database, question, held);
   const projected = await projectStage(database, scan.recordsFile, columns, {
     hold: held.hold,
     locate: () => locateRecords(stream, scan.recordsFile),
@@ -69,10 +69,11 @@ export async function prepareLoad(
   const { tree } = held;
   const candidates = await listCandidates(context, tree, columns);
   const known = spreadKey(checkpoint, columns);
-  const cursorColumn = chooseCursor(stream, scan, checkpoint, columns, candidates);
-  const absent = findAbsentFields(context, stream, scan, tree, changes.masked?.left ?? learned);
-  const notes = [...absent.notes];
-  const key = await settleKey(context, stream, scan, known, columns, candidates, cursorColumn, notes);
+  const cursorColumn = chooseCursor(turn, scan, columns, candidates);
+  const left = changes.masked?.left ?? learned;
+  const absent = findAbsentFields(context, stream, scan, { tree, learned: left });
+  const facts = { columns, candidates, cursor: cursorColumn };
+  const { key, notes } = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
   if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
     throw new ReadInFull('its key columns have different types now');
   return {
@@ -92,7 +93,7 @@ export async function prepareLoad(
       columns: storedNames(columns),
     }),
     cursorColumn,
-    notes,
+    notes: [...absent.notes, ...notes],
     warnings: [
       ...describeFindings(rejected, held),
       ...findUnmatchedRules(context, stream, scan, held),
@@ -131,9 +132,8 @@ function spreadKey(
 }
 
 function chooseCursor(
-  stream: Stream,
+  { stream, checkpoint }: Turn,
   scan: FetchedScan,
-  checkpoint: Checkpoint | undefined,
   columns: readonly ColumnPlan[],
   candidates: readonly CandidateColumn[],
 ): string | undefined {

@@ -33,7 +33,7 @@ export async function proveSlice(context: RunContext, question: SliceQuestion): 
   const { stream, scan, load, carried } = question;
   if (stream.slice === undefined || scan.rows === 0) return scan;
   const { database, settings } = context;
-  const values = await readOwnValues(database, stream, settings.hashKey, load.columns, carried);
+  const values = await readOwnValues(database, { stream, hashKey: settings.hashKey }, load.columns, carried);
   const silent = values.filter((one) => !areProved(one) && !areContradicted(one));
   const contradicted = values.filter(areContradicted);
   const doubt = silent.length === 0 ? 'none' : await findDoubt(context, question);

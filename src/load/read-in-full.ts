@@ -5,6 +5,7 @@ import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { MissingRows } from '../warehouse/missing-rows.ts';
 import type { FetchedScan } from '../run/scan.ts';
+import type { PlannedScan } from '../run/turn.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
 
 /** Thrown by an incremental scan if only a full one can fix what it found; the message says why. */
@@ -46,12 +47,11 @@ export function toReadInFull(
  * too early count: a timestamp's offset may move it over midnight.
  */
 export function refuteByPage(
-  stream: Stream,
+  { stream, plan, checkpoint }: PlannedScan,
   page: Page,
   path: readonly string[],
-  { from = '', trial }: ScanPlan,
-  checkpoint: Checkpoint | undefined,
 ): void {
+  const { from = '', trial } = plan;
   const earliest = new Date(Date.parse(from) - 86_400_000).toISOString().slice(0, 10);
   const earlier = page.records.some(({ value }) => {
     const date = path.reduce<unknown>(

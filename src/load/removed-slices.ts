@@ -7,7 +7,8 @@ import { tableName } from '../warehouse/evolve-table.ts';
 import { quoteLiteral } from '../warehouse/identifiers.ts';
 import { countLiveRows, readScope } from '../warehouse/live-rows.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { LoadedScan } from '../run/turn.ts';
+import type { PreparedLoad } from '../run/scan.ts';
 
 /** What happened to rows that belong to no slice of the config. */
 export interface SettledSlices {
@@ -43,8 +44,7 @@ export async function findAdoption(
 export async function settleRemovedSlices(
   context: RunContext,
   stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
+  { scan, load }: LoadedScan,
   deletion: Omit<Deletion, 'how'>,
 ): Promise<SettledSlices> {
   const { database } = context;
@@ -64,8 +64,8 @@ export async function settleRemovedSlices(
   const facts = { stream, load, current, former, quarantined: await countQuarantined(context, stream) };
   const sliced = `t._slice NOT IN (${[...wanted.keys()].map(quoteLiteral).join(', ')})`;
   const results = [
-    await settleGroup(context, facts, 'unsliced', 't._slice IS NULL', deletion),
-    await settleGroup(context, facts, 'sliced', sliced, deletion),
+    await settleGroup(context, facts, { group: 'unsliced', condition: 't._slice IS NULL' }, deletion),
+    await settleGroup(context, facts, { group: 'sliced', condition: sliced }, deletion),
   ];
   return {
     deleted: results.reduce((sum, one) => sum + one.deleted, 0),
@@ -97,8 +97,7 @@ interface LeftFacts {
 async function settleGroup(
   { database }: RunContext,
   facts: LeftFacts,
-  group: Group,
-  condition: string,
+  { group, condition }: { readonly group: Group; readonly condition: string },
   deletion: Omit<Deletion, 'how'>,
 ): Promise<SettledSlices> {
   const { stream, load, former } = facts;

@@ -1,6 +1,6 @@
 import { ResponseError } from '../model/errors.ts';
 import { formatCountOf, verbOf } from '../text/format-count.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { Stream } from '../model/stream.ts';
 import { type CandidateColumn, proposeKeys } from '../schema/key-candidates.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { countDuplicates, countMissingKeys, findKey, isKeyMissing } from '../warehouse/find-key.ts';
@@ -12,35 +12,64 @@ import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
 import { describeWrongKey } from './refuse-scan.ts';
 import { ReadInFull } from './read-in-full.ts';
 import type { RunContext } from '../run/run-context.ts';
+import type { PlannedScan } from '../run/turn.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../run/scan.ts';
 
-/** The key of the incoming rows, which are unique by it on return; undefined if there is none. */
+/** The columns of a scan, as far as a key is found among them. */
+export interface KeyFacts {
+  readonly columns: readonly ColumnPlan[];
+  readonly candidates: readonly CandidateColumn[];
+  /** Column of the cursor. */
+  readonly cursor: string | undefined;
+}
+
+/** A key, undefined if there is none, and what was learned about it. */
+export interface SettledKey {
+  readonly key: PreparedKey | undefined;
+  readonly notes: readonly string[];
+}
+
+/** The key of the incoming rows, which are unique by it on return. */
 export async function settleKey(
   context: RunContext,
+  { stream, checkpoint }: PlannedScan,
+  scan: FetchedScan,
+  facts: KeyFacts,
+): Promise<SettledKey> {
+  const key = await checkConfiguredKey(context, stream, scan, facts);
+  if (stream.key.kind === 'fields') return { key, notes: [] };
+  return settleLearnedKey(context, { stream, checkpoint }, scan, facts);
+}
+
+async function checkConfiguredKey(
+  { database }: RunContext,
   stream: Stream,
   scan: FetchedScan,
-  checkpoint: Checkpoint | undefined,
-  columns: readonly ColumnPlan[],
-  candidates: readonly CandidateColumn[],
-  cursor: string | undefined,
-  notes: string[],
+  { columns, candidates, cursor }: KeyFacts,
 ): Promise<PreparedKey | undefined> {
-  const { database, options } = context;
-  if (stream.key.kind === 'fields') {
-    if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
-    const fields = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
-    await refuseMissingKeys(database, stream, fields, columns);
-    const names = withCompanions(fields, columns);
-    const duplicates = await countDuplicates(database, INCOMING, names);
-    // Pages that moved repeat rows: that says nothing about the key.
-    if (scan.verdict !== 'drifted' && (await areMost(database, duplicates))) {
-      const fitting = await findKey(database, proposeKeys(candidates, cursor));
-      throw describeWrongKey(stream, scan.rows, duplicates, fitting);
-    }
-    return { columns: names, origin: 'config', ...(await keepLastOfKey(database, names, duplicates)) };
+  if (stream.key.kind !== 'fields') return undefined;
+  if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
+  const fields = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
+  await refuseMissingKeys(database, stream, fields, columns);
+  const names = withCompanions(fields, columns);
+  const duplicates = await countDuplicates(database, INCOMING, names);
+  // Pages that moved repeat rows: that says nothing about the key.
+  if (scan.verdict !== 'drifted' && (await areMost(database, duplicates))) {
+    const fitting = await findKey(database, proposeKeys(candidates, cursor));
+    throw describeWrongKey(stream, scan.rows, duplicates, fitting);
   }
+  return { columns: names, origin: 'config', ...(await keepLastOfKey(database, names, duplicates)) };
+}
+
+async function settleLearnedKey(
+  context: RunContext,
+  { stream, checkpoint }: Pick<PlannedScan, 'stream' | 'checkpoint'>,
+  scan: FetchedScan,
+  { columns, candidates, cursor }: KeyFacts,
+): Promise<SettledKey> {
+  const { database, options } = context;
   const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
-  if (scan.rows === 0) return known && learnedKey(known);
+  if (scan.rows === 0) return { key: known && learnedKey(known), notes: [] };
   // A key that still names a cursor which the API refuted must be learned again without it.
   const stale =
     checkpoint?.cursorState === 'refuted' &&
@@ -48,32 +77,36 @@ export async function settleKey(
     scan.plan.mode === 'full';
   if (known !== undefined && !stale && (await isKey(database, known, columns))) {
     const shed = await shedDate(context, { stream, scan, key: known, candidates, cursor });
-    if (shed !== undefined)
-      notes.push(`learned the key (${shed.join(', ')}): it is unique without ${cursor ?? 'a date'}`);
-    return learnedKey(shed ?? known);
+    if (shed === undefined) return { key: learnedKey(known), notes: [] };
+    const note = `learned the key (${shed.join(', ')}): it is unique without ${cursor ?? 'a date'}`;
+    return { key: learnedKey(shed), notes: [note] };
   }
   // Pages that moved repeat rows: that says nothing about the key.
   if (known !== undefined && scan.verdict === 'drifted' && (await isFilled(database, known, columns)))
     return {
-      columns: known,
-      origin: 'learned',
-      ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
+      key: {
+        columns: known,
+        origin: 'learned',
+        ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
+      },
+      notes: [],
     };
   if (known !== undefined && scan.plan.mode === 'incremental') throw describeBrokenKey(known);
   // A part of the data would "prove" keys that do not hold for all of it.
   const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
-  if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental') return undefined;
+  if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental')
+    return { key: undefined, notes: [] };
   if (scan.cause === 'too-long') await dropEqualRows(database, storedNames(columns));
   const learned =
     (await findKeyWithoutDate(database, candidates, cursor)) ??
     (await findKey(database, proposeKeys(candidates, cursor)));
-  if (learned === undefined) {
-    notes.push('no set of fields is unique over its rows; the table is replaced as a whole');
-    return undefined;
-  }
-  if (known === undefined || known.join() !== learned.join())
-    notes.push(`learned the key (${learned.join(', ')})`);
-  return learnedKey(learned);
+  if (learned === undefined)
+    return {
+      key: undefined,
+      notes: ['no set of fields is unique over its rows; the table is replaced as a whole'],
+    };
+  const isNew = known === undefined || known.join() !== learned.join();
+  return { key: learnedKey(learned), notes: isNew ? [`learned the key (${learned.join(', ')})`] : [] };
 }
 
 function describeBrokenKey(key: readonly string[]): ReadInFull {

@@ -6,6 +6,7 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { type KeptField, markAbsent, type SeenRecords } from '../warehouse/absent-records.ts';
 import { listSliceValues } from '../schema/mask-records.ts';
 import type { RunContext } from '../run/run-context.ts';
+import type { LoadedScan } from '../run/turn.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { cameEarlier, windowOf } from './asked-days.ts';
 
@@ -16,8 +17,7 @@ import { cameEarlier, windowOf } from './asked-days.ts';
 export async function markUnseen(
   { database, settings, runId }: RunContext,
   stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
+  { scan, load }: LoadedScan,
   next: Checkpoint,
 ): Promise<void> {
   const values = listSliceValues(stream, settings.hashKey);

@@ -23,7 +23,7 @@ export interface FirstAnswer {
 export async function askFirst(asking: Asking, stream: Stream): Promise<FirstAnswer> {
   const { settings, client, signal } = asking;
   if (stream.paginated) {
-    const page = await requestPage(settings, client, stream, undefined, 0, signal);
+    const page = await requestPage({ settings, client, signal }, stream, { offset: 0 });
     const pointer = stream.recordsPointer ?? settings.connector.paging.records;
     return toFirst(page, { pointer, kind: 'array' });
   }

@@ -6,7 +6,8 @@ import type { StagedPageEntry } from '../stage/stage-store.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
-import { hashQuestion, nameKey, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-folder.ts';
+import type { Turn } from '../run/turn.ts';
+import { nameKey, STAGE_LIFETIME_MS } from '../storage/state-folder.ts';
 import { decideVerdict } from './decide-verdict.ts';
 import { describeMasks } from '../schema/mask-records.ts';
 import { PageSpan, type PageTime } from './page-span.ts';
@@ -58,9 +59,7 @@ export class ChainedScan {
 
   constructor(
     context: RunContext,
-    stream: Stream,
-    plan: ScanPlan,
-    checkpoint: Checkpoint | undefined,
+    { stream, plan, checkpoint, stage, question }: Turn,
     rescans: number,
     follower: StageFollower | undefined,
   ) {
@@ -69,9 +68,8 @@ export class ChainedScan {
     this.#plan = plan;
     this.#checkpoint = checkpoint;
     this.#rescans = rescans;
-    const folder = stageFolder(context.settings.stateDir, stream, context.options);
-    this.#stage = new ScanStage(folder, follower);
-    this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
+    this.#stage = new ScanStage(stage, follower);
+    this.#question = question;
     this.#startedAtMs = context.clock.now();
     this.#serverDateMs = this.#startedAtMs;
   }
@@ -271,10 +269,8 @@ export class ChainedScan {
   }
 
   async #request(offset: number, cursor: string | undefined): Promise<Page> {
-    const { client, settings, signal } = this.#context;
     const { from } = this.#plan;
-    const how = { cursor, isKept: true };
-    const page = await requestPage(settings, client, this.#stream, from, offset, signal, how);
+    const page = await requestPage(this.#context, this.#stream, { from, offset, cursor, isKept: true });
     this.#span.add(this.#timeOf(page));
     for (const field of page.masked ?? []) this.#masked.add(field);
     return page;

@@ -7,16 +7,14 @@ import { requestPage } from './request-page.ts';
 
 /** Asks for the pages of a scan; notes in `masked` which fields were masked in them. */
 export function createRequest(
-  { client, settings, signal }: RunContext,
+  context: RunContext,
   stream: Stream,
   plan: ScanPlan,
   masked: Set<string>,
 ): (offset: number) => Promise<Page> {
   return async (offset) => {
     try {
-      const page = await requestPage(settings, client, stream, plan.from, offset, signal, {
-        isKept: true,
-      });
+      const page = await requestPage(context, stream, { from: plan.from, offset, isKept: true });
       for (const field of page.masked ?? []) masked.add(field);
       return page;
     } catch (thrown) {

@@ -2,7 +2,7 @@ import type { RecordBatch } from '../json/page-records.ts';
 import { assertNotAborted } from '../model/abort.ts';
 import { BugError } from '../model/errors.ts';
 import type { Page, PageRecord } from '../model/page.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import type { Stream } from '../model/stream.ts';
 import { createFieldTree, type FieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { BodyCipher } from '../stage/body-cipher.ts';
 import { BodyFile } from '../stage/body-file.ts';
@@ -15,7 +15,7 @@ import { requestDocument, type RequestedDocument } from './request-document.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
-import { hashQuestion, stageFolder } from '../storage/state-folder.ts';
+import type { Turn } from '../run/turn.ts';
 
 /**
  * Reads an unpaginated stream: its whole dataset is one response of any size. The response is saved to disk first;
@@ -24,18 +24,15 @@ import { hashQuestion, stageFolder } from '../storage/state-folder.ts';
  */
 export async function fetchDocument(
   context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  _checkpoint: Checkpoint | undefined,
+  { stream, plan, stage: folder, question }: Turn,
   onFirstPage: (page: Page) => void,
 ): Promise<FetchedScan> {
-  const { settings, client, options, signal, runId } = context;
-  const folder = stageFolder(settings.stateDir, stream, options);
+  const { settings, runId } = context;
   const startedAtMs = context.clock.now();
   const scan = {
     version: 1,
     stream: stream.name,
-    question: hashQuestion(settings, stream, plan.from, options.limit),
+    question,
     startedAtMs,
     runId,
     masks: describeMasks(stream, settings.hashKey),
@@ -46,7 +43,7 @@ export async function fetchDocument(
     // Fields that will be masked must not be readable on disk.
     const file = await BodyFile.create(folder, isMasked(stream) ? new BodyCipher() : undefined);
     try {
-      const document = await requestDocument(settings, client, stream, plan.from, file, signal);
+      const document = await requestDocument(context, stream, plan.from, file);
       const intake = new DocumentIntake(context, stream, document, stage);
       await intake.takeAll(file, onFirstPage);
       fetched = intake.finish(plan, startedAtMs);

@@ -1,12 +1,20 @@
 import type { Page } from '../model/page.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
-import type { ScanPlan } from '../plan/scan-plan.ts';
+import type { Turn } from '../run/turn.ts';
 import { ChainedScan } from './chained-scan.ts';
 import { fetchDocument } from './fetch-document.ts';
 import { MAX_RESCANS, OffsetScan } from './offset-scan.ts';
 import type { StageFollower } from '../stage/scan-stage.ts';
+
+/** How a scan is read, apart from what it asks for. */
+export interface ReadOptions {
+  /** Called with the first page before it is staged; what it throws ends the scan. */
+  readonly onFirstPage: (page: Page) => void;
+  /** Restarts that count already. */
+  readonly rescansBefore?: number;
+  readonly follower?: StageFollower;
+}
 
 /**
  * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page is
@@ -15,18 +23,15 @@ import type { StageFollower } from '../stage/scan-stage.ts';
  */
 export async function fetchScan(
   context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
-  onFirstPage: (page: Page) => void,
-  rescansBefore = 0,
-  follower?: StageFollower,
+  turn: Turn,
+  { onFirstPage, rescansBefore = 0, follower }: ReadOptions,
 ): Promise<FetchedScan> {
-  if (!stream.paginated) return fetchDocument(context, stream, plan, checkpoint, onFirstPage);
+  const { stream } = turn;
+  if (!stream.paginated) return fetchDocument(context, turn, onFirstPage);
   for (let rescans = rescansBefore; ; rescans += 1) {
     const isChained = context.settings.connector.paging.kind === 'cursor';
     const Scan = isChained ? ChainedScan : OffsetScan;
-    const scan = new Scan(context, stream, plan, checkpoint, rescans, follower);
+    const scan = new Scan(context, turn, rescans, follower);
     try {
       const fetched = await scan.run(onFirstPage);
       const reason = findReasonToRestart(fetched, scan.isReadAgain);

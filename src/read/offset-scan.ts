@@ -13,6 +13,7 @@ import { requestPages } from './request-pages.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
+import type { Turn } from '../run/turn.ts';
 import { ScanStage, type StageFollower, toStagedPage } from '../stage/scan-stage.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import type { AcceptedPage } from '../stage/scanned-page.ts';
@@ -27,7 +28,7 @@ import {
   type StagedPages,
   timeOf,
 } from './staged-pages.ts';
-import { hashQuestion, nameKey, stageFolder } from '../storage/state-folder.ts';
+import { nameKey } from '../storage/state-folder.ts';
 
 /** How many times a scan is restarted because its data moved. */
 export const MAX_RESCANS = 2;
@@ -59,9 +60,7 @@ export class OffsetScan {
 
   constructor(
     context: RunContext,
-    stream: Stream,
-    plan: ScanPlan,
-    checkpoint: Checkpoint | undefined,
+    { stream, plan, checkpoint, stage, question }: Turn,
     rescans: number,
     follower: StageFollower | undefined,
   ) {
@@ -70,9 +69,8 @@ export class OffsetScan {
     this.#plan = plan;
     this.#checkpoint = checkpoint;
     this.#rescans = rescans;
-    const folder = stageFolder(context.settings.stateDir, stream, context.options);
-    this.#stage = new ScanStage(folder, follower);
-    this.#question = hashQuestion(context.settings, stream, plan.from, context.options.limit);
+    this.#stage = new ScanStage(stage, follower);
+    this.#question = question;
     this.#coverage = new Coverage(stream.pageSize);
     const request = (offset: number) => this.#requestPage(offset);
     this.#joints = new JointRepair({ stream, coverage: this.#coverage, request, signal: context.signal });

@@ -1,9 +1,9 @@
 import { BugError } from '../model/errors.ts';
-import type { ApiClient, ApiResponse, BodySink } from '../model/http.ts';
-import type { Settings } from '../model/settings.ts';
+import type { ApiResponse, BodySink } from '../model/http.ts';
 import type { Stream } from '../model/stream.ts';
 import type { BodyFile } from '../stage/body-file.ts';
 import { buildUrl } from '../http/build-url.ts';
+import type { Asker } from './request-page.ts';
 import { DocumentReading, type RecordsPlace } from './read-document.ts';
 
 /** Largest answer of an unpaginated endpoint, on the wire and decompressed, bytes. */
@@ -23,12 +23,10 @@ export interface RequestedDocument {
  * response is retried within the client's limit, and the file is truncated.
  */
 export async function requestDocument(
-  settings: Settings,
-  client: ApiClient,
+  { settings, client, signal }: Asker,
   stream: Stream,
   from: string | undefined,
   file: BodyFile,
-  signal: AbortSignal | undefined,
 ): Promise<RequestedDocument> {
   let reading: DocumentReading | undefined;
   const sink: BodySink = async (chunks) => {

@@ -7,8 +7,18 @@ import { buildUrl } from '../http/build-url.ts';
 import { compileMask } from '../schema/mask-records.ts';
 import { readPage } from './read-page.ts';
 
-/** Further details of one page's request. */
+/** Who asks: a run, or a command that looks at a page. */
+export interface Asker {
+  readonly settings: Settings;
+  readonly client: ApiClient;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Which page of a stream is asked for. */
 export interface PageRequest {
+  /** ISO date sent as the cursor's parameter. */
+  readonly from?: string | undefined;
+  readonly offset: number;
   /** Cursor of the page, if the API pages by cursor. */
   readonly cursor?: string | undefined;
   /** The page is staged as soon as it arrives, even if the run was told to stop. */
@@ -17,13 +27,9 @@ export interface PageRequest {
 
 /** Asks for one page of a paginated stream and reads it. */
 export async function requestPage(
-  settings: Settings,
-  client: ApiClient,
+  { settings, client, signal }: Asker,
   stream: Stream,
-  from: string | undefined,
-  offset: number,
-  signal: AbortSignal | undefined,
-  { cursor, isKept = false }: PageRequest = {},
+  { from, offset, cursor, isKept = false }: PageRequest,
 ): Promise<Page> {
   let answer: Page | undefined;
   const request: ApiRequest = {

@@ -2,12 +2,13 @@ import type { RecordBatch } from '../json/page-records.ts';
 import type { Clock } from '../model/clock.ts';
 import { formatDuration } from '../text/duration.ts';
 import { BugError } from '../model/errors.ts';
-import type { ApiClient, ApiResponse, BodySink } from '../model/http.ts';
+import type { ApiResponse, BodySink } from '../model/http.ts';
 import type { PageRecord } from '../model/page.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from '../http/build-url.ts';
 import { compileMask, type RecordMask } from '../schema/mask-records.ts';
+import type { Asker } from './request-page.ts';
 import { DocumentReading, readRecords, type RecordsPlace } from './read-document.ts';
 import { WHOLE_DATASET } from './request-document.ts';
 
@@ -22,10 +23,7 @@ const SAMPLE_MS = 60_000;
 const MOST_MS = 2 * SAMPLE_MS;
 
 /** What is needed to request a sample. */
-export interface Asking {
-  readonly settings: Settings;
-  readonly client: ApiClient;
-  readonly signal: AbortSignal | undefined;
+export interface Asking extends Asker {
   readonly clock: Clock;
 }
 

@@ -2,14 +2,14 @@ import { hashPage } from '../json/fingerprint.ts';
 import { toDate } from '../model/dates.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport } from '../model/run-report.ts';
-import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { sliceIdOf } from '../model/stream.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { discardStage, readStage } from '../stage/stage-store.ts';
 import { haveRulesChanged } from '../plan/plan-scan.ts';
 import { reportStream, type Started } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { ScanPlan } from '../plan/scan-plan.ts';
-import { hashQuestion, stageFolder } from '../storage/state-folder.ts';
+import type { PlannedScan, Turn } from '../run/turn.ts';
+import { stageFolder } from '../storage/state-folder.ts';
 
 /** Thrown on a scan's first page if the source is unchanged since the last verified scan; the message says why. */
 export class SourceUnmoved extends Error {}
@@ -23,12 +23,9 @@ export type LookAtHead = (page: Page) => void;
  * must be read anyway.
  */
 export async function watchHead(
-  context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
+  { options, clock }: RunContext,
+  { stream, plan, checkpoint, stage, question }: Turn,
 ): Promise<LookAtHead | undefined> {
-  const { settings, options, clock } = context;
   const head = checkpoint?.head;
   const isAsked = options.force === true || options.fullRefresh === true || options.from !== undefined;
   if (
@@ -43,8 +40,7 @@ export async function watchHead(
   if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)
     return undefined;
   if (haveRulesChanged(stream, checkpoint)) return undefined;
-  const question = hashQuestion(settings, stream, plan.from, undefined);
-  const staged = await readStage(stageFolder(settings.stateDir, stream, options));
+  const staged = await readStage(stage);
   // Staged pages are worth more than a skipped scan.
   if (head.question !== question || staged?.scan.question === question) return undefined;
   let isFirst = true;
@@ -63,16 +59,14 @@ export async function watchHead(
 /** Reports a skipped scan: the checkpoint is unchanged, as nothing was read. */
 export async function reportUnmoved(
   context: RunContext,
-  stream: Stream,
-  { mode }: ScanPlan,
-  checkpoint: Checkpoint | undefined,
+  { stream, plan, checkpoint }: PlannedScan,
   started: Started,
   { message }: SourceUnmoved,
 ): Promise<StreamReport> {
   await discardStage(stageFolder(context.settings.stateDir, stream, context.options));
   return reportStream(context, stream, started, {
     status: 'complete',
-    mode,
+    mode: plan.mode,
     verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
     reasons: [message],
     staged: { pages: 1, total: checkpoint?.head?.total },

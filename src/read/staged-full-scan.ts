@@ -1,8 +1,8 @@
 import type { PagingDescription } from '../model/connector.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
 import { readStage, type StagedPageEntry } from '../stage/stage-store.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
+import type { PlannedScan } from '../run/turn.ts';
 import { isCommitted } from '../run/staged-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-folder.ts';
 
@@ -16,9 +16,7 @@ export class StagedPagesOutdated extends Error {}
  */
 export async function preferStagedFullScan(
   { settings, options, clock }: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
+  { stream, plan, checkpoint }: PlannedScan,
 ): Promise<ScanPlan> {
   if (plan.mode === 'full' || options.from !== undefined || options.limit !== undefined) return plan;
   const staged = await readStage(stageFolder(settings.stateDir, stream, options));

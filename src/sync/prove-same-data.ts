@@ -132,8 +132,8 @@ async function lookAt(context: RunContext, question: Question): Promise<Seen> {
     const { records } = await sampleDocument(context, stream, undefined, SAMPLE_RECORDS);
     return compare(context, question, records);
   }
-  const { settings, client, signal } = context;
-  const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
+  const { settings } = context;
+  const ask = (offset: number) => requestPage(context, stream, { offset });
   const head = await ask(0);
   const first = await compare(context, question, head.records);
   const lastOffset = (head.total ?? 0) - head.records.length;
@@ -169,7 +169,7 @@ async function compare(
     const { recordsFile } = store;
     const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
     const held = await checkContract(question, { recordsFile, tree }, signal);
-    const { columns } = await planColumns(database, stream, held, learned, settings.hashKey);
+    const { columns } = await planColumns(database, question, held);
     await projectStage(database, recordsFile, columns, { hold: held.hold, signal });
     const { rowsCompared, missing, differing } = await compareRows(database, {
       table: stream.table,

@@ -28,7 +28,7 @@ export async function syncIfDue(
   if (plan.action === 'scan') {
     // Loaded lazily: it is much of the code, and not needed if all streams are fresh.
     const { syncStream } = await import('./sync-stream.ts');
-    return syncStream(context, stream, plan.scan, checkpoint, started, saveRun);
+    return syncStream(context, { stream, plan: plan.scan, checkpoint }, started, saveRun);
   }
   const report = reportStream(context, stream, started, {
     status: 'fresh',

@@ -1,4 +1,3 @@
-import { readContract } from '../../state/checkpoints.ts';
 import { ContractError, ResponseError, type SyncError, toSyncError } from '../model/errors.ts';
 import { formatCountOf, verbOf } from '../text/format-count.ts';
 import type { Page } from '../model/page.ts';
@@ -14,7 +13,6 @@ import { describeStaleness } from '../read/describe-staleness.ts';
 import { fetchScan } from '../read/fetch-scan.ts';
 import { MAX_RESCANS } from '../read/offset-scan.ts';
 import { preferStagedFullScan, StagedPagesOutdated } from '../read/staged-full-scan.ts';
-import { stageFolder } from '../storage/state-folder.ts';
 import { refuseRowsOfNoDay, windowOf } from '../load/asked-days.ts';
 import { type EarlyWork, withEarlyWork } from '../load/early-work.ts';
 import { countCarried } from '../load/own-values.ts';
@@ -28,6 +26,7 @@ import { refuseUnseenKey } from '../storage/unseen-names.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
+import { beginTurn, type LoadedScan, type PlannedScan, type Turn } from '../run/turn.ts';
 import { reportUnmoved, SourceUnmoved, watchHead } from '../read/skip-unchanged.ts';
 
 /** What a stream's sync led to; the error is for the run to act on (see `recovery`). */
@@ -43,12 +42,11 @@ export type SaveRun = (report: StreamReport) => Promise<void>;
 /** Syncs one stream: fetch, load, one commit. Never throws: what failed is in the outcome. */
 export async function syncStream(
   context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
+  planned: PlannedScan,
   started: Started,
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
+  const { stream, plan, checkpoint } = planned;
   // What a stream that stops half-way has staged, its last page event tells. Of a document nothing is kept.
   let staged: StagedSoFar | undefined;
   let { mode } = plan;
@@ -67,8 +65,8 @@ export async function syncStream(
   try {
     await assertProved(context, stream);
     const scan = (scanPlan: ScanPlan) =>
-      scanAndCommit(watched, stream, scanPlan, checkpoint, started, saveRun);
-    const preferred = await preferStagedFullScan(context, stream, plan, checkpoint);
+      scanAndCommit(watched, { ...planned, plan: scanPlan }, started, saveRun);
+    const preferred = await preferStagedFullScan(context, planned);
     const report = await scan(preferred).catch((thrown: unknown) => {
       if (thrown instanceof StagedPagesOutdated) return scan(plan);
       throw thrown;
@@ -77,7 +75,7 @@ export async function syncStream(
     return { report, error: undefined, committed: true };
   } catch (thrown) {
     if (thrown instanceof SourceUnmoved) {
-      const report = await reportUnmoved(context, stream, plan, checkpoint, started, thrown);
+      const report = await reportUnmoved(context, planned, started, thrown);
       context.emit({ type: 'stream-finished', report });
       return { report, error: undefined, committed: false };
     }
@@ -97,13 +95,12 @@ export async function syncStream(
 
 async function scanAndCommit(
   context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
+  planned: PlannedScan,
   started: Started,
   saveRun: SaveRun,
 ): Promise<StreamReport> {
   const { emit } = context;
+  const { stream, plan, checkpoint } = planned;
   for (const message of plan.warnings) emit({ type: 'warning', stream: stream.name, message });
   emit({
     type: 'stream-started',
@@ -112,7 +109,7 @@ async function scanAndCommit(
     ...(plan.from === undefined ? {} : { from: plan.from }),
   });
   try {
-    return await scanOnce(context, stream, plan, checkpoint, started, saveRun);
+    return await scanOnce(context, await beginTurn(context, planned), started, saveRun);
   } catch (thrown) {
     const why = toReadInFull(stream, plan, context.options, thrown);
     if (why === undefined) throw thrown;
@@ -127,36 +124,33 @@ async function scanAndCommit(
       readsAll: true,
     };
     const known = checkpoint && { ...checkpoint, ...why.unlearned };
-    return scanAndCommit(context, stream, full, known, started, saveRun);
+    return scanAndCommit(context, { stream, plan: full, checkpoint: known }, started, saveRun);
   }
 }
 
 async function scanOnce(
   context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
+  turn: Turn,
   started: Started,
   saveRun: SaveRun,
 ): Promise<StreamReport> {
-  const { database, emit, settings } = context;
-  const contract = await readContract(database, stream.name);
-  const cursorPath = contract.find(({ name }) => name === checkpoint?.cursorField)?.path;
-  const lookAtHead = await watchHead(context, stream, plan, checkpoint);
+  const { emit, settings } = context;
+  const { stream, plan, checkpoint, learned } = turn;
+  const cursorPath = learned.find(({ name }) => name === checkpoint?.cursorField)?.path;
+  const lookAtHead = await watchHead(context, turn);
   const isKeyless = stream.key.kind !== 'fields' && checkpoint?.keyFields === undefined;
   const mayRefute = plan.trial || (plan.mode === 'incremental' && isKeyless);
   const onFirstPage = (page: Page) => {
     lookAtHead?.(page);
     refuseUnseenKey(stream, page);
-    if (mayRefute && cursorPath !== undefined) refuteByPage(stream, page, cursorPath, plan, checkpoint);
+    if (mayRefute && cursorPath !== undefined) refuteByPage(turn, page, cursorPath);
   };
-  const question = { stream, hashKey: settings.hashKey, checkpoint, learned: contract };
+  const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const prepared = await withEarlyWork(context, question, (early) =>
-    fetchAndPrepare(context, stream, plan, checkpoint, contract, onFirstPage, early),
+    fetchAndPrepare(context, turn, onFirstPage, early),
   );
   const { load, packing } = prepared;
   const scan = await packing.orAbandon(() => countInApi(context, stream, prepared.scan, load));
-  const folder = stageFolder(settings.stateDir, stream, context.options);
   for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   noteOddities(context, stream, scan, load);
 
@@ -173,43 +167,41 @@ async function scanOnce(
       error: drift,
     });
   };
-  const report = await discardIfRefused(folder, () =>
+  const report = await discardIfRefused(turn.stage, () =>
     packing.orAbandon(async () => {
       if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-      return commitAndArchive(context, stream, scan, load, checkpoint, packing, (stopped, counted, held) =>
-        commitScan(stopped, stream, counted, load, held, describe, saveRun),
+      return commitAndArchive(context, turn, { scan, load, packing }, (stopped, corrected, counted) =>
+        commitScan(stopped, corrected, { scan: counted, load }, { describe, saveRun }),
       );
     }),
   );
-  await discardStage(folder);
+  await discardStage(turn.stage);
   return report;
 }
 
 /** Reads a scan and prepares its rows; restarts where repeated rows show that the pages moved. */
 async function fetchAndPrepare(
   context: RunContext,
-  stream: Stream,
-  plan: ScanPlan,
-  checkpoint: Checkpoint | undefined,
-  contract: Parameters<typeof prepareLoad>[4],
+  turn: Turn,
   onFirstPage: (page: Page) => void,
   early: EarlyWork,
-): Promise<{ readonly scan: FetchedScan; readonly load: PreparedLoad; readonly packing: Packing }> {
-  const folder = stageFolder(context.settings.stateDir, stream, context.options);
+): Promise<LoadedScan & { readonly packing: Packing }> {
+  const { stream, checkpoint } = turn;
   const beganAtMs = context.clock.now();
   const prepare = (scan: FetchedScan, packing: Packing) =>
     discardIfRefused(
-      folder,
-      () => packing.orAbandon(() => prepareLoad(context, stream, scan, checkpoint, contract, early)),
+      turn.stage,
+      () => packing.orAbandon(() => prepareLoad(context, turn, scan, early)),
       scan.startedAtMs < beganAtMs,
     );
   for (let rescans = 0; ;) {
-    const readPages = () => fetchScan(context, stream, plan, checkpoint, onFirstPage, rescans, early);
+    const how = { onFirstPage, rescansBefore: rescans, follower: early };
+    const readPages = () => fetchScan(context, turn, how);
     const fetched = await (context.meanwhile?.during(early, readPages) ?? readPages());
     refuseUnfinished(context, stream, fetched);
     refuteByCounts(stream, fetched);
     context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
-    const packing = beginPacking(context, stream, fetched, checkpoint, early.takePack());
+    const packing = beginPacking(context, turn, fetched, early.takePack());
     const carried = countCarried(stream, fetched.tree);
     const load = await prepare(fetched, packing);
     const scan = await packing.orAbandon(async () => {

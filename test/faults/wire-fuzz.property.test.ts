@@ -123,7 +123,7 @@ describe('whatever bytes a server answers with', () => {
     const [stream] = settings.streams;
     if (stream === undefined) throw new Error('the config has no stream');
     try {
-      return await requestPage(settings, client, stream, undefined, 0, undefined);
+      return await requestPage({ settings, client }, stream, { offset: 0 });
     } catch (error) {
       if (error instanceof SyncError) return error;
       throw error;

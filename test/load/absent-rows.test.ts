@@ -146,6 +146,8 @@ describe('the guard', () => {
     superseded: 0,
   };
 
+  const factsOf = (stream: Stream) => ({ stream, scan: makeScan(), load: makeLoad(), options: {} });
+
   it.each<[string, Partial<typeof change>, boolean, boolean]>([
     ['nothing went from nothing', { held: 0 }, false, true],
     ['a fifth', { deleted: 20 }, false, true],
@@ -155,15 +157,14 @@ describe('the guard', () => {
     ['all, too few came for them', { deleted: 100, inserted: 79 }, true, false],
     ['older versions of rows that came', { deleted: 60, superseded: 40 }, false, true],
   ])('judges %s', (_, parts, replaces, isAllowed) => {
-    const judge = () =>
-      refuseLoss(makeStream(), makeScan(), makeLoad(), { ...policy, replaces }, {}, { ...change, ...parts });
+    const judge = () => refuseLoss(factsOf(makeStream()), { ...policy, replaces }, { ...change, ...parts });
     if (isAllowed) expect(judge).not.toThrow();
     else expect(judge).toThrow(/more than the allowed 20 %/);
   });
 
   it('is the share of the stream', () => {
     const judge = (maxDeleteRatio: number, deleted: number) => () =>
-      refuseLoss(makeStream({ maxDeleteRatio }), makeScan(), makeLoad(), policy, {}, { ...change, deleted });
+      refuseLoss(factsOf(makeStream({ maxDeleteRatio })), policy, { ...change, deleted });
     expect(judge(0, 1)).toThrow(/streams\.items|allowed 0 %/);
     expect(judge(1, 100)).not.toThrow();
   });

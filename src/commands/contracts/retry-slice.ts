@@ -87,7 +87,11 @@ async function retryIn(
   const learned = tableExisted ? await readContract(database, stream.name) : [];
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await checkContract(question, staged, signal);
-  const { columns, changes } = await planColumns(database, stream, held, learned, settings.hashKey);
+  const { columns, changes } = await planColumns(
+    database,
+    { stream, learned, hashKey: settings.hashKey },
+    held,
+  );
   refuseUnmasked(stream, changes);
   const { rejected, releases } = await projectStage(database, staged.recordsFile, columns, {
     hold: held.hold,

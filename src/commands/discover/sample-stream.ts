@@ -57,12 +57,12 @@ async function askLater(asking: Asking, stream: Stream, head: Page, pages: numbe
   const { settings, client, signal } = asking;
   // A server may give less than it was asked for.
   const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
-  const ask = (offset: number) => requestPage(settings, client, stream, undefined, offset, signal);
+  const ask = (offset: number) => requestPage({ settings, client, signal }, stream, { offset });
   const later: Page[] = [];
   if (settings.connector.paging.kind === 'cursor') {
     for (let page = head; page.next !== undefined && later.length < pages - 1; later.push(page)) {
       const offset = page.offset + page.records.length;
-      page = await requestPage(settings, client, stream, undefined, offset, signal, { cursor: page.next });
+      page = await requestPage({ settings, client, signal }, stream, { offset, cursor: page.next });
     }
     return later;
   }

@@ -53,9 +53,9 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
       if (stopped !== undefined) throw stopped;
       try {
         const { signal } = options;
-        if (stream.paginated)
-          return { rows: (await requestPage(settings, api.client, stream, scan.from, 0, signal)).total };
         const asking = { settings, client: api.client, signal, clock };
+        if (stream.paginated)
+          return { rows: (await requestPage(asking, stream, { from: scan.from, offset: 0 })).total };
         const { total, slowness } = await sampleDocument(asking, stream, scan.from, 0);
         return { rows: total ?? (await estimateRows(stream, scan, checkpoint, known)), note: slowness };
       } catch (thrown) {
@@ -64,7 +64,7 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
         throw error;
       }
     };
-    const streams = refuseNothing(settings, await planStreams(settings, options, known, clock, sizeOf));
+    const streams = refuseNothing(settings, await planStreams({ settings, options, known, clock, sizeOf }));
     const { requests } = api.client.usage;
     const facts = { nowMs: clock.now(), quota: api.quota.snapshot(), keyCheck };
     const plan = { ...summarize(settings, streams, facts), offline: false, requestsSpent: requests };
@@ -85,7 +85,7 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
   const sizeOf: SizeOf = async (stream, scan, checkpoint) => ({
     rows: await estimateRows(stream, scan, checkpoint, known),
   });
-  const streams = await planStreams(settings, options, known, clock, sizeOf);
+  const streams = await planStreams({ settings, options, known, clock, sizeOf });
   const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
   const facts = { nowMs: clock.now(), quota: seen ?? noQuota, keyCheck: noKeyCheck };
   const plan = { ...summarize(settings, streams, facts), offline: true, requestsSpent: 0 };
@@ -101,18 +101,22 @@ type SizeOf = (
   checkpoint: Checkpoint | undefined,
 ) => Promise<{ readonly rows: number | undefined; readonly note?: string | undefined }>;
 
-async function planStreams(
-  settings: OfflineSettings,
-  options: PlanOptions,
-  known: Known,
-  clock: Clock,
-  sizeOf: SizeOf,
-): Promise<readonly PlannedStream[]> {
+/** What planning takes. */
+interface Planning {
+  readonly settings: OfflineSettings;
+  readonly options: PlanOptions;
+  readonly known: Known;
+  readonly clock: Clock;
+  readonly sizeOf: SizeOf;
+}
+
+async function planStreams(planning: Planning): Promise<readonly PlannedStream[]> {
+  const { settings, options, known } = planning;
   const planned: PlannedStream[] = [];
   const read = [...known.checkpoints.values()];
   for (const stream of selectStreams(settings, options.streams).flatMap(sliceStream)) {
     const checkpoint = known.checkpoints.get(nameOf(stream));
-    const plan = await planOne(settings, options, stream, checkpoint, sizeOf, clock.now());
+    const plan = await planOne(planning, stream, checkpoint);
     planned.push(isFirstSlice(stream) && !isAnySliceRead(stream, read) ? addProof(plan, stream) : plan);
   }
   return planned;
@@ -170,13 +174,11 @@ function summarize(
 }
 
 async function planOne(
-  settings: OfflineSettings,
-  options: PlanOptions,
+  { settings, options, clock, sizeOf }: Planning,
   stream: Stream,
   checkpoint: Checkpoint | undefined,
-  sizeOf: SizeOf,
-  nowMs: number,
 ): Promise<PlannedStream> {
+  const nowMs = clock.now();
   // Nothing is spent yet, and a full refresh that is due may take all that a sync may.
   const limits = { client: NO_CLIENT, options, settings };
   const facts = { nowMs, readable: countReadable(limits) };

@@ -110,7 +110,11 @@ async function maskTable(
   contract: readonly LearnedColumn[],
 ): Promise<{ readonly contract: readonly LearnedColumn[]; readonly cleared: ReadonlySet<string> }> {
   const nothingNew = { tree: createFieldTree(), forced: [] };
-  const { changes } = await planColumns(database, stream, nothingNew, contract, settings.hashKey);
+  const { changes } = await planColumns(
+    database,
+    { stream, learned: contract, hashKey: settings.hashKey },
+    nothingNew,
+  );
   const { masked } = changes;
   await database.transaction(async () => {
     await applyColumnChanges(database, stream, [], changes);
@@ -150,7 +154,7 @@ async function replayAll(
   for (const { archive, scan } of orderScans(archives)) {
     // Versions reach further back than the archive.
     const slice: Stream = { ...archive.stream, history: false };
-    replayed.push(await replayScan(context, slice, scan, archive.folder, stage));
+    replayed.push(await replayScan(context, slice, scan, { archive: archive.folder, stage }));
     pages += scan.pages;
     records += scan.rows;
     onReplayed({ pages, records });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readCheckpoint, readContract } from '../../../state/checkpoints.ts';
+import { readCheckpoint } from '../../../state/checkpoints.ts';
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { unpackRecords } from '../../archive/unpack-records.ts';
 import { damagedFile } from '../../archive/archive-errors.ts';
@@ -21,7 +21,8 @@ import { prepareLoad } from '../../load/prepare-load.ts';
 import { refusePartOfKeyless } from '../../load/refuse-scan.ts';
 import { reportStream } from '../../run/report-stream.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import type { FetchedScan, PreparedLoad } from '../../run/scan.ts';
+import type { FetchedScan } from '../../run/scan.ts';
+import { beginTurn, type LoadedScan, type Turn } from '../../run/turn.ts';
 
 /** The result of reloading an archived scan. */
 export interface ReplayedScan {
@@ -32,21 +33,25 @@ export interface ReplayedScan {
   readonly warnings: readonly string[];
 }
 
+/** Where a scan is read from, and what for. */
+export interface ReplayFolders {
+  /** Of the scan's files. */
+  readonly archive: string;
+  /** Empty, for what is unpacked. */
+  readonly stage: string;
+}
+
 /**
  * Loads an archived scan again with the current rules: the same steps as in a sync, with the run id and the time of
  * the scan's own run, and without requests.
- *
- * @param archive folder of the scan's files
- * @param stage empty folder for what is unpacked
  */
 export async function replayScan(
   context: RunContext,
   stream: Stream,
   archived: ArchivedScan,
-  archive: string,
-  stage: string,
+  folders: ReplayFolders,
 ): Promise<ReplayedScan> {
-  const scan = await unpackScan(context, stream, archived, archive, stage);
+  const scan = await unpackScan(context, stream, archived, folders);
   const { limit, from, allowEmpty } = archived.options;
   const then: RunContext = {
     ...context,
@@ -58,30 +63,20 @@ export async function replayScan(
       ...(allowEmpty !== undefined && { allowEmpty }),
     },
   };
-  const contract = await readContract(context.database, stream.name);
   const checkpoint = await readKnown(context, stream, archived);
-  const load = await prepareLoad(then, stream, scan, checkpoint, contract);
+  const turn = await beginTurn(then, { stream, plan: scan.plan, checkpoint });
+  const load = await prepareLoad(then, turn, scan);
   if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-  const report = await commitReplayed(then, stream, scan, load, checkpoint);
+  const report = await commitReplayed(then, turn, { scan, load });
   return { rows: report.rows, duplicates: load.key?.duplicates ?? 0, warnings: load.warnings };
 }
 
-function commitReplayed(
-  context: RunContext,
-  stream: Stream,
-  scan: FetchedScan,
-  load: PreparedLoad,
-  checkpoint: Checkpoint | undefined,
-) {
+function commitReplayed(context: RunContext, turn: Turn, loaded: LoadedScan) {
+  const { scan } = loaded;
   const started = { atMs: scan.startedAtMs, requests: 0 };
-  return commitScan(
-    context,
-    stream,
-    scan,
-    load,
-    checkpoint,
-    (committed) =>
-      reportStream(context, stream, started, {
+  return commitScan(context, turn, loaded, {
+    describe: (committed) =>
+      reportStream(context, turn.stream, started, {
         status: 'complete',
         mode: scan.plan.mode,
         verdict: scan.verdict,
@@ -89,8 +84,8 @@ function commitReplayed(
         committed,
         checkpoint: committed.checkpoint,
       }),
-    () => Promise.resolve(),
-  );
+    saveRun: () => Promise.resolve(),
+  });
 }
 
 /** The checkpoint before the scan's own run, as far as earlier scans show it. */
@@ -139,10 +134,9 @@ async function unpackScan(
   context: RunContext,
   stream: Stream,
   archived: ArchivedScan,
-  archive: string,
-  stage: string,
+  folders: ReplayFolders,
 ): Promise<FetchedScan> {
-  const { recordsFile, tree } = await stageAgain(context, stream, archived, archive, stage);
+  const { recordsFile, tree } = await stageAgain(context, stream, archived, folders);
   return {
     plan: { ...archived.plan, from: archived.plan.from, warnings: [] },
     recordsFile,
@@ -173,15 +167,14 @@ async function stageAgain(
   { settings, signal }: RunContext,
   stream: Stream,
   { content, masks, runId, startedAtMs }: ArchivedScan,
-  archive: string,
-  folder: string,
+  { archive, stage }: ReplayFolders,
 ): Promise<{ readonly recordsFile: string; readonly tree: FieldTree }> {
   const path = join(archive, content.file);
   // What was masked before the pages were archived is masked already.
   const mask = compileMask(stream, settings.hashKey, masks);
   const tree = createFieldTree();
   const scan = { version: 1, stream: stream.name, question: 'rebuild', startedAtMs, runId } as const;
-  const store = await StageStore.begin(folder, scan, { isDurable: false });
+  const store = await StageStore.begin(stage, scan, { isDurable: false });
   try {
     let lines = '';
     for await (const batch of unpackRecords(archive, content, signal)) {

@@ -23,6 +23,7 @@ import { checkContract } from '../../load/check-contract.ts';
 import { planColumns } from '../../load/plan-columns.ts';
 import { requestPage } from '../../read/request-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
+import { beginTurn } from '../../run/turn.ts';
 import type { ScanPlan } from '../../plan/scan-plan.ts';
 import { stageFolder } from '../../storage/state-folder.ts';
 
@@ -61,7 +62,7 @@ export async function compareStream(
   const records = await fetchRecords(context, stream, budget);
   const question = { stream, hashKey: settings.hashKey, checkpoint, learned };
   const held = await checkContract(question, records, signal);
-  const { columns } = await planColumns(database, stream, held, learned, settings.hashKey);
+  const { columns } = await planColumns(database, { stream, learned, hashKey: settings.hashKey }, held);
   const { rejected } = await projectStage(database, records.recordsFile, columns, {
     hold: held.hold,
     signal,
@@ -119,14 +120,15 @@ function describe(
 async function fetchRecords(context: RunContext, stream: Stream, budget: number): Promise<Records> {
   if (!stream.paginated) return fetchAll(context, stream);
   const { settings, client, signal } = context;
-  const head = await requestPage(settings, client, stream, undefined, 0, signal);
+  const head = await requestPage({ settings, client, signal }, stream, { offset: 0 });
   const needed = head.total === undefined ? Infinity : countRequests(head.total, stream.pageSize).requests;
   return 1 + needed <= budget ? fetchAll(context, stream) : samplePages(context, stream, head, budget);
 }
 
 async function fetchAll(context: RunContext, stream: Stream): Promise<Records> {
   // A restart would take the requests of other streams.
-  const scan = await fetchScan(context, stream, FULL_SCAN, undefined, () => undefined, MAX_RESCANS);
+  const turn = await beginTurn(context, { stream, plan: FULL_SCAN, checkpoint: undefined });
+  const scan = await fetchScan(context, turn, { onFirstPage: () => undefined, rescansBefore: MAX_RESCANS });
   const { verdict, recordsFile, tree, total, reasons } = scan;
   if (verdict === 'verified') return { extent: 'exact', recordsFile, tree, total, notes: [] };
   const why = `the scan is ${verdict}, so rows that it did not bring may be there: ${reasons.join('; ')}`;
@@ -158,7 +160,7 @@ async function samplePages(
     const isPicked = settings.connector.paging.kind === 'offset' && head.total !== undefined;
     const offsets = isPicked ? chooseOffsets(head.total ?? 0, size, budget) : [];
     for (const offset of offsets)
-      pages.push(await requestPage(settings, client, stream, undefined, offset, signal));
+      pages.push(await requestPage({ settings, client, signal }, stream, { offset }));
     const taken = new Set<number>();
     for (const { offset, records } of pages) {
       // The last page may reach back into the one before it.
