@@ -1,3 +1,4 @@
+import { countScans } from '../text/format-count.ts';
 import { isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData } from '../model/report-data.ts';
 import { listFindings } from './list-findings.ts';
@@ -59,8 +60,9 @@ function describeHealth(streams: readonly JudgedStream[], data: ReportData): str
 function describeStanding(streams: readonly JudgedStream[]): string {
   const offered = streams.filter(({ state }) => state !== 'unavailable');
   const count = (tone: Tone) => offered.filter((stream) => stream.tone === tone).length;
-  const all = offered.length === 1 ? 'The stream is' : `All ${offered.length} streams are`;
-  const of = `of ${offered.length} ${offered.length === 1 ? 'stream' : 'streams'}`;
+  const scans = countScans(offered.map(({ facts }) => facts));
+  const all = offered.length === 1 ? `The ${scans.replace('1 ', '')} is` : `All ${scans} are`;
+  const of = `of ${scans}`;
   if (offered.length === 0) return 'No stream is synced';
   if (count('bad') > 0) return `${count('bad')} ${of} ${count('bad') === 1 ? 'needs' : 'need'} attention`;
   if (count('good') === offered.length) return `${all} verified and up to date`;

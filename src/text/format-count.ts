@@ -12,3 +12,12 @@ export function formatCountOf(count: number, noun: string, plural = `${noun}s`):
 export function verbOf(count: number, one: string, many: string): string {
   return count === 1 ? one : many;
 }
+
+/** How many streams: those with slices count by their slices, as `2 slices` or `3 streams and slices`. */
+export function countScans(scans: readonly { readonly slice: string }[]): string {
+  const sliced = scans.filter(({ slice }) => slice !== '').length;
+  if (sliced === 0) return formatCountOf(scans.length, 'stream');
+  return sliced === scans.length
+    ? formatCountOf(sliced, 'slice')
+    : `${formatCount(scans.length)} streams and slices`;
+}

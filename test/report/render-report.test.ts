@@ -63,7 +63,7 @@ describe('a busy report', () => {
   it('says at once what failed and what to do, the worst first', () => {
     expect(summary).toMatchObject({
       tone: 'bad',
-      headline: '1 of 8 streams needs attention',
+      headline: '1 of 8 streams and slices needs attention',
       quarantined: 34,
     });
     expect(summary.findings[0]).toMatchObject({
@@ -73,7 +73,7 @@ describe('a busy report', () => {
       ) as string,
       todo: expect.stringContaining('run `sluice sync` again later') as string,
     });
-    expect(text).toContain('1 of 8 streams needs attention');
+    expect(text).toContain('1 of 8 streams and slices needs attention');
     expect(text).toContain('34 records could not become rows');
     expect(text).toContain('the key expires on 2026-11-29'.replace('the', 'The'));
     // What is said of the run is said of its stream already.

@@ -1,10 +1,11 @@
+import { nameScan } from '../../model/stream.ts';
 import { formatDuration } from '../../text/duration.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { PublishedLake } from '../../model/lake.ts';
 import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished } from '../../model/run-report.ts';
-import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
+import { countScans, formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { formatReturnTime, formatUpcoming } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
@@ -41,9 +42,8 @@ export function summarizeRun(report: RunReport): string {
   const { rows, streams } = report;
   const counts = `${formatCount(rows.inserted)} new, ${formatCount(rows.updated)} changed`;
   const missing = streams.filter(({ error, status }) => error !== undefined || status === 'not-run');
-  const names = missing.map(({ stream }) => toSafeLine(stream)).join(', ');
-  const failures =
-    missing.length === 0 ? '' : `, ${formatCountOf(missing.length, 'stream')} not complete (${names})`;
+  const names = missing.map(({ stream, slice }) => toSafeLine(nameScan(stream, slice))).join(', ');
+  const failures = missing.length === 0 ? '' : `, ${countScans(missing)} not complete (${names})`;
   return `run ${report.runId} ${report.status}: ${counts}${failures}, ${formatCountOf(report.requests, 'request')}`;
 }
 

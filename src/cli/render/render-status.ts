@@ -7,7 +7,7 @@ import { describeUnderWay } from './describe-under-way.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
-import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
+import { countScans, formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { formatMoment } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
@@ -140,7 +140,7 @@ export function summarizeStatus({
   const [failed, stopped] = [count('failed'), count('stopped')];
   return [
     ...(unpublished === undefined ? [] : ['nothing is published']),
-    `${verified} of ${formatCountOf(streams.length, 'stream')} verified, ${fresh} fresh`,
+    `${verified} of ${countScans(streams)} verified, ${fresh} fresh`,
     ...(faults === undefined ? [] : ['a published file was changed after publishing']),
     ...(losses === undefined ? [] : ['the lake is incomplete']),
     ...(due > 0 ? [`${due} ${verbOf(due, 'differs', 'differ')}`] : []),

@@ -3,7 +3,7 @@ import { nameScan } from '../../model/stream.ts';
 import type { Terminal } from '../terminal/output.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { countScans, formatCount, formatCountOf } from '../../text/format-count.ts';
 import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { renderItems } from './render-check.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
@@ -42,15 +42,15 @@ export function summarizeVerify({ items, comparison }: VerifyReport): string {
 
 function summarizeComparison({ streams }: ComparisonReport): string {
   const different = streams.filter(({ differs }) => differs);
-  const failed = streams.filter(({ error }) => error !== undefined).length;
+  const failed = streams.filter(({ error }) => error !== undefined);
   const sampled = streams.filter(({ extent }) => extent === 'sampled').length;
-  const compared = streams.length - failed;
-  const aside = failed === 0 ? '' : `, ${formatCountOf(failed, 'stream')} could not be compared`;
+  const compared = streams.filter(({ error }) => error === undefined);
+  const aside = failed.length === 0 ? '' : `, ${countScans(failed)} could not be compared`;
   if (different.length > 0)
-    return `${formatCount(different.length)} of ${formatCountOf(compared, 'stream')} ${different.length === 1 ? 'differs' : 'differ'} from the API${aside}`;
-  if (compared === 0) return 'nothing could be compared with the API';
+    return `${formatCount(different.length)} of ${countScans(compared)} ${different.length === 1 ? 'differs' : 'differ'} from the API${aside}`;
+  if (compared.length === 0) return 'nothing could be compared with the API';
   const how = sampled === 0 ? 'what the API has' : 'what was sampled of the API';
-  return `${formatCountOf(compared, 'stream')} ${compared === 1 ? 'holds' : 'hold'} ${how}${aside}`;
+  return `${countScans(compared)} ${compared.length === 1 ? 'holds' : 'hold'} ${how}${aside}`;
 }
 
 function renderComparison({ streams }: ComparisonReport, columns: number | undefined): string {

@@ -27,7 +27,7 @@ describe('report', () => {
     expect(readdirSync(cwd)).toEqual(['report.html']);
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^Wrote report\.html \(\d+(\.\d)? kB\)$/);
-    expect(lines[1]).toBe('1 of 8 streams needs attention.');
+    expect(lines[1]).toBe('1 of 8 streams and slices needs attention.');
     expect(lines[2]).toMatch(/^- commerce_top_products failed at offset 1980: the server/);
     expect(calls.find(({ name }) => name === 'makeReport')?.arguments[1]).toEqual({ showValues: true });
   });
@@ -43,7 +43,7 @@ describe('report', () => {
       path: join(cwd, 'x.html'),
       bytes: Buffer.byteLength(report.html),
       tone: 'bad',
-      headline: '1 of 8 streams needs attention',
+      headline: '1 of 8 streams and slices needs attention',
       quarantined: 34,
     });
     expect(result['streams']).toContainEqual({
