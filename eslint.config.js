@@ -32,6 +32,10 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/**', 'state/**', 'connectors/**'],
+    rules: { '@typescript-eslint/max-params': ['error', { max: 4 }] },
+  },
+  {
     files: ['vitest.config.ts'],
     rules: { 'no-restricted-syntax': ['error', noExportAll] },
   },

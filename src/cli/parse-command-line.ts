@@ -35,8 +35,11 @@ export async function parseCommandLine(
   const argv = readHelpCommand(given, commands);
   let chosen: ChosenCommand | undefined;
   const columns = Math.min(terminalColumns, HELP_COLUMNS);
-  const parser = buildParser(commands, columns, (command) => {
-    chosen = command;
+  const parser = buildParser(commands, {
+    columns,
+    choose: (command) => {
+      chosen = command;
+    },
   });
   let help = '';
   const parsed = await parser.parseAsync([...argv], {}, (_error: unknown, _parsed: unknown, text: string) => {
@@ -66,11 +69,15 @@ function readHelpCommand(argv: readonly string[], commands: readonly CommandEntr
   return isKnown ? [...rest, '--help'] : rest;
 }
 
-function buildParser(
-  commands: readonly CommandEntry[],
-  columns: number,
-  choose: (command: ChosenCommand) => void,
-): Argv {
+/** How commands are shown, and what is told of the chosen one. */
+interface CommandUse {
+  /** The width of help. */
+  readonly columns: number;
+  readonly choose: (command: ChosenCommand) => void;
+}
+
+function buildParser(commands: readonly CommandEntry[], use: CommandUse): Argv {
+  const { columns } = use;
   const parser = hideTypes(yargs([]))
     .scriptName('sluice')
     .parserConfiguration({
@@ -94,7 +101,7 @@ function buildParser(
     .hide('help')
     .epilogue(`${describeOptions(GLOBAL, columns)}\n\n${EPILOGUE}`);
   addOptions(parser, Object.values(globalOptions));
-  addCommands(parser, commands, columns, choose);
+  addCommands(parser, commands, use);
   return parser;
 }
 
@@ -124,16 +131,11 @@ Examples:
   sluice init      Write a config file
   sluice sync      Sync once`;
 
-function addCommands(
-  parser: Argv,
-  commands: readonly CommandEntry[],
-  columns: number,
-  choose: (command: ChosenCommand) => void,
-): void {
+function addCommands(parser: Argv, commands: readonly CommandEntry[], use: CommandUse): void {
   const groups = new Map<string, CommandEntry[]>();
   for (const command of commands) {
     const [first = '', second] = command.name.split(' ');
-    if (second === undefined) addCommand(parser, first, command, columns, choose);
+    if (second === undefined) addCommand(parser, first, command, use);
     else groups.set(first, [...(groups.get(first) ?? []), command]);
   }
   for (const [name, members] of groups) {
@@ -142,9 +144,8 @@ function addCommands(
     parser.command(name, list, (group) => {
       group
         .usage(`sluice ${name} <command> [options]`)
-        .epilogue([describeOptions(GLOBAL, columns), '', 'Examples:', ...examples].join('\n'));
-      for (const member of members)
-        addCommand(group, member.name.split(' ')[1] ?? '', member, columns, choose);
+        .epilogue([describeOptions(GLOBAL, use.columns), '', 'Examples:', ...examples].join('\n'));
+      for (const member of members) addCommand(group, member.name.split(' ')[1] ?? '', member, use);
       return group;
     });
   }
@@ -154,8 +155,7 @@ function addCommand(
   parser: Argv,
   word: string,
   { name, summary, load }: CommandEntry,
-  columns: number,
-  choose: (command: ChosenCommand) => void,
+  { columns, choose }: CommandUse,
 ): void {
   const builder = async (options: Argv) => {
     const command = await load();

@@ -63,15 +63,21 @@ export async function lookOffline<T>(
   effects: OfflineEffects,
   use: (opened: OpenedState) => Promise<T>,
 ): Promise<T> {
-  return holdState(settings, command, effects, () => Promise.resolve(undefined), use);
+  return holdState(settings, command, effects, { begin: () => Promise.resolve(undefined), use });
+}
+
+/** What is done while the state lock is held. */
+interface HeldWork<T> {
+  /** Before the work file is opened; the lock it returns is released at the end. */
+  readonly begin: (settings: Settings) => Promise<StateLock | undefined>;
+  readonly use: (opened: OpenedState) => Promise<T>;
 }
 
 async function holdState<T>(
   settings: OfflineSettings,
   { name }: Pick<OfflineCommand, 'name'>,
   { clock = systemClock, signal }: OfflineEffects,
-  begin: (settings: Settings) => Promise<StateLock | undefined>,
-  use: (opened: OpenedState) => Promise<T>,
+  { begin, use }: HeldWork<T>,
 ): Promise<T> {
   const startedAtMs = clock.now();
   const lock = await lockStateFolder(settings.stateDir, new Date(startedAtMs).toISOString(), name);
@@ -112,7 +118,7 @@ export async function runOffline<T>(
   effects: OfflineEffects,
   work: (run: OfflineRun) => Promise<T>,
 ): Promise<T> {
-  return holdState(settings, command, effects, takeTargets, async (opened) => {
+  const use = async (opened: OpenedState): Promise<T> => {
     const begin = async (mayRestore: boolean) =>
       (await beginRun(opened, command, effects, mayRestore)).do(work);
     const { database, clock, warnings } = opened;
@@ -124,7 +130,8 @@ export async function runOffline<T>(
       if (!(await replaceDamaged(database, opened.settings, thrown, { clock, onWarning }))) throw thrown;
       return begin(false);
     }
-  });
+  };
+  return holdState(settings, command, effects, { begin: takeTargets, use });
 }
 
 async function takeTargets(settings: Settings): Promise<StateLock> {

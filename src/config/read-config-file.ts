@@ -7,11 +7,10 @@ export function readConfigFile(path: string, fileName: string): string {
   const bytes = readBytes(path, fileName);
   const text = decodeUtf8(bytes);
   if (text === undefined || text.includes('\0'))
-    throw fileError(
-      fileName,
-      'is not UTF-8 text',
-      'Save it as UTF-8; PowerShell: Set-Content -Encoding utf8.',
-    );
+    throw fileError(fileName, {
+      what: 'is not UTF-8 text',
+      hint: 'Save it as UTF-8; PowerShell: Set-Content -Encoding utf8.',
+    });
   return text;
 }
 
@@ -42,39 +41,44 @@ function readError(code: string, fileName: string, cause: unknown): ConfigError 
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return fileError(
-        fileName,
-        'does not exist',
-        'Run `sluice init` to write one, `sluice demo` to look around without a key, or name a file with --config FILE.',
-        'config_not_found',
+      return fileError(fileName, {
+        what: 'does not exist',
+        hint: 'Run `sluice init` to write one, `sluice demo` to look around without a key, or name a file with --config FILE.',
+        code: 'config_not_found',
         cause,
-      );
+      });
     case 'EISDIR':
-      return fileError(fileName, 'is a folder', 'Name the file in it, e.g. --config FOLDER/sluice.yaml.');
+      return fileError(fileName, {
+        what: 'is a folder',
+        hint: 'Name the file in it, e.g. --config FOLDER/sluice.yaml.',
+      });
     case 'EACCES':
     case 'EPERM':
-      return fileError(
-        fileName,
-        'cannot be read by this user',
-        'Give this user read permission, e.g. chmod u+r.',
-      );
+      return fileError(fileName, {
+        what: 'cannot be read by this user',
+        hint: 'Give this user read permission, e.g. chmod u+r.',
+      });
     default:
-      return fileError(
-        fileName,
-        `could not be read (${code})`,
-        'Check the path and the disk.',
-        undefined,
+      return fileError(fileName, {
+        what: `could not be read (${code})`,
+        hint: 'Check the path and the disk.',
         cause,
-      );
+      });
   }
+}
+
+/** What is wrong with a config file. */
+interface FileProblem {
+  /** Follows the file's name. */
+  readonly what: string;
+  readonly hint: string;
+  readonly code?: ErrorCode;
+  readonly cause?: unknown;
 }
 
 function fileError(
   fileName: string,
-  what: string,
-  hint: string,
-  code: ErrorCode = 'config_invalid',
-  cause?: unknown,
+  { what, hint, code = 'config_invalid', cause }: FileProblem,
 ): ConfigError {
   return new ConfigError(`config file ${escapeText(fileName)} ${what}`, {
     code,

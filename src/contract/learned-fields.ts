@@ -52,36 +52,55 @@ export function findUnlearned(
   place: Place,
   isExempt: IsExempt,
 ): readonly Violation[] {
-  const found: Violation[] = [];
-  visitMembers(record, place, [], isExempt, found);
-  return found;
+  return new UnlearnedSearch(isExempt).run(record, place);
 }
 
-function visitMembers(
-  object: Readonly<Record<string, unknown>>,
-  { shape, learned }: Place,
-  above: readonly string[],
-  isExempt: IsExempt,
-  found: Violation[],
-): void {
-  for (const name of Object.keys(object)) {
-    const path = [...above, name];
-    if (isExempt(path)) continue;
-    const described = shape?.properties?.get(name);
-    const known = learned?.members.get(name);
-    if (!isKnown(shape, described !== undefined, known)) {
-      found.push({ path, kind: 'unknown', reason: 'is not a field of the contract' });
-      continue;
+/** Looks through one record. */
+class UnlearnedSearch {
+  readonly #found: Violation[] = [];
+  readonly #isExempt: IsExempt;
+
+  constructor(isExempt: IsExempt) {
+    this.#isExempt = isExempt;
+  }
+
+  run(record: Readonly<Record<string, unknown>>, place: Place): readonly Violation[] {
+    this.#visitMembers(record, place, []);
+    return this.#found;
+  }
+
+  #visitMembers(
+    object: Readonly<Record<string, unknown>>,
+    { shape, learned }: Place,
+    above: readonly string[],
+  ): void {
+    for (const name of Object.keys(object)) {
+      const path = [...above, name];
+      if (this.#isExempt(path)) continue;
+      const described = shape?.properties?.get(name);
+      const known = learned?.members.get(name);
+      if (!isKnown(shape, described !== undefined, known)) {
+        this.#found.push({ path, kind: 'unknown', reason: 'is not a field of the contract' });
+        continue;
+      }
+      // What a file lets in without a description may hold anything.
+      const isLetIn = shape?.properties !== undefined && described === undefined;
+      this.#visitValue(object[name], { shape: isLetIn ? ANYTHING : described?.(), learned: known }, path);
     }
-    // What a file lets in without a description may hold anything.
-    const isLetIn = shape?.properties !== undefined && described === undefined;
-    visitValue(
-      object[name],
-      { shape: isLetIn ? ANYTHING : described?.(), learned: known },
-      path,
-      isExempt,
-      found,
-    );
+  }
+
+  #visitValue(value: unknown, place: Place, path: readonly string[]): void {
+    if (value === null) return;
+    const { shape, learned } = place;
+    if (shape?.isTyped !== true && learned !== undefined && !isHeld(value, learned)) {
+      const expected = learned.type ?? 'an object';
+      this.#found.push({ path, kind: 'type', reason: `expected ${expected}, got ${describeKind(value)}` });
+      return;
+    }
+    if (!isRecordObject(value)) return;
+    // An object of which nothing is known but that it is there may hold anything.
+    const isTold = shape?.properties !== undefined || (shape === undefined && hasMembers(learned));
+    if (isTold) this.#visitMembers(value, place, path);
   }
 }
 
@@ -94,26 +113,6 @@ function isKnown(
 ): boolean {
   if (shape?.properties !== undefined) return isDescribed || shape.isOpen;
   return known !== undefined;
-}
-
-function visitValue(
-  value: unknown,
-  place: Place,
-  path: readonly string[],
-  isExempt: IsExempt,
-  found: Violation[],
-): void {
-  if (value === null) return;
-  const { shape, learned } = place;
-  if (shape?.isTyped !== true && learned !== undefined && !isHeld(value, learned)) {
-    const expected = learned.type ?? 'an object';
-    found.push({ path, kind: 'type', reason: `expected ${expected}, got ${describeKind(value)}` });
-    return;
-  }
-  if (!isRecordObject(value)) return;
-  // An object of which nothing is known but that it is there may hold anything.
-  const isTold = shape?.properties !== undefined || (shape === undefined && hasMembers(learned));
-  if (isTold) visitMembers(value, place, path, isExempt, found);
 }
 
 function hasMembers(learned: LearnedField | undefined): boolean {

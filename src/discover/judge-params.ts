@@ -31,12 +31,18 @@ export function isUnchanged(base: RowsAnswer, answer: ProbeAnswer): boolean {
   return answer.kind === 'rows' && answer.rows === base.rows && answer.head === base.head && base.rows !== 0;
 }
 
+/** What came without a start date, and with two. */
+interface StartDateAnswers {
+  readonly base: RowsAnswer;
+  readonly future: ProbeAnswer;
+  /** undefined where no date of the sample was asked for. */
+  readonly inside: ProbeAnswer | undefined;
+}
+
 /** What the answers to a start date in the future, and to one inside of the sample's range, say. */
 export function judgeStartDate(
   plan: StartDatePlan,
-  base: RowsAnswer,
-  future: ProbeAnswer,
-  inside: ProbeAnswer | undefined,
+  { base, future, inside }: StartDateAnswers,
   { showsValues }: JudgeOptions,
 ): ParamFinding {
   const { param, fields } = plan;
@@ -65,14 +71,21 @@ export interface AskedValue {
   readonly answer: ProbeAnswer;
 }
 
+/** What came without a filter, and with values of it. */
+interface FilterAnswers {
+  readonly base: RowsAnswer;
+  readonly asked: readonly AskedValue[];
+  /** The answer to a value that nothing has; undefined where it was not asked for. */
+  readonly nonsense: ProbeAnswer | undefined;
+}
+
 /** What the answers to values of the sample, and to one that nothing has, say. */
 export function judgeFilter(
   plan: FilterPlan,
-  base: RowsAnswer,
-  asked: readonly AskedValue[],
-  nonsense: ProbeAnswer | undefined,
+  answers: FilterAnswers,
   { showsValues }: JudgeOptions,
 ): ParamFinding {
+  const { base, asked, nonsense } = answers;
   const { param } = plan;
   const evidence = [
     ...asked.map(({ column, value, answer }) => {
@@ -81,7 +94,7 @@ export function judgeFilter(
     }),
     ...(nonsense === undefined ? [] : [`${param}=${plan.nonsense}: ${tell(base, nonsense)}`]),
   ];
-  return { param, verdict: chooseVerdict(base, asked, nonsense), evidence };
+  return { param, verdict: chooseVerdict(answers), evidence };
 }
 
 /** Whether fewer records came, and each of them has the value asked for. */
@@ -94,11 +107,7 @@ export function isIgnored(base: RowsAnswer, { column, value, answer }: AskedValu
   return isUnchanged(base, answer) && !hasOnly(column, value, answer);
 }
 
-function chooseVerdict(
-  base: RowsAnswer,
-  asked: readonly AskedValue[],
-  nonsense: ProbeAnswer | undefined,
-): ParamFinding['verdict'] {
+function chooseVerdict({ base, asked, nonsense }: FilterAnswers): ParamFinding['verdict'] {
   if (asked.some((one) => isNarrowed(base, one))) return 'honoured';
   if (asked.some((one) => isIgnored(base, one))) return 'ignored';
   if (nonsense !== undefined && isUnchanged(base, nonsense)) return 'ignored';

@@ -10,7 +10,13 @@ import { fillBurstSlot, readBurstLimit, readBurstWait, slowBurst } from './quota
 import { countSend, readOwnBudget, readOwnCountWait, uncountSend } from './quota-own-count.ts';
 import { tidyState } from './quota-tidy.ts';
 import { findLongestWait, type QuotaWait, waitForAnswer } from './quota-wait.ts';
-import { addUnaccounted, countSpare, learnWindow, RESET_SLACK_MS } from './quota-window.ts';
+import {
+  addUnaccounted,
+  countSpare,
+  type EndedRequest,
+  learnWindow,
+  RESET_SLACK_MS,
+} from './quota-window.ts';
 import { computeRateLimitPause } from './retry-delay.ts';
 
 /** Spacing of the single requests that look for a new window when Remaining is 0 and Reset unusable, ms. */
@@ -81,7 +87,8 @@ export function settleSlot(
   const now = tidy.lastUsedAtMs;
   const slot = tidy.inFlight.find((other) => other.id === settled.id);
   const state = { ...tidy, inFlight: tidy.inFlight.filter((other) => other !== slot) };
-  const { outcome } = settled;
+  const { outcome, limits } = settled;
+  const ended = { slot, now };
   switch (outcome.kind) {
     case 'unsent':
       if (slot === undefined) return state;
@@ -94,13 +101,7 @@ export function settleSlot(
       };
     case 'answered': {
       const filled = fillBurst(state, now);
-      const learned = learnWindow(
-        state,
-        slot,
-        now,
-        outcome.observation,
-        settled.limits.defaultRequestsPerHour,
-      );
+      const learned = learnWindow(state, ended, outcome.observation, limits.defaultRequestsPerHour);
       return {
         ...filled,
         ...learned,
@@ -108,20 +109,9 @@ export function settleSlot(
       };
     }
     case 'rate-limited': {
-      const learned = learnWindow(
-        state,
-        slot,
-        now,
-        outcome.observation,
-        settled.limits.defaultRequestsPerHour,
-      );
-      return pauseAfter429(
-        { ...fillBurst(state, now), ...learned },
-        slot,
-        now,
-        outcome,
-        settled.limits.burstPerSecond,
-      );
+      const learned = learnWindow(state, ended, outcome.observation, limits.defaultRequestsPerHour);
+      const filled = { ...fillBurst(state, now), ...learned };
+      return pauseAfter429(filled, ended, outcome, limits.burstPerSecond);
     }
   }
 }
@@ -212,8 +202,7 @@ function isOfLastRound(state: QuotaState, slot: Reservation | undefined): boolea
 
 function pauseAfter429(
   state: QuotaState,
-  slot: Reservation | undefined,
-  now: number,
+  { slot, now }: EndedRequest,
   outcome: Extract<SlotOutcome, { kind: 'rate-limited' }>,
   burstPerSecond: number,
 ): QuotaState {

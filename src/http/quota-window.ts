@@ -10,8 +10,16 @@ export const RESET_SLACK_MS = 1_500;
 /** The parts of the state that responses teach. */
 type Learned = Pick<QuotaState, 'window' | 'partial' | 'headersMissing' | 'knownLimit' | 'unaccounted'>;
 
+/** A request whose response came. */
+export interface EndedRequest {
+  /** undefined when its reservation had expired. */
+  readonly slot: Reservation | undefined;
+  /** When the response came, as epoch ms. */
+  readonly now: number;
+}
+
 /**
- * What a response to `slot` teaches. `slot` is undefined when its reservation had expired.
+ * What the response to a request teaches.
  *
  * Let S be the server's own count of what remains, and `free` the requests of ours that it has not counted
  * yet. The rules keep `window.remaining - unaccounted - in flight <= S - free`: among the answers of one
@@ -20,14 +28,14 @@ type Learned = Pick<QuotaState, 'window' | 'partial' | 'headersMissing' | 'known
  */
 export function learnWindow(
   state: QuotaState,
-  slot: Reservation | undefined,
-  now: number,
+  ended: EndedRequest,
   observed: WindowObservation,
   defaultLimit: number,
 ): Learned {
+  const { slot, now } = ended;
   const unaccounted = observed.remaining === undefined ? state.unaccounted : forgetAccounted(state, slot);
   if (isWhole(observed)) {
-    const window = mergeWindow(state.window, observed, slot, now);
+    const window = mergeWindow(state.window, observed, ended);
     const knownLimit = window.limit ?? state.knownLimit;
     return { window, partial: undefined, headersMissing: false, knownLimit, unaccounted };
   }
@@ -46,7 +54,7 @@ export function learnWindow(
     if (observed.remaining !== undefined) return { ...learned, unaccounted };
     return { ...learned, unaccounted: addUnaccounted(unaccounted, 1, now) };
   }
-  return { ...learnPartial(state, slot, now, observed, unaccounted), knownLimit };
+  return { ...learnPartial(state, ended, observed, unaccounted), knownLimit };
 }
 
 /** Adds requests whose fate the server has not told. */
@@ -93,8 +101,7 @@ function forgetAccounted(state: QuotaState, slot: Reservation | undefined): Quot
 function mergeWindow(
   known: QuotaWindow | undefined,
   observed: WindowObservation & Countdown,
-  slot: Reservation | undefined,
-  now: number,
+  { slot, now }: EndedRequest,
 ): QuotaWindow {
   const fresh = { ...observed, seenAtMs: now };
   if (known === undefined) return fresh;
@@ -121,8 +128,7 @@ function mergeWindow(
 
 function learnPartial(
   state: QuotaState,
-  slot: Reservation | undefined,
-  now: number,
+  { slot, now }: EndedRequest,
   observed: WindowObservation,
   unaccounted: QuotaState['unaccounted'],
 ): Omit<Learned, 'knownLimit'> {

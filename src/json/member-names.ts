@@ -18,7 +18,13 @@ export interface KnownMember extends SeenName {
 
 /** The names that the records of one page have, numbered in the order they were met. */
 export class MemberNames {
-  readonly root: KnownMember = createMember(-1, undefined, '', new Uint8Array(0), 0);
+  readonly root: KnownMember = createMember({
+    id: -1,
+    parent: undefined,
+    name: '',
+    spelling: new Uint8Array(0),
+    level: 0,
+  });
   readonly all: KnownMember[] = [];
 
   /** Notes a name as the member at a place of an object; undefined for one that has to be read another way. */
@@ -34,21 +40,22 @@ export class MemberNames {
     // Names that are indexes do not stay where they were written.
     const mayMove = /^\d/.test(name);
     if (mayMove || parent.children.size >= most || this.all.length >= MOST_SEEN_NAMES) return undefined;
-    const own = Uint8Array.from(spelling);
-    const above = parent === this.root ? undefined : parent;
-    const member = createMember(this.all.length, above, name, own, parent.level + 1);
+    const member = createMember({
+      id: this.all.length,
+      parent: parent === this.root ? undefined : parent,
+      name,
+      spelling: Uint8Array.from(spelling),
+      level: parent.level + 1,
+    });
     parent.children.set(name, member);
     this.all.push(member);
     return member;
   }
 }
 
-function createMember(
-  id: number,
-  parent: KnownMember | undefined,
-  name: string,
-  spelling: Uint8Array,
-  level: number,
-): KnownMember {
+/** What is known of a name before a record was read with it. */
+type NewMember = Omit<KnownMember, 'children' | 'expected' | 'lastRecord'>;
+
+function createMember({ id, parent, name, spelling, level }: NewMember): KnownMember {
   return { id, parent, name, spelling, level, children: new Map(), expected: [], lastRecord: -1 };
 }

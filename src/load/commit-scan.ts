@@ -77,11 +77,16 @@ export async function commitScan(
   const report = await database.transaction(async () => {
     // An ALTER after other changes of its table makes the commit fail.
     const settled = await applyColumnChanges(database, stream, load.columns, load.columnChanges);
-    const evolved = await evolveTable(database, stream.table, settled.columns, load.tableExisted, {
-      sliced: stream.slice !== undefined,
-      softDeletes: stream.deletes === 'soft',
-      history: stream.history,
-    });
+    const evolved = await evolveTable(
+      database,
+      { name: stream.table, exists: load.tableExisted },
+      settled.columns,
+      {
+        sliced: stream.slice !== undefined,
+        softDeletes: stream.deletes === 'soft',
+        history: stream.history,
+      },
+    );
     const columns = storedColumns(load.columns).map(({ name }) => name);
     const scope = { stream: stream.name, slice };
     await markUnseen(context, stream, { scan, load }, next);

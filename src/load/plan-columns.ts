@@ -113,7 +113,7 @@ async function resolveWithTable(
   if (questions.size === 0) return columns;
   const answers = new Map<string, boolean>();
   for (const [id, [column, from, to]] of questions) {
-    answers.set(id, await survivesCast(database, table, column, from, to));
+    answers.set(id, await survivesCast(database, table, { column, from, to }));
   }
   return resolveColumns(tree, existing, (...question) => answers.get(question.join(' ')) ?? false, forced);
 }

@@ -60,10 +60,9 @@ async function findDoubt(context: RunContext, { stream, load, checkpoint }: Slic
   const isProved = checkpoint?.lastFullScanAt !== undefined && checkpoint.fingerprint === stream.fingerprint;
   const filledIn = new Set(Object.keys(stream.slice?.values ?? {}));
   const columns = load.columns.filter(({ name, type }) => type !== 'NULL' && !filledIn.has(name));
+  const question = { table: stream.table, slice: sliceIdOf(stream), isWhole: !isProved };
   const look = (compared: typeof columns) =>
-    load.tableExisted
-      ? countSharedRows(database, stream.table, sliceIdOf(stream), compared, !isProved)
-      : undefined;
+    load.tableExisted ? countSharedRows(database, { ...question, columns: compared }) : undefined;
   const equal = await look(columns);
   if (equal !== undefined && areMost(equal)) return equal.shared * 10 >= equal.looked * 9 ? 'same' : 'shared';
   if (isProved) return 'none';

@@ -58,7 +58,12 @@ export function drawBarChart(chart: BarChart): Markup {
           const [low = 0, high = 0] = layer[at] ?? [];
           return (
             high > low &&
-            drawPart(parts[layer.key]?.mark ?? '', left(at), band.bandwidth(), top(low), top(high))
+            drawPart(parts[layer.key]?.mark ?? '', {
+              left: left(at),
+              width: band.bandwidth(),
+              low: top(low),
+              high: top(high),
+            })
           );
         })}${bar.flag !== undefined && drawFlag(left(at) + band.bandwidth() / 2, top(totals[at] ?? 0), bar.flag)}</g
       >`,
@@ -93,7 +98,15 @@ function describeBar({ parts, format }: BarChart, { name, values, flag }: Bar): 
 // What is there must be seen: a bar of one row beside one of a million has a height of one px.
 const LEAST_PX = 1;
 
-function drawPart(mark: string, left: number, width: number, low: number, high: number): Markup {
+/** The edges of a part: across in percent, up and down in px from the top of the plot. */
+interface PartEdges {
+  readonly left: number;
+  readonly width: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+function drawPart(mark: string, { left, width, low, high }: PartEdges): Markup {
   const height = Math.max(LEAST_PX, low - high);
   return html`<rect
     class="${mark}"

@@ -18,7 +18,7 @@ export class SeenObserver {
       this.#page = page;
       this.#nodes = [];
     }
-    const { seen, source } = page;
+    const { seen } = page;
     this.#tree.records += 1;
     for (let at = from; at < to; at += SEEN_SIZE) {
       const what = seen[at] as number;
@@ -27,7 +27,7 @@ export class SeenObserver {
       const node = this.#nodes[id] ?? this.#findNode(page, id, position);
       if (node === null) continue;
       if (position < node.position) node.position = position;
-      observeSeen(node, what & 0xf, source, seen[at + 1] as number, seen[at + 2] as number);
+      observeSeen(node, page, at);
     }
   }
 
@@ -40,7 +40,10 @@ export class SeenObserver {
   }
 }
 
-function observeSeen(node: FieldNode, kind: number, source: Buffer, start: number, end: number): void {
+/** Adds the member that stands at `at` in `page.seen` to its node. */
+function observeSeen(node: FieldNode, page: SeenPage, at: number): void {
+  const { seen, source } = page;
+  const kind = (seen[at] as number) & 0xf;
   if (kind === SeenKind.null) {
     node.kinds |= Kind.null;
     return;
@@ -50,7 +53,7 @@ function observeSeen(node: FieldNode, kind: number, source: Buffer, start: numbe
     case SeenKind.string:
     case SeenKind.wide:
     case SeenKind.escaped:
-      observeText(node, kind, source, start, end);
+      observeText(node, page, at);
       return;
     case SeenKind.boolean:
       node.kinds |= Kind.boolean;
@@ -62,7 +65,7 @@ function observeSeen(node: FieldNode, kind: number, source: Buffer, start: numbe
       node.kinds |= Kind.double;
       return;
     case SeenKind.number:
-      node.kinds |= classifyNumber(Number(source.toString('latin1', start, end)));
+      node.kinds |= classifyNumber(Number(source.toString('latin1', seen[at + 1], seen[at + 2])));
       return;
     default:
       node.kinds |= kind === SeenKind.array ? Kind.array : Kind.object;
@@ -73,11 +76,13 @@ function classifyNumber(value: number): number {
   return Number.isSafeInteger(value) && !Object.is(value, -0) ? Kind.safeInteger : Kind.double;
 }
 
-function observeText(node: FieldNode, kind: number, source: Buffer, start: number, end: number): void {
+function observeText(node: FieldNode, { seen, source }: SeenPage, at: number): void {
+  const start = seen[at + 1] as number;
+  const end = seen[at + 2] as number;
   const isText = (node.kinds & Kind.text) !== 0;
   // No character takes less than a byte: nothing shorter in bytes is longer as a text.
   if (isText && end - start - 2 <= node.longestText) return;
-  const isRaw = kind === SeenKind.string;
+  const isRaw = ((seen[at] as number) & 0xf) === SeenKind.string;
   const value = isRaw
     ? source.toString('latin1', start + 1, end - 1)
     : (JSON.parse(source.toString('utf8', start, end)) as string);

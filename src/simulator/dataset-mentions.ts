@@ -28,11 +28,19 @@ export function buildMentions(
   perDay: number,
 ): readonly Mention[] {
   return days.flatMap((date) =>
-    Array.from({ length: perDay }, (_, i) => buildMention(seed, day, date, i, perDay)),
+    Array.from({ length: perDay }, (_, i) => buildMention(seed, day, { date, index: i, perDay })),
   );
 }
 
-function buildMention(seed: number, day: string, date: string, index: number, perDay: number): Mention {
+/** Which mention of a day it is. */
+interface MentionPlace {
+  readonly date: string;
+  readonly index: number;
+  /** Mentions of each day. */
+  readonly perDay: number;
+}
+
+function buildMention(seed: number, day: string, { date, index, perDay }: MentionPlace): Mention {
   const id = [seed, 'mention', date, index] as const;
   const version = countRestatements(day, date, seed, 'mention', index);
   const domain = pickFrom(DOMAINS, ...id, 'domain');

@@ -85,12 +85,16 @@ export function buildTopProducts(
 ): readonly TopProduct[] {
   return days.flatMap((date) =>
     REGIONS.toSorted().flatMap((region) =>
-      Array.from({ length: ranksPerRegion }, (_, i) => buildPlace(seed, day, date, region, i + 1)),
+      Array.from({ length: ranksPerRegion }, (_, i) => buildPlace(seed, day, { date, region, rank: i + 1 })),
     ),
   );
 }
 
-function buildPlace(seed: number, day: string, date: string, region: string, rank: number): TopProduct {
+function buildPlace(
+  seed: number,
+  day: string,
+  { date, region, rank }: Pick<TopProduct, 'date' | 'region' | 'rank'>,
+): TopProduct {
   const version = countRestatements(day, date, seed, 'top', region, rank);
   const place = [seed, 'top', date, region, rank, version] as const;
   return {

@@ -24,17 +24,23 @@ export async function listLakeTables(
   for (const table of names) {
     const base = names.find((name) => historyOf(name) === table) ?? table;
     const own = checkpoints.filter(({ stream }) => stream === base);
-    tables.push(await describe(settings, database, table, base, own));
+    tables.push(await describe(settings, database, { table, base, checkpoints: own }));
   }
   return tables;
+}
+
+/** A table of the work file. */
+interface StoredTable {
+  readonly table: string;
+  /** The stream's table: of a history, the one whose versions it holds. */
+  readonly base: string;
+  readonly checkpoints: readonly Checkpoint[];
 }
 
 async function describe(
   settings: OfflineSettings,
   database: Database,
-  table: string,
-  base: string,
-  checkpoints: readonly Checkpoint[],
+  { table, base, checkpoints }: StoredTable,
 ): Promise<LakeTable> {
   const columns = await readColumns(database, table);
   const stream = settings.streams.find((one) => one.table === base);

@@ -16,6 +16,12 @@ export interface TableNeeds {
   readonly history: boolean;
 }
 
+/** A stream's table before it is altered. */
+interface TableBefore {
+  readonly name: string;
+  readonly exists: boolean;
+}
+
 const NO_NEEDS: TableNeeds = { sliced: false, softDeletes: false, history: false };
 
 const SLICE = '_slice VARCHAR';
@@ -59,9 +65,8 @@ export async function readColumns(database: Database, table: string): Promise<Re
  */
 export async function evolveTable(
   database: Database,
-  table: string,
+  { name: table, exists }: TableBefore,
   columns: readonly ColumnPlan[],
-  exists: boolean,
   needs: TableNeeds = NO_NEEDS,
 ): Promise<readonly SchemaChange[]> {
   const stored = columns.filter(({ type }) => type !== 'NULL');
@@ -72,7 +77,8 @@ export async function evolveTable(
     : await createTable(database, table, stored, needs);
   if (exists && needs.sliced && !before.has('_slice')) await addColumn(database, table, SLICE);
   if (exists && needs.softDeletes && !before.has('_deleted_at')) await addColumn(database, table, DELETED_AT);
-  await evolveHistory(database, table, stored, needs.history, needs.sliced || before.has('_slice'));
+  const sliced = needs.sliced || before.has('_slice');
+  await evolveHistory(database, table, stored, { history: needs.history, sliced });
   return changes;
 }
 
@@ -122,8 +128,7 @@ async function evolveHistory(
   database: Database,
   table: string,
   stored: readonly ColumnPlan[],
-  wanted: boolean,
-  sliced: boolean,
+  { history: wanted, sliced }: Pick<TableNeeds, 'history' | 'sliced'>,
 ): Promise<void> {
   const history = historyOf(table);
   const before = await readColumns(database, history);
@@ -152,9 +157,17 @@ async function evolveHistory(
     const had = before.get(name);
     const column = quoteIdentifier(name);
     if (had === undefined) await addColumn(database, history, `${column} ${type}`);
-    else if (had !== toEngineType(type)) await retypeHistory(database, history, name, had, type);
+    else if (had !== toEngineType(type))
+      await retypeHistory(database, history, { column: name, from: had, to: type });
   }
   if (sliced && !before.has('_slice')) await addColumn(database, history, SLICE);
+}
+
+/** A column and the types of a cast; `From` is an engine's type where a table names it. */
+interface Cast<From extends string = ColumnType> {
+  readonly column: string;
+  readonly from: From;
+  readonly to: ColumnType;
 }
 
 /**
@@ -164,9 +177,7 @@ async function evolveHistory(
 async function retypeHistory(
   database: Database,
   history: string,
-  name: string,
-  from: string,
-  to: ColumnType,
+  { column: name, from, to }: Cast<string>,
 ): Promise<void> {
   const column = quoteIdentifier(name);
   const lost = `${column} IS NOT NULL AND TRY_CAST(TRY_CAST(${column} AS ${to}) AS ${from}) IS DISTINCT FROM ${column}`;
@@ -212,9 +223,7 @@ export async function clearColumn(
 export async function survivesCast(
   database: Database,
   table: string,
-  column: string,
-  from: ColumnType,
-  to: ColumnType,
+  { column, from, to }: Cast,
 ): Promise<boolean> {
   const name = quoteIdentifier(column);
   for (const held of await listTablesWith(database, table, column)) {

@@ -1,6 +1,7 @@
 import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
+import type { VersionedTable } from './keep-history.ts';
 import type { RowScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 import { matchColumns } from './row-equality.ts';
@@ -23,6 +24,9 @@ export interface RowKey {
   readonly adoptBy: readonly string[];
 }
 
+/** A table and its stored columns. */
+type MatchedTable = Pick<VersionedTable, 'table' | 'columns'>;
+
 /**
  * Matches each incoming row with a row of the table by key. Keys are unique in the incoming rows but may repeat in
  * the table: in removed slices, or because of an earlier key. Then live rows are preferred to deleted ones, rows of
@@ -30,8 +34,7 @@ export interface RowKey {
  */
 export async function matchByKey(
   database: Database,
-  table: string,
-  columns: readonly string[],
+  { table, columns }: MatchedTable,
   key: RowKey,
   { reach, placed, live }: RowScope,
 ): Promise<void> {
@@ -60,8 +63,7 @@ export async function matchByKey(
  */
 export async function matchAsWhole(
   database: Database,
-  table: string,
-  columns: readonly string[],
+  { table, columns }: MatchedTable,
   { reach, placed, live }: RowScope,
 ): Promise<void> {
   const partition = columns.length === 0 ? '' : `PARTITION BY ${columns.map(quoteIdentifier).join(', ')}`;

@@ -81,10 +81,10 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
   if ((await database.count(`SELECT count(*) FROM ${tableName(table)}`)) === 0) {
     await matchNothing(database);
   } else if (key === undefined) {
-    await matchAsWhole(database, table, columns, scope);
+    await matchAsWhole(database, versioned, scope);
   } else {
     const adoptBy = request.adoptBy ?? (request.slice === '' ? [] : columns);
-    await matchByKey(database, table, columns, { columns: key, adoptBy }, scope);
+    await matchByKey(database, versioned, { columns: key, adoptBy }, scope);
   }
   await listWritten(database, request.insertOnly);
   await listGone(database, request, scope);
@@ -187,16 +187,22 @@ async function applyChanges(
   await database.run(
     `DELETE FROM ${table} WHERE rowid IN (SELECT _sluice_row FROM ${WRITTEN} WHERE change <> 'new')`,
   );
-  await insertWritten(database, request, scope, request.table, '_synced_at');
-  if (history) await insertWritten(database, request, scope, historyOf(request.table), '_valid_from');
+  await insertWritten(database, request, scope, { table: request.table, time: '_synced_at' });
+  if (!history) return;
+  await insertWritten(database, request, scope, { table: historyOf(request.table), time: '_valid_from' });
+}
+
+/** The table that rows are written to, and the column for the time of the run. */
+interface WriteTarget {
+  readonly table: string;
+  readonly time: '_synced_at' | '_valid_from';
 }
 
 async function insertWritten(
   database: Database,
   request: MergeRequest,
   { isSliced }: RowScope,
-  target: string,
-  time: '_synced_at' | '_valid_from',
+  { table, time }: WriteTarget,
 ): Promise<void> {
   const slice = request.slice === '' ? 'NULL' : quoteLiteral(request.slice);
   const values = [
@@ -211,7 +217,7 @@ async function insertWritten(
   const picked = isAll ? 'true' : `_sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`;
   await appendRows(
     database,
-    { table: target, columns: values.length },
+    { table, columns: values.length },
     `SELECT ${values.join(', ')} FROM ${INCOMING} WHERE ${picked}`,
     [request.runId, request.syncedAt],
   );

@@ -38,21 +38,30 @@ export async function profileTable(
   const sampled = isSample ? ` TABLESAMPLE system(${share}%)` : '';
   const source = `(SELECT * FROM ${tableName(table)} t${sampled} WHERE ${live}) t`;
   const rowsSeen = isSample ? await database.count(`SELECT count(*) FROM ${source}`) : rows;
+  const profiled = { database, source, rowsSeen };
   const profiles: ColumnProfile[] = [];
   for (let at = 0; at < columns.length; at += COLUMNS_AT_ONCE) {
     const part = columns.slice(at, at + COLUMNS_AT_ONCE);
     const known = part.filter(({ name }) => stored.has(name));
-    const counts = await countColumns(database, source, known, rowsSeen);
+    const counts = await countColumns(profiled, known);
     for (const column of part) {
       const counted = counts.get(column.name);
       profiles.push(
         counted === undefined
           ? describeEmpty(column, rowsSeen)
-          : await describeColumn(database, source, column, counted, hides(column.name), rowsSeen),
+          : await describeColumn(profiled, column, counted, hides(column.name)),
       );
     }
   }
   return { rowsSeen, isSample, columns: profiles };
+}
+
+/** The rows that a profile describes. */
+interface ProfiledRows {
+  readonly database: Database;
+  /** SQL for them, named `t`. */
+  readonly source: string;
+  readonly rowsSeen: number;
 }
 
 interface Counted {
@@ -61,10 +70,8 @@ interface Counted {
 }
 
 async function countColumns(
-  database: Database,
-  source: string,
+  { database, source, rowsSeen }: ProfiledRows,
   columns: ProfileOptions['columns'],
-  rowsSeen: number,
 ): Promise<ReadonlyMap<string, Counted>> {
   if (columns.length === 0) return new Map();
   const count = rowsSeen <= MOST_COUNTED_ROWS ? 'count(DISTINCT' : 'approx_count_distinct(';
@@ -97,17 +104,15 @@ function describeEmpty({ name, type }: ProfileOptions['columns'][number], rowsSe
 }
 
 async function describeColumn(
-  database: Database,
-  source: string,
-  { name, type }: ProfileOptions['columns'][number],
-  { filled, distinct }: Counted,
+  { database, source, rowsSeen }: ProfiledRows,
+  column: ProfileOptions['columns'][number],
+  counted: Counted,
   hidden: ColumnProfile['hidden'],
-  rowsSeen: number,
 ): Promise<ColumnProfile> {
+  const { name, type } = column;
+  const { filled, distinct } = counted;
   const values =
-    hidden === undefined && filled > 0
-      ? await describeValues(database, source, quoteIdentifier(name), type, { filled, distinct })
-      : undefined;
+    hidden === undefined && filled > 0 ? await describeValues(database, source, column, counted) : undefined;
   const isDistinctExact = rowsSeen <= MOST_COUNTED_ROWS;
   return { name, type, nulls: rowsSeen - filled, distinct, isDistinctExact, hidden, values };
 }
@@ -115,10 +120,10 @@ async function describeColumn(
 async function describeValues(
   database: Database,
   source: string,
-  column: string,
-  type: string,
+  { name, type }: ProfileOptions['columns'][number],
   { filled, distinct }: Counted,
 ): Promise<ColumnValues> {
+  const column = quoteIdentifier(name);
   // Values that never repeat are not an enumeration, however few they are.
   const isRepeating = distinct <= FEW_VALUES && (distinct <= filled / 2 || distinct <= 1);
   if (isRepeating && type !== 'JSON') return listTop(database, source, column, filled);

@@ -19,13 +19,21 @@ export interface SharedRows {
 // Enough to recognise another slice's rows; a first scan is compared as a whole.
 const SAMPLE_ROWS = 1_000;
 
-/** Counts incoming rows that equal a row of another slice in the given columns: all that records fill, or a key. */
+/** Which incoming rows are compared, and where. */
+interface SharedQuestion {
+  readonly table: string;
+  /** The slice that was read. */
+  readonly slice: string;
+  /** Columns in which rows must be equal: all that records fill, or a key. */
+  readonly columns: readonly ColumnPlan[];
+  /** All incoming rows; otherwise enough to recognise another slice's. */
+  readonly isWhole: boolean;
+}
+
+/** Counts incoming rows that equal a row of another slice in the given columns. */
 export async function countSharedRows(
   database: Database,
-  table: string,
-  slice: string,
-  columns: readonly ColumnPlan[],
-  isWhole: boolean,
+  { table, slice, columns, isWhole }: SharedQuestion,
 ): Promise<SharedRows> {
   const none = { looked: 0, shared: 0, holdsMost: false };
   const stored = await readColumns(database, table);

@@ -32,17 +32,12 @@ describe('evolveTable', () => {
   it('creates a table of the planned columns and ours, without those that held only nulls', async () => {
     const { database } = await openTempDatabase();
     expect(await tableExists(database, 'rows')).toBe(false);
-    const changes = await evolveTable(
-      database,
-      'rows',
-      [
-        column('id', 'BIGINT'),
-        column('later', 'NULL'),
-        column('a "b"', 'DECIMAL(38,9)'),
-        column('j', 'JSON'),
-      ],
-      false,
-    );
+    const changes = await evolveTable(database, { name: 'rows', exists: false }, [
+      column('id', 'BIGINT'),
+      column('later', 'NULL'),
+      column('a "b"', 'DECIMAL(38,9)'),
+      column('j', 'JSON'),
+    ]);
     expect(await tableExists(database, 'rows')).toBe(true);
     expect(await describeTable(database)).toEqual(['id BIGINT', 'a "b" DECIMAL(38,9)', 'j JSON', ...OURS]);
     expect(changes).toEqual([
@@ -54,20 +49,18 @@ describe('evolveTable', () => {
 
   it('adds and widens columns of a table that exists, before rows are written in the same transaction', async () => {
     const { database } = await openTempDatabase();
-    await evolveTable(database, 'rows', [column('id', 'BIGINT'), column('later', 'NULL')], false);
+    await evolveTable(database, { name: 'rows', exists: false }, [
+      column('id', 'BIGINT'),
+      column('later', 'NULL'),
+    ]);
     await database.run(`INSERT INTO ${tableName('rows')} (id) VALUES (9007199254740993)`);
     const changes = await database.transaction(async () => {
-      const done = await evolveTable(
-        database,
-        'rows',
-        [
-          column('id', 'VARCHAR', 'BIGINT'),
-          column('later', 'DATE', 'NULL'),
-          column('new', 'JSON'),
-          column('none', 'NULL'),
-        ],
-        true,
-      );
+      const done = await evolveTable(database, { name: 'rows', exists: true }, [
+        column('id', 'VARCHAR', 'BIGINT'),
+        column('later', 'DATE', 'NULL'),
+        column('new', 'JSON'),
+        column('none', 'NULL'),
+      ]);
       await database.run(`DELETE FROM ${tableName('rows')} WHERE id = 'x'`);
       await database.run(`INSERT INTO ${tableName('rows')} (id) VALUES ('x')`);
       return done;
@@ -86,7 +79,7 @@ describe('evolveTable', () => {
       column('later', 'DATE', 'DATE'),
       column('new', 'JSON', 'JSON'),
     ];
-    expect(await evolveTable(database, 'rows', same, true)).toEqual([]);
+    expect(await evolveTable(database, { name: 'rows', exists: true }, same)).toEqual([]);
   });
 
   it('never gives a column a default, a sequence or a constraint: the engine has lost data over them', () => {
@@ -108,7 +101,10 @@ describe('evolveTable', () => {
 
   it('leaves a file that opens again after every kind of change, committed or not', async () => {
     const { database, file, scratch } = await openTempDatabase();
-    await evolveTable(database, 'rows', [column('v', 'BIGINT'), column('d', 'DATE')], false);
+    await evolveTable(database, { name: 'rows', exists: false }, [
+      column('v', 'BIGINT'),
+      column('d', 'DATE'),
+    ]);
     await database.run(`INSERT INTO main.rows (v, d) VALUES (1, DATE '2026-01-31')`);
     await database.checkpoint();
     const steps: readonly (readonly ColumnPlan[])[] = [
@@ -119,7 +115,8 @@ describe('evolveTable', () => {
       [column('v', 'DECIMAL(38,2)', 'HUGEINT')],
       [column('d', 'VARCHAR', 'DATE')],
     ];
-    for (const step of steps) await database.transaction(() => evolveTable(database, 'rows', step, true));
+    for (const step of steps)
+      await database.transaction(() => evolveTable(database, { name: 'rows', exists: true }, step));
     // The log is as a killed process leaves it: copied while it is open, and not by this process's hands.
     const { execFileSync } = await import('node:child_process');
     execFileSync('cp', [file, `${file}.wal`, scratch]);
@@ -160,14 +157,14 @@ describe('survivesCast', () => {
     const { database } = await openTempDatabase();
     await database.run(`CREATE TABLE main.rows ("v ""1""" ${from})`);
     await database.run(`INSERT INTO main.rows VALUES (NULL), (${value})`);
-    expect(await survivesCast(database, 'rows', 'v "1"', from, to)).toBe(survives);
+    expect(await survivesCast(database, 'rows', { column: 'v "1"', from, to })).toBe(survives);
   });
 
   it('is true of a column without values', async () => {
     const { database } = await openTempDatabase();
     await database.run('CREATE TABLE main.rows (v BIGINT)');
     await database.run('INSERT INTO main.rows VALUES (NULL)');
-    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(true);
+    expect(await survivesCast(database, 'rows', { column: 'v', from: 'BIGINT', to: 'DOUBLE' })).toBe(true);
   });
 });
 
@@ -180,14 +177,16 @@ describe('columns of ours', () => {
   it('are made with the table, or added once a stream needs them', async () => {
     const { database } = await openTempDatabase();
     const needs = { sliced: true, softDeletes: true, history: true };
-    await evolveTable(database, 'rows', [column('id', 'BIGINT')], false, needs);
+    await evolveTable(database, { name: 'rows', exists: false }, [column('id', 'BIGINT')], needs);
     expect(await namesOf(database)).toEqual(['id', '_slice', '_run_id', '_synced_at', '_deleted_at']);
     const history = ['id', '_slice', '_run_id', '_valid_from', '_valid_to'];
     expect(await namesOf(database, 'rows_history')).toEqual(history);
 
-    await evolveTable(database, 'later', [column('id', 'BIGINT')], false);
+    await evolveTable(database, { name: 'later', exists: false }, [column('id', 'BIGINT')]);
     expect(await namesOf(database, 'later')).toEqual(['id', '_run_id', '_synced_at']);
-    expect(await evolveTable(database, 'later', [column('id', 'BIGINT', 'BIGINT')], true, needs)).toEqual([]);
+    expect(
+      await evolveTable(database, { name: 'later', exists: true }, [column('id', 'BIGINT', 'BIGINT')], needs),
+    ).toEqual([]);
     expect(await namesOf(database, 'later')).toEqual([
       'id',
       '_run_id',
@@ -197,33 +196,36 @@ describe('columns of ours', () => {
     ]);
     expect(await namesOf(database, 'later_history')).toEqual(history);
     // Switched off, they stay.
-    await evolveTable(database, 'later', [column('id', 'BIGINT', 'BIGINT')], true, plain);
+    await evolveTable(database, { name: 'later', exists: true }, [column('id', 'BIGINT', 'BIGINT')], plain);
     expect(await namesOf(database, 'later')).toHaveLength(5);
   });
 
   it('are refused where a field took the name before it was ours', async () => {
     const { database } = await openTempDatabase();
     const columns = [column('_slice', 'VARCHAR')];
-    await evolveTable(database, 'rows', columns, false);
+    await evolveTable(database, { name: 'rows', exists: false }, columns);
     const existing = [column('_slice', 'VARCHAR', 'VARCHAR')];
-    await evolveTable(database, 'rows', existing, true, plain);
-    const refusal = evolveTable(database, 'rows', existing, true, { ...plain, sliced: true });
+    await evolveTable(database, { name: 'rows', exists: true }, existing, plain);
+    const refusal = evolveTable(database, { name: 'rows', exists: true }, existing, {
+      ...plain,
+      sliced: true,
+    });
     await expect(refusal).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 });
     await expect(refusal).rejects.toThrow(/_slice, which Sluice reserves/);
   });
 
   it('keep a history out of a table of a stream, and a stream out of a history', async () => {
     const { database } = await openTempDatabase();
-    await evolveTable(database, 'rows', [column('id', 'BIGINT')], false);
-    await evolveTable(database, 'rows_history', [column('id', 'BIGINT')], false);
+    await evolveTable(database, { name: 'rows', exists: false }, [column('id', 'BIGINT')]);
+    await evolveTable(database, { name: 'rows_history', exists: false }, [column('id', 'BIGINT')]);
     const history = { ...plain, history: true };
     await expect(
-      evolveTable(database, 'rows', [column('id', 'BIGINT', 'BIGINT')], true, history),
+      evolveTable(database, { name: 'rows', exists: true }, [column('id', 'BIGINT', 'BIGINT')], history),
     ).rejects.toThrow(/rows_history, is already used by another stream/);
-    await evolveTable(database, 'others', [column('id', 'BIGINT')], false, history);
-    await expect(evolveTable(database, 'others_history', [column('id', 'BIGINT')], true)).rejects.toThrow(
-      /holds the versions of another stream's rows/,
-    );
+    await evolveTable(database, { name: 'others', exists: false }, [column('id', 'BIGINT')], history);
+    await expect(
+      evolveTable(database, { name: 'others_history', exists: true }, [column('id', 'BIGINT')]),
+    ).rejects.toThrow(/holds the versions of another stream's rows/);
   });
 });
 
@@ -232,10 +234,13 @@ describe('a history', () => {
 
   it('follows its table while it is switched off', async () => {
     const { database } = await openTempDatabase();
-    await evolveTable(database, 'rows', [column('v', 'BIGINT')], false, history);
+    await evolveTable(database, { name: 'rows', exists: false }, [column('v', 'BIGINT')], history);
     await database.run(`INSERT INTO main.rows_history (v) VALUES (5)`);
     await database.transaction(() =>
-      evolveTable(database, 'rows', [column('v', 'VARCHAR', 'BIGINT'), column('w', 'DATE')], true),
+      evolveTable(database, { name: 'rows', exists: true }, [
+        column('v', 'VARCHAR', 'BIGINT'),
+        column('w', 'DATE'),
+      ]),
     );
     const columns = await readColumns(database, 'rows_history');
     expect([columns.get('v'), columns.get('w')]).toEqual(['VARCHAR', 'DATE']);
@@ -244,12 +249,12 @@ describe('a history', () => {
 
   it('keeps as text what a table rebuilt with a narrower type cannot hold', async () => {
     const { database } = await openTempDatabase();
-    await evolveTable(database, 'rows', [column('v', 'VARCHAR')], false, history);
+    await evolveTable(database, { name: 'rows', exists: false }, [column('v', 'VARCHAR')], history);
     await database.run(`INSERT INTO main.rows_history (v) VALUES ('5'), ('five'), (NULL)`);
     for (const value of [undefined, 'six'] as const) {
       await database.run('DROP TABLE main.rows');
       await database.transaction(() =>
-        evolveTable(database, 'rows', [column('v', 'BIGINT')], false, history),
+        evolveTable(database, { name: 'rows', exists: false }, [column('v', 'BIGINT')], history),
       );
       const seen = await database.all('SELECT v, v__text FROM main.rows_history ORDER BY ALL');
       expect(seen).toEqual([
@@ -267,7 +272,7 @@ describe('a history', () => {
   it('loses what its table must not have had', async () => {
     const { database } = await openTempDatabase();
     const columns = [column('id', 'BIGINT'), column('email', 'VARCHAR'), column('ssn', 'BIGINT')];
-    await evolveTable(database, 'rows', columns, false, history);
+    await evolveTable(database, { name: 'rows', exists: false }, columns, history);
     for (const table of ['rows', 'rows_history'])
       await database.run(`INSERT INTO main.${table} (id, email, ssn) VALUES (1, 'a@b', 7)`);
     await database.transaction(async () => {
@@ -275,9 +280,8 @@ describe('a history', () => {
       await clearColumn(database, 'rows', 'ssn', 'VARCHAR');
       await evolveTable(
         database,
-        'rows',
+        { name: 'rows', exists: true },
         [column('id', 'BIGINT', 'BIGINT'), column('ssn', 'VARCHAR', 'VARCHAR')],
-        true,
         history,
       );
       await database.run('UPDATE main.rows SET id = 2');
@@ -291,10 +295,10 @@ describe('a history', () => {
 
   it('is asked before a column is widened', async () => {
     const { database } = await openTempDatabase();
-    await evolveTable(database, 'rows', [column('v', 'BIGINT')], false, history);
-    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(true);
+    await evolveTable(database, { name: 'rows', exists: false }, [column('v', 'BIGINT')], history);
+    expect(await survivesCast(database, 'rows', { column: 'v', from: 'BIGINT', to: 'DOUBLE' })).toBe(true);
     await database.run('INSERT INTO main.rows_history (v) VALUES (9007199254740993)');
-    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'DOUBLE')).toBe(false);
-    expect(await survivesCast(database, 'rows', 'v', 'BIGINT', 'HUGEINT')).toBe(true);
+    expect(await survivesCast(database, 'rows', { column: 'v', from: 'BIGINT', to: 'DOUBLE' })).toBe(false);
+    expect(await survivesCast(database, 'rows', { column: 'v', from: 'BIGINT', to: 'HUGEINT' })).toBe(true);
   });
 });

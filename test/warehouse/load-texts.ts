@@ -58,7 +58,7 @@ export async function loadTexts(texts: readonly string[], options: LoadOptions):
   const { columns, rejected } = await projectTexts(texts, options);
   const exists = await tableExists(database, 'rows');
   return database.transaction(async () => {
-    const changes = await evolveTable(database, 'rows', columns, exists);
+    const changes = await evolveTable(database, { name: 'rows', exists }, columns);
     const counts = await mergeRows(database, {
       table: 'rows',
       columns: columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name),
@@ -85,7 +85,7 @@ async function planColumns(
   const questions: [string, ...Parameters<Parameters<typeof resolveColumns>[2]>][] = [];
   resolveColumns(tree, contract, (...question) => questions.push([question.join(), ...question]) > 0);
   for (const [id, column, from, to] of questions) {
-    answers.set(id, await survivesCast(database, 'rows', column, from, to));
+    answers.set(id, await survivesCast(database, 'rows', { column, from, to }));
   }
   return resolveColumns(tree, contract, (...question) => answers.get(question.join()) ?? false);
 }

@@ -43,7 +43,7 @@ async function merge(database: Database, rows: readonly Row[], request: ModelReq
   }
   const exists = await tableExists(database, 'rows');
   return database.transaction(async () => {
-    await evolveTable(database, 'rows', plans, exists, {
+    await evolveTable(database, { name: 'rows', exists }, plans, {
       sliced: slice !== '',
       softDeletes: absent !== 'keep' && absent.how === 'soft',
       history,

@@ -335,7 +335,7 @@ describe('a table with slices and marked rows', () => {
 
   async function openSliced(rows: readonly string[]): Promise<Database> {
     const { database } = await openTempDatabase();
-    await evolveTable(database, 'rows', plans, false, needs);
+    await evolveTable(database, { name: 'rows', exists: false }, plans, needs);
     const columns = 'id, day, v, t, _slice, _run_id, _synced_at, _deleted_at';
     for (const row of rows) {
       const [id, slice, t, gone] = row.split(' ');

@@ -32,16 +32,26 @@ function resolveValue(option: Option<unknown>, { flags, env, nowMs }: ValueSourc
   const given = flags[option.flag];
   if (typeof given === 'boolean') return given;
   if (given !== undefined) {
-    return parseValue(option, given, nowMs, flag, `${flag} ${quoteForShell(option.example)}`);
+    const example = `${flag} ${quoteForShell(option.example)}`;
+    return parseValue(option, { text: given, name: flag, example }, nowMs);
   }
   const twin = nameTwin(option.flag);
   // Compose files and job templates pass empty variables for "not set".
   const inherited = env[twin]?.trim();
   if (inherited === undefined || inherited === '') return undefined;
-  return parseValue(option, inherited, nowMs, twin, `${twin}=${quoteForShell(option.example)}`);
+  const example = `${twin}=${quoteForShell(option.example)}`;
+  return parseValue(option, { text: inherited, name: twin, example }, nowMs);
 }
 
-function parseValue(option: Option<unknown>, text: string, nowMs: number, name: string, example: string) {
+/** A value as it was given, and what its error says. */
+interface GivenValue {
+  readonly text: string;
+  /** The flag or the variable that it was given with. */
+  readonly name: string;
+  readonly example: string;
+}
+
+function parseValue(option: Option<unknown>, { text, name, example }: GivenValue, nowMs: number) {
   if (text === '') throw usageError(`${name} needs a value`, `For example: ${example}`);
   const parsed = option.parse(text, nowMs);
   if ('value' in parsed) return parsed.value;

@@ -129,9 +129,12 @@ export class ScheduledSyncs {
       return { startedAtMs: context.clock.now(), error: toSyncError(thrown) };
     }
     const sync = this.#chooseOptions(reason);
-    return syncOnce(context, globals, this.#settings, sync, (event) => {
-      const { run } = this.#schedule;
-      if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
+    return syncOnce(context, globals, this.#settings, {
+      ...sync,
+      onProgress: (event) => {
+        const { run } = this.#schedule;
+        if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
+      },
     });
   }
 

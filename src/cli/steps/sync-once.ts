@@ -1,5 +1,5 @@
 import { type SyncError, toSyncError } from '../../model/errors.ts';
-import type { ProgressEvent } from '../../model/progress.ts';
+import type { OnProgress, ProgressEvent } from '../../model/progress.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
@@ -11,20 +11,25 @@ export type EndedSync = { readonly startedAtMs: number } & (
   | { readonly report?: undefined; readonly error: SyncError }
 );
 
+/** How one run is made. */
+interface OnceOptions extends SyncOptions {
+  /** Called with each event before it is shown. */
+  readonly onProgress?: OnProgress;
+}
+
 /** Runs once and shows its progress. What keeps the run from starting is returned, not thrown. */
 export async function syncOnce(
   context: CliContext,
   globals: GlobalValues,
   settings: Settings,
-  options: SyncOptions,
-  alsoTell?: (event: ProgressEvent) => void,
+  options: OnceOptions,
 ): Promise<EndedSync> {
   const { clock, engine, signal } = context;
   const startedAtMs = clock.now();
   const display = await openProgressDisplay(context, globals);
   try {
     const onProgress = (event: ProgressEvent) => {
-      alsoTell?.(event);
+      options.onProgress?.(event);
       display.onProgress(event);
     };
     return { startedAtMs, report: await engine.runSync(settings, { ...options, signal, onProgress }) };

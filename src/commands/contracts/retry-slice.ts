@@ -231,7 +231,7 @@ async function merge(
   readonly schemaChanges: readonly SchemaChange[];
 }> {
   const settled = await applyColumnChanges(database, stream, columns, changes);
-  const evolved = await evolveTable(database, stream.table, settled.columns, tableExisted, {
+  const evolved = await evolveTable(database, { name: stream.table, exists: tableExisted }, settled.columns, {
     sliced: stream.slice !== undefined,
     softDeletes: stream.deletes === 'soft',
     history: stream.history,

@@ -152,7 +152,9 @@ class Discovery {
       one.taken === undefined ? [] : [{ ...one, taken: one.taken }],
     );
     const probe = ({ stream, taken }: (typeof sampled)[number], plan: ParamPlan) =>
-      probeParam(this.#asking, stream, taken.base, plan, { showsValues: examples !== false });
+      probeParam({ asking: this.#asking, stream, base: taken.base }, plan, {
+        showsValues: examples !== false,
+      });
     return probeAll(sampled, { confirmProbes, maxRequests, readSpent, probe, report });
   }
 

@@ -16,11 +16,17 @@ import type { ParamValue, Stream } from '../../model/stream.ts';
 import type { Asking } from '../../read/sample-document.ts';
 import { askFirst } from '../../read/ask-first.ts';
 
+/** An endpoint whose parameters are tried. */
+interface ProbedEndpoint {
+  readonly asking: Asking;
+  readonly stream: Stream;
+  /** What it answers without the parameter. */
+  readonly base: RowsAnswer;
+}
+
 /** Finds out what an endpoint does with one parameter; throws only what ends every request alike. */
 export async function probeParam(
-  asking: Asking,
-  stream: Stream,
-  base: RowsAnswer,
+  { asking, stream, base }: ProbedEndpoint,
   plan: ParamPlan,
   options: JudgeOptions,
 ): Promise<ParamFinding> {
@@ -42,7 +48,7 @@ async function probeStartDate(
   const date = plan.fields[0]?.date;
   // A date that changes nothing in the future changes nothing in the past.
   const inside = date === undefined || isUnchanged(base, future) ? undefined : await ask(date);
-  return judgeStartDate(plan, base, future, inside, options);
+  return judgeStartDate(plan, { base, future, inside }, options);
 }
 
 async function probeFilter(
@@ -55,10 +61,10 @@ async function probeFilter(
   for (const { column, value } of plan.values) {
     const one = { column, value, answer: await ask(value) };
     asked.push(one);
-    if (isIgnored(base, one)) return judgeFilter(plan, base, asked, undefined, options);
+    if (isIgnored(base, one)) return judgeFilter(plan, { base, asked, nonsense: undefined }, options);
     if (isNarrowed(base, one)) break;
   }
-  return judgeFilter(plan, base, asked, await ask(plan.nonsense), options);
+  return judgeFilter(plan, { base, asked, nonsense: await ask(plan.nonsense) }, options);
 }
 
 async function askWith(

@@ -41,7 +41,7 @@ export async function carryRows(
   if (archivedOnly) return 0;
   const { database, runId } = context;
   const key = await readKey(context, archives);
-  const candidates = await listCandidates(context, stream, archives, older, key !== undefined);
+  const candidates = await listCandidates(context, stream, archives, { older, keyed: key !== undefined });
   if (candidates.length === 0) return 0;
   if ((await countCandidates(database, { older, candidates })) === 0) return 0;
   const isComparable =
@@ -119,8 +119,7 @@ async function listCandidates(
   { database }: RunContext,
   stream: Stream,
   archives: readonly SliceArchive[],
-  older: string,
-  keyed: boolean,
+  { older, keyed }: { readonly older: string; readonly keyed: boolean },
 ): Promise<readonly string[]> {
   const columns = await readColumns(database, older);
   const runs = archives.flatMap(({ scans }) => scans.map(({ runId }) => quoteLiteral(runId)));

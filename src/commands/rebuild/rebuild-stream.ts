@@ -40,21 +40,27 @@ export interface RebuiltTable {
 /** Called after each scan, with what was loaded so far. */
 export type OnReplayed = (done: { readonly pages: number; readonly records: number }) => void;
 
+/** How a table is rebuilt. */
+interface RebuildOptions {
+  /** Folder for what is unpacked. */
+  readonly stage: string;
+  /** Do not keep rows that are not in the archive. */
+  readonly archivedOnly: boolean;
+  readonly onReplayed: OnReplayed;
+}
+
 // Names with a space, which no stream's table can have.
 const asideOf = (table: string): string => `${table} before rebuild`;
 
 /**
  * Rebuilds a stream's table, columns, key and quarantine from its archived scans, in the order of their commits.
  * Works on a copy of the work file: until the caller replaces the original, a failure or a kill changes nothing.
- *
- * @param stage folder for what is unpacked
  */
 export async function rebuildTable(
   context: RunContext,
   stream: Stream,
   archives: readonly SliceArchive[],
-  stage: string,
-  options: { readonly archivedOnly: boolean; readonly onReplayed: OnReplayed },
+  { stage, archivedOnly, onReplayed }: RebuildOptions,
 ): Promise<RebuiltTable> {
   const { database } = context;
   const existed = await tableExists(database, stream.table);
@@ -72,13 +78,13 @@ export async function rebuildTable(
     await forgetStream(context, stream, archives);
   });
 
-  const replayed = await replayAll(context, archives, stage, options.onReplayed);
+  const replayed = await replayAll(context, archives, stage, onReplayed);
   const kept = existed
     ? await carryRows(context, stream, archives, {
         older: asideOf(stream.table),
         newer: stream.table,
         ...masked,
-        archivedOnly: options.archivedOnly,
+        archivedOnly,
       })
     : 0;
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));

@@ -137,7 +137,8 @@ class Rebuild {
     const planned = measureArchives(archives);
     return replaceByCopy(settings.stateDir, database, signal, async (copy, stage) => {
       const context = { ...this.#run.context, database: copy };
-      const table = await rebuildTable(context, stream, archives, stage, {
+      const table = await rebuildTable(context, stream, archives, {
+        stage,
         archivedOnly: this.#archivedOnly,
         onReplayed: ({ pages, records }) => {
           emit({

@@ -29,7 +29,7 @@ export async function restoreHistory(context: RunContext, stream: Stream, aside:
       takes: 0,
       companion: false,
     }));
-    await evolveTable(database, stream.table, columns, true, {
+    await evolveTable(database, { name: stream.table, exists: true }, columns, {
       sliced: stream.slices.length > 0,
       softDeletes: stream.deletes === 'soft',
       history: stream.history,

@@ -26,8 +26,9 @@ export async function verifyTables(
   for (const name of streams) {
     const held = checkpoints.filter(({ stream }) => stream === name);
     const table = settings.streams.find((stream) => stream.name === name)?.table ?? name;
-    if (held.length === 0 && !tables.includes(table)) continue;
-    items.push(...(await verifyTable(database, name, table, held, tables.includes(table))));
+    const exists = tables.includes(table);
+    if (held.length === 0 && !exists) continue;
+    items.push(...(await verifyTable(database, { name, table, checkpoints: held, exists })));
   }
   const known = new Set([...streams].flatMap((name) => [name, historyOf(name)]));
   for (const table of tables.filter((one) => !known.has(one))) {
@@ -37,12 +38,18 @@ export async function verifyTables(
   return items;
 }
 
+/** A stream with what is recorded of it. */
+interface RecordedStream {
+  readonly name: string;
+  readonly table: string;
+  readonly checkpoints: readonly Checkpoint[];
+  /** Whether its table does. */
+  readonly exists: boolean;
+}
+
 async function verifyTable(
   database: Database,
-  name: string,
-  table: string,
-  checkpoints: readonly Checkpoint[],
-  exists: boolean,
+  { name, table, checkpoints, exists }: RecordedStream,
 ): Promise<readonly CheckItem[]> {
   const failed = (detail: string, fix: string): CheckItem => ({ name, status: 'failed', detail, fix });
   const again = `sluice rebuild ${name}, or sluice sync --full-refresh --streams ${name}.`;

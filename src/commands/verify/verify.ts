@@ -12,17 +12,17 @@ import { formatCountOf } from '../../text/format-count.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import type { Checkpoint } from '../../model/stream.ts';
 import { inspectLake, type LakeFacts } from '../../publish/lake/inspect-lake.ts';
 import { readManifest } from '../../publish/lake/manifest.ts';
 import { findUnreadable } from '../../publish/lake/unreadable-file.ts';
 import { Database } from '../../warehouse/database.ts';
-import { fingerprintTables, type TableFingerprint } from '../../warehouse/fingerprint-tables.ts';
+import { fingerprintTables } from '../../warehouse/fingerprint-tables.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertIdentity } from '../../storage/open-warehouse.ts';
 import { withoutKey } from '../../run/refuse-requests.ts';
 import { describeMissing } from '../../storage/restore-work-file.ts';
 import { workFile } from '../../storage/state-folder.ts';
+import { compareFiles, type FileFacts } from './compare-files.ts';
 import {
   adviseForMissing,
   DAMAGED_FILE_FIX,
@@ -56,11 +56,13 @@ export async function verifyState(
   return verification.report();
 }
 
-/** What one file holds, read once. */
-interface FileFacts {
-  readonly generation: string | undefined;
-  readonly checkpoints: readonly Checkpoint[];
-  readonly tables: ReadonlyMap<string, TableFingerprint>;
+/** A file that could not be read. */
+interface FailedFile {
+  readonly name: string;
+  readonly file: string;
+  /** undefined where it could not be opened. */
+  readonly database: Database | undefined;
+  readonly isAlone: boolean;
 }
 
 class Verification {
@@ -109,15 +111,21 @@ class Verification {
     const work = mayOpenWork ? await this.#verifyWork() : undefined;
     const { publishesDuckdb, duckdbPath, lakePath } = this.#settings;
     const published = publishesDuckdb ? await this.#verifyPublished(work === undefined) : undefined;
-    if (work !== undefined && published !== undefined)
-      this.#compare('published file', duckdbPath, work, published);
+    if (work !== undefined && published !== undefined) {
+      this.#items.push(
+        compareFiles(this.#settings, { name: 'published file', path: duckdbPath, facts: published }, work),
+      );
+    }
     const lake =
       lakePath === undefined
         ? undefined
         : await this.#verifyLake(lakePath, (work ?? published) === undefined);
     const other = work ?? published;
-    if (lakePath !== undefined && lake !== undefined && other !== undefined)
-      this.#compare('lake', lakePath, other, lake, work === undefined ? 'published file' : 'work file');
+    if (lakePath !== undefined && lake !== undefined && other !== undefined) {
+      const found = { name: 'lake', path: lakePath, facts: lake } as const;
+      const otherName = work === undefined ? 'published file' : 'work file';
+      this.#items.push(compareFiles(this.#settings, found, other, otherName));
+    }
     if (!mayOpenWork) return;
     const checkpoints = (other ?? lake)?.checkpoints ?? [];
     this.#items.push(...(await verifyArchives(this.#settings, checkpoints, this.#signal)));
@@ -223,7 +231,12 @@ class Verification {
       if (this.#signal?.aborted === true) throw toAbortError(this.#signal);
       const error = toSyncError(thrown);
       if (error instanceof LockedError) this.#skip(name, error.message);
-      else this.#add(name, 'failed', ...(await this.#explain(name, file, error, database, tellsTables)));
+      else
+        this.#add(
+          name,
+          'failed',
+          ...(await this.#explain(error, { name, file, database, isAlone: tellsTables })),
+        );
       return undefined;
     } finally {
       this.#signal?.removeEventListener('abort', interrupt);
@@ -233,11 +246,8 @@ class Verification {
 
   /** What a file failed with and what repairs it; of a lake's file the engine says neither. */
   async #explain(
-    name: string,
-    file: string,
     error: SyncError,
-    database: Database | undefined,
-    isAlone: boolean,
+    { name, file, database, isAlone }: FailedFile,
   ): Promise<readonly [string, string]> {
     const lake = dirname(file);
     const path =
@@ -251,41 +261,6 @@ class Verification {
   #fixForDamaged(isAlone: boolean): string {
     const isLone = isAlone && !existsSync(workFile(this.#settings.stateDir));
     return isLone ? LONE_LAKE_FIX : DAMAGED_FILE_FIX;
-  }
-
-  #compare(
-    what: 'published file' | 'lake',
-    path: string,
-    work: FileFacts,
-    published: FileFacts,
-    other: 'work file' | 'published file' = 'work file',
-  ): void {
-    if (work.generation !== published.generation) {
-      const detail = `the ${what} does not hold the last commit`;
-      this.#add(what, 'failed', detail, REPUBLISH_FIX);
-      return;
-    }
-    const names = new Set([...work.tables.keys(), ...published.tables.keys()]);
-    // A lake's own entry is in it, which says where its rows are.
-    if (what === 'lake') names.delete('_sluice.meta');
-    const name = what === 'lake' ? 'lake' : 'both files';
-    const different = [...names].filter((name) => {
-      const [ours, theirs] = [work.tables.get(name), published.tables.get(name)];
-      return ours?.columns !== theirs?.columns || ours?.rows !== theirs?.rows || ours?.sum !== theirs?.sum;
-    });
-    if (different.length === 0) {
-      const rows = [...names].reduce((sum, name) => sum + (work.tables.get(name)?.rows ?? 0), 0);
-      const as = what === 'lake' ? ` as the ${other}` : '';
-      const but = what === 'lake' ? ' (_sluice.meta says in a lake where its rows are, too)' : '';
-      const held = `${formatCountOf(names.size, 'table')} and ${formatCountOf(rows, 'row')}`;
-      this.#add(name, 'ok', `the same commit${as}, ${held}, equal by value${but}`);
-      return;
-    }
-    const { stateDir, duckdbPath } = this.#settings;
-    const otherPath = other === 'work file' ? workFile(stateDir) : duckdbPath;
-    const detail = `${different.join(', ')} differ from ${otherPath}: another program wrote into one of them`;
-    const fix = `If it was ${path}, move that aside and run sluice sync: it is published again.`;
-    this.#add(name, 'failed', detail, fix);
   }
 
   #skip(name: string, why: string): void {

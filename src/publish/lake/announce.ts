@@ -41,24 +41,29 @@ export async function announceFolders(
   if ([...folders].some((folder) => toShape(folder) !== shape)) return undefined;
   const added = touched.filter(({ folder }) => !folders.has(folder));
   if (added.length === 0 || files.length === 0) return undefined;
-  await announce(
-    job,
-    plan,
-    `${generation}-folders`,
-    files,
-    added.map(({ folder }) => folder),
+  await announce(job, plan, `${generation}-folders`, {
     seen,
-  );
+    files,
+    added: added.map(({ folder }) => folder),
+  });
   return `${generation}-folders`;
+}
+
+/** What an announcing generation holds. */
+interface Announcement {
+  /** Folder of the generation that readers see. */
+  readonly seen: string;
+  /** Its files, which are shared. */
+  readonly files: readonly string[];
+  /** The new folders. */
+  readonly added: readonly string[];
 }
 
 async function announce(
   job: LakeJob,
   plan: TablePlan,
   generation: string,
-  files: readonly string[],
-  added: readonly string[],
-  seen: string,
+  { seen, files, added }: Announcement,
 ): Promise<void> {
   const { table } = plan.table;
   const folder = buildFolder(job.lake, table, generation);

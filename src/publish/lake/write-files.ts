@@ -29,7 +29,7 @@ export async function writeFiles(
     const [only] = batch;
     if (only !== undefined && batch.length === 1) {
       const where = isInPartition(plan.table.partitionBy, only.key);
-      files.push(await writePart(job, plan, generation, only, { source, where }));
+      files.push(await writePart(job, plan, generation, { part: only, source, where }));
       continue;
     }
     await makeBatch(job, plan, batch, source);
@@ -38,7 +38,7 @@ export async function writeFiles(
         value === null ? `_sluice_key${at} IS NULL` : `_sluice_key${at} = ${quoteLiteral(value)}`,
       );
       const where = keys.join(' AND ');
-      files.push(await writePart(job, plan, generation, part, { source: BATCH, where }));
+      files.push(await writePart(job, plan, generation, { part, source: BATCH, where }));
     }
     await job.session.run(`DROP TABLE ${BATCH}`);
   }
@@ -81,12 +81,20 @@ async function makeBatch(
   );
 }
 
+/** A partition, and where its rows are. */
+interface PartRows {
+  readonly part: Part;
+  /** SQL for what they are read from. */
+  readonly source: string;
+  /** Condition that holds for them only. */
+  readonly where: string;
+}
+
 async function writePart(
   job: LakeJob,
   plan: TablePlan,
   generation: string,
-  part: Part,
-  rows: { readonly source: string; readonly where: string },
+  { part, source, where }: PartRows,
 ): Promise<LakeFile> {
   const path = [...(part.folder === '' ? [] : [part.folder]), `${randomUUID()}.parquet`].join('/');
   const file = join(buildFolder(job.lake, plan.table.table, generation), path);
@@ -102,7 +110,7 @@ async function writePart(
     `KV_METADATA {run_id: ${quoteLiteral(job.runId)}, stream: ${quoteLiteral(plan.table.stream)}}`,
     'RETURN_STATS',
   ];
-  const from = `FROM ${rows.source} AS t WHERE ${rows.where}${order}`;
+  const from = `FROM ${source} AS t WHERE ${where}${order}`;
   const [written = {}] = await job.session.all(
     `COPY (SELECT ${stored.map(toStored).join(', ')} ${from}) TO ${quoteLiteral(file)} (${options.join(', ')})`,
   );
