@@ -73,7 +73,7 @@ function beginCount(table: MergedTable): CountedRows {
 function continueCount(table: MergedTable): CountedRows | undefined {
   const { scan, at, stream, rowsInTable, quarantined, windowDate } = table;
   const inApi = scan.counted?.rows;
-  const before = table.before && settleDropped(table.before, windowDate);
+  const before = table.before && settleDropped(table.before, keepsGone(stream) ? windowDate : undefined);
   const suspectedOn = windowDate === undefined ? (before?.suspectedOn ?? {}) : table.suspectedOn;
   const suspected = sumRows(Object.values(suspectedOn));
   // Rows that did not come stay on record until a count is compared.
@@ -102,7 +102,10 @@ function continueCount(table: MergedTable): CountedRows | undefined {
   return { ...counts, kept: counts.kept - difference, oldest: { ...oldest, left }, difference: 0 };
 }
 
-/** Rows that did not come and whose days are no longer read: they were counted as gone, and stay so. */
+/**
+ * Rows that did not come and whose days are no longer read: they were counted as gone, and stay so where such rows are
+ * kept. Elsewhere the table has rows too many from then on.
+ */
 function settleDropped(before: CountedRows, windowDate: string | undefined): CountedRows {
   const { suspectedOn = {}, kept, oldest } = before;
   if (windowDate === undefined) return before;

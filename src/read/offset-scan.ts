@@ -116,7 +116,7 @@ export class OffsetScan {
         ? undefined
         : 'the data changed since its pages were staged';
     const outdated = moved ?? (page && findOutdated(this.#context, staged, page));
-    if (page !== undefined && outdated !== undefined && !staged.servesOn) {
+    if (page !== undefined && outdated !== undefined && !(staged.servesOn && isOwn)) {
       if (this.#plan.goesOn === true) throw new StagedPagesOutdated();
       this.#context.emit({ type: 'stream-restarted', stream: this.#stream.name, reason: outdated });
       await this.#begin();

@@ -76,13 +76,16 @@ export async function refuseMove(settings: Destinations, database: Database): Pr
 }
 
 /** What the next sync will report about a config's key and destination; undefined if both match the state. */
-export function describeIdentity({ key, movedFrom, unproved }: Identity): string | undefined {
+export function describeIdentity({ key, isBlank, movedFrom, unproved }: Identity): string | undefined {
   const said = [
     key === 'same' && unproved.size > 0
       ? `the rows of ${nameSome([...unproved.keys()])} were read with a different key: the next sync of them first checks that this key reads the same data`
       : '',
     key === 'other'
       ? 'the key is not the one the tables were read with: the next sync first checks that it reads the same data'
+      : '',
+    key === 'unknown' && !isBlank
+      ? 'it is not recorded which key the tables were read with: the next sync first checks that this one reads the same data'
       : '',
     movedFrom === undefined ? '' : `the destination was ${movedFrom}: the next sync publishes to the new one`,
   ].filter((text) => text !== '');

@@ -20,7 +20,12 @@ export async function withHeld<T>(places: Places, read: Read<T>): Promise<T | un
 
 /** Reads what the next sync compares a config with: the work file or, if it cannot be read now, what is published. */
 export async function withState<T>(places: Places, read: Read<T>): Promise<T | undefined> {
-  return readFrom((await openWork(places)) ?? (await openPublished(places)), read);
+  const work = await openWork(places).catch((error: unknown) => {
+    // The next sync restores it from what is published.
+    if (error instanceof DamagedFileError && existsSync(places.duckdbPath)) return undefined;
+    throw error;
+  });
+  return readFrom(work ?? (await openPublished(places)), read);
 }
 
 async function readFrom<T>(database: Database | undefined, read: Read<T>): Promise<T | undefined> {
@@ -50,8 +55,8 @@ async function openWork({ stateDir }: Places): Promise<Database | undefined> {
     await database.release();
     return undefined;
   } catch (error) {
-    // A run has just begun, or the next sync replaces the file.
-    if (error instanceof LockedError || error instanceof DamagedFileError) return undefined;
+    // A run has just begun.
+    if (error instanceof LockedError) return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { forgetUnproved, listUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import type { ProgressEvent } from '../model/progress.ts';
-import { nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { listHeldScans, listScansOf } from '../warehouse/held-tables.ts';
 import { type Identity, judgeIdentity, nameSome, readOpen, rememberIdentity } from '../storage/identity.ts';
@@ -41,9 +41,9 @@ export async function settleIdentity(context: RunContext): Promise<readonly Prog
 }
 
 async function settleKey(context: RunContext, identity: Identity): Promise<Settled> {
-  const { key, movedFrom, isBlank, unproved } = identity;
-  // For a state without a recorded key, only a new destination is a reason to check.
-  const isRotated = !isBlank && (key === 'other' || (key === 'unknown' && movedFrom !== undefined));
+  const { key, isBlank, unproved } = identity;
+  // A state without a recorded key, as a rebuild makes it from the archive alone, may be anybody's.
+  const isRotated = !isBlank && key !== 'same';
   if (context.options.acceptNewKey === true) {
     const isNews = isRotated || unproved.size > 0;
     return {
@@ -61,23 +61,27 @@ async function settleRotation(context: RunContext, { heldKey, unproved }: Identi
   const isOwn = (scan: string) => unproved.get(scan) === own;
   const shown = await proveAll(context, isOwn);
   const rest = new Map<string, string>();
-  for (const { stream, name } of await listHeldScans(context.database))
+  const whole = new Set(context.settings.streams.filter(isWhole).map(({ name }) => name));
+  for (const { stream, name } of await listHeldScans(context.database)) {
     // A question about a stream without slices is about all its rows.
-    if (!shown.has(name) && !shown.has(stream) && !isOwn(name))
-      rest.set(name, unproved.get(name) ?? heldKey ?? '');
+    const isShown = shown.has(name) || (whole.has(stream) && shown.has(stream));
+    if (!isShown && !isOwn(name)) rest.set(name, unproved.get(name) ?? heldKey ?? '');
+  }
   const open = rest.size === 0 ? '' : `; not checked yet: ${nameSome([...rest.keys()])}`;
   return { unproved: rest, notes: [`the key is new, and reads the same data as in the tables${open}`] };
 }
 
 /** Compares the streams of which nothing could be compared when the key was new, if this run reads them. */
 async function settleRest(context: RunContext, unproved: UnprovedStreams): Promise<Settled> {
-  const rest = new Map(unproved);
+  const held = new Set((await listHeldScans(context.database)).map(({ name }) => name));
+  // Rows that are gone need no proof.
+  const rest = new Map([...unproved].filter(([name]) => held.has(name)));
   const shown: string[] = [];
   for (const stream of selectStreams(context.settings, context.options.streams)) {
     const open = await findOpenStream(context, stream, unproved);
     if (open === undefined || !(await isSameData(context, open.question))) continue;
     for (const name of open.covers) rest.delete(name);
-    shown.push(stream.name);
+    if (open.covers.length > 0) shown.push(stream.name);
   }
   return {
     unproved: rest,
@@ -104,7 +108,14 @@ async function findOpenStream(
     : [];
   if (held.some(({ name }) => !names.includes(name))) return undefined;
   const question = await findQuestion(context, whole);
-  return question && { question, covers: question.slice === '' ? names : [nameQuestion(question)] };
+  if (question === undefined) return undefined;
+  if (question.slice !== '') return { question, covers: [nameQuestion(question)] };
+  // Rows from before the stream was sliced, or of other slices: each slice has to show those that it takes over.
+  return { question, covers: isWhole(whole) ? names : [] };
+}
+
+function isWhole(stream: Stream): boolean {
+  return sliceStream(stream).every(({ slice }) => slice === undefined);
 }
 
 /** The question about one scan; undefined if its rows are proved, or if it has none and others of its stream are. */
@@ -118,6 +129,13 @@ async function findOpenScan(
   const names = listUnproved(unproved, stream.name);
   if (slice === '') return names.length === 0 ? undefined : { question: { stream, slice }, covers: names };
   if (names.includes(name)) return { question: { stream, slice }, covers: [name] };
+  if (names.length === 0) return undefined;
+  const held = await listScansOf(context.database, stream.table);
+  if (held.some((scan) => scan.name === name)) return undefined;
+  // It may take over rows that have no slice yet, or one that the config no longer has.
+  if (!held.some((scan) => !names.includes(scan.name)))
+    return { question: { stream, slice: '' }, covers: [] };
+  if (names.includes(stream.name)) return { question: { stream, slice: '' }, covers: [] };
   const whole = context.settings.streams.find((one) => one.name === stream.name);
   return whole && findOpenStream(context, whole, unproved);
 }

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
 import type { Transport } from '../../src/model/http.ts';
@@ -285,6 +287,9 @@ describe('a stream with slices', () => {
     },
   });
   const config = sliced('acme', 'globex');
+  const removedSlices: FlowConfig = {
+    streams: { ...noBuiltIns, mine: { path: 'mine', paginated: true, key: ['id'] } },
+  };
 
   /** Rows of some clients; those of acme are the same for every key. */
   function createSliced(entities = ['acme', 'globex']) {
@@ -353,11 +358,54 @@ describe('a stream with slices', () => {
     expect(await namesOf(b)).toEqual(['a']);
   });
 
+  it.each([
+    ['was not sliced before', removedSlices],
+    ['had other slices before', sliced('acme', 'globex')],
+  ])('that %s shows the rows that each slice takes over', async (_, before) => {
+    const { a, later } = createSliced();
+    await a.sync({ config: before });
+    const b = later('b');
+    // Another slice, or none, was read with the new key in between.
+    await b.sync({ config: sliced('acme') });
+    b.clock.stepWall(DAY_MS);
+    const report = await b.sync({ config, fullRefresh: true });
+    expect(report.streams).toMatchObject([{ status: 'complete' }, { status: 'failed', error: MISMATCH }]);
+    expect(await namesOf(b)).toEqual(['a']);
+  });
+
+  it('that becomes sliced together with a new key is checked slice by slice, too', async () => {
+    const { a, later } = createSliced();
+    await a.sync({ config: removedSlices });
+    const b = later('b');
+    const report = await b.sync({ config });
+    expect(report.streams).toMatchObject([{ status: 'complete' }, { status: 'failed', error: MISMATCH }]);
+    expect(await namesOf(b)).toEqual(['a']);
+    const again = later('a');
+    expect((await again.sync({ config })).exitCode).toBe(0);
+    expect((await again.rows('mine')).length).toBe(120);
+  });
+
   it('may get a new slice once another one is checked', async () => {
     const { a, later } = createSliced(['acme', 'initech']);
     await a.sync({ config: sliced('acme') });
     const b = later('b');
     expect((await b.sync({ config: sliced('acme', 'initech') })).exitCode).toBe(0);
     expect((await namesOf(b)).toSorted()).toEqual(['a', 'b']);
+  });
+});
+
+describe('tables that were rebuilt from the archive alone', () => {
+  it('are checked as well: nobody knows which key read them', async () => {
+    const { a, as, later } = createAccounts();
+    await a.sync({ config: both });
+    rmSync(a.duckdbPath);
+    rmSync(join(a.stateDir, 'work.duckdb'));
+    expect((await a.rebuild({ config: both })).exitCode).toBe(0);
+    later();
+    const b = as('b');
+    expect(await failureOf(b.sync({ config: both }))).toMatchObject(MISMATCH);
+    expect(await namesOf(b)).toEqual(['a']);
+    const own = as('a');
+    expect((await own.sync({ config: both })).exitCode).toBe(0);
   });
 });

@@ -27,13 +27,18 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
     const identity = await judgeIdentity(settings, database, options);
     const note = describeIdentity(identity);
     if (options.acceptNewKey === true || identity.isBlank) return noKeyCheck;
-    const isRotated =
-      identity.key === 'other' || (identity.key === 'unknown' && identity.movedFrom !== undefined);
+    const isRotated = identity.key !== 'same';
     const open = isRotated
       ? (await readCheckpoints(database)).map(({ stream, slice }) => nameScan(stream, slice))
       : [...identity.unproved.keys()];
-    const own = new Set(settings.streams.flatMap(sliceStream).map(nameOf));
-    const requests = new Set(open.filter((name) => own.has(name))).size;
+    const own = settings.streams.flatMap((stream) => {
+      const scans = sliceStream(stream).map(nameOf);
+      const asked = scans.filter((name) => open.includes(name)).length;
+      // A stream whose slices are others now shows its rows by the first one.
+      const isOpen = open.some((name) => name === stream.name || name.startsWith(`${stream.name} (`));
+      return asked === 0 && isOpen ? [1] : [asked];
+    });
+    const requests = own.reduce((sum, one) => sum + one, 0);
     const cost = requests === 0 ? '' : ` (about ${formatCountOf(requests, 'request')})`;
     return { requests, notes: note === undefined ? [] : [`${note}${cost}`] };
   });
