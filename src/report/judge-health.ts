@@ -69,5 +69,5 @@ function describeStanding(streams: readonly JudgedStream[]): string {
   const unproved = offered.filter(({ state }) => state === 'unverified').length;
   if (count('good') + unproved === offered.length)
     return `${all} up to date; ${unproved} could not be verified`;
-  return `${count('good')} ${of} ${count('good') === 1 ? 'is' : 'are'} verified and up to date`;
+  return `${count('good')} ${of} ${count('good') === 1 || offered.length === 1 ? 'is' : 'are'} verified and up to date`;
 }
