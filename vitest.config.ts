@@ -11,8 +11,9 @@ export default defineConfig({
     // Loading the sources again for each of the files would take a sixth of the time.
     isolate: false,
     maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only a test that hangs takes this long, on any machine.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     projects: tierNames.map((name) => ({
       extends: true,
       test: { name, include: files.filter((file) => findTier(file) === name).map((file) => `test/${file}`) },
