@@ -28,10 +28,15 @@ export const checkpointSchema = z.object({
       inApi: z.int().nonnegative().optional(),
       inTable: z.int().nonnegative(),
       kept: z.int().nonnegative(),
+      mayReturn: z.int().nonnegative().optional(),
       suspected: z.int().nonnegative(),
       suspectedOn: z.record(z.string(), z.int().positive()).optional(),
       oldest: z
-        .object({ date: z.string(), left: z.int().nonnegative(), inside: z.int().nonnegative() })
+        .object({
+          date: z.string(),
+          left: z.int().nonnegative(),
+          inside: z.int().nonnegative(),
+        })
         .optional(),
       unloaded: z.int(),
       quarantined: z.int().nonnegative(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { StorageError } from '../src/model/errors.ts';
 import type { SqlSession } from '../src/model/sql.ts';
+import { isScanOf } from '../src/model/stream.ts';
 import { readMeta, writeMeta } from './migrations.ts';
 
 const ENTRY = 'unproved_streams';
@@ -14,7 +15,7 @@ export type UnprovedStreams = ReadonlyMap<string, string>;
 
 /** The scans of a stream in the list. */
 export function listUnproved(unproved: UnprovedStreams, stream: string): readonly string[] {
-  return [...unproved.keys()].filter((name) => name === stream || name.startsWith(`${stream} (`));
+  return [...unproved.keys()].filter((name) => isScanOf(name, stream));
 }
 
 /** @throws StorageError `state_damaged` for an entry that Sluice did not write */

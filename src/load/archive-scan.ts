@@ -41,7 +41,7 @@ export interface Packing {
 }
 
 /** A loaded scan whose records are on their way into the archive. */
-interface PackedScan extends LoadedScan {
+export interface PackedScan extends LoadedScan {
   readonly packing: Packing;
 }
 

@@ -13,7 +13,7 @@ export interface CountFacts {
 }
 
 /** What a count showed: the rows that explain it from then on, and those that nothing explains. */
-export type SettledCount = Pick<CountedRows, 'kept' | 'unloaded' | 'difference'>;
+export type SettledCount = Pick<CountedRows, 'kept' | 'mayReturn' | 'unloaded' | 'difference'>;
 
 /**
  * Compares the API's count with the table. The difference is the number of rows that the API has and the table lacks;
@@ -35,7 +35,9 @@ export function compareCounts(
   const kept = inTable - suspected + unloaded - expected;
   // Nothing is known of before: what is not in quarantine had the key of another row.
   const explained = { unloaded: unloaded + Math.max(0, -kept), kept: Math.max(0, kept) };
-  return addChange(explained, known, inApi - known - expected, isBeyondGuard);
+  const settled = addChange(explained, known, inApi - known - expected, isBeyondGuard);
+  const mayReturn = countReturnable(facts, most - expected, expected - least);
+  return { ...settled, mayReturn: Math.min(settled.kept, mayReturn) };
 }
 
 /**
@@ -47,7 +49,7 @@ function addChange(
   known: number,
   change: number,
   isBeyondGuard: (difference: number) => boolean,
-): SettledCount {
+): Omit<SettledCount, 'mayReturn'> {
   const difference = known + change;
   if (known * change >= 0 || isBeyondGuard(difference)) return { kept, unloaded, difference };
   return known > 0
@@ -56,9 +58,21 @@ function addChange(
 }
 
 /**
+ * The kept rows whose newer version may be in quarantine, after a count: each new record there that the API does not
+ * count in addition to the rows may be one, and each row that came back is none any more.
+ */
+function countReturnable({ quarantined, before }: CountFacts, belowMost: number, aboveLeast: number): number {
+  if (before === undefined) return quarantined;
+  const { mayReturn = 0 } = before;
+  const more = quarantined - before.quarantined;
+  return Math.min(quarantined, more >= 0 ? mayReturn + belowMost : mayReturn - aboveLeast);
+}
+
+/**
  * The minimum and maximum count of the API for which nothing has changed elsewhere. A new record in quarantine may be the
  * newer version of a row or a row of its own. One that is no longer there is not left out of the table any more; it may
- * have been the newer version of a kept row, which then is one of the API's again.
+ * have been the newer version of a kept row, which then is one of the API's again. A row that was kept for another reason
+ * does not come back with it.
  */
 export function boundCount({ inTable, suspected, quarantined, before }: CountFacts): {
   readonly least: number;
@@ -66,12 +80,12 @@ export function boundCount({ inTable, suspected, quarantined, before }: CountFac
 } {
   // It is not known what was kept or left out: only rows that cannot be in the table are certainly missing.
   if (before === undefined) return { least: -Infinity, most: inTable + quarantined };
-  const { kept, unloaded } = before;
+  const { kept, mayReturn = 0, unloaded } = before;
   const held = inTable - kept - suspected + unloaded;
   const more = quarantined - before.quarantined;
   return more >= 0
     ? { least: held, most: held + more }
-    : { least: held + more, most: held + more + Math.min(-more, kept) };
+    : { least: held + more, most: held + more + Math.min(-more, mayReturn) };
 }
 
 /** Whether rows that leave the API stay in the table. */

@@ -1,3 +1,4 @@
+import { listNames } from '../text/list-names.ts';
 import { findNearestName } from '../text/suggest-name.ts';
 import { StreamConfigError } from '../model/errors.ts';
 import { escapeForTerminal } from '../text/redact.ts';
@@ -65,7 +66,7 @@ export function refuseUnmatchedMasks(
 ): void {
   const { masked } = scan;
   if (masked === undefined || !isWholeScan(scan, options.limit)) return;
-  const known = [...listNames(tree.root)];
+  const known = [...listFieldNames(tree.root)];
   for (const field of listMasked(stream).filter((name) => !masked.has(name))) {
     const nearest = findNearestName(field, known, 0.7);
     if (nearest === undefined) continue;
@@ -80,9 +81,9 @@ export function refuseUnmatchedMasks(
   }
 }
 
-function* listNames(node: FieldNode): Generator<string> {
+function* listFieldNames(node: FieldNode): Generator<string> {
   if (node.path.length > 0) yield node.path.map(toFieldName).join('.');
-  for (const child of node.children.values()) yield* listNames(child);
+  for (const child of node.children.values()) yield* listFieldNames(child);
 }
 
 function listMasked({ columns }: Stream): readonly string[] {
@@ -107,7 +108,6 @@ function hasField(root: FieldNode, path: readonly string[]): boolean {
 }
 
 function nameFields(fields: readonly string[]): string {
-  const named = fields.slice(0, MOST_NAMED).map((field) => escapeForTerminal(field.slice(0, 100)));
-  const more = fields.length - named.length;
-  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const shown = fields.map((field) => escapeForTerminal(field.slice(0, 100)));
+  return listNames(shown, MOST_NAMED);
 }

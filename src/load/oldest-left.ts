@@ -1,13 +1,18 @@
 import { DAY_MS, subtractDays } from '../model/dates.ts';
 import type { CountedRows, Stream } from '../model/stream.ts';
 import { sliceIdOf } from '../model/stream.ts';
+import { findRecordDay, type KeptField } from '../warehouse/absent-records.ts';
 import { countBetween, countSince, type DatedRows, findDay } from '../warehouse/oldest-rows.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type ApiCount, type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts';
+import { describeCursor } from './unseen-records.ts';
 
 /** The table's rows by the cursor's days, and how many days after a start date the API's answer may begin. */
 export interface DatedTable extends DatedRows {
+  readonly stream: string;
   readonly shifts: readonly number[];
+  /** The cursor's field in quarantined records. */
+  readonly cursor: KeptField | undefined;
 }
 
 /** Rows of the API from a day on, and of the table: one entry for each day on which the answer may begin. */
@@ -22,14 +27,23 @@ export interface RowsSince {
 
 /** The table by its cursor's days; undefined without a cursor. */
 export async function findDatedTable(
-  { database }: RunContext,
+  context: RunContext,
   stream: Stream,
   { plan }: Pick<FetchedScan, 'plan'>,
   load: PreparedLoad,
 ): Promise<DatedTable | undefined> {
   const { cursorColumn: column, oldestCursor } = load;
   if (column === undefined) return undefined;
-  const dated = { database, table: stream.table, slice: sliceIdOf(stream), column };
+  const { database } = context;
+  const cursor = describeCursor(context, stream, load);
+  const dated = {
+    database,
+    stream: stream.name,
+    table: stream.table,
+    slice: sliceIdOf(stream),
+    column,
+    cursor,
+  };
   const { from } = plan;
   if (from === undefined || isTimestamp(load, column)) return { ...dated, shifts: [0, 1] };
   if (oldestCursor === from) return { ...dated, shifts: [0] };
@@ -40,13 +54,14 @@ export async function findDatedTable(
 /**
  * The days (ISO) to ask for, were the rows that left the oldest ones: the first day that should be there whole, and the
  * one after it, so that rows of it which left as well are not offset by later ones that came late. Where a day left in
- * part, that day too.
+ * part, that day too. None where records that are not in the table may be older than these days.
  */
 export async function listDaysToAsk(
   dated: DatedTable,
   from: string | undefined,
-  { difference, oldest }: Pick<CountedRows, 'difference' | 'oldest'>,
+  counts: CountedRows,
 ): Promise<readonly string[]> {
+  const { difference, oldest } = counts;
   if (difference >= 0 || oldest === undefined || from === undefined) return [];
   const left = oldest.left - difference;
   const last = await findDay(dated, oldest.date, left);
@@ -54,10 +69,25 @@ export async function listDaysToAsk(
   if (last === undefined || first === undefined || first >= from) return [];
   const whole = await findDay(dated, first, 1);
   const next = whole === undefined || whole >= from ? from : addDays(whole, 1);
+  if (!(await isLoadedBefore(dated, next, counts))) return [];
   const isPart = (await countBetween(dated, oldest.date, first)) > left;
   // Where the API leaves the start date's own day out, the day before it is asked for.
   const shift = dated.shifts.length === 1 ? (dated.shifts[0] ?? 0) : 0;
   return [...(isPart ? [last] : []), first, next].map((day) => addDays(day, -shift));
+}
+
+/** Whether every record that is not in the table is from a day (ISO) on, so that the API counts it from there. */
+async function isLoadedBefore(
+  { database, cursor, ...scope }: DatedTable,
+  day: string,
+  { unloaded, quarantined }: CountedRows,
+): Promise<boolean> {
+  if (unloaded <= 0) return true;
+  // Which days have records with a repeated key is not known.
+  if (unloaded > quarantined || cursor === undefined) return false;
+  const first = await findRecordDay(database, scope, cursor);
+  // The text of a time with an offset may name the day after its own.
+  return first !== undefined && day < first;
 }
 
 /** What the table has from the days on that the API's count names. */

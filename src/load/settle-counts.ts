@@ -61,13 +61,24 @@ function beginCount(table: MergedTable): CountedRows {
     inApi: scan.total,
     inTable: rowsInTable,
     kept: gone + stale,
+    mayReturn: countReturnable(table, gone + stale),
     suspected: 0,
-    oldest: oldest && { date: oldest.date, left: 0, inside: Math.max(0, gone - oldest.before) + stale },
+    oldest: oldest && {
+      date: oldest.date,
+      left: 0,
+      inside: Math.max(0, gone - oldest.before) + stale,
+    },
     unloaded: unloaded + stale,
     quarantined,
     difference: 0,
     broughtForwardAt: scan.plan.isBroughtForward === true ? at : before?.broughtForwardAt,
   };
+}
+
+/** Rows that were gone before a record came into quarantine are not versions of it. */
+function countReturnable({ quarantined, before }: MergedTable, kept: number): number {
+  const gone = before === undefined ? 0 : before.kept - (before.mayReturn ?? 0);
+  return Math.max(0, Math.min(quarantined, kept - gone));
 }
 
 function continueCount(table: MergedTable): CountedRows | undefined {
@@ -107,11 +118,16 @@ function continueCount(table: MergedTable): CountedRows | undefined {
  * kept. Elsewhere the table has rows too many from then on.
  */
 function settleDropped(before: CountedRows, windowDate: string | undefined): CountedRows {
-  const { suspectedOn = {}, kept, oldest } = before;
+  const { suspectedOn = {}, kept, mayReturn = 0, quarantined, oldest } = before;
   if (windowDate === undefined) return before;
   const days = Object.entries(suspectedOn).filter(([day]) => day < windowDate);
   const dropped = sumRows(days.map(([, rows]) => rows));
-  return { ...before, kept: kept + dropped, oldest: oldest && addInside(oldest, dropped) };
+  return {
+    ...before,
+    kept: kept + dropped,
+    mayReturn: Math.min(quarantined, mayReturn + dropped),
+    oldest: oldest && addInside(oldest, dropped),
+  };
 }
 
 function addInside(oldest: OldestRows, rows: number): OldestRows {

@@ -32,24 +32,24 @@ export interface SettledKey {
 /** The key of the incoming rows, which are unique by it on return. */
 export async function settleKey(
   context: RunContext,
-  { stream, checkpoint }: PlannedScan,
+  planned: PlannedScan,
   scan: FetchedScan,
   facts: KeyFacts,
 ): Promise<SettledKey> {
-  const key = await checkConfiguredKey(context, stream, scan, facts);
-  if (stream.key.kind === 'fields') return { key, notes: [] };
-  return settleLearnedKey(context, { stream, checkpoint }, scan, facts);
+  const { stream } = planned;
+  if (stream.key.kind !== 'fields') return settleLearnedKey(context, planned, scan, facts);
+  const configured = { ...facts, fields: stream.key.fields };
+  return { key: await checkConfiguredKey(context, stream, scan, configured), notes: [] };
 }
 
 async function checkConfiguredKey(
   { database }: RunContext,
   stream: Stream,
   scan: FetchedScan,
-  { columns, candidates, cursor }: KeyFacts,
+  { columns, candidates, cursor, fields: named }: KeyFacts & { readonly fields: readonly string[] },
 ): Promise<PreparedKey | undefined> {
-  if (stream.key.kind !== 'fields') return undefined;
-  if (scan.rows === 0) return findConfiguredKey(stream.key.fields, columns);
-  const fields = stream.key.fields.map((field) => resolveField(stream, 'key', field, columns));
+  if (scan.rows === 0) return findConfiguredKey(named, columns);
+  const fields = named.map((field) => resolveField(stream, 'key', field, columns));
   await refuseMissingKeys(database, stream, fields, columns);
   const names = withCompanions(fields, columns);
   const duplicates = await countDuplicates(database, INCOMING, names);
@@ -63,7 +63,7 @@ async function checkConfiguredKey(
 
 async function settleLearnedKey(
   context: RunContext,
-  { stream, checkpoint }: Pick<PlannedScan, 'stream' | 'checkpoint'>,
+  { stream, checkpoint }: PlannedScan,
   scan: FetchedScan,
   { columns, candidates, cursor }: KeyFacts,
 ): Promise<SettledKey> {

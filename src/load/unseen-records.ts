@@ -52,6 +52,16 @@ function findCovered(
   return window && cursor && { cursor, date: window.date };
 }
 
+/** The cursor's field in the texts of quarantined records. */
+export function describeCursor(
+  { settings }: RunContext,
+  stream: Stream,
+  { cursorColumn, columns }: PreparedLoad,
+): KeptField | undefined {
+  if (cursorColumn === undefined) return undefined;
+  return describeField(cursorColumn, columns, listSliceValues(stream, settings.hashKey))[0];
+}
+
 /** The field of a column, with all columns its values are in; none for a companion, which belongs to another's. */
 function describeField(
   name: string,

@@ -101,6 +101,11 @@ export function nameScan(stream: string, slice: string): string {
   return slice === '' ? stream : `${stream} (${slice})`;
 }
 
+/** Whether a name of `nameScan` is that of a stream, or of one of its slices. */
+export function isScanOf(name: string, stream: string): boolean {
+  return name === stream || name.startsWith(`${stream} (`);
+}
+
 /** The head of the last verified scan, to compare with the next one's (`skipUnchanged`). */
 export interface ScanHead {
   /** Hash of what was requested. */
@@ -122,6 +127,8 @@ export interface CountedRows {
   readonly inTable: number;
   /** Of these, rows that the API is known to have dropped, except `suspected`: `deletes` keeps them. */
   readonly kept: number;
+  /** Of these, rows whose newer version may be in quarantine: loading it makes them the API's rows again. */
+  readonly mayReturn?: number | undefined;
   /** Rows of the days read last that were not returned. */
   readonly suspected: number;
   /** The same by their day (ISO): what leaves the days that are read was counted as gone. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../model/errors.ts';
-import { formatCountOf } from '../text/format-count.ts';
+import { countScans } from '../text/format-count.ts';
+import { listNames } from '../text/list-names.ts';
 import { withName } from '../text/name-once.ts';
 import { isPlannedStop } from '../model/outage.ts';
 import type { ReportedError, RunReport, StreamReport } from '../model/run-report.ts';
@@ -78,16 +79,9 @@ function findKeyExpiry({ keyExpiry, keyExpiresAt }: NoticeFacts): readonly Notic
 }
 
 function describeSuccess({ rows, streams }: RunReport): Notice {
-  const count = formatCountOf(streams.length, 'stream');
+  const count = countScans(streams);
   const summary = `sync complete: ${count}, ${rows.inserted} new, ${rows.updated} changed, ${rows.deleted} deleted rows`;
   return { event: 'success', summary, sameness: undefined };
-}
-
-const MOST_NAMES = 5;
-
-function listNames(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES;
-  return rest > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${rest} more` : names.join(', ');
 }
 
 function nameOf({ stream, slice }: StreamReport): string {

@@ -1,4 +1,5 @@
 import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
+import { listNames } from '../text/list-names.ts';
 import { describeEnd, withoutName } from '../text/name-once.ts';
 import { isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
@@ -14,7 +15,6 @@ import {
 } from './stream-state.ts';
 
 const WEEK_MS = 7 * 86_400_000;
-const MOST_NAMES = 5;
 
 const todos: Readonly<Partial<Record<StreamState, string>>> = {
   damaged: 'Run `sluice verify`: it names the files and says how to repair them.',
@@ -189,11 +189,6 @@ function findSchemaChanges({ schemaChanges, madeAt, streams }: ReportData): read
   const names = [...new Set(recent.map(({ stream }) => stream))];
   const what = `${formatCountOf(recent.length, 'column')} changed in the last 7 days: ${listNames(names)}.`;
   return [{ tone: 'idle', what, todo: 'See the schema changes below; readers may have to follow.' }];
-}
-
-function listNames(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 // The name of a key or a stream is written as it is.

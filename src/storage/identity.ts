@@ -6,6 +6,7 @@ import { readPublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import { listNames } from '../text/list-names.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listHeldScans } from '../warehouse/held-tables.ts';
 import { nameKey } from './state-folder.ts';
@@ -19,13 +20,16 @@ type Destinations = Pick<
 
 /** How a config's key and destination compare with those of a state. */
 export interface Identity {
-  /** `other`: the rows were read with a different key. `unknown`: by a version that did not record it. */
+  /**
+   * `other`: the rows were read with a different key. `unknown`: it is not recorded with which, as in a state that was
+   * rebuilt from the archive alone.
+   */
   readonly key: 'same' | 'other' | 'unknown';
   /** Name of the key that the state has recorded. */
   readonly heldKey: string | undefined;
   /** Where the state publishes to, if that differs from the config. */
   readonly movedFrom: string | undefined;
-  /** Streams whose rows were read with a different key, and which one; the recorded key is not checked for them yet. */
+  /** What was read with a different key, and which one; the recorded key is not checked for it yet. */
   readonly unproved: UnprovedStreams;
   /** Nothing is committed, so there are no rows that could be mixed with those of another key. */
   readonly isBlank: boolean;
@@ -75,11 +79,16 @@ export async function refuseMove(settings: Destinations, database: Database): Pr
   );
 }
 
+/** Whether the key has to show that it reads the rows of the state. */
+export function isNewKey({ key, isBlank }: Identity): boolean {
+  return key !== 'same' && !isBlank;
+}
+
 /** What the next sync will report about a config's key and destination; undefined if both match the state. */
 export function describeIdentity({ key, isBlank, movedFrom, unproved }: Identity): string | undefined {
   const said = [
     key === 'same' && unproved.size > 0
-      ? `the rows of ${nameSome([...unproved.keys()])} were read with a different key: the next sync of them first checks that this key reads the same data`
+      ? `the rows of ${listNames([...unproved.keys()])} were read with a different key: the next sync of them first checks that this key reads the same data`
       : '',
     key === 'other'
       ? 'the key is not the one the tables were read with: the next sync first checks that it reads the same data'
@@ -139,14 +148,6 @@ export async function readOpen(settings: Settings, database: Database): Promise<
   const scans = (await listHeldScans(database)).filter(({ name }) => listed.get(name) !== own);
   return new Map([...scans.map(({ name }) => [name, held] as const), ...open]);
 }
-
-/** A few of many names. */
-export function nameSome(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return more <= 1 ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more`;
-}
-
-const MOST_NAMES = 5;
 
 /** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */
 function findMove(settings: Destinations): string | undefined {

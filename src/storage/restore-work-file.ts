@@ -84,9 +84,14 @@ export async function clearUnbegun(file: string, nowMs: number): Promise<void> {
     await setLogsAside(file, `${file}.lost`);
     return;
   }
+  if (statSync(file).size === 0) await rm(file);
+  else if (isUnbegun(file)) await setAside(file, nowMs);
+}
+
+/** Whether a work file never held anything, so that the next sync begins another. */
+export function isUnbegun(file: string): boolean {
   const { size } = statSync(file);
-  if (size === 0) await rm(file);
-  else if (size < HEADER_BYTES && !existsSync(`${file}.wal`)) await setAside(file, nowMs);
+  return size === 0 || (size < HEADER_BYTES && !existsSync(`${file}.wal`));
 }
 
 /** Renames a file and its logs, so that they can still be opened together; nothing is ever deleted. */

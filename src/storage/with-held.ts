@@ -4,7 +4,8 @@ import { LockedError } from '../model/errors.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
-import { openOwnPublished } from '../warehouse/query-published.ts';
+import { holdsState, openOwnPublished } from '../warehouse/query-published.ts';
+import { isUnbegun } from './restore-work-file.ts';
 import { workFile } from './state-folder.ts';
 
 type Places = Pick<OfflineSettings, 'duckdbPath' | 'stateDir'>;
@@ -43,15 +44,11 @@ async function openPublished({ duckdbPath }: Places): Promise<Database | undefin
 
 async function openWork({ stateDir }: Places): Promise<Database | undefined> {
   const file = workFile(stateDir);
-  if (!existsSync(file) || isRunUnderWay(stateDir)) return undefined;
+  if (!existsSync(file) || isUnbegun(file) || isRunUnderWay(stateDir)) return undefined;
   try {
     const database = await Database.open({ file, readOnly: true, folders: [] });
-    // The last of its tables; a file that no run has prepared yet has none.
-    const isPrepared = await database.count(
-      `SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice'
-         AND table_name = 'stream_runs'`,
-    );
-    if (isPrepared > 0) return database;
+    if (await holdsState(database)) return database;
+    // No run has prepared it yet.
     await database.release();
     return undefined;
   } catch (error) {

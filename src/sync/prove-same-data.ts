@@ -38,7 +38,7 @@ export interface Question {
   readonly slice: string;
 }
 
-/** The scan whose rows a question compares. */
+/** The scan that a question is about. */
 export function nameQuestion({ stream }: Question): string {
   return nameOf(stream);
 }

@@ -4,7 +4,7 @@ import type { ProgressEvent } from '../model/progress.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { listHeldScans, listScansOf } from '../warehouse/held-tables.ts';
-import { type Identity, judgeIdentity, nameSome, readOpen, rememberIdentity } from '../storage/identity.ts';
+import { type Identity, isNewKey, judgeIdentity, readOpen, rememberIdentity } from '../storage/identity.ts';
 import {
   assertSameData,
   findQuestion,
@@ -14,6 +14,7 @@ import {
   type Question,
 } from './prove-same-data.ts';
 import type { RunContext } from '../run/run-context.ts';
+import { listNames } from '../text/list-names.ts';
 import { nameKey } from '../storage/state-folder.ts';
 
 interface Settled {
@@ -41,17 +42,16 @@ export async function settleIdentity(context: RunContext): Promise<readonly Prog
 }
 
 async function settleKey(context: RunContext, identity: Identity): Promise<Settled> {
-  const { key, isBlank, unproved } = identity;
-  // A state without a recorded key, as a rebuild makes it from the archive alone, may be anybody's.
-  const isRotated = !isBlank && key !== 'same';
+  const { unproved } = identity;
+  const isNew = isNewKey(identity);
   if (context.options.acceptNewKey === true) {
-    const isNews = isRotated || unproved.size > 0;
+    const isNews = isNew || unproved.size > 0;
     return {
       unproved: new Map(),
       notes: isNews ? ['the new key was accepted without checking its data'] : [],
     };
   }
-  if (isRotated) return settleRotation(context, identity);
+  if (isNew) return settleRotation(context, identity);
   return unproved.size === 0 ? { unproved, notes: [] } : settleRest(context, unproved);
 }
 
@@ -67,8 +67,9 @@ async function settleRotation(context: RunContext, { heldKey, unproved }: Identi
     const isShown = shown.has(name) || (whole.has(stream) && shown.has(stream));
     if (!isShown && !isOwn(name)) rest.set(name, unproved.get(name) ?? heldKey ?? '');
   }
-  const open = rest.size === 0 ? '' : `; not checked yet: ${nameSome([...rest.keys()])}`;
-  return { unproved: rest, notes: [`the key is new, and reads the same data as in the tables${open}`] };
+  const open = rest.size === 0 ? '' : `; not checked yet: ${listNames([...rest.keys()])}`;
+  const news = heldKey === undefined ? 'the key' : 'the key is new, and';
+  return { unproved: rest, notes: [`${news} reads the same data as in the tables${open}`] };
 }
 
 /** Compares the streams of which nothing could be compared when the key was new, if this run reads them. */
@@ -85,7 +86,7 @@ async function settleRest(context: RunContext, unproved: UnprovedStreams): Promi
   }
   return {
     unproved: rest,
-    notes: shown.length === 0 ? [] : [`the key reads the same data of ${nameSome(shown)} as well`],
+    notes: shown.length === 0 ? [] : [`the key reads the same data of ${listNames(shown)} as well`],
   };
 }
 
@@ -132,12 +133,10 @@ async function findOpenScan(
   if (names.length === 0) return undefined;
   const held = await listScansOf(context.database, stream.table);
   if (held.some((scan) => scan.name === name)) return undefined;
-  // It may take over rows that have no slice yet, or one that the config no longer has.
-  if (!held.some((scan) => !names.includes(scan.name)))
-    return { question: { stream, slice: '' }, covers: [] };
-  if (names.includes(stream.name)) return { question: { stream, slice: '' }, covers: [] };
-  const whole = context.settings.streams.find((one) => one.name === stream.name);
-  return whole && findOpenStream(context, whole, unproved);
+  const isAnyProved = held.some((scan) => !names.includes(scan.name));
+  // Rows without a slice are there for any slice to take over.
+  const isProved = isAnyProved && !names.includes(stream.name);
+  return isProved ? undefined : { question: { stream, slice: '' }, covers: [] };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { countMissingRows } from '../warehouse/missing-rows.ts';
 import { discardStage } from '../stage/stage-store.ts';
-import { beginPacking, commitAndArchive, type Packing } from '../load/archive-scan.ts';
+import { beginPacking, commitAndArchive, type PackedScan, type Packing } from '../load/archive-scan.ts';
 import { commitScan } from '../load/commit-scan.ts';
 import { judgeDuplicates } from '../load/confirm-duplicates.ts';
 import { countInApi } from '../load/count-in-api.ts';
@@ -26,7 +26,7 @@ import { refuseUnseenKey } from '../storage/unseen-names.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
-import { beginTurn, type LoadedScan, type PlannedScan, type Turn } from '../run/turn.ts';
+import { beginTurn, type PlannedScan, type Turn } from '../run/turn.ts';
 import { reportUnmoved, SourceUnmoved, watchHead } from '../read/skip-unchanged.ts';
 
 /** What a stream's sync led to; the error is for the run to act on (see `recovery`). */
@@ -185,7 +185,7 @@ async function fetchAndPrepare(
   turn: Turn,
   onFirstPage: (page: Page) => void,
   early: EarlyWork,
-): Promise<LoadedScan & { readonly packing: Packing }> {
+): Promise<PackedScan> {
   const { stream, checkpoint } = turn;
   const beganAtMs = context.clock.now();
   const prepare = (scan: FetchedScan, packing: Packing) =>

@@ -68,7 +68,9 @@ function listForms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, 'utf8');
   const cores = [0, 1, 2].map((offset) => encodeBase64Core(bytes, offset));
   const encoded = [...cores, ...cores.map(toUrlSafe), bytes.toString('hex'), bytes.toString('latin1')];
-  return [secret, ...encoded.filter((form) => form.length >= SHORTEST_FORM)];
+  // Decoding finds the URL form too, unless the text before it ends in `%` and takes its first letters.
+  const inUrl = encodeURIComponent(secret.toWellFormed());
+  return [secret, inUrl, ...encoded.filter((form) => form.length >= SHORTEST_FORM)];
 }
 
 /** The base64 characters that the secret alone decides when `offset` other bytes (modulo 3) precede it. */

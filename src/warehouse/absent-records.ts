@@ -62,6 +62,21 @@ export async function markAbsent(
   );
 }
 
+/** The oldest day (ISO) of a scope's quarantined records; undefined if one has none. */
+export async function findRecordDay(
+  database: Database,
+  { stream, slice }: QuarantineScope,
+  cursor: KeptField,
+): Promise<string | undefined> {
+  const [row] = await database.all(
+    `SELECT CAST(min(q.day) AS VARCHAR) AS day, count(*) - count(q.day) AS undated
+       FROM (SELECT TRY_CAST(left(${readText(cursor)}, 10) AS DATE) AS day FROM _sluice.quarantine
+         WHERE stream = $1 AND slice = $2 AND absent_since IS NULL) q`,
+    [stream, slice],
+  );
+  return Number(row?.['undated'] ?? 0) > 0 || typeof row?.['day'] !== 'string' ? undefined : row['day'];
+}
+
 /** SQL for a field's value as text; NULL if the engine cannot extract it. */
 function readText({ path, fill }: KeptField): string {
   // The engine supports neither in a path literal.

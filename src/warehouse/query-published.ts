@@ -129,16 +129,21 @@ export async function openPublished(path: string, alias?: string): Promise<Datab
 /** The same for commands that read Sluice's tables; rejects files of other programs. */
 export async function openOwnPublished(path: string): Promise<Database> {
   const database = await openPublished(path);
-  const tables = await database.all(
-    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'checkpoints'`,
-  );
-  if (tables.length > 0) return database;
+  if (await holdsState(database)) return database;
   await database.release();
   throw new ConfigError(`${path} was not written by Sluice`, {
     code: 'publish_refused',
     hint: 'Set destination.duckdb to another file, or move this one away.',
     context: { path },
   });
+}
+
+/** Whether a file has Sluice's tables: they are made at once. */
+export async function holdsState(database: Database): Promise<boolean> {
+  const tables = await database.all(
+    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'checkpoints'`,
+  );
+  return tables.length > 0;
 }
 
 /** Reads from the published file, which is available even during a run. */

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
 import { readRuns, readStatus } from '../../src/commands/status.ts';
@@ -39,6 +40,30 @@ describe('a published file that is lost', () => {
     const report = await flow.sync();
     expect(report).toMatchObject({ exitCode: 0, requests: 0 });
     expect(flow.isPublished()).toBe(true);
+  });
+
+  it('makes a damaged work file an error of each command', async () => {
+    const flow = createProject();
+    await flow.sync();
+    rmSync(flow.duckdbPath);
+    const workFile = join(flow.stateDir, 'work.duckdb');
+    writeFileSync(workFile, readFileSync(workFile).fill(0, 0, 4_096));
+    const failure = { code: 'state_damaged' };
+    await expect(readStatus(flow.settings(), flow.clock.now())).rejects.toMatchObject(failure);
+    await expect(plan(flow)).rejects.toMatchObject(failure);
+    await expect(flow.sync()).rejects.toMatchObject(failure);
+  });
+
+  it.each(['', 'cut short'])('makes %j as a work file an error of no command', async (content) => {
+    const flow = createProject();
+    await flow.sync();
+    rmSync(flow.duckdbPath);
+    writeFileSync(join(flow.stateDir, 'work.duckdb'), content);
+    expect(await readStatus(flow.settings(), flow.clock.now())).toMatchObject({
+      streams: [{ rows: undefined }],
+    });
+    expect((await plan(flow)).streams).toMatchObject([{ action: 'full', requests: 4 }]);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 4 });
   });
 
   it('is of no use where the state folder is lost too', async () => {

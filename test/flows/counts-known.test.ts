@@ -111,6 +111,51 @@ describe('rows that come late are counted as missing', () => {
   });
 });
 
+describe('rows that left, and are kept', () => {
+  it.each(['fixed', 'gone'] as const)(
+    'do not stand in for a late row where a record in quarantine is %s',
+    async (becomes) => {
+      const broken = { id: null, date: dateOf(2), score: 0.3 };
+      const api = createRowsFlow(
+        {
+          rows: (day) => [
+            ...(day < 3 ? [] : late('late', 1)),
+            ...rowsFrom(FIRST_DAY, day).slice(day < 1 ? 0 : 2),
+            ...(day === 2 ? [broken] : []),
+            ...(day > 2 && becomes === 'fixed' ? [{ ...broken, id: 'fixed' }] : []),
+          ],
+        },
+        { ...keyed, deletes: 'keep', pageSize: 5 },
+      );
+      await api.syncAfter(0);
+      expect(streamOf(await api.syncAfter(1, narrow))).toMatchObject({ difference: 0 });
+      expect(streamOf(await api.syncAfter(1, narrow))).toMatchObject({
+        difference: 0,
+        rows: { quarantined: 1 },
+      });
+      expect(streamOf(await api.syncAfter(1, narrow))).toMatchObject({ mode: 'incremental', difference: 1 });
+      expect(streamOf(await api.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
+      expect(await listMissing(api)).toEqual([]);
+    },
+  );
+
+  it("are the API's again once their newer version leaves quarantine", async () => {
+    const moved = (row: Row, day: number) =>
+      row['id'] !== `${FIRST_DAY}/1` || day < 2
+        ? row
+        : { ...row, date: dateOf(2), score: day < 3 ? 'much' : 100 };
+    const api = createRowsFlow(
+      { rows: (day) => rowsFrom(FIRST_DAY, day).map((row) => moved(row, day)) },
+      { ...keyed, deletes: 'keep', pageSize: 5, contract: { types: 'discard_row' } },
+    );
+    await api.syncAfter(0);
+    for (const quarantined of [0, 1, 0]) {
+      const report = streamOf(await api.syncAfter(1, narrow));
+      expect(report).toMatchObject({ mode: 'incremental', difference: 0, rows: { quarantined } });
+    }
+  });
+});
+
 describe('a difference that is known', () => {
   it('is not made up for by a row that left before, once its day is no longer read', async () => {
     let gone: readonly string[] = [];

@@ -78,3 +78,38 @@ describe.each([
     expect(streamOf(report).reasons.join()).toContain(`${left} older rows of the table are no longer`);
   });
 });
+
+describe('a record of the oldest day that is in no row', () => {
+  const oldest: Row = { id: `${FIRST_DAY}/0`, date: dateOf(FIRST_DAY), score: FIRST_DAY };
+
+  it.each([
+    ['in quarantine', { ...oldest, id: null }],
+    ['with a repeated key', { ...oldest, score: 0.5 }],
+    ['without a day', { ...oldest, id: null, date: null }],
+  ])('does not hide a late one when it leaves: %s', async (_, record) => {
+    const lateRow = { id: 'late', date: dateOf(FIRST_DAY + 5), score: 0.1 };
+    const api = createRowsFlow(
+      { rows: (day) => (day < 2 ? [record, ...rowsOf(day)] : [lateRow, ...rowsOf(day).slice(7)]) },
+      { ...keyed, pageSize: 5, maxInvalidRatio: 0.5 },
+    );
+    await api.syncAfter(0);
+    expect(streamOf(await api.syncAfter(1))).toMatchObject({ mode: 'incremental', difference: 0 });
+    expect(streamOf(await api.syncAfter(1, narrow))).toMatchObject({ mode: 'incremental', difference: -7 });
+    expect(streamOf(await api.syncAfter(1))).toMatchObject({ mode: 'full' });
+    const rows = await api.flow.query(`SELECT id FROM main.items WHERE id = 'late'`);
+    expect(rows).toEqual([{ id: 'late' }]);
+  });
+
+  it('changes nothing while it is newer than the rows that left', async () => {
+    const record = { id: null, date: dateOf(0), score: 1 };
+    const api = createRowsFlow(
+      { rows: (day) => [record, ...rowsOf(day).slice(day < 2 ? 0 : 8)] },
+      { ...keyed, pageSize: 5, maxInvalidRatio: 0.5 },
+    );
+    await api.syncAfter(0);
+    await api.syncAfter(1);
+    const report = streamOf(await api.syncAfter(1, narrow));
+    expect(report).toMatchObject({ mode: 'incremental', difference: 0 });
+    expect(report.reasons.join()).toContain('8 older rows of the table are no longer');
+  });
+});

@@ -81,4 +81,25 @@ describe('a count that is left out', () => {
     const report = await api.syncAfter(6, { maxRequests: 20 });
     expect(streamOf(report)).toMatchObject({ mode: 'incremental', difference: 1 });
   });
+
+  it.each(['hard', 'soft'] as const)(
+    'does not forget a row that left, once its day is no longer read, with deletes: %s',
+    async (deletes) => {
+      const gone = rowsOf(0).findIndex(({ date }) => date === dateOf(-1));
+      const api = createRowsFlow(
+        { rows: (day) => named(day).filter((_, at) => day < 2 || at !== gone) },
+        { ...keyed, deletes, pageSize: 5 },
+      );
+      await api.syncAfter(0);
+      await api.syncAfter(1);
+      const uncounted = streamOf(await api.syncAfter(1, { maxRequests: 8 }));
+      expect(uncounted).toMatchObject({ mode: 'incremental', difference: undefined });
+      expect(streamOf(await api.syncAfter(1, { maxRequests: 18 }))).toMatchObject({ difference: -1 });
+      expect(streamOf(await api.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
+      const live = deletes === 'soft' ? 'WHERE _deleted_at IS NULL' : '';
+      const rows = await api.flow.query(`SELECT id FROM main.items ${live}`);
+      expect(rows.map(({ id }) => id)).toEqual(expect.not.arrayContaining([String(gone)]));
+      expect(rows).toHaveLength(api.held().length);
+    },
+  );
 });

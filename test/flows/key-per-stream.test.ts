@@ -14,6 +14,7 @@ import {
   type Flow,
   type FlowConfig,
   type FlowOptions,
+  HOUR_MS,
   makeFolder,
   makeItems,
   noBuiltIns,
@@ -56,6 +57,7 @@ function createAccounts(options: FlowOptions = {}) {
       ...(clock && { clock }),
       ...options,
       simulator: {
+        ...options.simulator,
         builtIns: false,
         keys: Object.values(KEYS),
         endpoints: {
@@ -407,5 +409,31 @@ describe('tables that were rebuilt from the archive alone', () => {
     expect(await namesOf(b)).toEqual(['a']);
     const own = as('a');
     expect((await own.sync({ config: both })).exitCode).toBe(0);
+  });
+});
+
+describe('a first scan that takes days', () => {
+  it('begins again when the key becomes that of another account', async () => {
+    const { a, as } = createAccounts({ simulator: { rateLimit: { requestsPerHour: 1 } } });
+    const config = {
+      quota: { requestsPerHour: 1 },
+      streams: { ...noBuiltIns, mine: { path: 'mine', paginated: true, pageSize: 2 } },
+    };
+    const run = { config, maxWaitMs: 0 };
+    for (let hour = 0; hour < 3; hour += 1) {
+      expect((await a.sync(run)).exitCode).toBe(75);
+      await a.clock.sleep(HOUR_MS);
+    }
+    const b = as(
+      'b',
+      ownOf('b').map((row) => ({ ...row, id: Number(row.id) + 1_000 })),
+    );
+    let exitCode = 75;
+    for (let hour = 0; hour < 120 && exitCode === 75; hour += 1) {
+      ({ exitCode } = await b.sync(run));
+      await a.clock.sleep(HOUR_MS);
+    }
+    expect(exitCode).toBe(0);
+    expect(await namesOf(b)).toEqual(['b']);
   });
 });

@@ -116,6 +116,11 @@ describe('redact', () => {
     );
   });
 
+  it('finds an encoded key after a sign that looks like the start of an escape', () => {
+    expect(redact('%aaaaaaa%3D', ['aaaaaaa='])).toBe('%[redacted]');
+    expect(redact('100%abcdef0%2b', ['abcdef0+'])).toBe('100%[redacted]');
+  });
+
   it('leaves no form of any key in any text', () => {
     const secret = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_.~+/='), minLength: 8, maxLength: 60 });
     const around = fc.string({ unit: 'grapheme', maxLength: 40 });

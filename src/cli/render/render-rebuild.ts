@@ -76,7 +76,7 @@ function describeNotes(row: RebuiltStream): readonly string[] {
   return parts.length === 0 ? [] : [`${toSafeLine(stream)}: ${parts.join('; ')}`];
 }
 
-// Of a table that is new every column is, and the list says nothing.
+// For a new table every column is new, and a list of them says nothing.
 function describeColumns(changes: RebuiltStream['schemaChanges']): string {
   const added = changes.filter(({ fromType }) => fromType === undefined);
   const retyped = changes.flatMap(({ column, fromType, toType }) =>

@@ -2,8 +2,8 @@ import { readCheckpoints } from '../../../state/checkpoints.ts';
 import { readMeta } from '../../../state/migrations.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
-import { nameOf, nameScan, sliceStream } from '../../model/stream.ts';
-import { describeIdentity, judgeIdentity } from '../../storage/identity.ts';
+import { isScanOf, nameOf, nameScan, sliceStream, type Stream } from '../../model/stream.ts';
+import { describeIdentity, isNewKey, judgeIdentity } from '../../storage/identity.ts';
 import { assertIdentity } from '../../storage/open-warehouse.ts';
 import { withoutKey } from '../../run/refuse-requests.ts';
 import { withState } from '../../storage/with-held.ts';
@@ -25,24 +25,22 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
   const check = await withState(settings, async (database): Promise<KeyCheck> => {
     assertIdentity(await readMeta(database), settings);
     const identity = await judgeIdentity(settings, database, options);
-    const note = describeIdentity(identity);
     if (options.acceptNewKey === true || identity.isBlank) return noKeyCheck;
-    const isRotated = identity.key !== 'same';
-    const open = isRotated
+    const note = describeIdentity(identity);
+    const open = isNewKey(identity)
       ? (await readCheckpoints(database)).map(({ stream, slice }) => nameScan(stream, slice))
       : [...identity.unproved.keys()];
-    const own = settings.streams.flatMap((stream) => {
-      const scans = sliceStream(stream).map(nameOf);
-      const asked = scans.filter((name) => open.includes(name)).length;
-      // A stream whose slices are others now shows its rows by the first one.
-      const isOpen = open.some((name) => name === stream.name || name.startsWith(`${stream.name} (`));
-      return asked === 0 && isOpen ? [1] : [asked];
-    });
-    const requests = own.reduce((sum, one) => sum + one, 0);
+    const requests = settings.streams.reduce((sum, stream) => sum + countQuestions(stream, open), 0);
     const cost = requests === 0 ? '' : ` (about ${formatCountOf(requests, 'request')})`;
     return { requests, notes: note === undefined ? [] : [`${note}${cost}`] };
   });
   return check ?? noKeyCheck;
+}
+
+/** Each slice is asked for its own rows; a stream that had other slices shows theirs by its first one. */
+function countQuestions(stream: Stream, open: readonly string[]): number {
+  const own = sliceStream(stream).filter((scan) => open.includes(nameOf(scan)));
+  return Math.max(own.length, open.some((name) => isScanOf(name, stream.name)) ? 1 : 0);
 }
 
 /** The same without a key: only the source can be compared. */

@@ -32,7 +32,7 @@ export interface PlanOptions extends SyncOptions {
 
 /**
  * What the next sync would do: rows, pages, requests, hourly windows and time. Spends at most one request
- * a stream and writes nothing; what earlier runs learned is read from the published file.
+ * a stream and writes nothing; what earlier runs learned is read from the published file or, without one, the work file.
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
