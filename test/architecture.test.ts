@@ -35,7 +35,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   publish: { rooms: ['text', 'model', 'files', 'warehouse'], packages: ['zod'] },
   report: { rooms: ['text', 'model'], packages: ['d3-array', 'd3-scale', 'd3-shape'] },
-  plan: { rooms: ['model', 'state'], packages: [] },
+  plan: { rooms: ['text', 'model', 'state'], packages: [] },
   storage: {
     rooms: [
       'text',

@@ -9,7 +9,9 @@ import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
 import { buildEnvelope, showsAsIs } from './envelope.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from './render/render-error.ts';
-import { writeErrorLine } from './render/write-log-line.ts';
+import { globalOptions } from './options/global-options.ts';
+import { warnOfMistypedTwins } from './options/mistyped-twins.ts';
+import { writeErrorLine, writeLogLine } from './render/write-log-line.ts';
 
 /** Runs one command line and returns its exit code; never throws, never exits. */
 export async function runCli(
@@ -34,6 +36,8 @@ export async function runCli(
       case 'run': {
         const { name, command, flags, argument } = parsed;
         printer.name(name);
+        const listOptions = () => listEveryOption(available);
+        for (const warning of await warnOfMistypedTwins(context.env, listOptions)) printer.warn(warning);
         const announce = (outcome: CommandOutcome) => void printer.print(name, outcome);
         return printer.print(name, await command.run(context, { flags, argument, announce }));
       }
@@ -73,7 +77,16 @@ function createPrinter(argv: readonly string[], { output, env, clock }: CliConte
     return print(command ?? current, outcome);
   }
 
-  return { isJson, print, fail, name: (command: string) => void (current = command) };
+  function warn(message: string): void {
+    output.writeNote(isJsonLog ? writeLogLine('warn', message, clock.now()) : `warning: ${message}`);
+  }
+
+  return { isJson, print, fail, warn, name: (command: string) => void (current = command) };
+}
+
+async function listEveryOption(available: readonly CommandEntry[]) {
+  const loaded = await Promise.all(available.map(({ load }) => load()));
+  return [...Object.values(globalOptions), ...loaded.flatMap(({ options }) => options)];
 }
 
 function toTextOutcome(text: string): CommandOutcome {

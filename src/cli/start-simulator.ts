@@ -5,12 +5,12 @@ import { startSimulatorServer } from '../simulator/server.ts';
 import type { Scenario } from '../simulator/scenario.ts';
 import { scenarios } from '../simulator/scenarios.ts';
 import type { RunningSimulator, SimulatorRequest } from './frame/engine.ts';
-import { suggestName } from './options/suggest-name.ts';
+import { findNearestName } from '../text/suggest-name.ts';
 
 /** Serves a simulator from this process. */
 export async function startSimulator(request: SimulatorRequest): Promise<RunningSimulator> {
   const { host, port, key = DEMO_KEY, day, dates, seed, requestsPerHour, burstPerSecond } = request;
-  const scenario = request.scenario === undefined ? undefined : await findScenario(request.scenario);
+  const scenario = request.scenario === undefined ? undefined : findScenario(request.scenario);
   const simulator = createSimulator({
     ...scenario?.options(),
     day,
@@ -39,11 +39,12 @@ export async function startSimulator(request: SimulatorRequest): Promise<Running
   };
 }
 
-async function findScenario(name: string): Promise<Scenario> {
+function findScenario(name: string): Scenario {
   const found = scenarios.find((scenario) => scenario.name === name);
   if (found !== undefined) return found;
   const names = scenarios.map((scenario) => scenario.name);
-  const nearest = await suggestName(name, names);
+  // Words joined by hyphens are alike in parts: only a slip is worth a suggestion.
+  const nearest = findNearestName(name, names, 0.7);
   throw new ConfigError(`the simulator has no scenario "${name}"`, {
     code: 'usage_invalid',
     hint: `${nearest === undefined ? '' : `Did you mean ${nearest}? `}sluice simulate --list-scenarios lists them.`,

@@ -168,6 +168,7 @@ export async function commitScan(
       difference: isCounted ? counts?.difference : undefined,
       schemaChanges,
       notes: [
+        ...describeEmpty(stream, scan),
         ...describeKept(scan, decision, kept, load.rejected.count),
         ...describeGone(absentFacts, decision, suspectedOn),
         ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
@@ -187,6 +188,12 @@ export async function commitScan(
   // publishing writes the log again and reports errors.
   await database.checkpoint().catch(() => undefined);
   return report;
+}
+
+/** A mistyped value of a slice is answered like one that has no records. */
+function describeEmpty(stream: Stream, { plan, rows }: FetchedScan): readonly string[] {
+  if (plan.mode !== 'full' || rows > 0) return [];
+  return [`the API has no records${stream.slice === undefined ? '' : ` of the slice ${sliceIdOf(stream)}`}`];
 }
 
 /** An empty response for data that the table has is far more often an accident than the truth. */

@@ -3,6 +3,7 @@ import type { SyncOptions } from '../model/settings.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { ScanPlan, StreamPlan } from './scan-plan.ts';
 import { countRequests } from './estimate.ts';
+import { formatMoment } from '../text/format-moment.ts';
 
 /** Minimum time between two full refreshes that are brought forward. */
 const LEAST_BETWEEN_MS = 20 * 3_600_000;
@@ -26,7 +27,10 @@ export function planStream(
   facts: PlanFacts,
 ): StreamPlan {
   if (isFresh(stream, checkpoint, options, facts.nowMs) && findDue(stream, checkpoint, facts) === undefined) {
-    return { action: 'skip', reason: `verified at ${checkpoint?.lastVerifiedAt ?? ''}, still fresh` };
+    return {
+      action: 'skip',
+      reason: `verified ${formatMoment(checkpoint?.lastVerifiedAt ?? '')}, still fresh`,
+    };
   }
   return { action: 'scan', scan: planScan(stream, checkpoint, options, facts) };
 }
@@ -139,7 +143,7 @@ function planScan(
     mode: 'incremental',
     from: leaveRoom(subtractDays(watermark, stream.lookbackMs), checkpoint),
     trial: cursor.kind === 'auto' && checkpoint.cursorState !== 'proved',
-    reason: `since ${watermark} less the lookback`,
+    reason: `watermark ${watermark} minus the lookback`,
     warnings: warning === undefined ? [] : [warning],
   };
 }

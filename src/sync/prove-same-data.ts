@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCheckpoint, readContract } from '../../state/checkpoints.ts';
+import { readCheckpoint, readCheckpoints, readContract } from '../../state/checkpoints.ts';
 import { ConfigError, ForbiddenError, NotFoundError, StreamConfigError } from '../model/errors.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import type { PageRecord } from '../model/page.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { compareRows } from '../warehouse/compare-rows.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
@@ -17,6 +18,7 @@ import { sampleDocument } from '../read/sample-document.ts';
 import { adviseOwnFolder } from '../storage/identity.ts';
 import { checkContract } from '../load/check-contract.ts';
 import { planColumns } from '../load/plan-columns.ts';
+import { findConfiguredKey } from '../load/settle-key.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 /** Records of a document that are looked at. */
@@ -177,7 +179,7 @@ async function compare(
       table: stream.table,
       slice,
       columns,
-      key: checkpoint?.keyFields,
+      key: checkpoint?.keyFields ?? (await findKeyOfTable(context, stream, columns)),
       isWhole: false,
       show: 0,
     });
@@ -187,6 +189,17 @@ async function compare(
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The key of rows that other slices of the stream brought: their checkpoints know it, or config. */
+async function findKeyOfTable(
+  { database }: RunContext,
+  { name, key }: Stream,
+  columns: readonly ColumnPlan[],
+): Promise<readonly string[] | undefined> {
+  if (key.kind === 'fields') return findConfiguredKey(key.fields, columns)?.columns;
+  const checkpoints = await readCheckpoints(database);
+  return checkpoints.find((one) => one.stream === name && one.keyFields !== undefined)?.keyFields;
 }
 
 function describe({ stream }: Question, { compared, known, equal }: Seen): string {

@@ -244,6 +244,18 @@ describe('a stream that a new key was not asked for', () => {
   });
 });
 
+describe('a new key of the same account', () => {
+  it('is accepted with the slices removed or changed in the same edit', async () => {
+    const sliced = { params: { entity: ['x'] }, sliceBy: ['entity'] };
+    for (const mine of [{}, sliced]) {
+      const { a, as, later } = createAccounts();
+      await a.sync({ config: streams(mine === sliced ? {} : sliced) });
+      later();
+      expect((await as('b', ownOf('a')).sync({ config: streams(mine) })).exitCode).toBe(0);
+    }
+  });
+});
+
 describe('what is known of it', () => {
   it('is told by check and status, and stays over commands without a key', async () => {
     const b = await rotatePast(createAccounts());

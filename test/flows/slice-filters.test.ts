@@ -337,4 +337,14 @@ describe('a slice whose filter works', () => {
     expect(outcomes(report)).toEqual([['entity=acme', 'complete', 'unverified', undefined], VERIFIED[1]]);
     expect(report.streams[0]?.reasons).toContain('1 of 31 records has the entity of another slice');
   });
+
+  it('says which value brought no record: it may be misspelt', async () => {
+    const answer: Answer = (query) =>
+      query.get('entity') === 'globex' ? [] : told.filter((row) => row['entity'] === query.get('entity'));
+    const report = await createApi(answer, sliced()).sync();
+    expect(report.streams.map(({ rows, reasons }) => [rows.read, reasons])).toEqual([
+      [expect.any(Number), []],
+      [0, ['the API has no records of the slice entity=globex']],
+    ]);
+  });
 });

@@ -1,6 +1,6 @@
 import { isTurnedAway, type RefusedRun } from '../../model/refused-run.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { formatMoment } from './format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import { toSafeBlock } from './safe-text.ts';
 
 /** When and why a sync was refused that left no record of its own, and what to do next; '' if none was. */

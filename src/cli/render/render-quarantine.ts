@@ -10,7 +10,7 @@ import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
-import { formatMoment } from './format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import { indentJson } from './indent-json.ts';
 import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';

@@ -4,7 +4,7 @@ import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished, kindOf } from '../../model/run-report.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount } from '../../text/format-count.ts';
-import { formatMoment } from './format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import { toSafeLine } from './safe-text.ts';
 
 /** The newest runs for people; `columns` is the width of the terminal, undefined if there is none. */

@@ -1,7 +1,7 @@
 import type { SchemaDiff, ShownColumn, StreamDiff, StreamSchema } from '../../model/schema-report.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { formatMoment } from './format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import { toSafeCell, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 

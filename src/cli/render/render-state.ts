@@ -4,7 +4,7 @@ import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
-import { formatMoment } from './format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -41,10 +41,14 @@ export function summarizeState({ state, source, path }: StateReport): string {
 
 /** What is about to change, one line per stream. */
 export function describeChanges(changes: readonly StateChange[]): readonly string[] {
-  return changes.map(({ stream, slice, what, watermarkBefore, watermarkAfter, rowsDropped }) => {
+  return changes.map(({ stream, slice, what, watermarkBefore, watermarkAfter, rowsDropped }, at) => {
     const name = toSafeLine(nameScan(stream, slice));
+    // The slices of a stream share its table.
+    const isFirst = changes.findIndex((change) => change.stream === stream) === at;
     const dropped =
-      rowsDropped === undefined ? '' : `; drops its table with ${formatCountOf(rowsDropped, 'row')}`;
+      rowsDropped === undefined || !isFirst
+        ? ''
+        : `; drops ${slice === '' ? 'its table' : `the table of ${toSafeLine(stream)}`} with ${formatCountOf(rowsDropped, 'row')}`;
     if (what === 'forgotten')
       return `${name}: forgets its checkpoint${watermarkBefore === undefined ? '' : ` (${watermarkBefore})`}${dropped}`;
     if (watermarkBefore === watermarkAfter) return `${name}: a different checkpoint with the same watermark`;

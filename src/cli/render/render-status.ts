@@ -9,7 +9,7 @@ import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, summarizeRun } from './describe-run.ts';
 import { countScans, formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
-import { formatMoment } from './format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
 import { drawFittingTable } from './fitting-table.ts';

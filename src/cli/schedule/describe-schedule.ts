@@ -4,7 +4,8 @@ import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
 import type { LogLine } from '../progress/describe-event.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { formatMoment, formatUpcoming } from '../render/format-values.ts';
+import { formatUpcoming } from '../render/format-values.ts';
+import { formatMoment } from '../../text/format-moment.ts';
 import { summarizeRun } from '../render/describe-run.ts';
 import type { EndedSync } from '../steps/sync-once.ts';
 

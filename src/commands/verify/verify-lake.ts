@@ -7,6 +7,9 @@ import type { Database } from '../../warehouse/database.ts';
 import type { TableFingerprint } from '../../warehouse/fingerprint-tables.ts';
 import { readLakeEntry } from '../../warehouse/lake-entry.ts';
 
+/** The fix where there is neither a state nor anything published. */
+export const SYNC_FIX =
+  'Nothing was synced with this config yet: sluice sync does it. If something was, check stateDir and destination.';
 export const REPUBLISH_FIX = 'sluice sync publishes it; fresh streams cost no request.';
 export const LAKE_FIX =
   'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';

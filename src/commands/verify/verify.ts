@@ -31,6 +31,7 @@ import {
   LAKE_FIX,
   LONE_LAKE_FIX,
   REPUBLISH_FIX,
+  SYNC_FIX,
 } from './verify-lake.ts';
 import { verifyArchives, verifyStages } from './verify-archive.ts';
 import { verifyTables } from './verify-tables.ts';
@@ -141,12 +142,16 @@ class Verification {
     return this.#readFile('work file', file, () => this.#open(file));
   }
 
+  #adviseForMissing(): string {
+    return existsSync(workFile(this.#settings.stateDir)) ? REPUBLISH_FIX : SYNC_FIX;
+  }
+
   async #verifyPublished(isAlone: boolean): Promise<FileFacts | undefined> {
     const { duckdbPath: path, stateDir } = this.#settings;
     if (!existsSync(path)) {
       // A first run publishes when it ends.
       if (this.#isPartial) this.#skip('published file', `there is no ${path} yet`);
-      else this.#add('published file', 'failed', `there is no ${path}`, REPUBLISH_FIX);
+      else this.#add('published file', 'failed', `there is no ${path}`, this.#adviseForMissing());
       return undefined;
     }
     const record = readPublishedRecord(stateDir);

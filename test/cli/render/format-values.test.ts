@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatBytes } from '../../../src/text/format-bytes.ts';
-import { formatMoment, formatReturnTime, formatUpcoming } from '../../../src/cli/render/format-values.ts';
+import { formatReturnTime, formatUpcoming } from '../../../src/cli/render/format-values.ts';
+import { formatMoment } from '../../../src/text/format-moment.ts';
 import { NOW_MS } from '../support/reports.ts';
 
 it.each([
