@@ -199,8 +199,9 @@ const spine: Readonly<Record<string, readonly string[]>> = {
   'src/sync/run.ts': [],
   'src/sync/sync-if-due.ts': ['src/sync/run.ts'],
   'src/sync/sync-stream.ts': ['src/sync/sync-if-due.ts'],
+  'src/sync/attempt-scan.ts': ['src/sync/sync-stream.ts'],
   // A comparison with the API reads scans as a sync does, and writes none of them.
-  'src/read/fetch-scan.ts': ['src/sync/sync-stream.ts', 'src/commands/verify/compare-stream.ts'],
+  'src/read/fetch-scan.ts': ['src/sync/attempt-scan.ts', 'src/commands/verify/compare-stream.ts'],
 };
 
 /** Rooms whose steps make up a run. */

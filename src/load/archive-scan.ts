@@ -12,14 +12,14 @@ import { type PackedPage, packRecords } from '../archive/pack-records.ts';
 import { emptyArchive, pruneArchive } from '../archive/prune-archive.ts';
 import { assertNotAborted } from '../model/abort.ts';
 import { RecordClock } from '../model/record-clock.ts';
-import { ResponseError } from '../model/errors.ts';
+import { BugError, ResponseError } from '../model/errors.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { readStage, type StagedPageEntry } from '../stage/stage-store.ts';
 import { describeMasks } from '../schema/mask-records.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { CountsDiffer } from './settle-counts.ts';
 import { correctFutureTimes, findRetentionTime } from '../storage/record-times.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { CommitStep, Step } from '../run/step.ts';
 import type { LoadedScan, PlannedScan, Turn } from '../run/turn.ts';
 import { archiveFolder, hashAddress } from '../storage/state-folder.ts';
 
@@ -35,9 +35,8 @@ interface Receipt {
 export interface Packing {
   /** The packed content; undefined if no archive is kept. */
   readonly content: Promise<ArchivedContent | undefined>;
-  /** Does the rest of the scan's work; if that fails, the records are removed from the archive. */
-  orAbandon<T>(work: () => Promise<T>): Promise<T>;
-  abandon(): Promise<void>;
+  /** Does the rest of the scan's work; unless that is done, the records are removed from the archive. */
+  during<T>(work: () => Promise<Step<T>>): Promise<Step<T>>;
 }
 
 /** A loaded scan whose records are on their way into the archive. */
@@ -82,10 +81,11 @@ export function beginPacking(
   };
   return {
     content,
-    abandon,
-    async orAbandon(work) {
+    async during(work) {
       try {
-        return await work();
+        const step = await work();
+        if ('instead' in step) await abandon();
+        return step;
       } catch (thrown) {
         await abandon();
         throw thrown;
@@ -123,35 +123,37 @@ async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined)
  * a gap, which a rebuild notices.
  *
  * @param commit gets the turn with a checkpoint without times in the future, and a context whose clock stands still:
- *   rows loaded again from the archive are to have the same `_synced_at`. Where it throws CountsDiffer, it is tried once
- *   more with a scan that was counted again.
+ *   rows loaded again from the archive are to have the same `_synced_at`. Where it needs a new count, it is tried once
+ *   more with that.
  */
 export async function commitAndArchive<T>(
   context: RunContext,
   turn: Turn,
   { scan, load, packing }: PackedScan,
-  commit: (context: RunContext, turn: Turn, scan: FetchedScan) => Promise<T>,
-): Promise<T> {
+  commit: (context: RunContext, turn: Turn, scan: FetchedScan) => Promise<CommitStep<T>>,
+): Promise<Step<T>> {
   const corrected = { ...turn, checkpoint: await correctFutureTimes(context, turn.checkpoint) };
   const loadedAtMs = context.recordClock.now();
   const stopped = { ...context, recordClock: RecordClock.stoppedAt(context.clock, loadedAtMs) };
-  for (let counted = scan; ;) {
+  const commitCounted = async (counted: FetchedScan): Promise<CommitStep<T>> => {
     const receipt = await archiveScan(context, turn, { scan: counted, load, packing }, loadedAtMs);
     try {
-      const committed = await commit(stopped, corrected, counted);
-      await receipt.confirm();
-      return committed;
+      const step = await commit(stopped, corrected, counted);
+      if ('done' in step) await receipt.confirm();
+      return step;
     } catch (thrown) {
-      const again = counted.counted?.again;
-      if (!(thrown instanceof CountsDiffer) || again === undefined) {
-        // Errors of the data itself never reached the database; for all others the checkpoint shows what happened.
-        if (thrown instanceof ResponseError) await receipt.drop();
-        throw thrown;
-      }
-      // Its header replaces the previous one, which has the same name.
-      counted = { ...counted, counted: await again(thrown.since) };
+      // Errors of the data itself never reached the database; for all others the checkpoint shows what happened.
+      if (thrown instanceof ResponseError) await receipt.drop();
+      throw thrown;
     }
-  }
+  };
+  const first = await commitCounted(scan);
+  if (!('recount' in first)) return first;
+  // Its header replaces the previous one, which has the same name.
+  const counted = await scan.counted?.again?.(first.recount);
+  const second = await commitCounted({ ...scan, ...(counted && { counted }) });
+  if (!('recount' in second)) return second;
+  throw new BugError('a scan was to be counted a third time', { code: 'bug', hint: 'Please report it.' });
 }
 
 async function archiveScan(

@@ -1,7 +1,7 @@
 import { DAY_MS, subtractDays } from '../model/dates.ts';
 import type { CursorWindow } from '../warehouse/live-rows.ts';
-import { ReadInFull } from './read-in-full.ts';
 import { type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts';
+import { type FullRefresh, readInFull } from '../run/step.ts';
 
 /**
  * The days that an incremental scan read all of: from the day after its start date on, and of moments from the second
@@ -26,24 +26,24 @@ export function cameEarlier({ plan }: FetchedScan, load: PreparedLoad): boolean 
 }
 
 /**
- * Throws ReadInFull if an incremental scan without a key returned rows outside of complete days: such a row cannot be
- * distinguished from its own older version, so it would be dropped or counted twice.
+ * Why a full scan is needed after an incremental one without a key returned rows outside of complete days: such a row
+ * cannot be distinguished from its own older version, so it would be dropped or counted twice.
  */
-export function refuseRowsOfNoDay(scan: FetchedScan, load: PreparedLoad): void {
+export function refuteByDays(scan: FetchedScan, load: PreparedLoad): FullRefresh | undefined {
   const replacesDays = scan.plan.mode === 'incremental' && load.key === undefined && load.tableExisted;
-  if (!replacesDays || scan.rows === 0 || scan.verdict === 'partial') return;
+  if (!replacesDays || scan.rows === 0 || scan.verdict === 'partial') return undefined;
   const { cursorColumn, dateless } = load;
   const cursor = `the cursor (${cursorColumn ?? ''})`;
-  if (dateless === undefined) throw new ReadInFull(`${cursor} no longer holds dates`, FORGOTTEN);
+  if (dateless === undefined) return readInFull(`${cursor} no longer holds dates`, FORGOTTEN);
   if (dateless > 0) {
     const rows = dateless === 1 ? '1 row came' : `${dateless} rows came`;
-    throw new ReadInFull(`${rows} without a date in ${cursor}, and there is no key`, FORGOTTEN);
+    return readInFull(`${rows} without a date in ${cursor}, and there is no key`, FORGOTTEN);
   }
-  if (cameEarlier(scan, load))
-    throw new ReadInFull(
-      `asked for rows since ${scan.plan.from ?? ''}, received rows from ${load.oldestCursor ?? ''}, and there is no key to merge them by`,
-    );
+  if (!cameEarlier(scan, load)) return undefined;
+  return readInFull(
+    `asked for rows since ${scan.plan.from ?? ''}, received rows from ${load.oldestCursor ?? ''}, and there is no key to merge them by`,
+  );
 }
 
 /** Relearned from the whole data, as there may be records without a date. */
-const FORGOTTEN = { cursorField: undefined, cursorState: undefined } as const;
+const FORGOTTEN = { forget: { cursorField: undefined, cursorState: undefined } } as const;

@@ -22,6 +22,7 @@ import {
   warnOfDifference,
 } from './confirm-count.ts';
 import { describeGone, findSuspected } from './gone-rows.ts';
+import type { AbsenceDecision } from './judge-absence.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
 import { findMovedRows } from './key-without-date.ts';
 import { describeRehashed } from './rehashed-key.ts';
@@ -32,6 +33,7 @@ import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { type CommitStep, type NotCommitted, readInFull } from '../run/step.ts';
 import {
   countTable,
   type MergedTable,
@@ -50,14 +52,14 @@ export interface CommitRecord {
 
 /**
  * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
- * (invariant 1).
+ * (invariant 1). Nothing is written where something else has to take its place.
  */
 export async function commitScan(
   context: RunContext,
   turn: PlannedScan,
   { scan, load }: LoadedScan,
   { describe, saveRun }: CommitRecord,
-): Promise<StreamReport> {
+): Promise<CommitStep<StreamReport>> {
   const { stream, checkpoint } = turn;
   const { database, runId, options } = context;
   await refuseEmptiedSource(context, stream, scan, load);
@@ -68,13 +70,14 @@ export async function commitScan(
   const absentFacts = { stream, scan, load, next, options, keyInDoubt };
   const decision = decideAbsent(absentFacts);
   const moved = await findMovedRows(context, stream, scan, load);
+  if (typeof moved === 'object') return { instead: moved };
   let warnings: readonly string[] = [];
-  let keptBecause: string | undefined;
+  let judged: AbsenceDecision = { kind: 'apply' };
   const isWindow = decision.absent !== 'keep' && decision.absent.window !== undefined;
 
   // Frees memory left over from reading and packing records, which the merge needs.
   await database.trim();
-  const report = await database.transaction(async () => {
+  const commit = async (): Promise<CommitStep<StreamReport>> => {
     // An ALTER after other changes of its table makes the commit fail.
     const settled = await applyColumnChanges(database, stream, load.columns, load.columnChanges);
     const evolved = await evolveTable(
@@ -92,7 +95,7 @@ export async function commitScan(
     await markUnseen(context, stream, { scan, load }, next);
     const judgeChange = isWindow
       ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
-      : () => undefined;
+      : () => ({ kind: 'apply' }) as const;
     const { markedGone, ...merged } = await mergeRows(database, {
       table: stream.table,
       columns,
@@ -105,11 +108,13 @@ export async function commitScan(
       runId,
       syncedAt: nowIso,
       judge: (change) => {
-        keptBecause = judgeChange(change);
-        if (keptBecause === undefined) refuseLoss(absentFacts, decision, change);
-        return keptBecause === undefined ? 'apply' : 'keep';
+        judged = judgeChange(change);
+        if (judged.kind === 'apply') refuseLoss(absentFacts, decision, change);
+        return judged.kind === 'apply' || judged.kind === 'keep' ? judged.kind : 'cancel';
       },
     });
+    const cancelled = toCommitStep(judged);
+    if (cancelled !== undefined) return cancelled;
     await rememberMasks(database, stream, load.columnChanges);
     await quarantineRejected(database, scope, load.rejected, { runId, nowIso });
     // A window without a key excludes the rows before it; duplicate keys are resolved with it.
@@ -143,8 +148,9 @@ export async function commitScan(
     });
     const isCounted = typeof scan.counted?.rows === 'number';
     const difference = isCounted && counts !== undefined && counts.difference !== 0 ? counts : undefined;
-    if (difference !== undefined)
-      await settleDifference({ stream, scan, counts: difference, checkpoint, dated });
+    const unsettled =
+      difference && (await settleDifference({ stream, scan, counts: difference, checkpoint, dated }));
+    if (unsettled !== undefined) return unsettled;
     const newColumns = describeNewColumns(scan, schemaChanges, kept);
     const due = findDueReason(scan, checkpoint?.fullRefreshDue, [
       difference && !isBeyondGuard(stream, difference) ? describeDifference(difference) : undefined,
@@ -171,7 +177,7 @@ export async function commitScan(
         ...describeEmpty(stream, scan),
         ...describeKept(scan, decision, kept, load.rejected.count),
         ...describeGone(absentFacts, decision, suspectedOn),
-        ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
+        ...(judged.kind === 'keep' ? [`nothing was deleted: ${judged.because}`] : []),
         ...(isCounted ? describeLeftApi(checkpoint?.counts, counts) : []),
         ...[newColumns, moved].filter((note) => note !== undefined),
         ...describeMarkedGone(markedGone + left.markedGone),
@@ -181,13 +187,22 @@ export async function commitScan(
     });
     await writeStreamRun(database, runId, described);
     await saveRun(described);
-    return described;
-  });
+    return { done: described };
+  };
+  const step = await database.transaction(commit, (result) => 'done' in result);
+  if (!('done' in step)) return step;
   for (const message of warnings) context.emit({ type: 'warning', stream: stream.name, message });
   // The engine may fail to replay a log with DDL: leave none behind. The commit is valid even if this fails;
   // publishing writes the log again and reports errors.
   await database.checkpoint().catch(() => undefined);
-  return report;
+  return step;
+}
+
+/** What takes the place of a commit whose deletions were not confirmed. */
+function toCommitStep(judged: AbsenceDecision): NotCommitted | undefined {
+  if (judged.kind === 'recount') return { recount: [] };
+  if (judged.kind !== 'read-in-full') return undefined;
+  return { instead: readInFull(judged.because, { isBroughtForward: true }) };
 }
 
 /** A mistyped value of a slice is answered like one that has no records. */

@@ -4,15 +4,14 @@ import type { Database } from '../warehouse/database.ts';
 import { countMissingRows } from '../warehouse/missing-rows.ts';
 import type { TableChange } from '../warehouse/merge-rows.ts';
 import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
-import { ReadInFull } from './read-in-full.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { type NotCommitted, readInFull } from '../run/step.ts';
 import type { AbsentDecision } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
 import { isBeyondGuard, keepsGone } from './compare-counts.ts';
-import { judgeAbsence } from './judge-absence.ts';
+import { type AbsenceDecision, judgeAbsence } from './judge-absence.ts';
 import { type DatedTable, listDaysToAsk } from './oldest-left.ts';
-import { CountsDiffer } from './settle-counts.ts';
 
 /** An incremental scan and the rows of its days that would be deleted or replaced. */
 export interface AbsenceQuestion {
@@ -23,14 +22,11 @@ export interface AbsenceQuestion {
   readonly before: CountedRows | undefined;
 }
 
-/**
- * Prepares the check before a merge deletes rows: it returns why they stay, or undefined. It throws CountsDiffer or
- * ReadInFull to cancel the merge.
- */
+/** Prepares the check before a merge deletes rows. */
 export async function prepareJudge(
   { database }: RunContext,
   { stream, scan, load, decision, before }: AbsenceQuestion,
-): Promise<(change: TableChange) => string | undefined> {
+): Promise<(change: TableChange) => AbsenceDecision> {
   const { replaces } = decision;
   const slice = sliceIdOf(stream);
   const window = windowOf(scan, load);
@@ -42,10 +38,7 @@ export async function prepareJudge(
   const held = await countQuarantined(database, { stream: stream.name, slice });
   return (change) => {
     const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, missing };
-    const judged = judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
-    if (judged.kind === 'recount') throw new CountsDiffer();
-    if (judged.kind === 'read-in-full') throw new ReadInFull(judged.because, { isBroughtForward: true });
-    return judged.kind === 'keep' ? judged.because : undefined;
+    return judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
   };
 }
 
@@ -60,20 +53,20 @@ export interface DifferenceQuestion {
 }
 
 /**
- * Requests a new count for a difference, and a full scan if the quota allows it and the last full scan is not recent;
- * else the difference remains. Throws CountsDiffer or ReadInFull.
+ * What takes the place of a commit that shows a difference: one with a new count, then a full scan if the quota allows
+ * it and the last full scan is not recent. Undefined if the difference remains.
  */
-export async function settleDifference(question: DifferenceQuestion): Promise<void> {
+export async function settleDifference(question: DifferenceQuestion): Promise<NotCommitted | undefined> {
   const { stream, scan, counts, checkpoint, dated } = question;
   const { counted } = scan;
   if (counted?.again !== undefined) {
     const mayHaveLeft = keepsGone(stream) && dated !== undefined;
-    throw new CountsDiffer(mayHaveLeft ? await listDaysToAsk(dated, scan.plan.from, counts) : []);
+    return { recount: mayHaveLeft ? await listDaysToAsk(dated, scan.plan.from, counts) : [] };
   }
-  if (isBeyondGuard(stream, counts)) return;
+  if (isBeyondGuard(stream, counts)) return undefined;
   const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
-  if (counted?.canReadInFull === true && mayRefresh)
-    throw new ReadInFull(describeDifference(counts), { isBroughtForward: true });
+  if (counted?.canReadInFull !== true || !mayRefresh) return undefined;
+  return { instead: readInFull(describeDifference(counts), { isBroughtForward: true }) };
 }
 
 /** Quarantined records that the source still has. */

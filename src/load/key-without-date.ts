@@ -9,9 +9,9 @@ import { doOlderRowsRepeat, findSingleKey } from '../warehouse/find-single-key.t
 import { isInWindow, readScope } from '../warehouse/live-rows.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
 import { matchColumns } from '../warehouse/row-equality.ts';
-import { ReadInFull } from './read-in-full.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { type FullRefresh, readInFull } from '../run/step.ts';
 import { windowOf } from './asked-days.ts';
 
 // A row whose date changes must still match: with the date in the key, its old copy would stay next to it.
@@ -81,7 +81,7 @@ export async function findMovedRows(
   stream: Stream,
   scan: FetchedScan,
   load: PreparedLoad,
-): Promise<string | undefined> {
+): Promise<FullRefresh | string | undefined> {
   const { key, cursorColumn, tableExisted } = load;
   const window = windowOf(scan, load);
   const isDated = cursorColumn === undefined || key?.columns.includes(cursorColumn) === true;
@@ -95,7 +95,7 @@ export async function findMovedRows(
   if (moved === 0) return undefined;
   const rows = `${formatCountOf(moved, 'row')} of earlier days returned with a different date`;
   if (!stream.paginated)
-    throw new ReadInFull(
+    return readInFull(
       `${rows}, and without a count it is not known whether the learned key (${key.columns.join(', ')}) repeats`,
       { isBroughtForward: true },
     );

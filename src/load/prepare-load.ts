@@ -28,9 +28,9 @@ import { locateRecords } from './locate-records.ts';
 import { findAbsentFields, findUnmatchedRules, isWholeScan, refuseUnmatchedMasks } from './missed-fields.ts';
 import { describeMisfits } from './misfit-types.ts';
 import { planColumns } from './plan-columns.ts';
-import { ReadInFull } from './read-in-full.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import { readInFull, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 import { findNode, listSeenTypes } from './seen-types.ts';
 import { settleKey } from './settle-key.ts';
@@ -41,7 +41,7 @@ export async function prepareLoad(
   turn: Turn,
   scan: FetchedScan,
   early?: EarlyWork,
-): Promise<PreparedLoad> {
+): Promise<Step<PreparedLoad>> {
   const { stream, checkpoint } = turn;
   const { database, settings, options, signal } = context;
   const tableExisted = await tableExists(database, stream.table);
@@ -73,10 +73,12 @@ export async function prepareLoad(
   const left = changes.masked?.left ?? learned;
   const absent = findAbsentFields(context, stream, scan, { tree, learned: left });
   const facts = { columns, candidates, cursor: cursorColumn };
-  const { key, notes } = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
+  const settled = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
+  if ('instead' in settled) return settled;
+  const { key, notes } = settled.done;
   if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
-    throw new ReadInFull('its key columns have different types now');
-  return {
+    return { instead: readInFull('its key columns have different types now') };
+  const load: PreparedLoad = {
     columns,
     columnChanges: changes,
     tableExisted,
@@ -101,6 +103,7 @@ export async function prepareLoad(
     ],
     ...(await readCursorRange(context, columns, cursorColumn)),
   };
+  return { done: load };
 }
 
 async function listCandidates(

@@ -6,20 +6,6 @@ import { compareCounts, isBeyondGuard, keepsGone } from './compare-counts.ts';
 import type { SuspectedRows } from './gone-rows.ts';
 import { areOldestGone, type RowsSince } from './oldest-left.ts';
 
-/**
- * Thrown in a commit if the table does not match the API's count: the count is requested again and the commit
- * repeated.
- */
-export class CountsDiffer extends Error {
-  /** The days (ISO) from which on the rows are counted as well: those that left should be older. */
-  readonly since: readonly string[];
-
-  constructor(since: readonly string[] = []) {
-    super();
-    this.since = since;
-  }
-}
-
 /** A table after a scan was merged into it. */
 export interface MergedTable {
   readonly scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'total' | 'rows' | 'counted'>;

@@ -10,8 +10,8 @@ import { dropEqualRows, findDuplicatePositions } from './confirm-duplicates.ts';
 import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
 import { describeWrongKey } from './refuse-scan.ts';
-import { ReadInFull } from './read-in-full.ts';
 import type { RunContext } from '../run/run-context.ts';
+import { type FullRefresh, readInFull, type Step } from '../run/step.ts';
 import type { PlannedScan } from '../run/turn.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../run/scan.ts';
 
@@ -35,11 +35,11 @@ export async function settleKey(
   planned: PlannedScan,
   scan: FetchedScan,
   facts: KeyFacts,
-): Promise<SettledKey> {
+): Promise<Step<SettledKey>> {
   const { stream } = planned;
   if (stream.key.kind !== 'fields') return settleLearnedKey(context, planned, scan, facts);
   const configured = { ...facts, fields: stream.key.fields };
-  return { key: await checkConfiguredKey(context, stream, scan, configured), notes: [] };
+  return { done: { key: await checkConfiguredKey(context, stream, scan, configured), notes: [] } };
 }
 
 async function checkConfiguredKey(
@@ -66,10 +66,10 @@ async function settleLearnedKey(
   { stream, checkpoint }: PlannedScan,
   scan: FetchedScan,
   { columns, candidates, cursor }: KeyFacts,
-): Promise<SettledKey> {
+): Promise<Step<SettledKey>> {
   const { database, options } = context;
   const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
-  if (scan.rows === 0) return { key: known && learnedKey(known), notes: [] };
+  if (scan.rows === 0) return settled(known && learnedKey(known));
   // A key that still names a cursor which the API refuted must be learned again without it.
   const stale =
     checkpoint?.cursorState === 'refuted' &&
@@ -77,43 +77,38 @@ async function settleLearnedKey(
     scan.plan.mode === 'full';
   if (known !== undefined && !stale && (await isKey(database, known, columns))) {
     const shed = await shedDate(context, { stream, scan, key: known, candidates, cursor });
-    if (shed === undefined) return { key: learnedKey(known), notes: [] };
+    if (shed === undefined) return settled(learnedKey(known));
     const note = `learned the key (${shed.join(', ')}): it is unique without ${cursor ?? 'a date'}`;
-    return { key: learnedKey(shed), notes: [note] };
+    return settled(learnedKey(shed), note);
   }
   // Pages that moved repeat rows: that says nothing about the key.
   if (known !== undefined && scan.verdict === 'drifted' && (await isFilled(database, known, columns)))
-    return {
-      key: {
-        columns: known,
-        origin: 'learned',
-        ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
-      },
-      notes: [],
-    };
-  if (known !== undefined && scan.plan.mode === 'incremental') throw describeBrokenKey(known);
+    return settled({
+      columns: known,
+      origin: 'learned',
+      ...(await keepLastOfKey(database, known, await countDuplicates(database, INCOMING, known))),
+    });
+  if (known !== undefined && scan.plan.mode === 'incremental') return { instead: describeBrokenKey(known) };
   // A part of the data would "prove" keys that do not hold for all of it.
   const isWhole = scan.verdict !== 'drifted' || scan.cause === 'too-long';
-  if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental')
-    return { key: undefined, notes: [] };
+  if (options.limit !== undefined || !isWhole || scan.plan.mode === 'incremental') return settled(undefined);
   if (scan.cause === 'too-long') await dropEqualRows(database, storedNames(columns));
   const learned =
     (await findKeyWithoutDate(database, candidates, cursor)) ??
     (await findKey(database, proposeKeys(candidates, cursor)));
   if (learned === undefined)
-    return {
-      key: undefined,
-      notes: ['no set of fields is unique over its rows; the table is replaced as a whole'],
-    };
+    return settled(undefined, 'no set of fields is unique over its rows; the table is replaced as a whole');
   const isNew = known === undefined || known.join() !== learned.join();
-  return { key: learnedKey(learned), notes: isNew ? [`learned the key (${learned.join(', ')})`] : [] };
+  return settled(learnedKey(learned), ...(isNew ? [`learned the key (${learned.join(', ')})`] : []));
 }
 
-function describeBrokenKey(key: readonly string[]): ReadInFull {
-  return new ReadInFull(`the learned key (${key.join(', ')}) is no longer unique over its rows`, {
-    keyFields: undefined,
-    keyOrigin: undefined,
-    keyProvedOn: [],
+function settled(key: PreparedKey | undefined, ...notes: readonly string[]): Step<SettledKey> {
+  return { done: { key, notes } };
+}
+
+function describeBrokenKey(key: readonly string[]): FullRefresh {
+  return readInFull(`the learned key (${key.join(', ')}) is no longer unique over its rows`, {
+    forget: { keyFields: undefined, keyOrigin: undefined, keyProvedOn: [] },
   });
 }
 

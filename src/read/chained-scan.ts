@@ -6,6 +6,7 @@ import type { StagedPageEntry } from '../stage/stage-store.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
+import type { Instead, JudgeFirstPage, Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 import { nameKey, STAGE_LIFETIME_MS } from '../storage/state-folder.ts';
 import { decideVerdict } from './decide-verdict.ts';
@@ -13,7 +14,6 @@ import { describeMasks } from '../schema/mask-records.ts';
 import { PageSpan, type PageTime } from './page-span.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
-import { StagedPagesOutdated } from './staged-full-scan.ts';
 import { canReadWhole, findOutdated, findStagedPages, isOfKey, timeOf } from './staged-pages.ts';
 import { ScanStage, type StageFollower } from '../stage/scan-stage.ts';
 
@@ -74,28 +74,32 @@ export class ChainedScan {
     this.#serverDateMs = this.#startedAtMs;
   }
 
-  async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
+  async run(judgeFirstPage: JudgeFirstPage): Promise<Step<FetchedScan>> {
     try {
       // With only one request left, asking for the head would leave none for a page, in every run.
       const waits = countRequestsLeft(this.#context) === 1;
-      if (!(waits && (await this.#resume(undefined)))) await this.#beginAtHead(onFirstPage);
+      const isResumed = waits && (await this.#resume(undefined));
+      const instead = isResumed ? undefined : await this.#beginAtHead(judgeFirstPage);
+      if (instead !== undefined) return { instead };
       await this.#follow();
     } finally {
       // Whatever ended the scan, its pages are saved.
       await this.#stage.flush();
     }
-    return this.#judge(await this.#checkHead());
+    return { done: this.#judge(await this.#checkHead()) };
   }
 
-  async #beginAtHead(onFirstPage: (page: Page) => void): Promise<void> {
+  async #beginAtHead(judgeFirstPage: JudgeFirstPage): Promise<Instead | undefined> {
     const head = await this.#request(0, undefined);
     this.#serverDateMs = head.serverDateMs ?? this.#startedAtMs;
-    onFirstPage(head);
-    if (await this.#resume(head)) return;
-    if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
+    const instead = judgeFirstPage(head);
+    if (instead !== undefined) return instead;
+    if (await this.#resume(head)) return undefined;
+    if (this.#plan.goesOn === true && this.#rescans === 0) return { kind: 'stage-outdated' };
     this.#head = { hash: hashPage(head), total: head.total };
     await this.#begin();
     await this.#take(head, undefined);
+    return undefined;
   }
 
   async close(): Promise<void> {

@@ -15,6 +15,7 @@ import { requestDocument, type RequestedDocument } from './request-document.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
+import type { Instead, JudgeFirstPage, Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 
 /**
@@ -25,8 +26,8 @@ import type { Turn } from '../run/turn.ts';
 export async function fetchDocument(
   context: RunContext,
   { stream, plan, stage: folder, question }: Turn,
-  onFirstPage: (page: Page) => void,
-): Promise<FetchedScan> {
+  judgeFirstPage: JudgeFirstPage,
+): Promise<Step<FetchedScan>> {
   const { settings, runId } = context;
   const startedAtMs = context.clock.now();
   const scan = {
@@ -45,9 +46,10 @@ export async function fetchDocument(
     try {
       const document = await requestDocument(context, stream, plan.from, file);
       const intake = new DocumentIntake(context, stream, document, stage);
-      await intake.takeAll(file, onFirstPage);
+      const instead = await intake.takeAll(file, judgeFirstPage);
+      if (instead !== undefined) return { instead };
       fetched = intake.finish(plan, startedAtMs);
-      return fetched;
+      return { done: fetched };
     } finally {
       await file.close();
     }
@@ -77,19 +79,22 @@ class DocumentIntake {
     this.#mask = compileMask(stream, context.settings.hashKey);
   }
 
-  async takeAll(file: BodyFile, onFirstPage: (page: Page) => void): Promise<void> {
+  async takeAll(file: BodyFile, judgeFirstPage: JudgeFirstPage): Promise<Instead | undefined> {
     const { answer, place } = this.#document;
     const { signal } = this.#context;
-    if (place.count === 0) onFirstPage(this.#toPage([], 0));
+    const refuted = place.count === 0 ? judgeFirstPage(this.#toPage([], 0)) : undefined;
+    if (refuted !== undefined) return refuted;
     for await (const batch of readRecords(answer, place, (start, end) => file.read(start, end))) {
       assertNotAborted(signal);
       const taken =
         this.#mask === undefined ? batch : { ...batch, records: batch.records.map(this.#mask.mask) };
       // The response is the scan's first page and arrives in parts.
-      onFirstPage(this.#toPage(taken.records, batch.duplicateMembers));
+      const instead = judgeFirstPage(this.#toPage(taken.records, batch.duplicateMembers));
+      if (instead !== undefined) return instead;
       await this.#take(taken);
       if (this.#rows >= this.#mostRows()) break;
     }
+    return undefined;
   }
 
   finish(plan: ScanPlan, startedAtMs: number): FetchedScan {

@@ -1,45 +1,42 @@
-import type { Page } from '../model/page.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
+import { type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 import { ChainedScan } from './chained-scan.ts';
 import { fetchDocument } from './fetch-document.ts';
-import { MAX_RESCANS, OffsetScan } from './offset-scan.ts';
+import { OffsetScan } from './offset-scan.ts';
 import type { StageFollower } from '../stage/scan-stage.ts';
 
 /** How a scan is read, apart from what it asks for. */
 export interface ReadOptions {
-  /** Called with the first page before it is staged; what it throws ends the scan. */
-  readonly onFirstPage: (page: Page) => void;
-  /** Restarts that count already. */
-  readonly rescansBefore?: number;
+  readonly judgeFirstPage: JudgeFirstPage;
+  /** How often this scan was restarted already because its data moved. */
+  readonly rescans: number;
   readonly follower?: StageFollower;
 }
 
 /**
  * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page is
- * unchanged. Restarts at most twice if the data moves during the scan, then keeps what it has with the verdict
- * `drifted`. A scan that needs more than a day's quota is never restarted: the data would move again before its end.
+ * unchanged. If the data moves during the scan, another attempt has to take its place; the last one keeps what it has,
+ * with the verdict `drifted`. A scan that needs more than a day's quota is never restarted: the data would move again
+ * before its end.
  */
 export async function fetchScan(
   context: RunContext,
   turn: Turn,
-  { onFirstPage, rescansBefore = 0, follower }: ReadOptions,
-): Promise<FetchedScan> {
-  const { stream } = turn;
-  if (!stream.paginated) return fetchDocument(context, turn, onFirstPage);
-  for (let rescans = rescansBefore; ; rescans += 1) {
-    const isChained = context.settings.connector.paging.kind === 'cursor';
-    const Scan = isChained ? ChainedScan : OffsetScan;
-    const scan = new Scan(context, turn, rescans, follower);
-    try {
-      const fetched = await scan.run(onFirstPage);
-      const reason = findReasonToRestart(fetched, scan.isReadAgain);
-      if (reason === undefined || rescans >= MAX_RESCANS) return fetched;
-      context.emit({ type: 'stream-restarted', stream: stream.name, reason });
-    } finally {
-      await scan.close();
-    }
+  { judgeFirstPage, rescans, follower }: ReadOptions,
+): Promise<Step<FetchedScan>> {
+  if (!turn.stream.paginated) return fetchDocument(context, turn, judgeFirstPage);
+  const isChained = context.settings.connector.paging.kind === 'cursor';
+  const Scan = isChained ? ChainedScan : OffsetScan;
+  const scan = new Scan(context, turn, rescans, follower);
+  try {
+    const step = await scan.run(judgeFirstPage);
+    if ('instead' in step || rescans >= MAX_RESCANS) return step;
+    const because = findReasonToRestart(step.done, scan.isReadAgain);
+    return because === undefined ? step : { instead: { kind: 'moved', because } };
+  } finally {
+    await scan.close();
   }
 }
 

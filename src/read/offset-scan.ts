@@ -13,12 +13,12 @@ import { requestPages } from './request-pages.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
+import { type Instead, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 import { ScanStage, type StageFollower, toStagedPage } from '../stage/scan-stage.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import type { AcceptedPage } from '../stage/scanned-page.ts';
 import type { Segment } from './segments.ts';
-import { StagedPagesOutdated } from './staged-full-scan.ts';
 import {
   canReadWhole,
   findOutdated,
@@ -30,8 +30,7 @@ import {
 } from './staged-pages.ts';
 import { nameKey } from '../storage/state-folder.ts';
 
-/** How many times a scan is restarted because its data moved. */
-export const MAX_RESCANS = 2;
+const NOT_RESUMED: Step<boolean> = { done: false };
 
 /** One pass over a stream whose pages are asked for by offset; owns the stage's open files. */
 export class OffsetScan {
@@ -77,12 +76,16 @@ export class OffsetScan {
     this.#startedAtMs = context.clock.now();
   }
 
-  async run(onFirstPage: (page: Page) => void): Promise<FetchedScan> {
-    const resumed = this.#rescans === 0 && (await this.#resume(onFirstPage));
-    this.#isResumed = resumed;
-    if (!resumed) await this.#restart();
-    await this.#fetchPages(onFirstPage);
-    return this.#judge(await this.#checkHead());
+  async run(judgeFirstPage: JudgeFirstPage): Promise<Step<FetchedScan>> {
+    const resumed = this.#rescans === 0 ? await this.#resume(judgeFirstPage) : NOT_RESUMED;
+    if ('instead' in resumed) return resumed;
+    this.#isResumed = resumed.done;
+    if (!resumed.done) {
+      if (this.#plan.goesOn === true && this.#rescans === 0) return { instead: { kind: 'stage-outdated' } };
+      await this.#begin();
+    }
+    const instead = await this.#fetchPages(judgeFirstPage);
+    return instead === undefined ? { done: this.#judge(await this.#checkHead()) } : { instead };
   }
 
   get #mayRestart(): boolean {
@@ -101,30 +104,31 @@ export class OffsetScan {
   }
 
   // See docs/delivery.md, Resume: staged pages are valid while the request, the total and the head are the same.
-  async #resume(onFirstPage: (page: Page) => void): Promise<boolean> {
+  async #resume(judgeFirstPage: JudgeFirstPage): Promise<Step<boolean>> {
     const { folder } = this.#stage;
     const where = { folder, question: this.#question, checkpoint: this.#checkpoint };
     const staged = await findStagedPages(this.#context, where);
-    if (staged === undefined) return false;
+    if (staged === undefined) return NOT_RESUMED;
     // With only one request left, asking for the head would leave none for a page, in every run.
     const isOwn = isOfKey(this.#context, staged);
     const waits = isOwn && countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, staged);
     const page = waits ? undefined : await this.#requestPage(0);
-    if (page !== undefined) onFirstPage(page);
+    const instead = page && judgeFirstPage(page);
+    if (instead !== undefined) return { instead };
     const moved =
       page === undefined || hashPage(page) === staged.head.pageHash
         ? undefined
         : 'the data changed since its pages were staged';
     const outdated = moved ?? (page && findOutdated(this.#context, staged, page));
     if (page !== undefined && outdated !== undefined && !(staged.servesOn && isOwn)) {
-      if (this.#plan.goesOn === true) throw new StagedPagesOutdated();
+      if (this.#plan.goesOn === true) return { instead: { kind: 'stage-outdated' } };
       this.#context.emit({ type: 'stream-restarted', stream: this.#stream.name, reason: outdated });
       await this.#begin();
       await this.#takeFirst(page);
-      return true;
+      return { done: true };
     }
     await this.#continueFrom(staged, page, moved);
-    return true;
+    return { done: true };
   }
 
   async #continueFrom(
@@ -147,11 +151,6 @@ export class OffsetScan {
     emit({ type: 'stream-resumed', stream: this.#stream.name, pagesHeld, rowsHeld });
   }
 
-  async #restart(): Promise<void> {
-    if (this.#plan.goesOn === true && this.#rescans === 0) throw new StagedPagesOutdated();
-    await this.#begin();
-  }
-
   async #begin(): Promise<void> {
     await this.#stage.begin({
       version: 1,
@@ -169,7 +168,7 @@ export class OffsetScan {
     if (segment !== undefined) await this.#take(this.#coverage.accept(segment, page), page);
   }
 
-  async #fetchPages(onFirstPage: (page: Page) => void): Promise<void> {
+  async #fetchPages(judgeFirstPage: JudgeFirstPage): Promise<Instead | undefined> {
     const request = (segment: Segment) => this.#requestPage(segment.start);
     try {
       for await (const { segment, page } of requestPages(
@@ -177,7 +176,8 @@ export class OffsetScan {
         this.#context.concurrency,
         request,
       )) {
-        if (segment.first) onFirstPage(page);
+        const instead = segment.first ? judgeFirstPage(page) : undefined;
+        if (instead !== undefined) return instead;
         // A page that does not match pages of an earlier run may simply be newer: those are not reread.
         const fitted = this.#isUnseen ? { page, others: [] } : await this.#joints.fit(segment, page);
         if (fitted === undefined) continue;
@@ -186,6 +186,7 @@ export class OffsetScan {
         if (this.#isLimitReached() || (this.#coverage.moved && this.#mayRestart) || this.isReadAgain) break;
         for (const other of fitted.others) await this.#keepBesides(other);
       }
+      return undefined;
     } finally {
       // Whatever ended the scan, its pages are saved.
       await this.#stage.flush();

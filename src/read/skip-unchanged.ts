@@ -8,14 +8,9 @@ import { discardStage, readStage } from '../stage/stage-store.ts';
 import { haveRulesChanged } from '../plan/plan-scan.ts';
 import { reportStream, type Started } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
+import type { Unchanged } from '../run/step.ts';
 import type { PlannedScan, Turn } from '../run/turn.ts';
 import { stageFolder } from '../storage/state-folder.ts';
-
-/** Thrown on a scan's first page if the source is unchanged since the last verified scan; the message says why. */
-export class SourceUnmoved extends Error {}
-
-/** Compares a scan's first page; throws SourceUnmoved. */
-export type LookAtHead = (page: Page) => void;
 
 /**
  * Ends a scan after its first page (`skipUnchanged`) if the request, the first page, the total and the server's day
@@ -25,7 +20,7 @@ export type LookAtHead = (page: Page) => void;
 export async function watchHead(
   { options, clock }: RunContext,
   { stream, plan, checkpoint, stage, question }: Turn,
-): Promise<LookAtHead | undefined> {
+): Promise<((page: Page) => Unchanged | undefined) | undefined> {
   const head = checkpoint?.head;
   const isAsked = options.force === true || options.fullRefresh === true || options.from !== undefined;
   if (
@@ -43,16 +38,13 @@ export async function watchHead(
   const staged = await readStage(stage);
   // Staged pages are worth more than a skipped scan.
   if (head.question !== question || staged?.scan.question === question) return undefined;
-  let isFirst = true;
   return (page) => {
-    // A restarted scan has seen the data move.
-    if (!isFirst) return;
-    isFirst = false;
     const day = toDate(page.serverDateMs ?? clock.now());
-    if (page.total !== head.total || day !== head.day || hashPage(page) !== head.page) return;
-    throw new SourceUnmoved(
-      `nothing changed since run ${checkpoint.runId}: the first page, the total (${head.total}) and the day (${day}) are the same`,
-    );
+    if (page.total !== head.total || day !== head.day || hashPage(page) !== head.page) return undefined;
+    return {
+      kind: 'unchanged',
+      because: `nothing changed since run ${checkpoint.runId}: the first page, the total (${head.total}) and the day (${day}) are the same`,
+    };
   };
 }
 
@@ -61,14 +53,14 @@ export async function reportUnmoved(
   context: RunContext,
   { stream, plan, checkpoint }: PlannedScan,
   started: Started,
-  { message }: SourceUnmoved,
+  because: string,
 ): Promise<StreamReport> {
   await discardStage(stageFolder(context.settings.stateDir, stream, context.options));
   return reportStream(context, stream, started, {
     status: 'complete',
     mode: plan.mode,
     verdict: checkpoint?.lastVerdict as StreamReport['verdict'],
-    reasons: [message],
+    reasons: [because],
     staged: { pages: 1, total: checkpoint?.head?.total },
     rowsInTable: await countLiveRows(context.database, stream.table, sliceIdOf(stream)),
     checkpoint,

@@ -6,9 +6,6 @@ import type { PlannedScan } from '../run/turn.ts';
 import { isCommitted } from '../run/staged-scan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-folder.ts';
 
-/** Thrown before a page is staged if the scan was to resume from outdated pages. */
-export class StagedPagesOutdated extends Error {}
-
 /**
  * Resumes an unfinished full scan of an earlier run instead of the planned incremental one. Otherwise its pages would
  * be lost, and the reason for the full scan would recur. A full scan that was read to its end and rejected is not

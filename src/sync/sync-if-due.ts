@@ -7,7 +7,8 @@ import { reportStream } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { hasUncommitted } from '../run/staged-scan.ts';
 import { stageFolder } from '../storage/state-folder.ts';
-import type { SaveRun, StreamOutcome } from './sync-stream.ts';
+import type { SaveRun } from './attempt-scan.ts';
+import type { StreamOutcome } from './sync-stream.ts';
 
 /** Syncs a stream unless it is fresh. Never throws. */
 export async function syncIfDue(

@@ -152,23 +152,26 @@ export class Database implements SqlSession {
   /**
    * Runs `work` in a transaction. If it runs out of memory, it is rolled back and repeated with more, so it must only
    * run statements and return its results.
+   *
+   * @param isKept whether a result is committed; else what was written is rolled back
    */
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
+  async transaction<T>(work: () => Promise<T>, isKept: (result: T) => boolean = () => true): Promise<T> {
     for (;;) {
       try {
-        return await this.#transact(work);
+        return await this.#transact(work, isKept);
       } catch (error) {
         if (!(await this.#growFor(error))) throw error;
       }
     }
   }
 
-  async #transact<T>(work: () => Promise<T>): Promise<T> {
+  async #transact<T>(work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
     await this.run('BEGIN TRANSACTION');
     this.#isInTransaction = true;
     try {
       const result = await work();
-      await this.run('COMMIT');
+      if (isKept(result)) await this.run('COMMIT');
+      else await this.#rollBack();
       return result;
     } catch (error) {
       await this.#rollBack();

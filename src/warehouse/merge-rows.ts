@@ -37,9 +37,10 @@ export interface MergeRequest {
   readonly runId: string;
   readonly syncedAt: string;
   /**
-   * Checks what the merge is about to do. `keep`: rows that were not read stay after all. Throws to cancel the merge.
+   * Checks what the merge is about to do. `keep`: rows that were not read stay after all. `cancel`: nothing is written,
+   * and the caller rolls its transaction back.
    */
-  readonly judge?: ((change: TableChange) => 'apply' | 'keep') | undefined;
+  readonly judge?: ((change: TableChange) => 'apply' | 'keep' | 'cancel') | undefined;
 }
 
 export interface MergeCounts {
@@ -101,6 +102,7 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
       returned: await database.count(returned),
       superseded: await database.count(superseded),
     });
+    if (judged === 'cancel') return counts;
     if (judged === 'keep') {
       applied = { ...request, absent: 'keep' };
       await listGone(database, applied, scope);

@@ -22,6 +22,7 @@ import { refusePartOfKeyless } from '../../load/refuse-scan.ts';
 import { reportStream } from '../../run/report-stream.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import type { FetchedScan } from '../../run/scan.ts';
+import { doneOf } from '../../run/step.ts';
 import { beginTurn, type LoadedScan, type Turn } from '../../run/turn.ts';
 
 /** The result of reloading an archived scan. */
@@ -65,9 +66,9 @@ export async function replayScan(
   };
   const checkpoint = await readKnown(context, stream, archived);
   const turn = await beginTurn(then, { stream, plan: scan.plan, checkpoint });
-  const load = await prepareLoad(then, turn, scan);
+  const load = doneOf(await prepareLoad(then, turn, scan));
   if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-  const report = await commitReplayed(then, turn, { scan, load });
+  const report = doneOf(await commitReplayed(then, turn, { scan, load }));
   return { rows: report.rows, duplicates: load.key?.duplicates ?? 0, warnings: load.warnings };
 }
 

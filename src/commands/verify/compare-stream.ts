@@ -18,11 +18,11 @@ import { StageStore } from '../../stage/stage-store.ts';
 import { formatStagedLines } from '../../stage/staged-records.ts';
 import { countRequests } from '../../plan/estimate.ts';
 import { fetchScan } from '../../read/fetch-scan.ts';
-import { MAX_RESCANS } from '../../read/offset-scan.ts';
 import { checkContract } from '../../load/check-contract.ts';
 import { planColumns } from '../../load/plan-columns.ts';
 import { requestPage } from '../../read/request-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
+import { doneOf, MAX_RESCANS } from '../../run/step.ts';
 import { beginTurn } from '../../run/turn.ts';
 import type { ScanPlan } from '../../plan/scan-plan.ts';
 import { stageFolder } from '../../storage/state-folder.ts';
@@ -128,8 +128,8 @@ async function fetchRecords(context: RunContext, stream: Stream, budget: number)
 async function fetchAll(context: RunContext, stream: Stream): Promise<Records> {
   // A restart would take the requests of other streams.
   const turn = await beginTurn(context, { stream, plan: FULL_SCAN, checkpoint: undefined });
-  const scan = await fetchScan(context, turn, { onFirstPage: () => undefined, rescansBefore: MAX_RESCANS });
-  const { verdict, recordsFile, tree, total, reasons } = scan;
+  const step = await fetchScan(context, turn, { judgeFirstPage: () => undefined, rescans: MAX_RESCANS });
+  const { verdict, recordsFile, tree, total, reasons } = doneOf(step);
   if (verdict === 'verified') return { extent: 'exact', recordsFile, tree, total, notes: [] };
   const why = `the scan is ${verdict}, so rows that it did not bring may be there: ${reasons.join('; ')}`;
   return { extent: 'sampled', recordsFile, tree, total, notes: [why] };
