@@ -10,6 +10,9 @@ import { hideSecrets } from '../storage/hide-secrets.ts';
 import type { RunContext } from './run-context.ts';
 import type { CommittedScan, FetchedScan } from './scan.ts';
 
+/** Saves the run's own row; called in the transaction that commits a scan. */
+export type SaveRun = (report: StreamReport) => Promise<void>;
+
 /** When a stream's turn came, and how many requests the run had made by then. */
 export interface Started {
   readonly atMs: number;

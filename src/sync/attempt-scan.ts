@@ -19,16 +19,13 @@ import { describeDrift, refusePartOfKeyless, refuseUnfinished } from '../load/re
 import { describeStaleness } from '../read/describe-staleness.ts';
 import { fetchScan } from '../read/fetch-scan.ts';
 import { watchHead } from '../read/skip-unchanged.ts';
-import { reportStream, type Started } from '../run/report-stream.ts';
+import { reportStream, type SaveRun, type Started } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { type FullRefresh, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import { beginTurn, type LoadedScan, type Turn } from '../run/turn.ts';
 import { refuseUnseenKey } from '../storage/unseen-names.ts';
 import type { Attempt } from './next-attempt.ts';
-
-/** Saves the run's own row; called in the transaction that commits a scan. */
-export type SaveRun = (report: StreamReport) => Promise<void>;
 
 /** Reads, prepares and commits one scan. */
 export async function attemptScan(

@@ -3,11 +3,10 @@ import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { countReadable } from '../read/requests-left.ts';
 import { planStream } from '../plan/plan-scan.ts';
-import { reportStream } from '../run/report-stream.ts';
+import { reportStream, type SaveRun } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { hasUncommitted } from '../run/staged-scan.ts';
 import { stageFolder } from '../storage/state-folder.ts';
-import type { SaveRun } from './attempt-scan.ts';
 import type { StreamOutcome } from './sync-stream.ts';
 
 /** Syncs a stream unless it is fresh. Never throws. */

@@ -3,10 +3,10 @@ import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import { type Checkpoint, nameOf, type Stream } from '../model/stream.ts';
 import { preferStagedFullScan } from '../read/staged-full-scan.ts';
 import { reportUnmoved } from '../read/skip-unchanged.ts';
-import { reportStream, type StagedSoFar, type Started } from '../run/report-stream.ts';
+import { reportStream, type SaveRun, type StagedSoFar, type Started } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { PlannedScan } from '../run/turn.ts';
-import { attemptScan, type SaveRun } from './attempt-scan.ts';
+import { attemptScan } from './attempt-scan.ts';
 import { type Attempt, nextAttempt } from './next-attempt.ts';
 import { assertProved } from './settle-identity.ts';
 
