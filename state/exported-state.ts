@@ -28,7 +28,6 @@ export const checkpointSchema = z.object({
       inApi: z.int().nonnegative().optional(),
       inTable: z.int().nonnegative(),
       kept: z.int().nonnegative(),
-      mayReturn: z.int().nonnegative().optional(),
       suspected: z.int().nonnegative(),
       suspectedOn: z.record(z.string(), z.int().positive()).optional(),
       oldest: z

@@ -18,6 +18,8 @@ const schema = z.object({
     from: z.string().optional(),
     trial: z.boolean(),
     reason: z.string(),
+    /** A full refresh before its time. */
+    isBroughtForward: z.boolean().optional(),
   }),
   options: z.object({
     limit: z.number().optional(),

@@ -229,6 +229,7 @@ function describeScan(
       from: scan.plan.from,
       trial: scan.plan.trial,
       reason: scan.plan.reason,
+      isBroughtForward: scan.plan.isBroughtForward,
     },
     options: { limit, from, allowEmpty },
     known: checkpoint && {

@@ -9,9 +9,17 @@ import { type FullRefresh, readInFull } from '../run/step.ts';
  * date are in no window.
  */
 export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
-  const column = load.columns.find(({ name }) => name === load.cursorColumn);
   const { from } = scan.plan;
-  if (column === undefined || from === undefined) return undefined;
+  return from === undefined ? undefined : windowFrom(from, load);
+}
+
+/** The days that a scan from a start date on reads all of. */
+export function windowFrom(
+  from: string,
+  load: Pick<PreparedLoad, 'columns' | 'cursorColumn'>,
+): CursorWindow | undefined {
+  const column = load.columns.find(({ name }) => name === load.cursorColumn);
+  if (column === undefined) return undefined;
   // A start date may leave its own day out, and the API's days may begin up to a day later than those in UTC.
   const unsureMs = column.type === 'DATE' ? DAY_MS : 2 * DAY_MS;
   return { column: column.name, type: column.type, date: subtractDays(from, -unsureMs) };

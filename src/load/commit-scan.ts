@@ -10,17 +10,12 @@ import { countLiveRows, isInWindow, readScope } from '../warehouse/live-rows.ts'
 import { mergeRows } from '../warehouse/merge-rows.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
 import { quarantineRejected, releaseAccepted } from '../warehouse/quarantine.ts';
+import { countOwnRecords, countVersions } from '../warehouse/record-versions.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { decideAbsent, describeKept, describeMarkedGone, refuseLoss } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
 import { isBeyondGuard } from './compare-counts.ts';
-import {
-  bringForward,
-  countQuarantined,
-  prepareJudge,
-  settleDifference,
-  warnOfDifference,
-} from './confirm-count.ts';
+import { bringForward, prepareJudge, settleDifference, warnOfDifference } from './confirm-count.ts';
 import { describeGone, findSuspected } from './gone-rows.ts';
 import type { AbsenceDecision } from './judge-absence.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
@@ -39,9 +34,10 @@ import {
   type MergedTable,
   describeLeftApi,
   describeNewColumns,
+  settleDropped,
   findDueReason,
 } from './settle-counts.ts';
-import { markUnseen } from './unseen-records.ts';
+import { describeVersions, markUnseen } from './unseen-records.ts';
 
 /** How a commit is recorded. */
 export interface CommitRecord {
@@ -73,6 +69,8 @@ export async function commitScan(
   if (typeof moved === 'object') return { instead: moved };
   let warnings: readonly string[] = [];
   let judged: AbsenceDecision = { kind: 'apply' };
+  const windowDate = options.from === undefined ? windowOf(scan, load)?.date : undefined;
+  const before = settleDropped(checkpoint?.counts, stream, windowDate);
   const isWindow = decision.absent !== 'keep' && decision.absent.window !== undefined;
 
   // Frees memory left over from reading and packing records, which the merge needs.
@@ -94,7 +92,7 @@ export async function commitScan(
     const scope = { stream: stream.name, slice };
     await markUnseen(context, stream, { scan, load }, next);
     const judgeChange = isWindow
-      ? await prepareJudge(context, { stream, scan, load, decision, before: checkpoint?.counts })
+      ? await prepareJudge(context, { stream, scan, load, decision, before })
       : () => ({ kind: 'apply' }) as const;
     const { markedGone, ...merged } = await mergeRows(database, {
       table: stream.table,
@@ -131,20 +129,21 @@ export async function commitScan(
     const rowsCame = merged.inserted + merged.updated + merged.unchanged;
     const kept = rowsInTable - rowsCame;
     const schemaChanges = [...settled.changes, ...evolved];
-    const suspectedOn = await findSuspected(context, stream, scan, load);
+    const suspectedOn = await findSuspected(context, stream, { scan, load }, next);
+    const versions = describeVersions(context, stream, load);
     const dated = await findDatedTable(context, stream, scan, load);
     const counts = countTable({
       scan,
       at: nowIso,
       rowsInTable,
-      rowsCame,
-      windowDate: options.from === undefined ? windowOf(scan, load)?.date : undefined,
+      gone: scan.plan.mode === 'full' ? kept - sum(await countVersions(database, versions, undefined)) : 0,
+      windowDate,
       suspectedOn,
       oldest: await findOldest(dated, scan, load),
       since: scan.counted && (await countSinceDays(dated, scan.counted, checkpoint?.counts)),
-      quarantined: await countQuarantined(database, scope),
+      quarantined: await countOwnRecords(database, versions),
       stream,
-      before: checkpoint?.counts,
+      before,
     });
     const isCounted = typeof scan.counted?.rows === 'number';
     const difference = isCounted && counts !== undefined && counts.difference !== 0 ? counts : undefined;
@@ -232,6 +231,10 @@ async function refuseEmptiedSource(
     hint: 'The table is unchanged. If the source really is empty, run again with --allow-empty.',
     context: { stream: stream.name },
   });
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((all, rows) => all + rows, 0);
 }
 
 function storedColumns(columns: readonly ColumnPlan[]): readonly ColumnPlan[] {

@@ -1,43 +1,67 @@
 import type { CountedRows, Stream } from '../model/stream.ts';
 
-/** A table, and what explains that the API counts other rows. */
+/** A table, and what the API has that is not in it. */
 export interface CountFacts {
   /** Live rows of the table, or of the slice. */
   readonly inTable: number;
   /** Of these, rows of the days just read that were not returned. */
   readonly suspected: number;
-  /** Quarantined records that the source still has. */
+  /** Quarantined records that the source still has and that are not versions of rows. */
   readonly quarantined: number;
   /** What was counted last; undefined where the last full scan counted nothing. */
   readonly before: CountedRows | undefined;
 }
 
 /** What a count showed: the rows that explain it from then on, and those that nothing explains. */
-export type SettledCount = Pick<CountedRows, 'kept' | 'mayReturn' | 'unloaded' | 'difference'>;
+export type SettledCount = Pick<CountedRows, 'kept' | 'unloaded' | 'difference'>;
 
 /**
  * Compares the API's count with the table. The difference is the number of rows that the API has and the table lacks;
  * negative: rows of the table that the API does not have; 0 where both agree. Suspected rows count as gone: where the
- * API has them still, the count shows as many more.
- *
- * What was possible until now is known afterwards: `kept` and `unloaded` change so that a later count has to explain
- * each further change by itself.
+ * API has them still, the count shows as many more. Nothing is excused by what may have happened: whatever is known of
+ * a record counts once, and the rest is a difference, which a full scan settles.
  */
 export function compareCounts(
   facts: CountFacts & { readonly inApi: number },
   isBeyondGuard: (difference: number) => boolean,
 ): SettledCount {
-  const { inApi, inTable, suspected, quarantined, before } = facts;
-  const { least, most } = boundCount(facts);
-  const known = before?.difference ?? 0;
-  const expected = Math.max(least, Math.min(most, inApi - known));
-  const unloaded = before === undefined ? quarantined : before.unloaded + quarantined - before.quarantined;
-  const kept = inTable - suspected + unloaded - expected;
+  const { inApi, quarantined, before } = facts;
+  const expected = expectCount(facts);
+  if (expected === undefined || before === undefined) return beginComparison(facts);
+  const { kept, difference: known } = before;
+  const unloaded = countRepeated(before) + quarantined;
+  return addChange({ kept, unloaded }, known, inApi - known - expected, isBeyondGuard);
+}
+
+/** The API's count where nothing has changed elsewhere; undefined if it is not known what was kept or left out. */
+export function expectCount({ inTable, suspected, quarantined, before }: CountFacts): number | undefined {
+  if (before === undefined) return undefined;
+  return inTable - suspected - before.kept + countRepeated(before) + quarantined;
+}
+
+/** Records of the last full scan with the key of another one; negative if it did not bring some of those in quarantine. */
+export function countRepeated({
+  unloaded,
+  quarantined,
+}: Pick<CountedRows, 'unloaded' | 'quarantined'>): number {
+  return unloaded - quarantined;
+}
+
+/** The first count of a table: only rows that cannot be in it are certainly missing. */
+function beginComparison({
+  inApi,
+  inTable,
+  suspected,
+  quarantined,
+}: CountFacts & { readonly inApi: number }): SettledCount {
+  const expected = Math.min(inApi, inTable + quarantined);
+  const kept = inTable - suspected + quarantined - expected;
   // Nothing is known of before: what is not in quarantine had the key of another row.
-  const explained = { unloaded: unloaded + Math.max(0, -kept), kept: Math.max(0, kept) };
-  const settled = addChange(explained, known, inApi - known - expected, isBeyondGuard);
-  const mayReturn = countReturnable(facts, most - expected, expected - least);
-  return { ...settled, mayReturn: Math.min(settled.kept, mayReturn) };
+  return {
+    kept: Math.max(0, kept),
+    unloaded: quarantined + Math.max(0, -kept),
+    difference: inApi - expected,
+  };
 }
 
 /**
@@ -49,43 +73,12 @@ function addChange(
   known: number,
   change: number,
   isBeyondGuard: (difference: number) => boolean,
-): Omit<SettledCount, 'mayReturn'> {
+): SettledCount {
   const difference = known + change;
   if (known * change >= 0 || isBeyondGuard(difference)) return { kept, unloaded, difference };
   return known > 0
     ? { kept: kept - change, unloaded, difference: known }
     : { kept: kept - known, unloaded, difference: change };
-}
-
-/**
- * The kept rows whose newer version may be in quarantine, after a count: each new record there that the API does not
- * count in addition to the rows may be one, and each row that came back is none any more.
- */
-function countReturnable({ quarantined, before }: CountFacts, belowMost: number, aboveLeast: number): number {
-  if (before === undefined) return quarantined;
-  const { mayReturn = 0 } = before;
-  const more = quarantined - before.quarantined;
-  return Math.min(quarantined, more >= 0 ? mayReturn + belowMost : mayReturn - aboveLeast);
-}
-
-/**
- * The minimum and maximum count of the API for which nothing has changed elsewhere. A new record in quarantine may be the
- * newer version of a row or a row of its own. One that is no longer there is not left out of the table any more; it may
- * have been the newer version of a kept row, which then is one of the API's again. A row that was kept for another reason
- * does not come back with it.
- */
-export function boundCount({ inTable, suspected, quarantined, before }: CountFacts): {
-  readonly least: number;
-  readonly most: number;
-} {
-  // It is not known what was kept or left out: only rows that cannot be in the table are certainly missing.
-  if (before === undefined) return { least: -Infinity, most: inTable + quarantined };
-  const { kept, mayReturn = 0, unloaded } = before;
-  const held = inTable - kept - suspected + unloaded;
-  const more = quarantined - before.quarantined;
-  return more >= 0
-    ? { least: held, most: held + more }
-    : { least: held + more, most: held + more + Math.min(-more, mayReturn) };
 }
 
 /** Whether rows that leave the API stay in the table. */

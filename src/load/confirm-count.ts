@@ -2,6 +2,7 @@ import { adviseTooManyGone, describeDifference } from '../model/describe-differe
 import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { countMissingRows } from '../warehouse/missing-rows.ts';
+import { countOwnRecords } from '../warehouse/record-versions.ts';
 import type { TableChange } from '../warehouse/merge-rows.ts';
 import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -12,6 +13,7 @@ import { windowOf } from './asked-days.ts';
 import { isBeyondGuard, keepsGone } from './compare-counts.ts';
 import { type AbsenceDecision, judgeAbsence } from './judge-absence.ts';
 import { type DatedTable, listDaysToAsk } from './oldest-left.ts';
+import { describeVersions } from './unseen-records.ts';
 
 /** An incremental scan and the rows of its days that would be deleted or replaced. */
 export interface AbsenceQuestion {
@@ -24,9 +26,10 @@ export interface AbsenceQuestion {
 
 /** Prepares the check before a merge deletes rows. */
 export async function prepareJudge(
-  { database }: RunContext,
+  context: RunContext,
   { stream, scan, load, decision, before }: AbsenceQuestion,
 ): Promise<(change: TableChange) => AbsenceDecision> {
+  const { database } = context;
   const { replaces } = decision;
   const slice = sliceIdOf(stream);
   const window = windowOf(scan, load);
@@ -35,7 +38,7 @@ export async function prepareJudge(
     isBlind && window !== undefined
       ? (await countMissingRows(database, stream.table, slice, window)).missing
       : 0;
-  const held = await countQuarantined(database, { stream: stream.name, slice });
+  const held = await countOwnRecords(database, describeVersions(context, stream, load));
   return (change) => {
     const facts = { counted: scan.counted, isPaginated: stream.paginated, replaces, change, before, missing };
     return judgeAbsence({ ...facts, quarantined: held + load.rejected.count });
@@ -67,17 +70,6 @@ export async function settleDifference(question: DifferenceQuestion): Promise<No
   const mayRefresh = mayBringForward(checkpoint, Date.parse(counts.at));
   if (counted?.canReadInFull !== true || !mayRefresh) return undefined;
   return { instead: readInFull(describeDifference(counts), { isBroughtForward: true }) };
-}
-
-/** Quarantined records that the source still has. */
-export function countQuarantined(
-  database: Database,
-  { stream, slice }: { readonly stream: string; readonly slice: string },
-): Promise<number> {
-  return database.count(
-    'SELECT count(*) FROM _sluice.quarantine WHERE stream = $1 AND slice = $2 AND absent_since IS NULL',
-    [stream, slice],
-  );
 }
 
 /** Brings the full scan of every slice forward: what one of them showed applies to all. */

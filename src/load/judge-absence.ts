@@ -2,7 +2,7 @@ import type { CountedRows } from '../model/stream.ts';
 import type { TableChange } from '../warehouse/merge-rows.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import type { ApiCount } from '../run/scan.ts';
-import { boundCount } from './compare-counts.ts';
+import { expectCount } from './compare-counts.ts';
 
 /** What an incremental scan is about to delete from its table, and the evidence for it. */
 export interface AbsenceFacts {
@@ -43,11 +43,10 @@ export function judgeAbsence(facts: AbsenceFacts): AbsenceDecision {
   }
   const { before, quarantined } = facts;
   const inTable = change.held + change.inserted + change.returned - change.deleted;
-  const { least } = boundCount({ inTable, suspected: 0, quarantined, before });
+  const expected = expectCount({ inTable, suspected: 0, quarantined, before });
   const known = before?.difference ?? 0;
-  // A count with another possible explanation, such as a quarantined record, does not prove that rows are gone. Missing
-  // rows may be these very ones.
-  if (known <= 0 && counted.rows === least + known) return APPLY;
+  // Missing rows may be these very ones.
+  if (known <= 0 && expected !== undefined && counted.rows === expected + known) return APPLY;
   if (counted.again !== undefined) return { kind: 'recount' };
   const because = `${rows}, but the API counts ${formatCountOf(counted.rows, 'row')} in all, which does not confirm it`;
   return { kind: replaces ? 'read-in-full' : 'keep', because };

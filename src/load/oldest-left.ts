@@ -5,6 +5,7 @@ import { findRecordDay, type KeptField } from '../warehouse/absent-records.ts';
 import { countBetween, countSince, type DatedRows, findDay } from '../warehouse/oldest-rows.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type ApiCount, type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts';
+import { countRepeated } from './compare-counts.ts';
 import { describeCursor } from './unseen-records.ts';
 
 /** The table's rows by the cursor's days, and how many days after a start date the API's answer may begin. */
@@ -80,11 +81,12 @@ export async function listDaysToAsk(
 async function isLoadedBefore(
   { database, cursor, ...scope }: DatedTable,
   day: string,
-  { unloaded, quarantined }: CountedRows,
+  counts: CountedRows,
 ): Promise<boolean> {
-  if (unloaded <= 0) return true;
   // Which days have records with a repeated key is not known.
-  if (unloaded > quarantined || cursor === undefined) return false;
+  if (countRepeated(counts) !== 0) return false;
+  if (counts.quarantined === 0) return true;
+  if (cursor === undefined) return false;
   const first = await findRecordDay(database, scope, cursor);
   // The text of a time with an offset may name the day after its own.
   return first !== undefined && day < first;

@@ -2,7 +2,7 @@ import { formatCountOf, verbOf } from '../text/format-count.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import type { CountedRows, OldestRows, Stream } from '../model/stream.ts';
 import type { FetchedScan } from '../run/scan.ts';
-import { compareCounts, isBeyondGuard, keepsGone } from './compare-counts.ts';
+import { compareCounts, countRepeated, isBeyondGuard, keepsGone } from './compare-counts.ts';
 import type { SuspectedRows } from './gone-rows.ts';
 import { areOldestGone, type RowsSince } from './oldest-left.ts';
 
@@ -11,21 +11,23 @@ export interface MergedTable {
   readonly scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'total' | 'rows' | 'counted'>;
   /** Of the merge, ISO. */
   readonly at: string;
-  /** Live rows, and those of them that the scan returned. */
+  /** Live rows. */
   readonly rowsInTable: number;
-  readonly rowsCame: number;
+  /** Rows that a full scan did not return, unless a version of them is in quarantine. */
+  readonly gone: number;
   /** The first day that an incremental scan read all of; undefined where days were chosen by hand. */
   readonly windowDate: string | undefined;
-  /** Rows of the days just read that were not returned and are still in the table. */
+  /** Rows that were not returned and are still in the table: of the days just read, or of those to be read next. */
   readonly suspectedOn: SuspectedRows;
   /** Of a full scan: the oldest day it brought, and the rows of the table before it. */
   readonly oldest: { readonly date: string; readonly before: number } | undefined;
   /** Rows from the days on that the API's count names. */
   readonly since: readonly RowsSince[] | undefined;
-  /** Quarantined records that the source still has. */
+  /** Quarantined records that the source still has and that are not versions of rows. */
   readonly quarantined: number;
   /** What becomes of rows that leave the API. */
   readonly stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio' | 'audit'>;
+  /** As `settleDropped` gives it. */
   readonly before: CountedRows | undefined;
 }
 
@@ -37,45 +39,36 @@ export function countTable(table: MergedTable): CountedRows | undefined {
 }
 
 function beginCount(table: MergedTable): CountedRows {
-  const { scan, at, rowsInTable, rowsCame, quarantined, before, oldest } = table;
-  const gone = Math.max(0, rowsInTable - rowsCame);
-  const unloaded = scan.rows - rowsCame;
-  // Quarantine may hold records that the scan did not bring, where it proves nothing about them: they add no row.
-  const stale = Math.max(0, quarantined - unloaded);
+  const { scan, at, rowsInTable, gone, suspectedOn, quarantined, before, oldest } = table;
+  const suspected = sumRows(Object.values(suspectedOn));
+  const kept = Math.max(0, gone - suspected);
   return {
     at,
     inApi: scan.total,
     inTable: rowsInTable,
-    kept: gone + stale,
-    mayReturn: countReturnable(table, gone + stale),
-    suspected: 0,
-    oldest: oldest && {
-      date: oldest.date,
-      left: 0,
-      inside: Math.max(0, gone - oldest.before) + stale,
-    },
-    unloaded: unloaded + stale,
+    kept,
+    suspected,
+    suspectedOn,
+    oldest: oldest && { date: oldest.date, left: 0, inside: Math.max(0, kept - oldest.before) },
+    unloaded: scan.rows - (rowsInTable - gone),
     quarantined,
     difference: 0,
     broughtForwardAt: scan.plan.isBroughtForward === true ? at : before?.broughtForwardAt,
   };
 }
 
-/** Rows that were gone before a record came into quarantine are not versions of it. */
-function countReturnable({ quarantined, before }: MergedTable, kept: number): number {
-  const gone = before === undefined ? 0 : before.kept - (before.mayReturn ?? 0);
-  return Math.max(0, Math.min(quarantined, kept - gone));
-}
-
 function continueCount(table: MergedTable): CountedRows | undefined {
-  const { scan, at, stream, rowsInTable, quarantined, windowDate } = table;
+  const { scan, at, stream, rowsInTable, quarantined, windowDate, before } = table;
   const inApi = scan.counted?.rows;
-  const before = table.before && settleDropped(table.before, keepsGone(stream) ? windowDate : undefined);
   const suspectedOn = windowDate === undefined ? (before?.suspectedOn ?? {}) : table.suspectedOn;
   const suspected = sumRows(Object.values(suspectedOn));
   // Rows that did not come stay on record until a count is compared.
-  if (typeof inApi !== 'number')
-    return before && { ...before, suspected, suspectedOn, uncountedAt: stream.audit ? at : undefined };
+  if (typeof inApi !== 'number') {
+    if (before === undefined) return undefined;
+    const unloaded = countRepeated(before) + quarantined;
+    const uncountedAt = stream.audit ? at : undefined;
+    return { ...before, suspected, suspectedOn, unloaded, quarantined, uncountedAt };
+  }
   const facts = { inTable: rowsInTable, suspected, quarantined, before };
   const compared = compareCounts({ ...facts, inApi }, (difference) =>
     isBeyondGuard(stream, { difference, inTable: rowsInTable }),
@@ -89,8 +82,8 @@ function continueCount(table: MergedTable): CountedRows | undefined {
     suspectedOn,
     oldest: before?.oldest && addInside(before.oldest, moreKept),
     quarantined,
-    broughtForwardAt: before?.broughtForwardAt,
     ...compared,
+    broughtForwardAt: before?.broughtForwardAt,
   };
   const { difference, oldest } = counts;
   if (difference >= 0 || oldest === undefined) return counts;
@@ -100,20 +93,23 @@ function continueCount(table: MergedTable): CountedRows | undefined {
 }
 
 /**
- * Rows that did not come and whose days are no longer read: they were counted as gone, and stay so where such rows are
- * kept. Elsewhere the table has rows too many from then on.
+ * What is known before a scan whose days begin at a date (ISO). Rows that did not come and whose days are no longer read
+ * were counted as gone, and stay so where such rows are kept. Elsewhere the table has rows too many from then on.
  */
-function settleDropped(before: CountedRows, windowDate: string | undefined): CountedRows {
-  const { suspectedOn = {}, kept, mayReturn = 0, quarantined, oldest } = before;
-  if (windowDate === undefined) return before;
-  const days = Object.entries(suspectedOn).filter(([day]) => day < windowDate);
-  const dropped = sumRows(days.map(([, rows]) => rows));
-  return {
-    ...before,
-    kept: kept + dropped,
-    mayReturn: Math.min(quarantined, mayReturn + dropped),
-    oldest: oldest && addInside(oldest, dropped),
-  };
+export function settleDropped(
+  before: CountedRows | undefined,
+  stream: Pick<Stream, 'deletes' | 'write'>,
+  windowDate: string | undefined,
+): CountedRows | undefined {
+  if (before === undefined || windowDate === undefined) return before;
+  const { kept, oldest, difference } = before;
+  const days = Object.entries(before.suspectedOn ?? {});
+  const dropped = sumRows(days.filter(([day]) => day < windowDate).map(([, rows]) => rows));
+  const suspectedOn = Object.fromEntries(days.filter(([day]) => day >= windowDate));
+  const suspected = before.suspected - dropped;
+  if (!keepsGone(stream)) return { ...before, suspected, suspectedOn, difference: difference - dropped };
+  const inside = oldest && addInside(oldest, dropped);
+  return { ...before, suspected, suspectedOn, kept: kept + dropped, oldest: inside };
 }
 
 function addInside(oldest: OldestRows, rows: number): OldestRows {

@@ -4,6 +4,7 @@ import { companionPath, companionSource, toFieldName } from '../schema/field-pat
 import { pathKey } from '../schema/name-columns.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { type KeptField, markAbsent, type SeenRecords } from '../warehouse/absent-records.ts';
+import type { VersionedRows } from '../warehouse/record-versions.ts';
 import { listSliceValues } from '../schema/mask-records.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { LoadedScan } from '../run/turn.ts';
@@ -50,6 +51,21 @@ function findCovered(
   if (cameEarlier(scan, load) || (scan.plan.trial && next.cursorState !== 'proved')) return undefined;
   const [cursor] = window === undefined ? [] : describe(window.column);
   return window && cursor && { cursor, date: window.date };
+}
+
+/** The quarantined records of a stream, and the rows that may be older versions of them. */
+export function describeVersions(
+  { settings }: RunContext,
+  stream: Stream,
+  { key, columns }: Pick<PreparedLoad, 'key' | 'columns'>,
+): VersionedRows {
+  const values = listSliceValues(stream, settings.hashKey);
+  const fields = key?.columns.flatMap((name) => describeField(name, columns, values)) ?? [];
+  return {
+    scope: { stream: stream.name, slice: sliceIdOf(stream) },
+    table: stream.table,
+    key: key === undefined || fields.length === 0 ? undefined : { fields, columns: key.columns },
+  };
 }
 
 /** The cursor's field in the texts of quarantined records. */

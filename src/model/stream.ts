@@ -127,17 +127,15 @@ export interface CountedRows {
   readonly inTable: number;
   /** Of these, rows that the API is known to have dropped, except `suspected`: `deletes` keeps them. */
   readonly kept: number;
-  /** Of these, rows whose newer version may be in quarantine: loading it makes them the API's rows again. */
-  readonly mayReturn?: number | undefined;
   /** Rows of the days read last that were not returned. */
   readonly suspected: number;
   /** The same by their day (ISO): what leaves the days that are read was counted as gone. */
   readonly suspectedOn?: Readonly<Record<string, number>> | undefined;
   /** What is known of the rows that the API lets go of at its oldest end. */
   readonly oldest?: OldestRows | undefined;
-  /** Records of the last full scan that are in no row of their own: in quarantine, or with the key of another. */
+  /** Records of the API that are in no row of their own: in quarantine, or with the key of another. */
   readonly unloaded: number;
-  /** Quarantined records that the source still has. */
+  /** Of these, the quarantined ones: the source still has them, and they are not versions of rows. */
   readonly quarantined: number;
   /**
    * Rows of the API that are missing from the table; negative: rows of the table that the API does not have.

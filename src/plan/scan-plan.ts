@@ -10,7 +10,7 @@ export interface ScanPlan {
   /** The scan resumes from staged pages; if they are outdated, a new scan is planned. */
   readonly goesOn?: true;
   /** A full refresh before its time, as a count or a new column asked for it. */
-  readonly isBroughtForward?: boolean;
+  readonly isBroughtForward?: boolean | undefined;
   /** Something showed that rows of the table are wrong: no first page that looks unchanged ends this scan. */
   readonly readsAll?: true;
 }

@@ -42,7 +42,7 @@ export async function markAbsent(
     AND quarantined_at <= ${quoteLiteral(startedAt)}::TIMESTAMPTZ`;
   if ((await database.count(`SELECT count(*) FROM _sluice.quarantine WHERE ${held}`)) === 0) return;
   const among = (fields: readonly KeptField[], then: string) =>
-    `rowid IN (SELECT q.id FROM (SELECT rowid AS id, ${fields.map((field, at) => `${readText(field)} AS f${at}`).join(', ')}
+    `rowid IN (SELECT q.id FROM (SELECT rowid AS id, ${fields.map((field, at) => `${readField(field)} AS f${at}`).join(', ')}
        FROM _sluice.quarantine WHERE ${held}) q ${then})`;
   const shown: string[] = [];
   if (covers === 'all') shown.push('true');
@@ -51,9 +51,7 @@ export async function markAbsent(
     shown.push(among([cursor], `WHERE TRY_CAST(left(q.f0, 10) AS DATE) >= ${quoteLiteral(date)}::DATE`));
   }
   if (covers !== 'all' && key !== undefined) {
-    const match = key.map(
-      ({ columns }, at) => `(${columns.map((column) => isHeld(`q.f${at}`, column)).join(' OR ')})`,
-    );
+    const match = key.map((field, at) => matchField('s', `q.f${at}`, field));
     shown.push(among(key, `SEMI JOIN ${INCOMING} s ON ${match.join(' AND ')}`));
   }
   await database.run(
@@ -70,15 +68,15 @@ export async function findRecordDay(
 ): Promise<string | undefined> {
   const [row] = await database.all(
     `SELECT CAST(min(q.day) AS VARCHAR) AS day, count(*) - count(q.day) AS undated
-       FROM (SELECT TRY_CAST(left(${readText(cursor)}, 10) AS DATE) AS day FROM _sluice.quarantine
+       FROM (SELECT TRY_CAST(left(${readField(cursor)}, 10) AS DATE) AS day FROM _sluice.quarantine
          WHERE stream = $1 AND slice = $2 AND absent_since IS NULL) q`,
     [stream, slice],
   );
   return Number(row?.['undated'] ?? 0) > 0 || typeof row?.['day'] !== 'string' ? undefined : row['day'];
 }
 
-/** SQL for a field's value as text; NULL if the engine cannot extract it. */
-function readText({ path, fill }: KeptField): string {
+/** SQL for a field's value in a quarantined record, as text; NULL if the engine cannot extract it. */
+export function readField({ path, fill }: KeptField): string {
   // The engine supports neither in a path literal.
   const isSayable = path.every((name) => !name.includes('\u0000') && name.isWellFormed());
   const pointer = quoteLiteral(joinPointer(path));
@@ -88,6 +86,10 @@ function readText({ path, fill }: KeptField): string {
   return fill === undefined ? text : `coalesce(${text}, ${quoteLiteral(fill)})`;
 }
 
-function isHeld(text: string, { name, type }: KeptField['columns'][number]): string {
-  return `s.${quoteIdentifier(name)} = ${castText(text, type)}`;
+/** Condition for rows of `alias` that have a value, given as SQL for its text, in one of a field's columns. */
+export function matchField(alias: string, text: string, { columns }: KeptField): string {
+  const equal = columns.map(
+    ({ name, type }) => `${alias}.${quoteIdentifier(name)} = ${castText(text, type)}`,
+  );
+  return equal.length === 0 ? 'false' : `(${equal.join(' OR ')})`;
 }

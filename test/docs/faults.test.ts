@@ -23,7 +23,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## M. Files that must prove what they hold': count(1, 5).map((number) => `M${number}`),
   '## N. Accounts, destinations and copies': count(1, 18).map((number) => `N${number}`),
   '## O. Slices, keys and quarantine': ['O1', 'O2', 'O3', 'O4'],
-  '## Q. Trust: versions, counts and clocks': count(1, 19).map((number) => `Q${number}`),
+  '## Q. Trust: versions, counts and clocks': count(1, 20).map((number) => `Q${number}`),
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };
 

@@ -8,7 +8,6 @@ const counts: Required<CountedRows> = {
   inApi: 177,
   inTable: 205,
   kept: 30,
-  mayReturn: 1,
   suspected: 3,
   suspectedOn: { '2026-01-03': 2, '2026-01-04': 1 },
   oldest: { date: '2025-12-01', left: 25, inside: 5 },

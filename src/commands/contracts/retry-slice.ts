@@ -28,16 +28,18 @@ import {
   readQuarantineFilter,
   readRetried,
   releaseAccepted,
+  RETRIED,
 } from '../../warehouse/quarantine.ts';
 import { formatStagedLines } from '../../stage/staged-records.ts';
 import { checkContract } from '../../load/check-contract.ts';
 import type { ColumnChanges } from '../../run/scan.ts';
 import { applyColumnChanges, planColumns } from '../../load/plan-columns.ts';
 import { groupByField, withCompanions } from '../../load/key-columns.ts';
-import { isKeyFormatChanged } from '../../load/key-doubt.ts';
 import { listSeenTypes } from '../../load/seen-types.ts';
 import { findConfiguredKey } from '../../load/settle-key.ts';
+import { bringForward } from '../../load/confirm-count.ts';
 import type { RunContext } from '../../run/run-context.ts';
+import { refuseChangedKeyFormat, refuseUnmasked } from './refuse-retry.ts';
 
 /** The result of retrying a slice's quarantined records. */
 export interface RetriedSlice {
@@ -153,37 +155,6 @@ async function stageRetried(
   return { recordsFile, tree };
 }
 
-/** Older texts hold newly masked fields unmasked; the next scan reads them masked. */
-function refuseUnmasked(stream: Stream, { masked, rehashed }: ColumnChanges): void {
-  if (masked === undefined && rehashed.length === 0) return;
-  const why =
-    masked === undefined
-      ? 'fields are now hashed with a different key than in its last sync, and its quarantined records hold the old hashes'
-      : 'fields are newly excluded or hashed since its last sync, and its quarantined records hold them unmasked';
-  throw new StreamConfigError(`${nameOf(stream)}: ${why}`, {
-    code: 'config_invalid',
-    hint: `Run \`sluice sync --streams ${stream.name}\`: it deletes them, and quarantines them masked if they are still in the API.`,
-    context: { stream: stream.name },
-  });
-}
-
-/** If the format of the key is not known, a record would be added next to its own row. */
-function refuseChangedKeyFormat(
-  stream: Stream,
-  key: readonly string[] | undefined,
-  changes: ColumnChanges,
-): void {
-  if (!isKeyFormatChanged(key, changes)) return;
-  throw new StreamConfigError(
-    `${nameOf(stream)}: config gives a column of its key (${key?.join(', ') ?? ''}) a different type than in its last sync`,
-    {
-      code: 'config_invalid',
-      hint: `Nothing was changed. Run \`sluice sync --streams ${stream.name}\` first: it matches the existing rows.`,
-      context: { stream: stream.name },
-    },
-  );
-}
-
 function chooseKey(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
@@ -254,6 +225,9 @@ async function merge(
     runId,
     syncedAt: new Date(recordClock.now()).toISOString(),
   });
+  // They are rows that the API no longer counts, and nothing tells them apart later.
+  if (inserted > 0 && (await database.count(`SELECT count(*) FROM ${RETRIED} WHERE absent`)) > 0)
+    await bringForward(database, stream.name, 'quarantined records were loaded that the API no longer had');
   const since = new Map(learned.map(({ name, absentSince }) => [name, absentSince]));
   const contract = columns.map(({ path, name, type }) => ({
     path,

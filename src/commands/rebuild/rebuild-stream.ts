@@ -194,6 +194,7 @@ async function restoreCheckpoint({ database }: RunContext, held: Checkpoint | un
   const sameKey = replayed.keyFields?.join() === held.keyFields?.join();
   await writeCheckpoint(database, {
     ...replayed,
+    fullRefreshDue: held.fullRefreshDue ?? replayed.fullRefreshDue,
     ...(sameCursor && { cursorState: held.cursorState, watermark: held.watermark }),
     ...(sameKey && { keyProvedOn: held.keyProvedOn }),
     lastFullScanAt: held.lastFullScanAt,

@@ -17,6 +17,7 @@ import { parseState } from './parse-state.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { sealCheckpoint } from './seal-checkpoint.ts';
+import { goesBack, isSame, toUnproven, toUnread } from './imported-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';
 import { countRepeated } from '../verify/verify-tables.ts';
 
@@ -58,7 +59,7 @@ export async function importState(
       await assertFits(context, checkpoint);
       const isTrue = seal !== undefined && seal === (await sealCheckpoint(context.database, checkpoint));
       if (isTrue || goesBack(checkpoint, before)) {
-        others.push(toUnproven(checkpoint, context.runId));
+        others.push(toUnproven(checkpoint, context.runId, before));
         continue;
       }
       others.push(toUnread(checkpoint, context.runId));
@@ -215,45 +216,6 @@ function describeChange(
     schemaChanges: [],
     error: undefined,
   };
-}
-
-function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean {
-  return canonicalText({ ...one, runId: '' }) === canonicalText({ ...other, runId: '' });
-}
-
-/**
- * A checkpoint from which the next sync can continue: the table here was not verified by a scan, and no archived scan
- * led to it.
- */
-function toUnproven(checkpoint: Checkpoint, runId: string): Checkpoint {
-  return { ...checkpoint, lastVerifiedAt: undefined, head: undefined, runId };
-}
-
-/** The same if the table here has different rows: what was learned is kept, and everything is read. */
-function toUnread(checkpoint: Checkpoint, runId: string): Checkpoint {
-  return {
-    ...toUnproven(checkpoint, runId),
-    watermark: undefined,
-    lastFullScanAt: undefined,
-    lastVerdict: undefined,
-    rowsDeclared: undefined,
-    fullRefreshDue: undefined,
-    wholeAt: undefined,
-    provedFrom: undefined,
-    counts: undefined,
-  };
-}
-
-/** Whether a checkpoint lies behind the current one of a table that was read in full: nothing is left out by it. */
-function goesBack(checkpoint: Checkpoint, before: Checkpoint | undefined): boolean {
-  const { fingerprint, keyFields, cursorField, watermark } = checkpoint;
-  if (before?.lastFullScanAt === undefined || before.watermark === undefined) return false;
-  if (watermark === undefined || watermark > before.watermark) return false;
-  const asked = { fingerprint, keyFields, cursorField };
-  const { fingerprint: own, keyFields: ownKey, cursorField: ownCursor } = before;
-  return (
-    canonicalText(asked) === canonicalText({ fingerprint: own, keyFields: ownKey, cursorField: ownCursor })
-  );
 }
 
 async function assertFits({ database }: RunContext, checkpoint: Checkpoint): Promise<void> {

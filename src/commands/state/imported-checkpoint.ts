@@ -1,0 +1,44 @@
+import { canonicalText } from '../../json/fingerprint.ts';
+import type { Checkpoint } from '../../model/stream.ts';
+
+/** Whether two checkpoints differ in nothing but the run that wrote them. */
+export function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean {
+  return canonicalText({ ...one, runId: '' }) === canonicalText({ ...other, runId: '' });
+}
+
+/**
+ * A checkpoint from which the next sync can continue: the table here was not verified by a scan, and no archived scan
+ * led to it.
+ */
+export function toUnproven(checkpoint: Checkpoint, runId: string, before?: Checkpoint): Checkpoint {
+  // What is known of rows that left is about the table, which stays.
+  const { counts } = before ?? checkpoint;
+  return { ...checkpoint, counts, lastVerifiedAt: undefined, head: undefined, runId };
+}
+
+/** The same if the table here has different rows: what was learned is kept, and everything is read. */
+export function toUnread(checkpoint: Checkpoint, runId: string): Checkpoint {
+  return {
+    ...toUnproven(checkpoint, runId),
+    watermark: undefined,
+    lastFullScanAt: undefined,
+    lastVerdict: undefined,
+    rowsDeclared: undefined,
+    fullRefreshDue: undefined,
+    wholeAt: undefined,
+    provedFrom: undefined,
+    counts: undefined,
+  };
+}
+
+/** Whether a checkpoint lies behind the current one of a table that was read in full: nothing is left out by it. */
+export function goesBack(checkpoint: Checkpoint, before: Checkpoint | undefined): boolean {
+  const { fingerprint, keyFields, cursorField, watermark } = checkpoint;
+  if (before?.lastFullScanAt === undefined || before.watermark === undefined) return false;
+  if (watermark === undefined || watermark > before.watermark) return false;
+  const asked = { fingerprint, keyFields, cursorField };
+  const { fingerprint: own, keyFields: ownKey, cursorField: ownCursor } = before;
+  return (
+    canonicalText(asked) === canonicalText({ fingerprint: own, keyFields: ownKey, cursorField: ownCursor })
+  );
+}
