@@ -1,5 +1,6 @@
 import { connectors } from '../connectors/registry.ts';
-import { type Connector, listPagingParams } from '../src/model/connector.ts';
+import type { Connector } from '../src/model/connector.ts';
+import { orderOf } from '../src/orders/orders.ts';
 
 const known: readonly Connector[] = Object.values(connectors);
 
@@ -230,7 +231,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'streams.<name>.params': {
     type: 'map of text, number, true, false, or lists of them',
     fallback: 'none',
-    meaning: `Query parameters. ${tell(({ paging }) => listPagingParams(paging).join('`, `'))} are Sluice's own.`,
+    meaning: `Query parameters. ${tell(({ paging }) => orderOf(paging).ownParams.join('`, `'))} are Sluice's own.`,
   },
   'streams.<name>.sliceBy': {
     type: 'list of names in `params`',

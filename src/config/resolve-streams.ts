@@ -1,7 +1,8 @@
 import { configDefaults, type StreamConfig } from '../model/config.ts';
-import { type Connector, listPagingParams, type StreamDescription } from '../model/connector.ts';
+import type { Connector, StreamDescription } from '../model/connector.ts';
 import type { Contract, ContractMode } from '../model/schema.ts';
 import type { CursorRule, Stream } from '../model/stream.ts';
+import { orderOf } from '../orders/orders.ts';
 import { findColumnProblems, fingerprintRules, readColumnRules } from './column-rules.ts';
 import { findHistoryProblems } from './find-history-problems.ts';
 import { buildFingerprint, hashRules } from './fingerprint.ts';
@@ -165,7 +166,7 @@ function findExtraProblems(
 }
 
 function findStreamProblems(name: string, stream: StreamConfig, connector: Connector): readonly Problem[] {
-  const ownParams = listPagingParams(connector.paging);
+  const ownParams = orderOf(connector.paging).ownParams;
   const { maxPageSize } = connector.limits;
   const needsParam = typeof stream.cursor === 'object' && stream.cursor.param === undefined;
   return [

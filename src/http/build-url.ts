@@ -1,15 +1,12 @@
 import type { Settings } from '../model/settings.ts';
+import { orderOf } from '../orders/orders.ts';
+import type { PageAsked } from '../orders/page-order.ts';
 import type { ParamValue, Stream } from '../model/stream.ts';
 
-/** The page of a scan a URL asks for; undefined for an unpaginated endpoint. */
-export interface PageAsked {
-  readonly limit: number;
-  readonly offset: number;
-  /** Cursor from the previous page, if the API pages by cursor; undefined for the first. */
-  readonly cursor?: string | undefined;
-}
-
-/** The URL of one request: the stream's path below the base URL, its parameters, the start date, the page. */
+/**
+ * The URL of one request: the stream's path below the base URL, its parameters, the start date, and the page; undefined
+ * for an unpaginated endpoint.
+ */
 export function buildUrl(
   settings: Pick<Settings, 'baseUrl' | 'arrayParams' | 'connector'>,
   stream: Stream,
@@ -22,10 +19,8 @@ export function buildUrl(
   }
   if (from !== undefined && stream.cursor.kind !== 'off') url.searchParams.set(stream.cursor.param, from);
   if (page !== undefined) {
-    const { paging } = settings.connector;
-    url.searchParams.set(paging.limitParam, String(page.limit));
-    if (paging.kind === 'offset') url.searchParams.set(paging.offsetParam, String(page.offset));
-    else if (page.cursor !== undefined) url.searchParams.set(paging.cursorParam, page.cursor);
+    const query = orderOf(settings.connector.paging).query(page, stream.pageSize);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   }
   return url;
 }

@@ -12,3 +12,13 @@ export function splitPointer(pointer: string): readonly string[] {
 export function joinPointer(path: readonly string[]): string {
   return path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
+
+/** What a JSON pointer leads to in a value; undefined where there is nothing. */
+export function resolvePointer(value: unknown, pointer: string): unknown {
+  let current = value;
+  for (const name of splitPointer(pointer)) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name)) return undefined;
+    current = (current as Record<string, unknown>)[name];
+  }
+  return current;
+}

@@ -1,3 +1,5 @@
+import type { PagingDescription } from './paging.ts';
+
 /** A connector describes one API as plain values; the engine sends the requests. */
 export interface Connector {
   readonly name: string;
@@ -29,43 +31,6 @@ export interface ApiLimits {
   readonly requestsPerHour: number;
   readonly burstPerSecond: number;
   readonly maxPageSize: number;
-}
-
-/** How an API pages: names of the parameters, and JSON pointers into the envelope. */
-export type PagingDescription = OffsetPaging | CursorPaging;
-
-/** Pages start at an offset: several are requested at a time, and neighbours overlap by one row. */
-export interface OffsetPaging {
-  readonly kind: 'offset';
-  readonly limitParam: string;
-  readonly offsetParam: string;
-  readonly records: string;
-  readonly total: string;
-  readonly limit: string;
-  readonly offset: string;
-  readonly hasMore: string;
-}
-
-/** Each page names the next one: they are requested one after the other. */
-export interface CursorPaging {
-  readonly kind: 'cursor';
-  readonly limitParam: string;
-  readonly cursorParam: string;
-  readonly records: string;
-  /** Where the response names the next page: text or a number; null, empty or missing on the last page. */
-  readonly next: string;
-  /** Where the response counts the records of the query, if it does. Without it a scan ends `unverified`. */
-  readonly total?: string;
-}
-
-/** The parameters that differ from page to page in a URL. */
-export function listPagingParams(paging: PagingDescription): readonly string[] {
-  return [paging.limitParam, paging.kind === 'offset' ? paging.offsetParam : paging.cursorParam];
-}
-
-/** The member of an envelope that says that more pages follow. */
-export function moreFollowsPointer(paging: PagingDescription): string {
-  return paging.kind === 'offset' ? paging.hasMore : paging.next;
 }
 
 export interface RateLimitHeaderNames {

@@ -272,9 +272,9 @@ export class ChainedScan {
     return this.#request(offset, this.#cursors.get(offset));
   }
 
-  async #request(offset: number, cursor: string | undefined): Promise<Page> {
+  async #request(offset: number, next: string | undefined): Promise<Page> {
     const { from } = this.#plan;
-    const page = await requestPage(this.#context, this.#stream, { from, offset, cursor, isKept: true });
+    const page = await requestPage(this.#context, this.#stream, { from, offset, next, isKept: true });
     this.#span.add(this.#timeOf(page));
     for (const field of page.masked ?? []) this.#masked.add(field);
     return page;

@@ -2,17 +2,12 @@ import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import { type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
-import { ChainedScan } from './chained-scan.ts';
 import { fetchDocument } from './fetch-document.ts';
-import { OffsetScan } from './offset-scan.ts';
-import type { StageFollower } from '../stage/scan-stage.ts';
+import { walkOf, type WalkOptions } from './page-walks.ts';
 
 /** How a scan is read, apart from what it asks for. */
-export interface ReadOptions {
+export interface ReadOptions extends WalkOptions {
   readonly judgeFirstPage: JudgeFirstPage;
-  /** How often this scan was restarted already because its data moved. */
-  readonly rescans: number;
-  readonly follower?: StageFollower;
 }
 
 /**
@@ -27,9 +22,8 @@ export async function fetchScan(
   { judgeFirstPage, rescans, follower }: ReadOptions,
 ): Promise<Step<FetchedScan>> {
   if (!turn.stream.paginated) return fetchDocument(context, turn, judgeFirstPage);
-  const isChained = context.settings.connector.paging.kind === 'cursor';
-  const Scan = isChained ? ChainedScan : OffsetScan;
-  const scan = new Scan(context, turn, rescans, follower);
+  const walk = walkOf(context.settings.connector.paging);
+  const scan = walk.open(context, turn, { rescans, follower });
   try {
     const step = await scan.run(judgeFirstPage);
     if ('instead' in step || rescans >= MAX_RESCANS) return step;

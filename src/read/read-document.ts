@@ -4,7 +4,9 @@ import { findExcess } from '../json/find-excess.ts';
 import { JsonScanner } from '../json/json-scanner.ts';
 import { MAX_DEPTH, readRecordRun, type RecordBatch } from '../json/page-records.ts';
 import { joinPointer, splitPointer } from '../json/pointer.ts';
-import { moreFollowsPointer, type PagingDescription } from '../model/connector.ts';
+import type { PagingDescription } from '../model/paging.ts';
+import { orderOf } from '../orders/orders.ts';
+import type { PageOrder } from '../orders/page-order.ts';
 import { escapeForTerminal } from '../text/redact.ts';
 import type { Stream } from '../model/stream.ts';
 import {
@@ -41,7 +43,7 @@ export interface RecordsPlace {
  */
 export class DocumentReading {
   readonly #stream: Stream;
-  readonly #paging: PagingDescription;
+  readonly #order: PageOrder;
   readonly #outline: DocumentOutline;
   readonly #scanner: JsonScanner;
   #head = Buffer.alloc(0);
@@ -49,11 +51,12 @@ export class DocumentReading {
 
   constructor(stream: Stream, paging: PagingDescription) {
     this.#stream = stream;
-    this.#paging = paging;
+    this.#order = orderOf(paging);
     const { recordsPointer } = stream;
+    const { morePointer } = this.#order;
     this.#outline = new DocumentOutline([
       ...DATA_PATHS,
-      splitPointer(moreFollowsPointer(paging)),
+      ...(morePointer === undefined ? [] : [splitPointer(morePointer)]),
       ...(recordsPointer === undefined ? [] : [splitPointer(recordsPointer)]),
     ]);
     this.#scanner = new JsonScanner(this.#outline);
@@ -77,9 +80,9 @@ export class DocumentReading {
   judge(answer: AnswerHead): RecordsPlace {
     this.#refuseFlaw(answer);
     this.#refuseErrorEnvelope(answer);
-    // A cursor for a next page means the same as a flag that is set.
-    const { kind, text } = this.#outline.at(splitPointer(moreFollowsPointer(this.#paging))) ?? {};
-    if (kind === 'true' || (kind === 'string' && text !== '' && this.#paging.kind === 'cursor')) {
+    const { morePointer } = this.#order;
+    const more = morePointer === undefined ? undefined : this.#outline.at(splitPointer(morePointer));
+    if (this.#order.announces(answer, more)) {
       throw invalid(
         answer,
         'the endpoint is paginated',

@@ -1,11 +1,14 @@
 import { findExcess } from '../json/find-excess.ts';
 import { buildRecords, MAX_DEPTH, type RecordBatch } from '../json/page-records.ts';
-import { splitPointer } from '../json/pointer.ts';
+import { resolvePointer, splitPointer } from '../json/pointer.ts';
 import { scanPage } from '../json/scan-page.ts';
 import { slicePath } from '../json/slice-records.ts';
-import type { PagingDescription } from '../model/connector.ts';
 import type { ApiResponse } from '../model/http.ts';
 import type { Page } from '../model/page.ts';
+import type { PagingDescription } from '../model/paging.ts';
+import { describeValue, EnvelopeError } from '../orders/envelope.ts';
+import { orderOf } from '../orders/orders.ts';
+import type { Envelope, PageAnswer } from '../orders/page-order.ts';
 import { escapeForTerminal } from '../text/redact.ts';
 import type { Stream } from '../model/stream.ts';
 import {
@@ -60,32 +63,29 @@ export function readPage(stream: Stream, response: ApiResponse, paging: PagingDe
   const records = resolvePointer(value, pointer);
   assertNoError(response, value, Array.isArray(records) && records.length > 0);
   if (!Array.isArray(records)) {
-    const beside = paging.kind === 'offset' ? paging.total : paging.next;
-    throw invalid(
-      response,
-      `expected an object with the records under ${pointer} and ${beside} next to them, got ${describe(value)}`,
-    );
+    const { morePointer } = orderOf(paging);
+    const beside = morePointer === undefined ? '' : ` and ${morePointer} next to them`;
+    const expected =
+      pointer === '' ? 'an array of records' : `an object with the records under ${pointer}${beside}`;
+    throw invalid(response, `expected ${expected}, got ${describeValue(value)}`);
   }
   const offset = response.request.offset ?? 0;
-  if (paging.kind === 'cursor') {
-    const total = paging.total === undefined ? undefined : readCount(response, value, paging.total);
-    const next = readNext(response, value, paging.next);
-    return {
-      ...readRecords(records),
-      serverDateMs: response.serverDateMs,
-      offset,
-      total,
-      hasMore: next !== undefined,
-      next,
-    };
+  const batch = readRecords(records);
+  const envelope = readEnvelope(response, paging, { value, offset, count: batch.records.length });
+  return { ...batch, ...envelope, serverDateMs: response.serverDateMs, offset };
+}
+
+function readEnvelope(
+  response: ApiResponse,
+  paging: PagingDescription,
+  read: Pick<PageAnswer, 'value' | 'offset' | 'count'>,
+): Envelope {
+  const { request, headers } = response;
+  try {
+    return orderOf(paging).read({ ...read, url: request.url, headers });
+  } catch (error) {
+    throw error instanceof EnvelopeError ? invalid(response, error.message) : error;
   }
-  const echoed = readCount(response, value, paging.offset);
-  if (echoed !== undefined && echoed !== offset) {
-    throw invalid(response, `asked for offset ${offset}, the answer is for offset ${echoed}`);
-  }
-  const total = readCount(response, value, paging.total);
-  const hasMore = readHasMore(response, value, paging.hasMore, total);
-  return { ...readRecords(records), serverDateMs: response.serverDateMs, offset, total, hasMore };
 }
 
 /** A body as a document, whose records may still be bytes. */
@@ -132,54 +132,4 @@ function assertNoError(response: ApiResponse, value: unknown, hasRecords: boolea
   const errors = resolvePointer(value, '/errors');
   if (!Array.isArray(errors) || errors.length === 0) return;
   throw heldError(response, resolvePointer(errors, '/0/code'), resolvePointer(errors, '/0/message'));
-}
-
-function readCount(response: ApiResponse, value: unknown, pointer: string): number | undefined {
-  const count = resolvePointer(value, pointer);
-  if (count === undefined || count === null) return undefined;
-  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count;
-  throw invalid(response, `${pointer} should be a whole number, got ${describe(count)}`);
-}
-
-function readNext(response: ApiResponse, value: unknown, pointer: string): string | undefined {
-  const next = resolvePointer(value, pointer);
-  if (next === undefined || next === null || next === '') return undefined;
-  if (typeof next === 'string' || (typeof next === 'number' && Number.isSafeInteger(next)))
-    return String(next);
-  throw invalid(response, `${pointer} should name the next page, got ${describe(next)}`);
-}
-
-function readHasMore(
-  response: ApiResponse,
-  value: unknown,
-  pointer: string,
-  total: number | undefined,
-): boolean | undefined {
-  const hasMore = resolvePointer(value, pointer);
-  if (typeof hasMore === 'boolean') return hasMore;
-  // The flag is only needed without a total: something must show where the data ends.
-  if (total !== undefined) return undefined;
-  throw invalid(response, `neither ${pointer} (a boolean) nor the total says where the data ends`);
-}
-
-function resolvePointer(value: unknown, pointer: string): unknown {
-  let current = value;
-  for (const name of splitPointer(pointer)) {
-    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name)) return undefined;
-    current = (current as Record<string, unknown>)[name];
-  }
-  return current;
-}
-
-function describe(value: unknown): string {
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (value === null) return 'null';
-  if (typeof value === 'object')
-    return `an object with ${
-      Object.keys(value)
-        .slice(0, 8)
-        .map((key) => escapeForTerminal(key.slice(0, 40)))
-        .join(', ') || 'no members'
-    }`;
-  return `${typeof value} ${escapeForTerminal(JSON.stringify(value).slice(0, 60))}`;
 }

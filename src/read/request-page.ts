@@ -5,6 +5,7 @@ import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from '../http/build-url.ts';
 import { compileMask } from '../schema/mask-records.ts';
+import type { PageAsked } from '../orders/page-order.ts';
 import { readPage } from './read-page.ts';
 
 /** Who asks: a run, or a command that looks at a page. */
@@ -15,12 +16,9 @@ export interface Asker {
 }
 
 /** Which page of a stream is asked for. */
-export interface PageRequest {
+export interface PageRequest extends PageAsked {
   /** ISO date sent as the cursor's parameter. */
   readonly from?: string | undefined;
-  readonly offset: number;
-  /** Cursor of the page, if the API pages by cursor. */
-  readonly cursor?: string | undefined;
   /** The page is staged as soon as it arrives, even if the run was told to stop. */
   readonly isKept?: boolean;
 }
@@ -29,12 +27,12 @@ export interface PageRequest {
 export async function requestPage(
   { settings, client, signal }: Asker,
   stream: Stream,
-  { from, offset, cursor, isKept = false }: PageRequest,
+  { from, offset, next, isKept = false }: PageRequest,
 ): Promise<Page> {
   let answer: Page | undefined;
   const request: ApiRequest = {
     stream: stream.name,
-    url: buildUrl(settings, stream, from, { limit: stream.pageSize, offset, cursor }),
+    url: buildUrl(settings, stream, from, { offset, next }),
     offset,
     isKept,
     // Read while the request can still be retried: a truncated body is a temporary error.

@@ -1,9 +1,9 @@
-import type { PagingDescription } from '../model/connector.ts';
-import { readStage, type StagedPageEntry } from '../stage/stage-store.ts';
+import { readStage } from '../stage/stage-store.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
 import type { PlannedScan } from '../run/turn.ts';
 import { isCommitted } from '../run/staged-scan.ts';
+import { walkOf } from './page-walks.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-folder.ts';
 
 /**
@@ -17,16 +17,10 @@ export async function preferStagedFullScan(
 ): Promise<ScanPlan> {
   if (plan.mode === 'full' || options.from !== undefined || options.limit !== undefined) return plan;
   const staged = await readStage(stageFolder(settings.stateDir, stream, options));
-  if (staged === undefined || isReadToEnd(settings.connector.paging, staged.pages)) return plan;
+  if (staged === undefined || walkOf(settings.connector.paging).isReadToEnd(staged.pages)) return plan;
   const ageMs = clock.now() - staged.scan.startedAtMs;
   const isFull = staged.scan.question === hashQuestion(settings, stream, undefined, undefined);
   if (!isFull || ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted(staged.scan, checkpoint)) return plan;
   const reason = 'an earlier run started a full scan';
   return { mode: 'full', from: undefined, trial: false, reason, warnings: [], goesOn: true };
-}
-
-function isReadToEnd({ kind }: PagingDescription, pages: readonly StagedPageEntry[]): boolean {
-  if (kind === 'cursor') return pages.at(-1)?.next === undefined;
-  const total = pages.find(({ pageHash }) => pageHash !== undefined)?.total;
-  return total === undefined || pages.reduce((sum, { rows }) => sum + rows, 0) >= total;
 }

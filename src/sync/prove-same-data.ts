@@ -4,6 +4,7 @@ import { readCheckpoint, readCheckpoints, readContract } from '../../state/check
 import { ConfigError, ForbiddenError, NotFoundError, StreamConfigError } from '../model/errors.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import type { PageRecord } from '../model/page.ts';
+import { orderOf } from '../orders/orders.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { createFieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
@@ -137,13 +138,14 @@ async function lookAt(context: RunContext, question: Question): Promise<Seen> {
     return compare(context, question, records);
   }
   const { settings } = context;
-  const ask = (offset: number) => requestPage(context, stream, { offset });
-  const head = await ask(0);
+  const head = await requestPage(context, stream, { offset: 0 });
   const first = await compare(context, question, head.records);
   const lastOffset = (head.total ?? 0) - head.records.length;
-  if (isSame(first) || lastOffset <= 0 || settings.connector.paging.kind !== 'offset') return first;
+  const isAll = isSame(first) || lastOffset <= 0;
+  const picked = isAll ? undefined : orderOf(settings.connector.paging).pick(lastOffset, head.records.length);
+  if (picked === undefined) return first;
   // The newest rows may come first, and be missing from a table that was not synced for a while.
-  const last = await compare(context, question, (await ask(lastOffset)).records);
+  const last = await compare(context, question, (await requestPage(context, stream, picked)).records);
   return isSame(last) ? last : first;
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { analyticsRead } from '../../connectors/analytics-read/connector.ts';
-import type { Connector, CursorPaging } from '../../src/model/connector.ts';
+import type { Connector } from '../../src/model/connector.ts';
+import type { PagingDescription } from '../../src/model/paging.ts';
 import { analyticsApi } from '../connectors/analytics-read-api.ts';
 import { eventsApi } from '../connectors/example-events/api.ts';
 import { exampleEvents } from '../connectors/example-events/connector.ts';
@@ -60,7 +61,7 @@ describe('a connector', () => {
   });
 
   it('that leaves out where the total is does not pass', async () => {
-    const { total: _, ...paging } = exampleEvents.paging as CursorPaging;
+    const { total: _, ...paging } = exampleEvents.paging as PagingDescription<'cursor'>;
     const mutant = { ...exampleEvents, streams: [events], paging } as Connector;
     expect(await findFirstProblems(mutant, eventsApi)).toEqual(['events: unverified, not verified']);
   });

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { splitPointer } from '../../src/json/pointer.ts';
 import { streamConfigSchema } from '../../src/model/config.ts';
-import type { PagingDescription } from '../../src/model/connector.ts';
+import type { PagingDescription } from '../../src/model/paging.ts';
+import { pagingKinds } from '../../src/orders/orders.ts';
 import { recordsOf } from './described-api.ts';
 import { type ConnectorCheck, unless } from './connector-check.ts';
 
@@ -51,7 +52,7 @@ export const valueChecks: readonly ConnectorCheck[] = [
   {
     says: 'points into the envelope with JSON pointers',
     find: ({ paging }) => [
-      ...unless(['offset', 'cursor'].includes(paging.kind), `paging: kind ${paging.kind}`),
+      ...unless(pagingKinds.includes(paging.kind), `paging: kind ${paging.kind}`),
       ...listPointers(paging).flatMap(([name, pointer]) =>
         unless(/^\/./.test(pointer), `paging: ${name} ${pointer}`),
       ),

@@ -1,4 +1,3 @@
-import { chooseOffsets } from '../../discover/choose-offsets.ts';
 import type { RowsAnswer } from '../../discover/judge-params.ts';
 import { type Sample, takeSample } from '../../discover/sample.ts';
 import { hashPage } from '../../json/fingerprint.ts';
@@ -7,6 +6,9 @@ import type { Page } from '../../model/page.ts';
 import type { Stream } from '../../model/stream.ts';
 import { isRecordObject } from '../../schema/observe-fields.ts';
 import { listSliceValues } from '../../schema/mask-records.ts';
+import { orderOf } from '../../orders/orders.ts';
+import type { PageAsked } from '../../orders/page-order.ts';
+import { pickPages } from '../../read/pick-pages.ts';
 import { requestPage } from '../../read/request-page.ts';
 import { askFirst } from '../../read/ask-first.ts';
 import type { Asking } from '../../read/sample-document.ts';
@@ -57,23 +59,18 @@ async function askLater(asking: Asking, stream: Stream, head: Page, pages: numbe
   const { settings, client, signal } = asking;
   // A server may give less than it was asked for.
   const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
-  const ask = (offset: number) => requestPage({ settings, client, signal }, stream, { offset });
+  const order = orderOf(settings.connector.paging);
+  const ask = (page: PageAsked) => requestPage({ settings, client, signal }, stream, page);
+  const picked = pickPages(order, head, { size: pageSize, pages });
   const later: Page[] = [];
-  if (settings.connector.paging.kind === 'cursor') {
-    for (let page = head; page.next !== undefined && later.length < pages - 1; later.push(page)) {
-      const offset = page.offset + page.records.length;
-      page = await requestPage({ settings, client, signal }, stream, { offset, cursor: page.next });
-    }
+  if (picked !== undefined) {
+    for (const page of picked) later.push(await ask(page));
     return later;
   }
-  if (head.total !== undefined) {
-    if (head.records.length === 0) return [];
-    for (const offset of chooseOffsets(head.total, pageSize, pages)) later.push(await ask(offset));
-    return later;
-  }
-  for (let page = head; page.hasMore === true && page.records.length > 0 && later.length < pages - 1;) {
-    page = await ask(page.offset + page.records.length);
+  for (let next = order.follow(head); next !== undefined && later.length < pages - 1;) {
+    const page = await ask(next);
     later.push(page);
+    next = order.follow(page);
   }
   return later;
 }

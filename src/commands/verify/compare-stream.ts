@@ -1,5 +1,4 @@
 import { readCheckpoint, readContract } from '../../../state/checkpoints.ts';
-import { chooseOffsets } from '../../discover/choose-offsets.ts';
 import { ConfigError } from '../../model/errors.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { Page } from '../../model/page.ts';
@@ -20,6 +19,8 @@ import { countRequests } from '../../plan/estimate.ts';
 import { fetchScan } from '../../read/fetch-scan.ts';
 import { checkContract } from '../../load/check-contract.ts';
 import { planColumns } from '../../load/plan-columns.ts';
+import { orderOf } from '../../orders/orders.ts';
+import { pickPages } from '../../read/pick-pages.ts';
 import { requestPage } from '../../read/request-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { doneOf, MAX_RESCANS } from '../../run/step.ts';
@@ -156,11 +157,9 @@ async function samplePages(
   try {
     const pages = [head];
     const size = Math.max(1, Math.min(stream.pageSize, head.records.length));
-    // A page that only the one before it names cannot be picked out.
-    const isPicked = settings.connector.paging.kind === 'offset' && head.total !== undefined;
-    const offsets = isPicked ? chooseOffsets(head.total ?? 0, size, budget) : [];
-    for (const offset of offsets)
-      pages.push(await requestPage({ settings, client, signal }, stream, { offset }));
+    const order = orderOf(settings.connector.paging);
+    for (const page of pickPages(order, head, { size, pages: budget }) ?? [])
+      pages.push(await requestPage({ settings, client, signal }, stream, page));
     const taken = new Set<number>();
     for (const { offset, records } of pages) {
       // The last page may reach back into the one before it.
