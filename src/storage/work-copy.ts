@@ -3,6 +3,7 @@ import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StorageError } from '../model/errors.ts';
 import { Database } from '../warehouse/database.ts';
+import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { workFile } from './state-folder.ts';
 
 /**
@@ -51,17 +52,13 @@ async function workOn<T>(
 ): Promise<T> {
   const folders = [join(stateDir, 'tmp'), join(stateDir, 'stage')];
   const database = await Database.open({ file, folders });
-  // Closing during a running statement would hang.
-  const interrupt = () => {
-    database.interrupt();
-  };
-  signal?.addEventListener('abort', interrupt, { once: true });
   try {
-    const result = await work(database, stageOf(stateDir));
-    await database.checkpoint();
-    return result;
+    return await interruptOnAbort(database, signal, async () => {
+      const result = await work(database, stageOf(stateDir));
+      await database.checkpoint();
+      return result;
+    });
   } finally {
-    signal?.removeEventListener('abort', interrupt);
     await database.release();
   }
 }

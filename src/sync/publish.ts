@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { readMeta, writeMeta } from '../../state/migrations.ts';
+import { readMeta } from '../../state/migrations.ts';
 import { REWRITE } from '../../state/rewrite-mark.ts';
 import { isPublishedFile, readPublishedRecord, writePublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../files/real-paths.ts';
@@ -18,16 +17,8 @@ import { prepareSecondLook, readGeneration } from '../storage/assert-lineage.ts'
 import { listLakeTables } from '../storage/lake-tables.ts';
 import { ownerOf } from '../storage/open-warehouse.ts';
 import { isPublishedWhole } from '../storage/published-fault.ts';
-import { writeLastTime } from '../storage/record-times.ts';
 import { workFile } from '../storage/state-folder.ts';
 import type { RunContext } from '../run/run-context.ts';
-
-/** Marks the warehouse as changed by a run; call in the transaction that changed it. */
-export async function markGeneration(database: Database, runId: string, atMs: number): Promise<void> {
-  // A scheduler may give its retries the same run id.
-  await writeMeta(database, 'generation', `${runId} ${randomBytes(6).toString('hex')}`);
-  await writeLastTime(database, atMs);
-}
 
 /** What a run published, and where readers find it. */
 export interface Published {

@@ -4,11 +4,12 @@ import type { RetriedStream, RetryReport } from '../../model/quarantine-report.t
 import { type RowCounts, type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
-import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run.ts';
+import { type OfflineRun, runOffline } from '../offline-run.ts';
+import type { SessionEffects } from '../../sync/session.ts';
 import { reportStream } from '../../run/report-stream.ts';
 import { type RetriedSlice, retrySlice } from './retry-slice.ts';
 
-export interface RetryOptions extends OfflineEffects {
+export interface RetryOptions extends SessionEffects {
   readonly streams?: readonly string[];
   readonly runId?: string;
 }

@@ -6,19 +6,14 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { Stream } from '../../model/stream.ts';
 import { findArchive, type SliceArchive } from './find-archive.ts';
 import { maskArchives } from './mask-archives.ts';
-import {
-  lookOffline,
-  type OfflineEffects,
-  type OfflineRun,
-  type OpenedState,
-  runOffline,
-} from '../offline-run.ts';
+import { listWarnings, lookOffline, type OfflineRun, runOffline } from '../offline-run.ts';
+import type { Session, SessionEffects } from '../../sync/session.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
 import { measureArchives, type RebuiltTable, rebuildTable } from './rebuild-stream.ts';
 import { replaceByCopy } from '../../storage/work-copy.ts';
 
-export interface RebuildOptions extends OfflineEffects {
+export interface RebuildOptions extends SessionEffects {
   readonly streams?: readonly string[];
   /** Leave out rows that are not in the archive. */
   readonly archivedOnly?: boolean;
@@ -40,15 +35,16 @@ export async function rebuildStreams(
   const streams = selectStreams(settings, options.streams);
   const command = { name: 'rebuild', runId, replaces: streams.map(({ name }) => name) };
   if (dryRun === true)
-    return lookOffline(settings, command, options, (opened) => planRebuild(opened, streams, signal));
+    return lookOffline(settings, command, options, (session) => planRebuild(session, streams, signal));
   return runOffline(settings, command, options, (run) => new Rebuild(run, archivedOnly).execute(streams));
 }
 
 async function planRebuild(
-  { settings, database, warnings }: OpenedState,
+  session: Session,
   streams: readonly Stream[],
   signal: AbortSignal | undefined,
 ): Promise<RebuildReport> {
+  const { settings, database } = session;
   const planned: RebuiltStream[] = [];
   for (const stream of streams) {
     try {
@@ -64,7 +60,7 @@ async function planRebuild(
     runId: undefined,
     exitCode: failed[0]?.exitCode ?? 0,
     streams: planned,
-    warnings,
+    warnings: listWarnings(session),
     published: undefined,
     error: undefined,
   };

@@ -12,7 +12,8 @@ import type { ConfirmChange, StateChange, StateChangeReport } from '../../model/
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { dropTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, readColumns, tableExists, tableName } from '../../warehouse/evolve-table.ts';
-import { type OfflineEffects, type OfflineRun, runOffline } from '../offline-run.ts';
+import { type OfflineRun, runOffline } from '../offline-run.ts';
+import type { SessionEffects } from '../../sync/session.ts';
 import { parseState } from './parse-state.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import type { RunContext } from '../../run/run-context.ts';
@@ -21,7 +22,7 @@ import { goesBack, isSame, toUnproven, toUnread } from './imported-checkpoint.ts
 import { chooseKnown } from './select-known.ts';
 import { countRepeated } from '../verify/verify-tables.ts';
 
-export interface ChangeStateOptions extends OfflineEffects {
+export interface ChangeStateOptions extends SessionEffects {
   readonly confirm: ConfirmChange;
 }
 

@@ -1,0 +1,133 @@
+import { lockStateFolder, type StateLock } from '../../state/lock.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { toSyncError } from '../model/errors.ts';
+import type { OnProgress } from '../model/progress.ts';
+import type { RecordClock } from '../model/record-clock.ts';
+import type { Settings } from '../model/settings.ts';
+import { lockTargets } from '../storage/lock-targets.ts';
+import {
+  assertTargetIsOurs,
+  type OpenEffects,
+  openWarehouse,
+  replaceDamaged,
+} from '../storage/open-warehouse.ts';
+import { openRecordClock } from '../storage/record-times.ts';
+import { listStateSources } from '../storage/restore-work-file.ts';
+import type { Database } from '../warehouse/database.ts';
+import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { chooseRunId } from './record-run.ts';
+
+/** What works on the state needs from its caller in addition to settings. */
+export interface SessionEffects {
+  readonly onProgress?: OnProgress | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** What a session is opened for. */
+export interface SessionUse<T> {
+  /** As users type it: shown to processes that wait for the state lock. A sync has no name. */
+  readonly name?: string;
+  /** Changes and publishes what is committed: destinations are locked as well, and have to be ours. */
+  readonly publishes: boolean;
+  /** Called once the locks are held, before the work file is opened. */
+  readonly prepare?: (settings: Settings) => Promise<void>;
+  readonly work: (session: Session) => Promise<T>;
+}
+
+/** A message about the state, as it was found. */
+export interface Noticed {
+  readonly type: 'warning' | 'note';
+  readonly message: string;
+}
+
+/** Names a run and its times. */
+export interface RunStart {
+  readonly runId: string;
+  readonly recordClock: RecordClock;
+  readonly startedAtMs: number;
+}
+
+/**
+ * Holds the state lock and the open work file while work is done, and releases both whatever happens. Every sync and
+ * every command that needs the work file runs in one.
+ *
+ * @throws SyncError for a lock that is held, a disk that fails, a state or a destination that is not ours
+ */
+export async function withSession<T>(
+  settings: Settings,
+  { clock = systemClock, signal }: SessionEffects,
+  { name, publishes, prepare, work }: SessionUse<T>,
+): Promise<T> {
+  const lock = await lockStateFolder(settings.stateDir, new Date(clock.now()).toISOString(), name);
+  let targets: StateLock | undefined;
+  try {
+    if (publishes) targets = await lockTargets(settings);
+    await prepare?.(settings);
+    if (publishes) await assertTargetIsOurs(settings);
+    const noticed: Noticed[] = [];
+    const notice = (type: Noticed['type']) => (message: string) => void noticed.push({ type, message });
+    const effects = { clock, signal, onWarning: notice('warning'), onNote: notice('note') };
+    const database = await openWarehouse(settings, effects);
+    try {
+      return await work(new Session(settings, database, { ...effects, noticed }));
+    } finally {
+      await database.release();
+    }
+  } catch (thrown) {
+    throw toSyncError(thrown);
+  } finally {
+    targets?.release();
+    lock.release();
+  }
+}
+
+/** The state of one config, locked and open. */
+export class Session {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly effects: OpenEffects & { readonly clock: Clock };
+  /** What was noticed when the work file was opened, or replaced. */
+  readonly noticed: readonly Noticed[];
+  #isReplaced = false;
+
+  constructor(
+    settings: Settings,
+    database: Database,
+    { noticed, ...effects }: OpenEffects & { readonly clock: Clock; readonly noticed: readonly Noticed[] },
+  ) {
+    this.settings = settings;
+    this.database = database;
+    this.effects = effects;
+    this.noticed = noticed;
+  }
+
+  /** Begins a run. Its times come after those of all runs in the work file, which must not be replaced later. */
+  async beginRun(wantedId: string | undefined): Promise<RunStart> {
+    const recordClock = await openRecordClock(this.database, this.effects.clock);
+    const startedAtMs = recordClock.now();
+    const runId = await chooseRunId(this.database, this.settings.stateDir, wantedId, startedAtMs);
+    return { runId, recordClock, startedAtMs };
+  }
+
+  /** Whether an error is damage to the work file that can still be repaired: once per session. */
+  mayReplace(error: unknown): error is DamagedFileError {
+    if (!(error instanceof DamagedFileError) || this.#isReplaced) return false;
+    return listStateSources(this.settings).length > 0;
+  }
+
+  /**
+   * Replaces a work file that turned out to be damaged by what is published. What was committed since is lost with it,
+   * so the work has to be repeated.
+   *
+   * @returns false where nothing took its place: the error stands
+   */
+  async replaceDamaged(error: unknown, onWarning = this.effects.onWarning): Promise<boolean> {
+    if (!this.mayReplace(error)) return false;
+    this.#isReplaced = true;
+    return replaceDamaged(this.database, this.settings, error, {
+      ...this.effects,
+      ...(onWarning && { onWarning }),
+    });
+  }
+}
