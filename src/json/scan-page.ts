@@ -34,12 +34,19 @@ export function scanPage(
   tooDeep: (index: number, depth: number) => Error,
 ): ScannedAnswer | undefined {
   if (body.length > MOST_BYTES || !isUtf8(body)) return undefined;
-  const start = findArray(body, path.at(-1) ?? '');
+  const [name] = path.slice(-1);
+  const start = name === undefined ? findRoot(body) : findArray(body, name);
   if (start === -1) return undefined;
   const found = scanArray(body, start, tooDeep);
   if (found === undefined) return undefined;
   const value = parseAround(body, start, found.end, path);
   return value === undefined ? undefined : { value, ...found.batch };
+}
+
+/** Where the document begins that is an array itself. */
+function findRoot(body: Buffer): number {
+  const start = skipSpace(body, 0);
+  return body[start] === OPEN_BRACKET ? start : -1;
 }
 
 /** Where the first array that is written under a name begins; whether it is the one asked for is seen later. */

@@ -2,6 +2,8 @@
 export interface PagingDescriptions {
   readonly offset: OffsetPaging;
   readonly cursor: CursorPaging;
+  readonly 'page-number': PageNumberPaging;
+  readonly link: LinkPaging;
 }
 
 export type PagingKind = keyof PagingDescriptions;
@@ -35,4 +37,34 @@ export interface CursorPaging extends AnyPaging {
   readonly next: string;
   /** Where the response counts the records of the query, if it does. Without it a scan ends `unverified`. */
   readonly total?: string;
+}
+
+/**
+ * Pages have numbers: they are requested one after the other and do not overlap, so that a scan of several is
+ * `unverified`. Each pointer is optional; without any, pages are read until one is empty.
+ */
+export interface PageNumberPaging extends AnyPaging {
+  readonly pageParam: string;
+  /** Number of the first page; 1 if missing. */
+  readonly firstPage?: 0 | 1;
+  /** Where the response counts the records of the query. */
+  readonly total?: string;
+  /** Where the response counts the pages of the query. */
+  readonly pages?: string;
+  /** Where the response repeats the number of its page. */
+  readonly page?: string;
+  /** Where the response says whether another page follows. */
+  readonly hasMore?: string;
+}
+
+/**
+ * Each page names the next one in the header `Link` (RFC 8288): they are requested one after the other and do not
+ * overlap, so that a scan of several is `unverified`.
+ */
+export interface LinkPaging extends AnyPaging {
+  /** Parameters that name a page in a link. No others are taken from it. */
+  readonly pageParams: readonly string[];
+  /** Where the response counts the records of the query, if it does: in its body, or in a header. */
+  readonly total?: string;
+  readonly totalHeader?: string;
 }

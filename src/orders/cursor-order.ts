@@ -1,6 +1,6 @@
 import type { CursorPaging } from '../model/paging.ts';
 import { isSet, readCount, readNext } from './envelope.ts';
-import { followNext } from './follow-next.ts';
+import { followNext } from './chain.ts';
 import type { PageOrder } from './page-order.ts';
 
 /** Pages that name the next one in their envelope. */

@@ -1,6 +1,8 @@
 import type { PagingDescription, PagingKind } from '../model/paging.ts';
 import { createCursorOrder } from './cursor-order.ts';
+import { createLinkOrder } from './link-order.ts';
 import { createOffsetOrder } from './offset-order.ts';
+import { createPageNumberOrder } from './page-number-order.ts';
 import type { PageOrder } from './page-order.ts';
 
 type Orders = {
@@ -11,6 +13,8 @@ type Orders = {
 const orders: Orders = {
   offset: createOffsetOrder,
   cursor: createCursorOrder,
+  'page-number': createPageNumberOrder,
+  link: createLinkOrder,
 };
 
 /** Every kind of `paging`. */

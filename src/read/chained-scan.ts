@@ -1,14 +1,17 @@
 import { hashPage, hashPageText } from '../json/fingerprint.ts';
 import { toDate } from '../model/dates.ts';
 import type { Page } from '../model/page.ts';
+import { orderOf } from '../orders/orders.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { StagedPageEntry } from '../stage/stage-store.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
-import type { Instead, JudgeFirstPage, Step } from '../run/step.ts';
+import { type Instead, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
+import { requestsPerDay } from '../plan/estimate.ts';
 import { nameKey, STAGE_LIFETIME_MS } from '../storage/state-folder.ts';
+import { ChainCheck } from './chain-check.ts';
 import { decideVerdict } from './decide-verdict.ts';
 import { describeMasks } from '../schema/mask-records.ts';
 import { PageSpan, type PageTime } from './page-span.ts';
@@ -16,9 +19,6 @@ import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
 import { canReadWhole, findOutdated, findStagedPages, isOfKey, timeOf } from './staged-pages.ts';
 import { ScanStage, type StageFollower } from '../stage/scan-stage.ts';
-
-/** Maximum number of empty pages in a row: some APIs filter after paginating. */
-const MOST_EMPTY_PAGES = 100;
 
 interface SeenHead {
   readonly hash: string;
@@ -41,8 +41,8 @@ export class ChainedScan {
   readonly #masked = new Set<string>();
   /** The cursor of each page by its offset. */
   readonly #cursors = new Map<number, string | undefined>();
-  readonly #seen = new Set<string>();
-  #problem: string | undefined;
+  readonly #doubt: string | undefined;
+  readonly #check: ChainCheck;
   #isReadAgain = false;
   #head: SeenHead | undefined;
   #next: string | undefined;
@@ -52,7 +52,6 @@ export class ChainedScan {
   #pages = 0;
   /** The head was compared and nothing was requested since: the scan ends without another comparison. */
   #isHeadSeen = false;
-  #emptyPages = 0;
   #duplicateMembers = 0;
   #startedAtMs: number;
   #serverDateMs: number;
@@ -70,6 +69,8 @@ export class ChainedScan {
     this.#rescans = rescans;
     this.#stage = new ScanStage(stage, follower);
     this.#question = question;
+    this.#doubt = orderOf(context.settings.connector.paging).doubt;
+    this.#check = new ChainCheck(this.#doubt !== undefined);
     this.#startedAtMs = context.clock.now();
     this.#serverDateMs = this.#startedAtMs;
   }
@@ -108,7 +109,7 @@ export class ChainedScan {
 
   async #begin(): Promise<void> {
     this.#cursors.clear();
-    this.#seen.clear();
+    this.#check.clear();
     this.#rows = this.#pages = 0;
     await this.#stage.begin({
       version: 1,
@@ -156,9 +157,9 @@ export class ChainedScan {
     return true;
   }
 
-  #restore({ offset, rows, next, textHash }: StagedPageEntry): void {
+  #restore({ offset, rows, next, textHash, total }: StagedPageEntry): void {
+    this.#check.restore({ rows, textHash, total });
     this.#cursors.set(offset, this.#next);
-    if (textHash !== undefined && rows > 0) this.#seen.add(textHash);
     this.#rows += rows;
     this.#pages += 1;
     this.#next = next;
@@ -178,7 +179,7 @@ export class ChainedScan {
   }
 
   async #follow(): Promise<void> {
-    while (this.#next !== undefined && !this.#isDone && this.#problem === undefined && !this.isReadAgain) {
+    while (this.#next !== undefined && !this.#isDone && !this.#isLost && !this.isReadAgain) {
       const cursor = this.#next;
       await this.#take(await this.#request(this.#rows, cursor), cursor);
     }
@@ -187,8 +188,9 @@ export class ChainedScan {
   async #take(page: Page, cursor: string | undefined): Promise<void> {
     const { options, emit } = this.#context;
     const textHash = hashPageText(page);
-    this.#findProblem(page, cursor, textHash);
-    if (this.#problem !== undefined) return;
+    const { next, total, records } = page;
+    this.#check.add({ next, total, rows: records.length, textHash, cursor }, this.#rows);
+    if (this.#check.problem !== undefined) return;
     const offset = this.#rows;
     const kept = page.records.slice(0, (options.limit ?? Infinity) - offset);
     this.#cursors.set(offset, cursor);
@@ -217,33 +219,37 @@ export class ChainedScan {
     return { readAtMs: this.#context.clock.now(), serverDateMs };
   }
 
-  // A chain only ends if each page brings something new.
-  #findProblem(page: Page, cursor: string | undefined, textHash: string): void {
-    this.#emptyPages = page.records.length === 0 ? this.#emptyPages + 1 : 0;
-    if (page.next !== undefined && page.next === cursor)
-      this.#problem = `the page after record ${this.#rows} names itself as the next one`;
-    else if (page.records.length > 0 && this.#seen.has(textHash))
-      this.#problem = `the page after record ${this.#rows} was already returned: pagination is looping`;
-    else if (page.next !== undefined && this.#emptyPages > MOST_EMPTY_PAGES)
-      this.#problem = `${MOST_EMPTY_PAGES} pages in a row had no records, and the API announces more`;
-    if (page.records.length > 0) this.#seen.add(textHash);
+  /** Whether more pages are useless: they contradict each other, or the scan will be restarted. */
+  get #isLost(): boolean {
+    const { problem, move } = this.#check;
+    return problem !== undefined || (move !== undefined && this.#rescans < MAX_RESCANS && !this.#isTooLong);
+  }
+
+  // As for offsets: the data would move again before the end of another attempt.
+  get #isTooLong(): boolean {
+    const { total = 0 } = this.#head ?? {};
+    return this.#doubt !== undefined && total / this.#stream.pageSize > requestsPerDay(this.#context);
   }
 
   async #checkHead(): Promise<boolean | undefined> {
-    if (this.#pages < 2 || this.#isDone || this.#problem !== undefined || this.isReadAgain) return undefined;
+    if (this.#pages < 2 || this.#isDone || this.#isLost || this.isReadAgain) return undefined;
     if (this.#isHeadSeen) return true;
     return hashPage(await this.#request(0, undefined)) === this.#head?.hash;
   }
 
   #judge(headUnchanged: boolean | undefined): FetchedScan {
     const total = this.#head?.total;
-    const problems = this.#problem === undefined ? [] : [this.#problem];
+    const { problem, move } = this.#check;
+    const problems = [problem, move].filter((found) => found !== undefined);
+    const moved = move !== undefined;
+    const doubt = this.#pages > 1 ? this.#doubt : undefined;
     const limited = this.#isDone && (total ?? Infinity) > this.#rows;
     const apart = this.#span.isApart ? this.#span.describe() : undefined;
-    const facts = { complete: this.#next === undefined, problems, moved: false, total, limited, apart };
+    const facts = { complete: this.#next === undefined, problems, moved, total, limited, apart, doubt };
     const judged = decideVerdict({ ...facts, rows: this.#rows, headUnchanged });
     return {
       ...judged,
+      ...(judged.cause === 'moved' && this.#isTooLong ? { cause: 'too-long' } : {}),
       plan: this.#plan,
       recordsFile: this.#stage.recordsFile,
       tree: this.#stage.tree,

@@ -16,6 +16,8 @@ export interface ScanFacts {
   readonly headUnchanged: boolean | undefined;
   /** A user's limit ended the scan early. */
   readonly limited: boolean;
+  /** Why several pages in their order prove nothing about the rows between them. */
+  readonly doubt?: string | undefined;
   /** The time between its pages, if the source may have been refreshed in between. */
   readonly apart?: string | undefined;
 }
@@ -46,6 +48,7 @@ export function decideVerdict(facts: ScanFacts): {
     ...(facts.apart === undefined
       ? []
       : [`its pages were read ${facts.apart}: the data may have been refreshed in between`]),
+    ...(facts.doubt === undefined ? [] : [facts.doubt]),
     ...(facts.total === undefined ? ['the API declared no total'] : []),
   ];
   return { verdict: doubts.length === 0 ? 'verified' : 'unverified', reasons: doubts };

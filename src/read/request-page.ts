@@ -1,11 +1,13 @@
 import { BugError } from '../model/errors.ts';
-import type { ApiClient, ApiRequest } from '../model/http.ts';
+import type { ApiClient, ApiRequest, ApiResponse } from '../model/http.ts';
 import type { Page } from '../model/page.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from '../http/build-url.ts';
 import { compileMask } from '../schema/mask-records.ts';
 import type { PageAsked } from '../orders/page-order.ts';
+import { redact } from '../text/redact.ts';
+import { invalid } from './answer-errors.ts';
 import { readPage } from './read-page.ts';
 
 /** Who asks: a run, or a command that looks at a page. */
@@ -37,13 +39,25 @@ export async function requestPage(
     isKept,
     // Read while the request can still be retried: a truncated body is a temporary error.
     accept: (response) => {
-      answer = maskPage(readPage(stream, response, settings.connector.paging), stream, settings.hashKey);
+      const page = readPage(stream, response, settings.connector.paging);
+      assertNoKey(response, page, settings.credentials.secret);
+      answer = maskPage(page, stream, settings.hashKey);
     },
   };
   await client.get(request, signal);
   if (answer === undefined)
     throw new BugError('a response was not read', { code: 'bug', hint: 'Please report this.' });
   return answer;
+}
+
+// What names the next page is sent in an address and kept on the disk: the key may be in neither.
+function assertNoKey(response: ApiResponse, { next = '' }: Page, secret: string): void {
+  if (redact(next, [secret]) === next) return;
+  throw invalid(
+    response,
+    'the answer names its next page with the API key in it; it was not followed',
+    'The table is unchanged. Report it to the provider of the API: a key in an address ends up in logs.',
+  );
 }
 
 // Masked here, so that nothing compared, stored or shown later contains excluded fields.
