@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
 import type { Connector } from '../../src/model/connector.ts';
-import type { SyncOptions } from '../../src/model/settings.ts';
+import type { Settings, SyncOptions } from '../../src/model/settings.ts';
 import { runSync } from '../../src/sync/run.ts';
 import { queryCopy } from '../support/published.ts';
 import { makeFolder } from '../support/sync-harness.ts';
@@ -14,6 +14,7 @@ import { createStandIn, KEY, type StandIn, type StandInOptions } from './stand-i
 /** A project with its own folder that syncs an API through a connector. */
 export interface Project {
   readonly server: StandIn;
+  readonly settings: () => Settings;
   sync(options?: SyncOptions): ReturnType<typeof runSync>;
   /** Ids in a published table. */
   ids(table: string): Promise<readonly unknown[]>;
@@ -36,17 +37,17 @@ export function createProject(connector: Connector, api: DescribedApi, options?:
     stateDir: join(folder, 'state'),
     defaults: { freshness: 0 },
   };
+  const settings = () =>
+    resolveSettings({
+      loaded: parseConfig(config, folder),
+      connectors: { [connector.name]: connector },
+      env: {},
+      nowMs: clock.now(),
+    });
   return {
     server,
-    sync(run) {
-      const settings = resolveSettings({
-        loaded: parseConfig(config, folder),
-        connectors: { [connector.name]: connector },
-        env: {},
-        nowMs: clock.now(),
-      });
-      return runSync(settings, { ...run, clock, transport, random: () => 0.5 });
-    },
+    settings,
+    sync: (run) => runSync(settings(), { ...run, clock, transport, random: () => 0.5 }),
     ids: async (table) =>
       (await queryCopy(duckdb, `SELECT id FROM main."${table}" ORDER BY id`)).rows.map((row) => row['id']),
     isPublished: () => existsSync(duckdb),

@@ -18,11 +18,14 @@ export interface DescribedApi {
   readonly endpoints: Readonly<Record<string, Verdict>>;
   /** What the API answers with 200, before it is JSON text. */
   readonly answer: (asked: AskedPage) => unknown;
+  /** What the answer has in its headers, apart from those of the limits. */
+  readonly headers?: (asked: AskedPage) => Readonly<Record<string, string>>;
 }
 
 /** One request, and the records that its endpoint holds by now. */
 export interface AskedPage {
   readonly path: string;
+  readonly url: URL;
   readonly query: URLSearchParams;
   readonly records: readonly ApiRecord[];
 }

@@ -18,6 +18,7 @@ export interface StandInOptions {
 interface Answered {
   readonly status: number;
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A server that does what an API's text says, on a virtual clock. */
@@ -50,9 +51,10 @@ export function createStandIn(api: DescribedApi, options: StandInOptions = {}): 
     const inSecond = arrivals.filter((at) => at > now - 1_000).length;
     const isTooMuch = spent > requestsPerHour || inSecond > api.limits.burstPerSecond;
     if (isTooMuch) refused += 1;
-    const { status, body } = isTooMuch ? failure(429) : (instead ?? answer(api, request, day));
+    const { status, body, headers: own } = isTooMuch ? failure(429) : (instead ?? answer(api, request, day));
     const { limit, remaining, reset } = api.rateLimitHeaders;
     const headers = {
+      ...own,
       'content-type': 'application/json',
       date: new Date(now).toUTCString(),
       [limit.toLowerCase()]: String(requestsPerHour),
@@ -95,8 +97,8 @@ function answer(api: DescribedApi, { url, headers }: TransportRequest, day: numb
   if ([...url.searchParams.keys()].some((name) => !api.params.includes(name))) return failure(400);
   const path = url.href.split('?', 1)[0]?.replace(`${api.baseUrl}/`, '') ?? '';
   if (!Object.hasOwn(api.endpoints, path)) return failure(404);
-  const body = api.answer({ path, query: url.searchParams, records: recordsOf(api, path, day) });
-  return { status: 200, body };
+  const asked = { path, url, query: url.searchParams, records: recordsOf(api, path, day) };
+  return { status: 200, body: api.answer(asked), headers: api.headers?.(asked) };
 }
 
 function failure(status: number): Answered {

@@ -64,8 +64,8 @@ export const valueChecks: readonly ConnectorCheck[] = [
       streams
         .filter(({ paginated }) => paginated)
         .flatMap(({ path }) => {
-          const query = new URLSearchParams({ [paging.limitParam]: '10' });
-          const page = api.answer({ path, query, records: recordsOf(api, path) });
+          const url = new URL(`${api.baseUrl}/${path}?${paging.limitParam}=10`);
+          const page = api.answer({ path, url, query: url.searchParams, records: recordsOf(api, path) });
           return listPointers(paging).flatMap(([name, pointer]) =>
             unless(isThere(page, pointer), `paging: ${name}: ${path} has no ${pointer}`),
           );
@@ -90,7 +90,7 @@ export const valueChecks: readonly ConnectorCheck[] = [
 
 function listPointers(paging: PagingDescription): readonly (readonly [string, string])[] {
   return Object.entries({ ...paging })
-    .filter(([name]) => name !== 'kind' && !name.endsWith('Param'))
+    .filter(([name]) => !/^kind$|^firstPage$|Params?$|Header$/.test(name))
     .map(([name, pointer]) => [name, String(pointer)] as const);
 }
 
