@@ -59,7 +59,7 @@ function readMark(event: ProgressEvent): void {
   if (event.type === 'page-staged' || event.type === 'quota') return;
   const { user, system } = process.cpuUsage();
   const mark = { seconds: performance.now() / 1_000, cpuSeconds: (user + system) / 1_000_000 };
-  const where = 'path' in event ? ` ${event.path === settings.lakePath ? 'lake' : 'file'}` : '';
+  const where = 'path' in event ? ` ${event.path === settings.readersFile ? 'file' : 'lake'}` : '';
   marks.set(`${event.type}${where}`, mark);
   if (event.type === 'published') bytes.set(where.trim(), event.bytes);
 }

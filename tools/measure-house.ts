@@ -20,6 +20,11 @@ interface Source {
 
 const root = path.resolve(import.meta.dirname, '..');
 const SPLINTER_LINES = 40;
+/** A kind of destination, its key in the config, or its publisher. A report's key `duckdbPath` is the readers' file. */
+const DESTINATION =
+  /'(?:duckdb|parquet)'|^\s+(?:duckdb|parquet):|\b(?:lakePath|publishesDuckdb)\b|\/(?:lake|duckdb-file)\/[\w-]+\.ts'/m;
+/** Files that may know only their own destination. */
+const PUBLISHERS = /^src\/publish\/(?:lake|duckdb-file)\//;
 const sources = ['src', 'state', 'connectors'].flatMap(listSources);
 const product = sources.filter(({ file }) => file.startsWith('src/'));
 const functions = sources.flatMap(({ tree }) => [...listFunctions(tree)]);
@@ -47,7 +52,7 @@ function measure(): readonly Row[] {
     { what: 'loops over attempts', found: countLoops(), target: 1 },
     {
       what: 'files that name a destination',
-      found: countFiles(/\b(?:duckdbPath|lakePath|publishesDuckdb)\b/),
+      found: countFiles(DESTINATION, PUBLISHERS),
       target: '<= 6',
     },
     {
@@ -117,8 +122,8 @@ function countLoops(): number {
   );
 }
 
-function countFiles(pattern: RegExp): number {
-  return product.filter(({ text }) => pattern.test(text)).length;
+function countFiles(pattern: RegExp, own?: RegExp): number {
+  return product.filter(({ file, text }) => pattern.test(text) && own?.test(file) !== true).length;
 }
 
 function countSplinters(): number {

@@ -12,18 +12,20 @@ import type { CheckItem, CheckReport } from '../model/reports.ts';
 import { toReportedError } from '../model/run-report.ts';
 import type { Settings } from '../model/settings.ts';
 import { sliceStream, type Stream } from '../model/stream.ts';
+import { listPublishers } from '../publish/registry.ts';
 import { Database } from '../warehouse/database.ts';
 import { checkDisk } from './check-disk.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
 import { describeIdentity, judgeIdentity } from '../storage/identity.ts';
 import { describeNetworkDisks } from '../storage/network-disk.ts';
 import { openApi } from '../run/open-api.ts';
-import { assertIdentity, assertTargetIsOurs } from '../storage/open-warehouse.ts';
-import { findPublishedFaults, tryPublishedFiles } from '../storage/published-fault.ts';
+import { assertIdentity } from '../../state/owner.ts';
+import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
+import { findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
 import { requestPage } from '../read/request-page.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
 import { type Asking, sampleDocument } from '../read/sample-document.ts';
-import { workFile } from '../storage/state-folder.ts';
+import { workFile } from '../../state/work-file.ts';
 import { findUnseenNames } from '../storage/unseen-names.ts';
 
 /** Records of an unpaginated answer that config's names are looked up in. */
@@ -133,15 +135,14 @@ async function checkDestinations(settings: Settings): Promise<readonly Outcome[]
 
 async function checkDestination(settings: Settings): Promise<CheckItem> {
   await assertTargetIsOurs(settings);
-  const { publishesDuckdb, duckdbPath, lakePath } = settings;
-  const lake = lakePath === undefined ? [] : [`${lakePath} (lake)`];
-  return okItem('destination', [...(publishesDuckdb ? [duckdbPath] : []), ...lake].join(', '));
+  const destinations = listPublishers(settings);
+  return okItem('destination', destinations.map(({ place, label = place }) => label).join(', '));
 }
 
 /** Reads the published files completely; unchanged files are not reported. */
 async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
   const tried = await attempt('published file', async () => {
-    await tryPublishedFiles(settings);
+    await tryPublished(settings);
     return okItem('published file', '');
   });
   if (tried.error !== undefined) return [tried];

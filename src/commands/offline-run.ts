@@ -131,9 +131,9 @@ export class OfflineRun {
    *
    * @throws DamagedFileError for damage to repair before anything is reported
    */
-  judge(thrown: unknown): SyncError {
+  async judge(thrown: unknown): Promise<SyncError> {
     const error = toSyncError(thrown);
-    if (this.#session.mayReplace(error)) throw error;
+    if (await this.#session.mayReplace(error)) throw error;
     return error;
   }
 
@@ -175,7 +175,7 @@ export class OfflineRun {
         error ??= outcome.failure;
       }
     } catch (thrown) {
-      error ??= this.judge(thrown);
+      error ??= await this.judge(thrown);
     }
     const report = this.#log.describe({ error, published });
     // If there was nothing to do, there is nothing to record.

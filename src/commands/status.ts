@@ -24,7 +24,7 @@ import { isFresh } from '../plan/plan-scan.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
 import { findRestoreSource } from '../storage/restore-work-file.ts';
 import { KEY_PROOF_DAYS } from '../run/scan.ts';
-import { workFile } from '../storage/state-folder.ts';
+import { workFile } from '../../state/work-file.ts';
 import { withHeld } from '../storage/with-held.ts';
 
 /**
@@ -42,14 +42,14 @@ export async function readStatus(
   const underWay =
     lastRun?.status === 'running' ? readProgressFile(settings.stateDir, lastRun.runId) : undefined;
   const unsettled = listUnsettled(settings.stateDir);
-  const { duckdbPath } = settings;
-  const published = existsSync(duckdbPath) ? statSync(duckdbPath) : undefined;
+  const { readersFile } = settings;
+  const published = existsSync(readersFile) ? statSync(readersFile) : undefined;
   const faults = await findPublishedFaults(settings);
-  const read = (database: Database) => readHeld(database, lakeOf(duckdbPath), runs);
+  const read = (database: Database) => readHeld(database, lakeOf(readersFile), runs);
   const known = opened === undefined ? await withHeld(settings, read) : await read(opened);
   const held = known ?? nothingHeld;
   return {
-    duckdbPath,
+    duckdbPath: readersFile,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
     streams: settings.streams
       .flatMap(sliceStream)
@@ -60,7 +60,7 @@ export async function readStatus(
     underWay,
     refused: findRefusal(settings.stateDir, runs),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
-    restoresFrom: findRestoreSource(settings)?.path,
+    restoresFrom: (await findRestoreSource(settings))?.place,
     ...(published === undefined && held.facts.size > 0 && { unpublished: workFile(settings.stateDir) }),
     ...(faults.length > 0 && { faults }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),

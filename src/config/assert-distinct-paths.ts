@@ -3,6 +3,7 @@ import type { ConfigPath } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
 import { isInside, resolveLinks } from '../files/real-paths.ts';
+import type { Destination } from '../model/settings.ts';
 import type { StoragePaths } from './storage-paths.ts';
 
 const DUCKDB: ConfigPath = ['destination', 'duckdb'];
@@ -29,9 +30,13 @@ export function assertDistinctPaths(
   paths: StoragePaths & { readonly ledgerDir: string },
   platform: NodeJS.Platform,
 ): void {
+  const find = (kind: Destination['kind']) => {
+    const found = paths.destinations.find((one) => one.kind === kind);
+    return found && resolveLinks(found.path);
+  };
   const places: Places = {
-    duckdb: paths.publishesDuckdb ? resolveLinks(paths.duckdbPath) : undefined,
-    lake: paths.lakePath === undefined ? undefined : resolveLinks(paths.lakePath),
+    duckdb: find('duckdb'),
+    lake: find('parquet'),
     state: resolveLinks(paths.stateDir),
     ledger: resolveLinks(paths.ledgerDir),
     contracts: resolveLinks(path.join(loaded.baseDir, 'contracts')),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
+import type { Destination } from '../model/settings.ts';
 import type { ConfigPath } from './config-path.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
@@ -10,10 +11,9 @@ import { resolveLinks } from '../files/real-paths.ts';
 
 /** The places a run writes to, absolute. */
 export interface StoragePaths {
-  readonly duckdbPath: string;
-  /** Whether that file is published, or belongs to a lake. */
-  readonly publishesDuckdb: boolean;
-  readonly lakePath: string | undefined;
+  readonly destinations: readonly Destination[];
+  /** The published DuckDB file or, without one, that of the lake. */
+  readonly readersFile: string;
   readonly stateDir: string;
 }
 
@@ -45,43 +45,43 @@ export function resolveStoragePaths(
   const realState = resolveLinks(stateDir);
   if (realState.includes('?'))
     refuse(['stateDir'], `must not have a path with a question mark: ${realState}`, 'Name another folder.');
+  const resolve = (text: string) => resolvePath(text, loaded.baseDir, home);
   const { parquet } = destination;
-  const lakePath = parquet === undefined ? undefined : resolvePath(parquet, loaded.baseDir, home);
-  if (parquet !== undefined && lakePath !== undefined) checkLake(parquet, lakePath, refuse);
   const duckdb = overrides.duckdb ?? destination.duckdb;
-  if (duckdb === undefined) {
-    // The schema ensures that one of the two is set.
-    const duckdbPath = path.join(lakePath ?? loaded.baseDir, LAKE_CATALOG);
-    return { duckdbPath, publishesDuckdb: false, lakePath, stateDir };
+  const destinations: Destination[] = [];
+  if (duckdb !== undefined) destinations.push({ kind: 'duckdb', path: resolve(duckdb) });
+  if (parquet !== undefined) {
+    const folder = resolve(parquet);
+    checkLake(parquet, folder, refuse);
+    destinations.push({ kind: 'parquet', path: folder });
   }
-  const duckdbPath = resolvePath(duckdb, loaded.baseDir, home);
-  checkDuckdb(duckdb, duckdbPath, refuse);
-  return { duckdbPath, publishesDuckdb: true, lakePath, stateDir };
+  // The schema ensures that one of the two is set.
+  const [first] = destinations;
+  if (duckdb === undefined || first === undefined)
+    return { destinations, readersFile: path.join(first?.path ?? loaded.baseDir, LAKE_CATALOG), stateDir };
+  checkDuckdb(duckdb, first.path, refuse);
+  return { destinations, readersFile: first.path, stateDir };
 }
 
-function checkDuckdb(text: string, duckdbPath: string, refuse: Refuse): void {
+function checkDuckdb(text: string, file: string, refuse: Refuse): void {
   const key = ['destination', 'duckdb'];
   if (isElsewhere(text))
     refuse(key, 'must be a file on this machine', 'Write a path, e.g. ./warehouse.duckdb.');
-  if (/[/\\]$/.test(text) || isFolder(duckdbPath) === true)
-    refuse(
-      key,
-      `${duckdbPath} is a folder`,
-      `Name a file in it, e.g. ${path.join(duckdbPath, 'warehouse.duckdb')}.`,
-    );
-  const realFile = resolveLinks(duckdbPath);
+  if (/[/\\]$/.test(text) || isFolder(file) === true)
+    refuse(key, `${file} is a folder`, `Name a file in it, e.g. ${path.join(file, 'warehouse.duckdb')}.`);
+  const realFile = resolveLinks(file);
   // The engine would read the rest as options of the file, and write its log somewhere else.
   if (realFile.includes('?'))
     refuse(key, `must not have a path with a question mark: ${realFile}`, 'Name another file.');
 }
 
-function checkLake(text: string, lakePath: string, refuse: Refuse): void {
+function checkLake(text: string, folder: string, refuse: Refuse): void {
   const key = ['destination', 'parquet'];
   if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
-  if (isFolder(lakePath) === false)
-    refuse(key, `${lakePath} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
+  if (isFolder(folder) === false)
+    refuse(key, `${folder} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
   // Readers use glob patterns for its files, and these characters would be part of the pattern.
-  const odd = [lakePath, resolveLinks(lakePath)].find((place) => ODD_IN_LAKES.test(place));
+  const odd = [folder, resolveLinks(folder)].find((place) => ODD_IN_LAKES.test(place));
   if (odd !== undefined)
     refuse(
       key,

@@ -10,6 +10,13 @@ export type Credentials =
 /** Where a setting's value came from, for `config show`. */
 export type Origin = 'config' | 'environment' | 'file' | 'flag' | 'default' | 'connector';
 
+/** A place to publish to; its kind is the key under `destination` in the config. */
+export interface Destination {
+  readonly kind: 'duckdb' | 'parquet';
+  /** Absolute path of the file, or of the folder. */
+  readonly path: string;
+}
+
 /** Everything a run needs, resolved: absolute paths, merged defaults, the secret read. */
 export interface Settings {
   /** Absolute path of the config file; undefined when the library was given an object. */
@@ -23,12 +30,10 @@ export interface Settings {
   /** Absolute; processes that name the same folder share one ledger. */
   readonly ledgerDir: string;
   readonly keyExpiresAt: string | undefined;
-  /** Absolute path of the DuckDB file that readers open: the published one, or without one `lake.duckdb`. */
-  readonly duckdbPath: string;
-  /** False where only a lake is published. */
-  readonly publishesDuckdb: boolean;
-  /** Absolute path of the Parquet lake's folder; undefined where none is published. */
-  readonly lakePath: string | undefined;
+  /** Where a run publishes, in the order in which people read it; at least one. */
+  readonly destinations: readonly Destination[];
+  /** Absolute path of the DuckDB file that readers, and commands that show data, open. It may not exist yet. */
+  readonly readersFile: string;
   /** Absolute path of the state folder. */
   readonly stateDir: string;
   /** Secret key of the hashes that stand for personal data; undefined where no column is hashed. */

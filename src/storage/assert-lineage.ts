@@ -1,16 +1,15 @@
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { readMeta } from '../../state/migrations.ts';
-import { isPublishedFile, readPublishedRecord } from '../../state/published-record.ts';
+import { readPublishedRecord } from '../../state/published-record.ts';
+import { workFile } from '../../state/work-file.ts';
 import { PublishError } from '../model/errors.ts';
-import { LAKE_CATALOG } from '../model/lake.ts';
-import type { Settings } from '../model/settings.ts';
-import { readManifest } from '../publish/lake/manifest.ts';
+import type { OfflineSettings, Settings } from '../model/settings.ts';
+import { readLineage } from '../publish/lineage.ts';
+import type { CarriedState, Lineage, PublishedState, Publisher } from '../publish/publisher.ts';
+import { listPublishers } from '../publish/registry.ts';
 import type { Database } from '../warehouse/database.ts';
 import { OutdatedFileError } from '../warehouse/database-errors.ts';
-import { lookInto, type OpenEffects, readPublishedMeta, replaceDamaged } from './open-warehouse.ts';
-import { listStateSources } from './restore-work-file.ts';
-import { workFile } from './state-folder.ts';
+import { type OpenEffects, replaceDamaged } from './open-warehouse.ts';
 
 /** The same, but an outdated work file is replaced by what is published. */
 export async function settleLineage(
@@ -32,54 +31,24 @@ export async function settleLineage(
  * A work file has a run for each of its commits.
  *
  * @throws PublishError where both went on from where they parted; OutdatedFileError where the destination only went
- * on   from what the work file holds, which is then the older one and can be brought up to date
+ * on from what the work file holds, which is then the older one and can be brought up to date
  */
-export async function assertOwnLineage(settings: Settings, database: Database): Promise<void> {
-  const { stateDir, publishesDuckdb, duckdbPath, lakePath } = settings;
+export async function assertOwnLineage(settings: OfflineSettings, database: Database): Promise<void> {
   const work = await readLineage(database);
-  const assertKnown = (path: string, published: Lineage) => {
+  for (const publisher of listPublishers(settings)) {
+    const found = await publisher.inspect();
+    if (found === undefined || isKnown(work, found)) continue;
+    const published = await found.readLineage();
     const relation = compareLineages(work, published);
-    if (relation !== 'known') throw toRefusal(settings, path, published.generation ?? '', relation);
-  };
-  if (publishesDuckdb && existsSync(duckdbPath)) {
-    const record = readPublishedRecord(stateDir);
-    // A file that is still ours is recognised without opening it: a user may have it open for writing.
-    const isOurs = record !== undefined && isPublishedFile(record, duckdbPath);
-    if (!isOurs || !knows(work, record.generation))
-      assertKnown(duckdbPath, await readPublishedLineage(duckdbPath));
+    if (relation !== 'known')
+      throw await describeRefusal(settings, publisher, published.generation ?? '', relation);
   }
-  const commit = lakePath === undefined ? undefined : readManifest(lakePath)?.commit;
-  if (lakePath === undefined || commit === undefined || commit === work.generation) return;
-  const { runs } = await readPublishedLineage(join(lakePath, LAKE_CATALOG));
-  assertKnown(lakePath, { generation: commit, runs });
 }
 
-/** The commits that a file holds. */
-interface Lineage {
-  readonly generation: string | undefined;
-  /** Start of each run by id: equal ids given by users may be different runs. */
-  readonly runs: ReadonlyMap<string, number>;
-}
-
-async function readLineage(database: Database): Promise<Lineage> {
-  const rows = await database.all('SELECT run_id, epoch_ms(started_at) AS ms FROM _sluice.runs');
-  return {
-    generation: (await readMeta(database)).get('generation'),
-    runs: new Map(rows.map((row) => [String(row['run_id']), Number(row['ms'])])),
-  };
-}
-
-async function readPublishedLineage(file: string): Promise<Lineage> {
-  return (
-    (existsSync(file) ? await lookInto(file, readLineage) : undefined) ?? {
-      generation: undefined,
-      runs: new Map(),
-    }
-  );
-}
-
-function knows(work: Lineage, generation: string): boolean {
-  return work.generation === generation || work.runs.has(toRunId(generation));
+// What is still ours is recognised without reading it: a user may have the file open for writing.
+function isKnown(work: Lineage, { generation, isLeft }: PublishedState): boolean {
+  if (generation === undefined || generation === work.generation) return true;
+  return isLeft === true && work.runs.has(toRunId(generation));
 }
 
 /** `newer`: what is published has all commits of the work file and more. */
@@ -87,7 +56,7 @@ function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' 
   if (generation === undefined || generation === work.generation) return 'known';
   const areBoth = (runId: string) => {
     const at = work.runs.get(runId);
-    // A lake without its state file has no times.
+    // A destination without its state has no times.
     return at !== undefined && (runs.size === 0 || at === runs.get(runId));
   };
   if (areBoth(toRunId(generation))) return 'known';
@@ -96,38 +65,35 @@ function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' 
 }
 
 /** Checks a destination again right before it is replaced. */
-export type SecondLook = (path: string, generation: string | undefined) => void;
+export type SecondLook = (place: string, generation: string | undefined) => Promise<void>;
 
 /**
  * Reads the commits of a work file, to check the destination again after that file is closed: the run may have been
  * suspended since its first check, and locks do not work on every disk.
  */
-export async function prepareSecondLook(settings: Settings, database: Database): Promise<SecondLook> {
+export async function prepareSecondLook(settings: OfflineSettings, database: Database): Promise<SecondLook> {
   const own = (await readMeta(database)).get('generation');
   const runs = await database.all('SELECT run_id FROM _sluice.runs');
   const known = new Set(runs.map((row) => String(row['run_id'])));
-  return (path, generation) => {
+  return async (place, generation) => {
     if (generation === undefined || generation === own || known.has(toRunId(generation))) return;
-    throw toRefusal(settings, path, generation, 'other');
+    const publisher = listPublishers(settings).find((one) => one.place === place);
+    throw await describeRefusal(settings, { place, state: publisher?.state }, generation, 'other');
   };
 }
 
-/** The commit that a published file currently holds; undefined if there is none. */
-export async function readGeneration(path: string): Promise<string | undefined> {
-  return existsSync(path) ? (await readPublishedMeta(path))?.get('generation') : undefined;
-}
-
-function toRefusal(
-  settings: Settings,
-  path: string,
+async function describeRefusal(
+  settings: OfflineSettings,
+  destination: Destination,
   generation: string,
   relation: 'newer' | 'other',
-): PublishError | OutdatedFileError {
+): Promise<PublishError | OutdatedFileError> {
   const { stateDir } = settings;
+  const { place } = destination;
   const runId = toRunId(generation);
   if (relation === 'newer' || readPublishedRecord(stateDir)?.generation === generation)
     return new OutdatedFileError(
-      `${workFile(stateDir)} is older than what is published in ${path} (run ${runId})`,
+      `${workFile(stateDir)} is older than what is published in ${place} (run ${runId})`,
       {
         code: 'state_damaged',
         hint: 'Run `sluice sync`: it keeps that file under another name and restores its state from what is published.',
@@ -135,10 +101,10 @@ function toRefusal(
       },
     );
   const why = `was published from another state folder (run ${runId}): publishing from ${stateDir} would lose its data`;
-  return new PublishError(`${path} ${why}`, {
+  return new PublishError(`${place} ${why}`, {
     code: 'publish_refused',
-    hint: `One destination needs one stateDir. ${describeWayOut(settings, path)} Nothing was requested.`,
-    context: { path },
+    hint: `One destination needs one stateDir. ${await describeWayOut(stateDir, destination)} Nothing was requested.`,
+    context: { path: place },
     exitCode: 2,
   });
 }
@@ -148,12 +114,15 @@ function toRunId(generation: string): string {
   return generation.slice(0, -13);
 }
 
-// A lake without its state file cannot restore the state: with the folder moved away, nothing would be left to
-// continue from.
-function describeWayOut(settings: Settings, path: string): string {
-  const { stateDir } = settings;
-  const back = listStateSources(settings).some((source) => source.path === path)
+/** What a refusal says of a destination. */
+type Destination = Pick<Publisher, 'place'> & { readonly state?: CarriedState | undefined };
+
+// What has lost its state cannot restore it: with the folder moved away, nothing would be left to continue from.
+async function describeWayOut(stateDir: string, { place, state }: Destination): Promise<string> {
+  const onward = `To continue from this folder, move ${basename(place)} away.`;
+  if (state === undefined) return onward;
+  const back = (await state.isHeld())
     ? `To continue from what is published, move ${stateDir} away: the state is restored from it.`
-    : `To continue from what is published, restore ${LAKE_CATALOG} of ${path} from a backup and move ${stateDir} away: the state is restored from both.`;
-  return `${back} To continue from this folder, move ${basename(path)} away.`;
+    : `To continue from what is published, restore ${state.part} of ${place} from a backup and move ${stateDir} away: the state is restored from both.`;
+  return `${back} ${onward}`;
 }

@@ -6,17 +6,13 @@ import { readPublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import { listPublishers } from '../publish/registry.ts';
 import { listNames } from '../text/list-names.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listHeldScans } from '../warehouse/held-tables.ts';
 import { nameKey } from './state-folder.ts';
 
 const KEY = 'key';
-
-type Destinations = Pick<
-  OfflineSettings,
-  'stateDir' | 'duckdbPath' | 'publishesDuckdb' | 'lakePath' | 'configPath'
->;
 
 /** How a config's key and destination compare with those of a state. */
 export interface Identity {
@@ -65,7 +61,7 @@ export async function judgeIdentity(
 }
 
 /** Refuses to publish to a different destination if there is no key to identify the account. */
-export async function refuseMove(settings: Destinations, database: Database): Promise<void> {
+export async function refuseMove(settings: OfflineSettings, database: Database): Promise<void> {
   const isBlank = !(await readMeta(database)).has('generation');
   const movedFrom = isBlank ? undefined : findMove(settings);
   if (movedFrom === undefined) return;
@@ -102,9 +98,9 @@ export function describeIdentity({ key, isBlank, movedFrom, unproved }: Identity
 }
 
 /** Advice for a config that shares its state folder with another config. */
-export function adviseOwnFolder(settings: Destinations): string {
-  const { configPath, publishesDuckdb, duckdbPath, lakePath = '' } = settings;
-  const named = configPath ?? (publishesDuckdb ? duckdbPath : lakePath);
+export function adviseOwnFolder(settings: OfflineSettings): string {
+  const { configPath } = settings;
+  const named = configPath ?? listPublishers(settings)[0]?.place ?? '';
   const base = basename(named, extname(named)).replace(/[^\w.-]/g, '-');
   // The state folder without a name is the one that both use now.
   const name = base === 'sluice' ? 'other' : base;
@@ -127,7 +123,7 @@ export async function rememberIdentity(
       await writeUnproved(database, unproved);
     });
   const { stateDir } = settings;
-  const record = { stateDir: resolveLinks(stateDir), ...listPlaces(settings) };
+  const record = { stateDir: resolveLinks(stateDir), places: listPlaces(settings) };
   if (JSON.stringify(readDestinationRecord(stateDir)) !== JSON.stringify(record))
     writeDestinationRecord(stateDir, record);
 }
@@ -150,13 +146,13 @@ export async function readOpen(settings: Settings, database: Database): Promise<
 }
 
 /** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */
-function findMove(settings: Destinations): string | undefined {
+function findMove(settings: OfflineSettings): string | undefined {
   const { stateDir } = settings;
   const record = readDestinationRecord(stateDir) ?? recallPublished(stateDir);
   if (record === undefined) return undefined;
   const here = resolveLinks(stateDir);
   const wanted = Object.values(listPlaces(settings));
-  const held = [record.duckdb, record.parquet].filter((place) => place !== undefined);
+  const held = Object.values(record.places);
   // If a whole project was moved or mounted elsewhere, its paths relative to the state folder are unchanged.
   const isSame = wanted.some(
     (place) =>
@@ -168,16 +164,18 @@ function findMove(settings: Destinations): string | undefined {
 // For versions that did not write this record.
 function recallPublished(stateDir: string) {
   const published = readPublishedRecord(stateDir);
-  return published && { stateDir: resolveLinks(stateDir), duckdb: published.path, parquet: undefined };
+  return published && { stateDir: resolveLinks(stateDir), places: { file: published.path } };
 }
 
-function listPlaces({ publishesDuckdb, duckdbPath, lakePath }: Destinations) {
-  return {
-    ...(publishesDuckdb && { duckdb: resolveLinks(duckdbPath) }),
-    ...(lakePath !== undefined && { parquet: resolveLinks(lakePath) }),
-  };
+/** Where each destination is, by its name in the config. */
+function listPlaces(settings: OfflineSettings): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    listPublishers(settings).map(({ name, local, place }) => [name, local?.target ?? place]),
+  );
 }
 
-function describePlaces({ publishesDuckdb, duckdbPath, lakePath }: Destinations): string {
-  return [...(publishesDuckdb ? [duckdbPath] : []), ...(lakePath === undefined ? [] : [lakePath])].join(', ');
+function describePlaces(settings: OfflineSettings): string {
+  return listPublishers(settings)
+    .map(({ place }) => place)
+    .join(', ');
 }

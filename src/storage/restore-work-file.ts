@@ -1,13 +1,12 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { StorageError, toSyncError } from '../model/errors.ts';
-import { LAKE_CATALOG } from '../model/lake.ts';
-import type { OfflineSettings, Settings } from '../model/settings.ts';
-import { hasLostItsState, isRestorableLake } from '../publish/lake/assert-lake.ts';
-import { restoreFromLake } from '../publish/lake/restore-lake.ts';
+import { rename, rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { workFile } from '../../state/work-file.ts';
+import { StorageError } from '../model/errors.ts';
+import type { OfflineSettings } from '../model/settings.ts';
+import type { CarriedState } from '../publish/publisher.ts';
+import { listPublishers } from '../publish/registry.ts';
 import type { DamagedFileError } from '../warehouse/database-errors.ts';
-import { workFile } from './state-folder.ts';
 
 /** Suffixes of files that the engine writes next to a database file. */
 const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
@@ -15,21 +14,18 @@ const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
 /** A file of the engine begins with three headers of this size; a shorter one never held anything. */
 const HEADER_BYTES = 3 * 4_096;
 
-/** A published file or lake with a state to continue from. */
+/** A destination with a state to continue from. */
 export interface StateSource {
-  readonly kind: 'file' | 'lake';
-  readonly path: string;
+  readonly place: string;
+  readonly state: CarriedState;
 }
 
-type Destinations = Pick<OfflineSettings, 'publishesDuckdb' | 'duckdbPath' | 'lakePath'>;
-
 /** What the next sync restores the state from; undefined if it has a state, or if nothing is published. */
-export function findRestoreSource(
-  settings: Destinations & Pick<OfflineSettings, 'stateDir'>,
-): StateSource | undefined {
+export async function findRestoreSource(settings: OfflineSettings): Promise<StateSource | undefined> {
   // Nothing is missing in a folder that only its owner may look into.
   if (existsSync(workFile(settings.stateDir)) || isClosed(settings.stateDir)) return undefined;
-  return listStateSources(settings)[0];
+  const [first] = await listStateSources(settings);
+  return first;
 }
 
 function isClosed(folder: string): boolean {
@@ -42,20 +38,28 @@ function isClosed(folder: string): boolean {
 }
 
 /** What happens to a missing work file. */
-export function describeMissing(settings: Destinations & Pick<OfflineSettings, 'stateDir'>): string {
-  const source = findRestoreSource(settings);
-  const makes = hasLostItsState(settings.lakePath) ? 'cannot run without it' : 'makes it';
-  const next = source === undefined ? makes : `restores the state from ${source.path}`;
+export async function describeMissing(settings: OfflineSettings): Promise<string> {
+  const source = await findRestoreSource(settings);
+  const makes = (await findLostState(settings)) === undefined ? 'makes it' : 'cannot run without it';
+  const next = source === undefined ? makes : `restores the state from ${source.place}`;
   return `there is no ${workFile(settings.stateDir)}; the next sync ${next}`;
 }
 
 /** What is published and holds a state, the surest first; empty before the first publish. */
-export function listStateSources(settings: Destinations): readonly StateSource[] {
-  const { publishesDuckdb, duckdbPath, lakePath } = settings;
-  return [
-    ...(publishesDuckdb && existsSync(duckdbPath) ? [{ kind: 'file', path: duckdbPath } as const] : []),
-    ...(isRestorableLake(lakePath) ? [{ kind: 'lake', path: lakePath } as const] : []),
-  ];
+export async function listStateSources(settings: OfflineSettings): Promise<readonly StateSource[]> {
+  const sources: StateSource[] = [];
+  for (const { place, state } of listPublishers(settings))
+    if (state !== undefined && (await state.isHeld())) sources.push({ place, state });
+  return sources;
+}
+
+/** Why rows are published whose state is gone: a new state would lose what only that has. */
+export async function findLostState(settings: OfflineSettings): Promise<StorageError | undefined> {
+  for (const { state } of listPublishers(settings)) {
+    const loss = await state?.findLoss();
+    if (loss !== undefined) return loss;
+  }
+  return undefined;
 }
 
 /**
@@ -65,17 +69,16 @@ export function listStateSources(settings: Destinations): readonly StateSource[]
  * @returns a message for the user
  */
 export async function restoreWorkFile(
-  settings: Settings,
+  settings: OfflineSettings,
   source: StateSource,
   nowMs: number,
 ): Promise<string> {
   const file = workFile(settings.stateDir);
   const keptAs = existsSync(file) ? await setAside(file, nowMs) : undefined;
   await setLogsAside(file, `${file}.lost`);
-  if (source.kind === 'file') await copyPublished(source.path, file);
-  else await restoreFromLake(source.path, file, join(settings.stateDir, 'tmp'));
+  await source.state.restore(file);
   const kept = keptAs === undefined ? '' : `it is kept as ${basename(keptAs)}, and `;
-  return `${kept}the state is restored from ${source.path}; what was committed after that was published is read again`;
+  return `${kept}the state is restored from ${source.place}; what was committed after that was published is read again`;
 }
 
 /** Removes a work file that a killed run only started to create, and logs without a file. */
@@ -113,37 +116,6 @@ async function setLogsAside(file: string, keptAs: string): Promise<void> {
   for (const log of LOGS) {
     if (existsSync(file + log)) await rename(file + log, keptAs + log);
   }
-}
-
-async function copyPublished(published: string, file: string): Promise<void> {
-  const temporary = `${file}.restore`;
-  try {
-    await copyFile(published, temporary);
-    await chmod(temporary, 0o600);
-    const handle = await open(temporary, 'r+');
-    await handle.sync().finally(() => handle.close());
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw new StorageError(`cannot restore the state from ${published}: ${toSyncError(error).message}`, {
-      code: 'storage_failed',
-      hint: 'Fix the cause (permissions of both folders, disk space) and run again. Nothing is lost.',
-      context: { path: published },
-      cause: error,
-    });
-  }
-}
-
-/** The error of a published lake without its state file: a new state would lose what only that file has. */
-export function describeLostState(stateDir: string, lake: string): StorageError {
-  return new StorageError(
-    `the lake ${lake} has lost its ${LAKE_CATALOG}, and there is no state in ${stateDir} to continue from`,
-    {
-      code: 'state_damaged',
-      hint: `Restore ${LAKE_CATALOG} from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
-      context: { path: join(lake, LAKE_CATALOG) },
-    },
-  );
 }
 
 /** The error of a damaged published file that the state should be restored from. */

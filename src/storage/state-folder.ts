@@ -9,11 +9,6 @@ import { describeMasks } from '../schema/mask-records.ts';
 /** How long staged pages can be used. */
 export const STAGE_LIFETIME_MS = 24 * 3_600_000;
 
-/** The work file of a state folder; only one run has it open. */
-export function workFile(stateDir: string): string {
-  return join(stateDir, 'work.duckdb');
-}
-
 /**
  * Folder of a stream's stage below the state folder. Scans with --limit or --from have their own folder: they must
  * not delete the pages of a stopped scan.

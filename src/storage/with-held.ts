@@ -6,9 +6,9 @@ import { Database } from '../warehouse/database.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { holdsState, openOwnPublished } from '../warehouse/query-published.ts';
 import { isUnbegun } from './restore-work-file.ts';
-import { workFile } from './state-folder.ts';
+import { workFile } from '../../state/work-file.ts';
 
-type Places = Pick<OfflineSettings, 'duckdbPath' | 'stateDir'>;
+type Places = Pick<OfflineSettings, 'readersFile' | 'stateDir'>;
 type Read<T> = (database: Database) => Promise<T>;
 
 /**
@@ -23,7 +23,7 @@ export async function withHeld<T>(places: Places, read: Read<T>): Promise<T | un
 export async function withState<T>(places: Places, read: Read<T>): Promise<T | undefined> {
   const work = await openWork(places).catch((error: unknown) => {
     // The next sync restores it from what is published.
-    if (error instanceof DamagedFileError && existsSync(places.duckdbPath)) return undefined;
+    if (error instanceof DamagedFileError && existsSync(places.readersFile)) return undefined;
     throw error;
   });
   return readFrom(work ?? (await openPublished(places)), read);
@@ -38,8 +38,8 @@ async function readFrom<T>(database: Database | undefined, read: Read<T>): Promi
   }
 }
 
-async function openPublished({ duckdbPath }: Places): Promise<Database | undefined> {
-  return existsSync(duckdbPath) ? openOwnPublished(duckdbPath) : undefined;
+async function openPublished({ readersFile }: Places): Promise<Database | undefined> {
+  return existsSync(readersFile) ? openOwnPublished(readersFile) : undefined;
 }
 
 async function openWork({ stateDir }: Places): Promise<Database | undefined> {

@@ -3,8 +3,8 @@ import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StorageError } from '../model/errors.ts';
 import { Database } from '../warehouse/database.ts';
+import { workFile } from '../../state/work-file.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
-import { workFile } from './state-folder.ts';
 
 /**
  * Lets `work` change a copy of the work file and then replaces the original atomically. The state lock must be held;

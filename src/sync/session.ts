@@ -111,9 +111,9 @@ export class Session {
   }
 
   /** Whether an error is damage to the work file that can still be repaired: once per session. */
-  mayReplace(error: unknown): error is DamagedFileError {
+  async mayReplace(error: unknown): Promise<boolean> {
     if (!(error instanceof DamagedFileError) || this.#isReplaced) return false;
-    return listStateSources(this.settings).length > 0;
+    return (await listStateSources(this.settings)).length > 0;
   }
 
   /**
@@ -123,7 +123,7 @@ export class Session {
    * @returns false where nothing took its place: the error stands
    */
   async replaceDamaged(error: unknown, onWarning = this.effects.onWarning): Promise<boolean> {
-    if (!this.mayReplace(error)) return false;
+    if (!(error instanceof DamagedFileError) || !(await this.mayReplace(error))) return false;
     this.#isReplaced = true;
     return replaceDamaged(this.database, this.settings, error, {
       ...this.effects,

@@ -148,10 +148,10 @@ export async function holdsState(database: Database): Promise<boolean> {
 
 /** Reads from the published file, which is available even during a run. */
 export async function withPublished<T>(
-  { duckdbPath }: Pick<OfflineSettings, 'duckdbPath'>,
+  { readersFile }: Pick<OfflineSettings, 'readersFile'>,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const database = await openOwnPublished(duckdbPath);
+  const database = await openOwnPublished(readersFile);
   try {
     return await read(database);
   } finally {

@@ -53,9 +53,11 @@ describe('destination.parquet', () => {
   it('next to a file is published as well', () => {
     const { settings, folder } = resolve({ duckdb: './w.duckdb', parquet: './lake' });
     expect(settings).toMatchObject({
-      duckdbPath: join(folder, 'w.duckdb'),
-      publishesDuckdb: true,
-      lakePath: join(folder, 'lake'),
+      readersFile: join(folder, 'w.duckdb'),
+      destinations: [
+        { kind: 'duckdb', path: join(folder, 'w.duckdb') },
+        { kind: 'parquet', path: join(folder, 'lake') },
+      ],
     });
     expect(settings.retention.lakeMs).toBe(3_600_000);
   });
@@ -63,20 +65,20 @@ describe('destination.parquet', () => {
   it('alone makes the file of the lake the one to ask', () => {
     const { settings, folder } = resolve({ parquet: './lake' });
     expect(settings).toMatchObject({
-      duckdbPath: join(folder, 'lake', 'lake.duckdb'),
-      publishesDuckdb: false,
-      lakePath: join(folder, 'lake'),
+      readersFile: join(folder, 'lake', 'lake.duckdb'),
+      destinations: [{ kind: 'parquet', path: join(folder, 'lake') }],
     });
   });
 
   it('may be left out, but not with the file', () => {
-    expect(resolve({ duckdb: './w.duckdb' }).settings.lakePath).toBeUndefined();
+    const { destinations } = resolve({ duckdb: './w.duckdb' }).settings;
+    expect(destinations.map(({ kind }) => kind)).toEqual(['duckdb']);
     expect(() => resolve({})).toThrow('needs duckdb (a file), parquet (a folder), or both');
   });
 
   it('may lie in a folder that readers take for a column', () => {
     const { settings, folder } = resolve({ parquet: './env=prod/lake' });
-    expect(settings.lakePath).toBe(join(folder, 'env=prod', 'lake'));
+    expect(settings.destinations[0]?.path).toBe(join(folder, 'env=prod', 'lake'));
   });
 
   it.each([
@@ -141,6 +143,6 @@ describe('destinations', () => {
     const { settings } = resolve({ duckdb: './w.duckdb', parquet: './lake' }, './state', {
       ledgerDir: './q',
     });
-    expect(settings.publishesDuckdb).toBe(true);
+    expect(settings.destinations.map(({ kind }) => kind)).toEqual(['duckdb', 'parquet']);
   });
 });

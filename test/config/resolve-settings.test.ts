@@ -136,13 +136,13 @@ describe('paths', () => {
       configText('stateDir: state\n', '  quota: { ledgerDir: ../quota }\n', 'out/my db ü.duckdb'),
     );
     const folder = path.dirname(settings.configPath ?? '');
-    expect(settings.duckdbPath).toBe(path.join(folder, 'out/my db ü.duckdb'));
+    expect(settings.readersFile).toBe(path.join(folder, 'out/my db ü.duckdb'));
     expect(settings.stateDir).toBe(path.join(folder, 'state'));
     expect(settings.ledgerDir).toBe(path.join(path.dirname(folder), 'quota'));
   });
 
   it('expand ~/ to the home folder, and refuse it where there is none', () => {
-    expect(resolve(configText('', '', '~/w.duckdb')).duckdbPath).toBe('/home/someone/w.duckdb');
+    expect(resolve(configText('', '', '~/w.duckdb')).readersFile).toBe('/home/someone/w.duckdb');
     const env = { ANALYTICS_API_KEY: 'k' };
     expect(catchConfigError(() => resolve(configText('', '', '~/w.duckdb'), { env })).message).toContain(
       'no home',
@@ -152,7 +152,7 @@ describe('paths', () => {
   it('are won by the command line, from the current folder', () => {
     const overrides = { duckdb: 'x.duckdb', stateDir: '/elsewhere', baseUrl: 'http://localhost:1/v1' };
     const settings = resolve(configText(), { overrides });
-    expect(settings.duckdbPath).toBe(path.resolve('x.duckdb'));
+    expect(settings.readersFile).toBe(path.resolve('x.duckdb'));
     expect(settings.stateDir).toBe('/elsewhere');
     expect(settings.baseUrl.href).toBe('http://localhost:1/v1');
   });
@@ -246,7 +246,7 @@ describe('settings', () => {
     const loaded = parseConfig({ source, destination: { duckdb: 'w.duckdb' } }, '/base');
     expect(resolveSettings({ loaded, connectors, env: {}, nowMs: 0 })).toMatchObject({
       configPath: undefined,
-      duckdbPath: '/base/w.duckdb',
+      readersFile: '/base/w.duckdb',
       ledgerDir: '/base/.sluice/quota',
     });
   });

@@ -44,8 +44,8 @@ async function ask(flow: Flow, sql: string): Promise<readonly Record<string, unk
   const connection = await instance.connect();
   try {
     await connection.run(`SET TimeZone = 'UTC'`);
-    if (flow.settings().publishesDuckdb)
-      await connection.run(`ATTACH '${flow.settings().duckdbPath}' (READ_ONLY)`);
+    if (flow.settings().destinations.some(({ kind }) => kind === 'duckdb'))
+      await connection.run(`ATTACH '${flow.settings().readersFile}' (READ_ONLY)`);
     return (await connection.runAndReadAll(sql)).getRowObjectsJson();
   } finally {
     connection.closeSync();

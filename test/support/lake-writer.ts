@@ -54,7 +54,7 @@ export async function openLakeWriter(
         checkpoints: [],
       };
       return publishLake({
-        look: () => undefined,
+        look: () => Promise.resolve(),
         session: database,
         lake,
         connector: 'test',

@@ -80,11 +80,11 @@ async function runStory(context: CliContext, globals: GlobalValues, scene: Scene
 
   heading('The tables');
   show(`${text.describeDays(first, second)}\n`);
-  const query: QueryResult = await engine.queryPublished(settings.duckdbPath, DEMO_QUERY, {});
+  const query: QueryResult = await engine.queryPublished(settings.readersFile, DEMO_QUERY, {});
   heading('A query');
   show(`${text.describeQuery(formatQueryResult(query, 'table', output.stdout.columns()))}\n`);
-  const next = text.describeNextSteps(settings.duckdbPath, join(scene.shownAs, 'sluice.yaml'));
-  return toOutcome({ dir: scene.dir, duckdb: settings.duckdbPath, first, second, query }, second, next);
+  const next = text.describeNextSteps(settings.readersFile, join(scene.shownAs, 'sluice.yaml'));
+  return toOutcome({ dir: scene.dir, duckdb: settings.readersFile, first, second, query }, second, next);
 }
 
 async function writeConfig({ engine, clock }: CliContext, { simulator, dir }: Scene): Promise<Settings> {

@@ -35,7 +35,7 @@ export const queryCommand = defineCommand({
     const format = values.format ?? 'table';
     const isCapped =
       stdout.isTerminal && globals.json !== true && (format === 'table' || format === 'markdown');
-    const found = await context.engine.queryPublished(settings.duckdbPath, argument, {
+    const found = await context.engine.queryPublished(settings.readersFile, argument, {
       signal: context.signal,
       ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }),
     });

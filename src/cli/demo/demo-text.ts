@@ -32,15 +32,15 @@ export function describeDays(first: RunReport, second: RunReport): string {
 }
 
 /** What to try after the demo. */
-export function describeNextSteps(duckdbPath: string, configPath: string): string {
+export function describeNextSteps(file: string, configPath: string): string {
   const query = 'from _sluice.runs';
   const config = quoteForShell(configPath);
   return [
-    `The file: ${duckdbPath}`,
+    `The file: ${file}`,
     '',
     'Open it in Python, while a sync runs or not:',
     '  import duckdb',
-    `  con = duckdb.connect(${JSON.stringify(duckdbPath)}, read_only=True)`,
+    `  con = duckdb.connect(${JSON.stringify(file)}, read_only=True)`,
     '  con.sql("from visibility_mentions limit 5")',
     '',
     'Look around:',

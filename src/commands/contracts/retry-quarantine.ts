@@ -100,7 +100,7 @@ class Retry {
       run.add(this.#describe(stream, startedAtMs, retried, undefined));
       return undefined;
     } catch (thrown) {
-      const error = run.judge(thrown);
+      const error = await run.judge(thrown);
       this.#retried.push(failedRetry(stream, error));
       run.add(this.#describe(stream, startedAtMs, undefined, error));
       return error;

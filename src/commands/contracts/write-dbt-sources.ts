@@ -6,13 +6,13 @@ import { type DbtTable, toDbtSources } from '../../contract/to-dbt.ts';
 import { LAKE_MANIFEST } from '../../model/lake.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint, LearnedColumn, Stream } from '../../model/stream.ts';
-import { selectCurrent } from '../../publish/lake/catalog.ts';
 import { companionSource, toFieldName } from '../../schema/field-paths.ts';
 import { namesField } from '../../schema/field-rules.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, readLakeEntry } from '../../warehouse/lake-entry.ts';
-import { nameDatabase } from '../../warehouse/query-published.ts';
+import { selectCurrent } from '../../warehouse/select-lake.ts';
+import { lakeOf, nameDatabase } from '../../warehouse/query-published.ts';
 
 const HOUR_MS = 3_600_000;
 // The report calls a stream late after the same time.
@@ -24,11 +24,11 @@ export async function writeDbtSources(
   settings: OfflineSettings,
   tables: readonly ExportedTable[],
 ): Promise<string> {
-  const { lakePath, publishesDuckdb, duckdbPath, streams } = settings;
-  const lake = publishesDuckdb ? undefined : lakePath;
+  const { readersFile, streams } = settings;
+  const lake = lakeOf(readersFile);
   const checkpoints = await readCheckpoints(database);
   const held = lake === undefined ? [] : await readLakeEntry(database);
-  const name = nameDatabase(duckdbPath) ?? 'memory';
+  const name = nameDatabase(readersFile) ?? 'memory';
   const described: DbtTable[] = [];
   for (const table of tables) {
     const stream = streams.find((one) => one.name === table.stream);

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isPublishedFile, readPublishedRecord } from '../../../state/published-record.ts';
 import { listArchive } from '../../archive/archive-folder.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream } from '../../model/stream.ts';
+import { listPublishers } from '../../publish/registry.ts';
 import { withHeld } from '../../storage/with-held.ts';
-import { archiveFolder, workFile } from '../../storage/state-folder.ts';
+import { archiveFolder } from '../../storage/state-folder.ts';
+import { workFile } from '../../../state/work-file.ts';
 
 // Assumed sizes of a record: its text, its compressed text, and its row.
 const RECORD_BYTES = 500;
@@ -57,7 +58,7 @@ export async function estimateDisk(
     grown += rows * row;
   }
   const read = streams.reduce((sum, { rows = 0 }) => sum + rows, 0);
-  if (read === 0 && !isPublishDue(settings)) return addUp(listPlaces(settings, 0, 0));
+  if (read === 0 && !(await isPublishDue(settings))) return addUp(listPlaces(settings, 0, 0));
   const published = Math.max(held.fileBytes + grown, EMPTY_FILE_BYTES);
   const restored = existsSync(workFile(settings.stateDir)) ? 0 : held.fileBytes;
   const state = read === 0 ? 0 : largestStage + archived + Math.max(grown, EMPTY_FILE_BYTES);
@@ -80,29 +81,33 @@ export async function measureLeastDisk(
 
 /** Where a sync writes, and how much of it. */
 function listPlaces(
-  { stateDir, publishesDuckdb, duckdbPath, lakePath }: OfflineSettings,
+  settings: OfflineSettings,
   state: number,
   published: number,
 ): readonly { readonly path: string; readonly neededBytes: number }[] {
   return [
-    { path: stateDir, neededBytes: Math.ceil(state) },
-    ...(publishesDuckdb ? [{ path: dirname(duckdbPath), neededBytes: Math.ceil(published) }] : []),
-    // In the worst case every partition changes, and the old files are kept for the grace time.
-    ...(lakePath === undefined ? [] : [{ path: lakePath, neededBytes: Math.ceil(published) }]),
+    { path: settings.stateDir, neededBytes: Math.ceil(state) },
+    // In the worst case everything changes, and what was there before is kept for a while.
+    ...listPublishers(settings)
+      .flatMap(({ local }) => local?.folder ?? [])
+      .map((path) => ({ path, neededBytes: Math.ceil(published) })),
   ];
 }
 
 /** Whether a commit waits to be published, though nothing is left to be read. */
-function isPublishDue({ stateDir, publishesDuckdb, duckdbPath }: OfflineSettings): boolean {
-  if (!publishesDuckdb || !existsSync(workFile(stateDir))) return false;
-  const record = readPublishedRecord(stateDir);
-  return record === undefined || !existsSync(duckdbPath) || !isPublishedFile(record, duckdbPath);
+async function isPublishDue(settings: OfflineSettings): Promise<boolean> {
+  if (!existsSync(workFile(settings.stateDir))) return false;
+  for (const publisher of listPublishers(settings)) {
+    const published = await publisher.inspect();
+    if (published === undefined || published.isLeft === false) return true;
+  }
+  return false;
 }
 
 // The whole file is replaced, with a copy next to it.
-async function measureFiles({ stateDir, duckdbPath }: OfflineSettings): Promise<number> {
+async function measureFiles({ stateDir, readersFile }: OfflineSettings): Promise<number> {
   const bytes = async (name: string) => (existsSync(name) ? (await stat(name)).size : 0);
-  return Math.max(await bytes(workFile(stateDir)), await bytes(duckdbPath));
+  return Math.max(await bytes(workFile(stateDir)), await bytes(readersFile));
 }
 
 async function measureTables(

@@ -4,7 +4,7 @@ import { formatCountOf } from '../../text/format-count.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
 import { isScanOf, nameOf, nameScan, sliceStream, type Stream } from '../../model/stream.ts';
 import { describeIdentity, isNewKey, judgeIdentity } from '../../storage/identity.ts';
-import { assertIdentity } from '../../storage/open-warehouse.ts';
+import { assertIdentity } from '../../../state/owner.ts';
 import { withoutKey } from '../../run/refuse-requests.ts';
 import { withState } from '../../storage/with-held.ts';
 

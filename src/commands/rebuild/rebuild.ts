@@ -116,7 +116,7 @@ class Rebuild {
       this.#rebuilt.push(rebuiltStream(stream, archives, table));
       return undefined;
     } catch (thrown) {
-      const error = this.#run.judge(thrown);
+      const error = await this.#run.judge(thrown);
       this.#rebuilt.push(failedStream(stream, error, archives));
       this.#run.add(this.#describe(stream, startedAtMs, undefined, error));
       // One stream's archive says nothing about another's.

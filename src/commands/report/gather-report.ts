@@ -27,7 +27,7 @@ export async function gatherReport(
   { showValues }: ReportRequest,
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<ReportData> {
-  if (!existsSync(settings.duckdbPath)) return gather(settings, undefined, { showValues, clock });
+  if (!existsSync(settings.readersFile)) return gather(settings, undefined, { showValues, clock });
   return withPublished(settings, (database) => gather(settings, database, { showValues, clock }));
 }
 
@@ -46,7 +46,7 @@ async function gather(
     madeAt: new Date(nowMs).toISOString(),
     version,
     source: { connector: settings.connector.name, baseUrl: settings.baseUrl.href },
-    published: published && { path: settings.duckdbPath, ...published },
+    published: published && { path: settings.readersFile, ...published },
     showsValues: showValues,
     warnings: [
       ...settings.warnings,

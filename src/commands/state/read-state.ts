@@ -8,11 +8,11 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { ExportedCheckpoint, ExportedState, StateReport } from '../../model/state-report.ts';
 import { Database } from '../../warehouse/database.ts';
 import { openOwnPublished } from '../../warehouse/query-published.ts';
-import { assertIdentity } from '../../storage/open-warehouse.ts';
+import { assertIdentity } from '../../../state/owner.ts';
 import { withoutKey } from '../../run/refuse-requests.ts';
 import { sealCheckpoint } from './seal-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';
-import { workFile } from '../../storage/state-folder.ts';
+import { workFile } from '../../../state/work-file.ts';
 
 export interface ReadStateOptions {
   readonly streams?: readonly string[];
@@ -84,7 +84,7 @@ async function readWork(request: ReadRequest, since: string): Promise<ReadCheckp
 }
 
 async function readPublished(request: ReadRequest): Promise<ReadCheckpoints | undefined> {
-  const path = request.settings.duckdbPath;
+  const path = request.settings.readersFile;
   if (!existsSync(path)) return undefined;
   return readFrom(request, await openOwnPublished(path), 'published file', path);
 }

@@ -43,7 +43,7 @@ export async function compareWithApi(
 ): Promise<ComparisonReport> {
   const { clock = systemClock, transport, signal, maxRequests = COMPARE_REQUESTS, show = 5 } = options;
   const streams = selectStreams(settings, options.streams).flatMap(sliceStream);
-  await assertComparable(settings.duckdbPath);
+  await assertComparable(settings.readersFile);
   const api = openApi(
     settings,
     { transport, neverWaits: true, maxRequests },
@@ -53,7 +53,7 @@ export async function compareWithApi(
   try {
     const folders = [join(aside, 'tmp'), join(aside, 'stage')];
     for (const folder of folders) mkdirSync(folder, { mode: 0o700 });
-    const database = await openForReading(settings.duckdbPath, folders);
+    const database = await openForReading(settings.readersFile, folders);
     const context: RunContext = {
       runId: 'verify',
       settings: { ...settings, stateDir: aside },

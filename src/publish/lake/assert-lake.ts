@@ -1,27 +1,18 @@
 import { accessSync, constants, existsSync, lstatSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigError, PublishError } from '../../model/errors.ts';
+import type { Owner } from '../../../state/owner.ts';
+import { ConfigError, PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import { GENERATIONS } from '../../warehouse/lake-entry.ts';
 import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
 import { readManifest } from './manifest.ts';
 
-/** Whose rows a lake holds. */
-export interface LakeOwner {
-  readonly connector: string;
-  readonly baseUrl: string;
-}
-
 /**
  * Rejects a folder that holds anything but a lake of this source, before requests are spent on data that could not be
  * published. `tables` are the tables that may be written.
  */
-export async function assertLakeIsOurs(
-  lake: string,
-  owner: LakeOwner,
-  tables: readonly string[],
-): Promise<void> {
+export async function assertLakeIsOurs(lake: string, owner: Owner, tables: readonly string[]): Promise<void> {
   if (tables.includes(GENERATIONS)) {
     throw new ConfigError(
       `a lake keeps its files in a folder named ${GENERATIONS}, so no stream can have that name`,
@@ -67,14 +58,20 @@ export async function assertLakeIsOurs(
 }
 
 /** Whether a work file can be restored from a lake. */
-export function isRestorableLake(lake: string | undefined): lake is string {
-  return lake !== undefined && existsSync(join(lake, LAKE_CATALOG)) && existsSync(join(lake, LAKE_MANIFEST));
+export function isRestorableLake(lake: string): boolean {
+  return existsSync(join(lake, LAKE_CATALOG)) && existsSync(join(lake, LAKE_MANIFEST));
 }
 
-/** Whether a published lake lost the file that holds its state. */
-export function hasLostItsState(lake: string | undefined): lake is string {
-  return (
-    lake !== undefined && !existsSync(join(lake, LAKE_CATALOG)) && readManifest(lake)?.commit !== undefined
+/** The error of a published lake without the file that holds its state: only that file has it. */
+export function findLostState(lake: string, stateDir: string): StorageError | undefined {
+  if (existsSync(join(lake, LAKE_CATALOG)) || readManifest(lake)?.commit === undefined) return undefined;
+  return new StorageError(
+    `the lake ${lake} has lost its ${LAKE_CATALOG}, and there is no state in ${stateDir} to continue from`,
+    {
+      code: 'state_damaged',
+      hint: `Restore ${LAKE_CATALOG} from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
+      context: { path: join(lake, LAKE_CATALOG) },
+    },
   );
 }
 

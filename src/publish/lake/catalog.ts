@@ -5,7 +5,8 @@ import { StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { type FileMark, fingerprintFile } from '../../warehouse/fingerprint-file.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
-import { type CatalogTable, generationFolder, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
+import { type CatalogTable, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
+import { selectRows } from '../../warehouse/select-lake.ts';
 import { syncFile, syncFolder } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { TableManifest } from './manifest.ts';
@@ -78,32 +79,6 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
     LAKE_ENTRY,
     JSON.stringify(held),
   ]);
-}
-
-/** SQL that reads a table of a lake, or one of its files, with the types of the warehouse. */
-export function selectRows(lake: string, table: Omit<CatalogTable, 'files'>, path = '**/*.parquet'): string {
-  return selectFiles(`${generationFolder(lake, table.table, table.generation)}/${path}`, table);
-}
-
-/** The same for the `current` folder, which readers resolve each time they read. */
-export function selectCurrent(lake: string, table: CatalogTable): string {
-  return selectFiles(`${join(lake, table.table, 'current')}/**/*.parquet`, table);
-}
-
-function selectFiles(
-  pattern: string,
-  { columns, partitionBy }: Pick<CatalogTable, 'columns' | 'partitionBy'>,
-): string {
-  const names = columns.map(({ name, type, storedAs }) => {
-    const column = quoteIdentifier(name);
-    return storedAs === type ? column : `CAST(${column} AS ${type}) AS ${column}`;
-  });
-  const files = quoteLiteral(pattern);
-  const hive =
-    partitionBy.length === 0
-      ? 'hive_partitioning = false'
-      : `hive_partitioning = true, hive_types = {${partitionBy.map(({ folder, type }) => `${quoteIdentifier(folder)}: ${quoteLiteral(type)}`).join(', ')}}`;
-  return `SELECT ${names.join(', ')} FROM read_parquet(${files}, ${hive})`;
 }
 
 async function removeDatabase(file: string): Promise<void> {

@@ -33,7 +33,7 @@ export interface LakeJob {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /** Throws if the commit found in the lake must not be replaced. */
-  readonly look: (lake: string, commit: string | undefined) => void;
+  readonly look: (commit: string | undefined) => Promise<void>;
   readonly warn: (message: string) => void;
   /** Called once it is known that there is something to publish. */
   readonly onBegin: () => void;

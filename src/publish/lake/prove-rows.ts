@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
-import { selectRows } from './catalog.ts';
+import { selectRows } from '../../warehouse/select-lake.ts';
 import { readManifest } from './manifest.ts';
 
 /** A checksum of rows that does not depend on their order. */

@@ -48,7 +48,7 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
       await expire(job, manifest);
       return undefined;
     }
-    job.look(job.lake, manifest.commit);
+    await job.look(manifest.commit);
     job.onBegin();
     publish = new LakePublish(job, manifest);
     return await publish.run();
@@ -162,7 +162,7 @@ class LakePublish {
       written.set(plan.table.table, await this.#build(plan, announced.get(plan.table.table)));
     const leftMs = announcedAtMs + ANNOUNCED_MS - clock.monotonic();
     if (announced.size > 0 && leftMs > 0) await clock.sleep(leftMs, signal);
-    this.#job.look(lake, readManifest(lake)?.commit);
+    await this.#job.look(readManifest(lake)?.commit);
     this.#hasFlipped = due.length > 0;
     for (const { table } of due) await flip(lake, table.table, this.#generation);
     await this.#finish(plans.map((plan) => written.get(plan.table.table) ?? this.#carryOn(plan)));

@@ -11,7 +11,7 @@ import {
   LAKE_ENTRY,
   readLakeEntry,
 } from '../../warehouse/lake-entry.ts';
-import { selectRows } from './catalog.ts';
+import { selectRows } from '../../warehouse/select-lake.ts';
 import { assertPathNamesNoColumn } from './path-columns.ts';
 import { syncFile } from './folders.ts';
 import { describeFiles } from './inspect-lake.ts';

@@ -1,18 +1,18 @@
-import { readCheckpoints, readContract } from '../../state/checkpoints.ts';
-import { ConfigError } from '../model/errors.ts';
-import type { PartitionRule } from '../model/lake.ts';
-import type { OfflineSettings } from '../model/settings.ts';
-import type { Checkpoint } from '../model/stream.ts';
-import type { LakeTable } from '../publish/lake/lake-job.ts';
-import { resolvePartitions } from '../publish/lake/partitions.ts';
-import type { Database } from '../warehouse/database.ts';
-import { historyOf, readColumns } from '../warehouse/evolve-table.ts';
+import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
+import { ConfigError } from '../../model/errors.ts';
+import type { PartitionRule } from '../../model/lake.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { Checkpoint } from '../../model/stream.ts';
+import type { LakeTable } from './lake-job.ts';
+import { resolvePartitions } from './partitions.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { historyOf, readColumns } from '../../warehouse/evolve-table.ts';
 
 const DATED = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
 
 /** All tables of the work file as published in a lake; throws ConfigError for invalid partitions. */
 export async function listLakeTables(
-  settings: OfflineSettings,
+  settings: Pick<OfflineSettings, 'streams'>,
   database: Database,
 ): Promise<readonly LakeTable[]> {
   const rows = await database.all(
@@ -38,7 +38,7 @@ interface StoredTable {
 }
 
 async function describe(
-  settings: OfflineSettings,
+  settings: Pick<OfflineSettings, 'streams'>,
   database: Database,
   { table, base, checkpoints }: StoredTable,
 ): Promise<LakeTable> {

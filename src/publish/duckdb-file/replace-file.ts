@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { PublishError } from '../model/errors.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PublishError } from '../../model/errors.ts';
+import { makeFolders } from '../../files/make-folders.ts';
 
-export interface PublishedFile {
+export interface ReplacedFile {
   readonly path: string;
   readonly bytes: number;
   /** Identifies the file on its disk, so that a later run recognises it without opening it. */
@@ -23,12 +23,12 @@ export interface PublishedFile {
  * The work file must be closed and checkpointed. `lookAgain` throws if the file at `target` must not be replaced by
  * then.
  */
-export async function publishDuckdbFile(
+export async function replaceFile(
   workFile: string,
   target: string,
   runId: string,
   lookAgain: () => Promise<void>,
-): Promise<PublishedFile> {
+): Promise<ReplacedFile> {
   const folder = dirname(target);
   // A run id may be any text, e.g. a scheduler's: only its hash is sure to be a file name.
   const mark = createHash('sha256').update(runId).digest('hex').slice(0, 12);

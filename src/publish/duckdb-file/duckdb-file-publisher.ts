@@ -1,0 +1,198 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { readMeta } from '../../../state/migrations.ts';
+import { assertIdentity } from '../../../state/owner.ts';
+import {
+  isPublishedFile,
+  isUntouched,
+  readPublishedRecord,
+  writePublishedRecord,
+} from '../../../state/published-record.ts';
+import { resolveLinks } from '../../files/real-paths.ts';
+import { PublishError, type SyncError } from '../../model/errors.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { fingerprintFile, isAsMarked } from '../../warehouse/fingerprint-file.ts';
+import { lookInto } from '../../warehouse/look-into.ts';
+import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
+import { readFileLineage } from '../lineage.ts';
+import { findFileFaults, type PublishedFile, REPUBLISH_FIX, SYNC_FIX, tryFile } from '../published-file.ts';
+import type {
+  CarriedState,
+  ClosedCommit,
+  ClosedPublisher,
+  LocalPlace,
+  PublishedFacts,
+  PublishedState,
+  PublishResult,
+  VerifyKit,
+} from '../publisher.ts';
+import { replaceFile } from './replace-file.ts';
+import { restoreFile } from './restore-file.ts';
+
+/** Publishes a copy of the work file: one DuckDB file, replaced by a rename. */
+export class DuckdbFilePublisher implements ClosedPublisher {
+  readonly name = 'duckdb';
+  readonly title = 'published file';
+  readonly needs = 'closed';
+  readonly place: string;
+  readonly state: CarriedState;
+  readonly #settings: OfflineSettings;
+
+  constructor(path: string, settings: OfflineSettings) {
+    this.place = path;
+    this.#settings = settings;
+    this.state = {
+      part: basename(path),
+      isHeld: () => Promise.resolve(existsSync(path)),
+      findLoss: () => Promise.resolve(undefined),
+      restore: (file) => restoreFile(path, file),
+    };
+  }
+
+  get local(): LocalPlace {
+    return { target: resolveLinks(this.place), folder: dirname(this.place), engineFolders: [] };
+  }
+
+  async claim(): Promise<void> {
+    const path = this.place;
+    assertFolderIsWritable(path);
+    if (!existsSync(path) || this.#isLeft()) return;
+    const meta = statSync(path).size > 0 ? await lookInto(path, readMeta) : undefined;
+    if (meta?.has('schema_version') === true) {
+      assertIdentity(meta, this.#settings, path);
+      return;
+    }
+    throw new PublishError(
+      `${path} exists and was not written by Sluice, or is damaged; it is not replaced`,
+      {
+        code: 'publish_refused',
+        hint: 'Set destination.duckdb to another file, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
+        context: { path },
+        exitCode: 2,
+      },
+    );
+  }
+
+  async inspect(): Promise<PublishedState | undefined> {
+    const path = this.place;
+    if (!existsSync(path)) return undefined;
+    const isLeft = this.#isLeft();
+    const generation = isLeft ? this.#record()?.generation : await readGeneration(path);
+    const readLineage = () => readFileLineage(path);
+    return { generation, isLeft, bytes: statSync(path).size, readLineage };
+  }
+
+  /** Byte for byte where the file is small. */
+  async isDue(generation: string): Promise<boolean> {
+    const record = this.#record();
+    if (record?.generation !== generation || !this.#isLeft()) return true;
+    return !isUntouched(record, this.place) || !(await isAsMarked(this.place, record));
+  }
+
+  async publish({ generation, runId, look, file }: ClosedCommit): Promise<PublishResult> {
+    const path = this.place;
+    // A rename over a link would replace the link and leave its target unchanged.
+    const target = resolveLinks(path);
+    // Taken from the work file: another program may have modified the published file by then.
+    const fingerprint = await fingerprintFile(file);
+    const published = await replaceFile(file, target, runId, async () => {
+      // A file that is still ours is recognised without opening it: a user may have it open for writing.
+      if (!this.#isLeft()) await look(await readGeneration(target));
+    });
+    const { bytes, ...left } = published;
+    writePublishedRecord(this.#settings.stateDir, { ...left, path, size: bytes, fingerprint, generation });
+    return { bytes, report: { path, bytes } };
+  }
+
+  findFaults() {
+    return findFileFaults(this.#file());
+  }
+
+  tryReading() {
+    return tryFile(this.#file());
+  }
+
+  async verify(kit: VerifyKit): Promise<PublishedFacts | undefined> {
+    const path = this.place;
+    if (!existsSync(path)) {
+      kit.addMissing(`there is no ${path}`, kit.hasWork ? REPUBLISH_FIX : SYNC_FIX);
+      return undefined;
+    }
+    if (this.#record() !== undefined && !this.#isLeft())
+      kit.add(
+        'failed',
+        `${path} is not the file that was published last`,
+        `If you did not put it there, ${REPUBLISH_FIX}`,
+      );
+    const facts = await kit.read({
+      path,
+      open: async (folders) => {
+        // It says best what is wrong with a file that is not ours.
+        await (await openOwnPublished(path)).release();
+        return openForReading(path, folders);
+      },
+      explain: (error) => Promise.resolve([error.message, adviseOn(error)] as const),
+    });
+    return facts && { ...facts, comparedAs: 'both files' };
+  }
+
+  #record() {
+    return readPublishedRecord(this.#settings.stateDir);
+  }
+
+  /** Whether the file there is the one that was left there, even if a program has written into it since. */
+  #isLeft(): boolean {
+    const record = this.#record();
+    return record !== undefined && existsSync(this.place) && isPublishedFile(record, this.place);
+  }
+
+  #file(): PublishedFile {
+    const path = this.place;
+    const { stateDir } = this.#settings;
+    return {
+      path,
+      stateDir,
+      whole: path,
+      hasViews: false,
+      isAsLeft: async () => {
+        const record = this.#record();
+        // A different file in its place may be a restored copy: a sync finds out whose it is.
+        if (record === undefined || !this.#isLeft()) return true;
+        return record.fingerprint === undefined ? isUntouched(record, path) : isAsMarked(path, record);
+      },
+      // It does not read large files.
+      willSyncNotice: async () => {
+        const generation = this.#record()?.generation;
+        return generation === undefined || this.isDue(generation);
+      },
+    };
+  }
+}
+
+/** The commit that a file holds now; undefined if there is none. */
+async function readGeneration(path: string): Promise<string | undefined> {
+  return existsSync(path) ? (await lookInto(path, readMeta))?.get('generation') : undefined;
+}
+
+// A sync repairs the work file from the published one, not the other way round.
+function adviseOn({ code, hint }: SyncError): string {
+  return code === 'state_damaged'
+    ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'
+    : hint;
+}
+
+// What cannot be published is not worth a request.
+function assertFolderIsWritable(target: string): void {
+  const folder = dirname(target);
+  if (!existsSync(folder)) return;
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new PublishError(`cannot write into ${folder}, where ${basename(target)} is to be published`, {
+      code: 'publish_failed',
+      hint: 'Fix the permissions of the folder, or set destination.duckdb to another file. Nothing was requested.',
+      context: { path: target },
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ownerOf } from '../../../state/owner.ts';
+import { resolveLinks } from '../../files/real-paths.ts';
+import { LAKE_CATALOG } from '../../model/lake.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { historyOf } from '../../warehouse/evolve-table.ts';
+import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
+import { readFileLineage } from '../lineage.ts';
+import { findFileFaults, type PublishedFile, tryFile } from '../published-file.ts';
+import type {
+  CarriedState,
+  LocalPlace,
+  OpenCommit,
+  OpenPublisher,
+  PublishedState,
+  PublishResult,
+  VerifyKit,
+} from '../publisher.ts';
+import { assertLakeIsOurs, findLostState, isRestorableLake } from './assert-lake.ts';
+import { listLakeTables } from './list-tables.ts';
+import { readManifest } from './manifest.ts';
+import { publishLake } from './publish-lake.ts';
+import { restoreFromLake } from './restore-lake.ts';
+import { verifyLake } from './verify-lake.ts';
+
+/** Publishes the tables as Parquet files in folders, with views over them and the state in `lake.duckdb`. */
+export class LakePublisher implements OpenPublisher {
+  readonly name = 'parquet';
+  readonly title = 'lake';
+  readonly needs = 'open';
+  readonly place: string;
+  readonly label: string;
+  readonly state: CarriedState;
+  readonly #settings: OfflineSettings;
+  readonly #catalog: string;
+
+  constructor(path: string, settings: OfflineSettings) {
+    this.place = path;
+    this.label = `${path} (lake)`;
+    this.#settings = settings;
+    this.#catalog = join(path, LAKE_CATALOG);
+    const { stateDir } = settings;
+    this.state = {
+      part: LAKE_CATALOG,
+      isHeld: () => later(() => isRestorableLake(path)),
+      findLoss: () => later(() => findLostState(path, stateDir)),
+      restore: (file) => restoreFromLake(path, file, join(stateDir, 'tmp')),
+    };
+  }
+
+  get local(): LocalPlace {
+    return { target: resolveLinks(this.place), folder: this.place, engineFolders: [this.place] };
+  }
+
+  async claim(): Promise<void> {
+    const tables = this.#settings.streams.flatMap(({ table }) => [table, historyOf(table)]);
+    await assertLakeIsOurs(this.place, ownerOf(this.#settings), tables);
+  }
+
+  async inspect(): Promise<PublishedState | undefined> {
+    const manifest = await later(() => readManifest(this.place));
+    const generation = manifest?.commit;
+    if (generation === undefined) return undefined;
+    const readLineage = async () => ({ ...(await readFileLineage(this.#catalog)), generation });
+    return { generation, isLeft: undefined, readLineage };
+  }
+
+  async publish(commit: OpenCommit): Promise<PublishResult | undefined> {
+    const settings = this.#settings;
+    const { generation, work, runId, mustForget, clock, signal, look, warn, begin } = commit;
+    const lake = await publishLake({
+      session: work,
+      lake: this.place,
+      ...ownerOf(settings),
+      commit: generation,
+      runId,
+      tables: await listLakeTables(settings, work),
+      graceMs: settings.retention.lakeMs,
+      mustForget,
+      clock,
+      signal,
+      look,
+      warn,
+      onBegin: begin,
+    });
+    if (lake === undefined) return undefined;
+    const { bytes } = lake;
+    // Where there is no other file for readers, the report names that of the lake.
+    const isRead = settings.readersFile === this.#catalog;
+    const shown = isRead
+      ? { path: this.#catalog, bytes: statSync(this.#catalog).size }
+      : { path: this.place, bytes };
+    return { bytes, report: { ...shown, lake } };
+  }
+
+  findFaults() {
+    return findFileFaults(this.#file());
+  }
+
+  tryReading() {
+    return tryFile(this.#file());
+  }
+
+  verify(kit: VerifyKit) {
+    return verifyLake(this.place, kit);
+  }
+
+  #file(): PublishedFile {
+    const isAsLeft = async () => {
+      const mark = readManifest(this.place)?.catalog;
+      return mark === undefined || isAsMarked(this.#catalog, mark);
+    };
+    return {
+      path: this.#catalog,
+      stateDir: this.#settings.stateDir,
+      whole: this.place,
+      hasViews: true,
+      isAsLeft,
+      willSyncNotice: async () => !(await isAsLeft()),
+    };
+  }
+}
+
+// What it throws is the promise's.
+function later<T>(look: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(look()));
+}

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toSyncError } from '../../model/errors.ts';
+import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { readLakeEntry } from '../../warehouse/lake-entry.ts';
+import { openForReading } from '../../warehouse/query-published.ts';
+import { REPUBLISH_FIX } from '../published-file.ts';
+import type { HeldFacts, PublishedFacts, VerifyKit } from '../publisher.ts';
+import { inspectLake, type LakeFacts } from './inspect-lake.ts';
+import { readManifest } from './manifest.ts';
+import { findWrongRows } from './prove-rows.ts';
+import { findUnreadable } from './unreadable-file.ts';
+
+const LAKE_FIX =
+  'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
+const DAMAGED_FILE_FIX =
+  'Move this file and lake.duckdb away and run sluice sync: both are written again, without a request for fresh streams.';
+// Without a work file, the state is in the lake alone.
+const LONE_LAKE_FIX =
+  'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
+
+/** Checks a lake's files with its manifest, and the rows behind its views. */
+export async function verifyLake(lake: string, kit: VerifyKit): Promise<PublishedFacts | undefined> {
+  let found: LakeFacts | undefined;
+  try {
+    found = inspectLake(lake);
+  } catch (thrown) {
+    const { message, hint } = toSyncError(thrown);
+    kit.add('failed', message, hint);
+    return undefined;
+  }
+  if (found?.manifest.commit === undefined) {
+    kit.addMissing(`there is no lake at ${lake}`, await adviseForMissing(lake));
+    return undefined;
+  }
+  const { files, rows, problems } = found;
+  const isLone = kit.isAlone && !kit.hasWork;
+  for (const detail of problems) kit.add('failed', detail, isLone ? LONE_LAKE_FIX : LAKE_FIX);
+  if (problems.length > 0) return undefined;
+  kit.add(
+    'ok',
+    `${lake}: ${files.toLocaleString('en-US')} files and ${rows.toLocaleString('en-US')} rows as its manifest says`,
+  );
+  const path = join(lake, LAKE_CATALOG);
+  if (!existsSync(path)) {
+    kit.add('failed', `there is no ${path}`, isLone ? LONE_LAKE_FIX : REPUBLISH_FIX);
+    return undefined;
+  }
+  const damageFix = isLone ? LONE_LAKE_FIX : DAMAGED_FILE_FIX;
+  const facts = await kit.read({
+    path,
+    open: (folders) => openForReading(path, folders),
+    findDamages: async (database, tables) =>
+      (await findDamagedRows(database, lake, tables)).map((detail) => [detail, damageFix]),
+    // The engine says neither what failed nor what repairs it.
+    explain: async ({ message, hint }, database) => {
+      const tables = database === undefined ? [] : (readManifest(lake)?.tables ?? []);
+      const file = database && (await findUnreadable(database, lake, tables));
+      return file === undefined ? [message, hint] : [`${file} is damaged`, damageFix];
+    },
+  });
+  if (facts === undefined) return undefined;
+  // Its own entry is in it.
+  const own = { tables: ['_sluice.meta'], why: '_sluice.meta says in a lake where its rows are, too' };
+  return { ...facts, comparedAs: 'lake', own };
+}
+
+/** What a sync is to do where there is no lake; a folder that nobody knows it would refuse. */
+async function adviseForMissing(lake: string): Promise<string> {
+  const isEmpty =
+    !existsSync(lake) || (await readdir(lake)).every((name) => name === `.${LAKE_MANIFEST}.tmp`);
+  return isEmpty || existsSync(`${lake}/${LAKE_MANIFEST}`)
+    ? REPUBLISH_FIX
+    : `Put ${LAKE_MANIFEST} back from a backup of the lake. Without one, move what is in the folder away and run sluice sync, which publishes a new lake; into a folder with other files it writes nothing.`;
+}
+
+/** Which rows of a lake are not those that were published, one sentence per table. */
+async function findDamagedRows(
+  database: Database,
+  lake: string,
+  tables: HeldFacts['tables'],
+): Promise<readonly string[]> {
+  const damages: string[] = [];
+  for (const table of await readLakeEntry(database)) {
+    const held = tables.get(`main.${table.table}`);
+    if (held === undefined) {
+      damages.push(`${table.table} has no view in lake.duckdb`);
+      continue;
+    }
+    const wrong = await findWrongRows(database, lake, table, { rows: held.rows, sum: BigInt(held.sum) });
+    if (wrong !== undefined) damages.push(wrong);
+  }
+  return damages;
+}
