@@ -34,24 +34,31 @@ export interface VerifyOptions {
 export async function verifyState(
   settings: OfflineSettings,
   options: VerifyOptions = {},
+  publishers = listPublishers(settings),
 ): Promise<VerifyReport> {
   const { clock = systemClock, signal } = options;
   const selected = { ...settings, streams: selectStreams(settings, options.streams) };
-  const verification = new Verification(selected, clock, signal);
+  const verification = new Verification(selected, publishers, { clock, signal });
   await verification.run();
   return verification.report();
 }
 
 class Verification {
   readonly #settings: OfflineSettings;
+  readonly #publishers: readonly Publisher[];
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
   readonly #items: CheckItem[] = [];
   /** Something could not be looked at because another program has it. */
   #isPartial = false;
 
-  constructor(settings: OfflineSettings, clock: Clock, signal: AbortSignal | undefined) {
+  constructor(
+    settings: OfflineSettings,
+    publishers: readonly Publisher[],
+    { clock, signal }: Pick<VerifyOptions, 'signal'> & { readonly clock: Clock },
+  ) {
     this.#settings = settings;
+    this.#publishers = publishers;
     this.#clock = clock;
     this.#signal = signal;
   }
@@ -88,7 +95,7 @@ class Verification {
     const work = mayOpenWork ? await this.#verifyWork() : undefined;
     const place = workFile(this.#settings.stateDir);
     let reference: Reference | undefined = work && { title: 'work file', place, facts: work };
-    for (const publisher of listPublishers(this.#settings)) {
+    for (const publisher of this.#publishers) {
       const facts = await publisher.verify(this.#kitFor(publisher, reference === undefined));
       if (facts === undefined) continue;
       if (reference !== undefined) this.#items.push(compareFiles(publisher, facts, reference));
