@@ -76,6 +76,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'cli/bound-young-heap',
     'cli/render/table',
     'connectors/example-events',
+    'connectors/example-orders',
     'contract/connector.test',
     'crash/',
     'docs/blocks',

@@ -27,7 +27,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'source.apiKey': {
     type: 'text',
     fallback: 'required, or `bearerToken`',
-    meaning: `The key, sent as ${tell(({ auth }) => auth.keyHeader)}. Written out in the file it works with a warning: use a placeholder.`,
+    meaning: `The key, sent as ${tell(({ auth }) => auth.header)}. Written out in the file it works with a warning: use a placeholder.`,
   },
   'source.bearerToken': {
     type: 'text',
@@ -47,8 +47,8 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   'source.quota': { type: 'map', fallback: '', meaning: 'Limits of requests; see [quota.md](quota.md).' },
   'source.quota.requestsPerHour': {
     type: 'whole number',
-    fallback: `${tell(({ limits }) => limits.requestsPerHour)} until a response names the limit`,
-    meaning: `A ceiling of your own. Unset, the server's ${tell(({ rateLimitHeaders }) => rateLimitHeaders.limit)} counts.`,
+    fallback: `${tell(({ limits }) => (limits.requestsPerWindow * 3_600) / limits.windowSeconds)} until a response names the limit`,
+    meaning: `A ceiling of your own. Unset, the server's ${tell(({ rateLimitHeaders }) => rateLimitHeaders.limit ?? 'limit')} counts.`,
   },
   'source.quota.burstPerSecond': {
     type: 'whole number',

@@ -15,12 +15,12 @@ export const analyticsRead: Connector = {
   ],
   filterParams: ['entity', 'topicIds', 'topics', 'providers', 'regions', 'startDate'],
   auth: {
-    keyHeader: 'X-API-Key',
+    header: 'X-API-Key',
     rejectionCauses: ['missing', 'invalid', 'expired', 'revoked'],
     whereKeysAreMade:
       'the dashboard under Settings > API Keys (at most 5 active keys, valid for at most 1 year, shown once)',
   },
-  limits: { requestsPerHour: 600, burstPerSecond: 10, maxPageSize: 100 },
+  limits: { requestsPerWindow: 600, windowSeconds: 3_600, burstPerSecond: 10, maxPageSize: 100 },
   paging: {
     kind: 'offset',
     limitParam: 'limit',

@@ -1,6 +1,7 @@
 import { configDefaults } from '../model/config.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { CursorRule, KeyRule, Stream } from '../model/stream.ts';
+import { perHour } from '../model/quota.ts';
 import type { ConfigEntry } from './config-entry.ts';
 import type { Scalar } from './interpolate.ts';
 
@@ -10,7 +11,7 @@ export function listDefaults(settings: OfflineSettings): readonly ConfigEntry[] 
   return [
     {
       key: 'source.quota.requestsPerHour',
-      value: quotaLimits.defaultRequestsPerHour,
+      value: perHour(quotaLimits.defaultPerWindow, quotaLimits.windowMs),
       origin: 'connector',
       detail: 'until a response shows the limit',
     },

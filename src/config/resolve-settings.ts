@@ -2,7 +2,7 @@ import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import type { Connector } from '../model/connector.ts';
 import { ConfigError } from '../model/errors.ts';
-import type { QuotaLimits } from '../model/quota.ts';
+import { perWindow, type QuotaLimits } from '../model/quota.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
 import { findBaseUrlWarnings, readBaseUrl } from './base-url.ts';
 import { findHashKeyWarnings } from './column-rules.ts';
@@ -117,7 +117,9 @@ function findConnector({ loaded, connectors }: ResolveOptions): Connector {
 
 function readQuotaLimits(loaded: LoadedConfig, connector: Connector): QuotaLimits {
   const { requestsPerHour, burstPerSecond, reserve = 0 } = loaded.config.source.quota ?? {};
-  if (reserve >= (requestsPerHour ?? Infinity))
+  const windowMs = connector.limits.windowSeconds * 1_000;
+  const ceilingPerWindow = requestsPerHour === undefined ? undefined : perWindow(requestsPerHour, windowMs);
+  if (reserve >= (ceilingPerWindow ?? Infinity))
     throw buildConfigError(
       [
         {
@@ -128,8 +130,9 @@ function readQuotaLimits(loaded: LoadedConfig, connector: Connector): QuotaLimit
       loaded,
     );
   return {
-    requestsPerHourCeiling: requestsPerHour,
-    defaultRequestsPerHour: connector.limits.requestsPerHour,
+    windowMs,
+    ceilingPerWindow,
+    defaultPerWindow: connector.limits.requestsPerWindow,
     burstPerSecond: burstPerSecond ?? connector.limits.burstPerSecond,
     reserve,
   };

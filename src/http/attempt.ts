@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../model/clock.ts';
-import type { RateLimitHeaderNames } from '../model/connector.ts';
 import { ConfigError } from '../model/errors.ts';
 import {
   type ApiRequest,
@@ -14,7 +13,7 @@ import {
 import { readErrorEnvelope } from './error-envelope.ts';
 import type { Linger } from './linger.ts';
 import type { Quota, Slot } from './quota.ts';
-import { readWindow, type WindowReading } from './rate-limit-headers.ts';
+import { readWindow, type WindowDescription, type WindowReading } from './rate-limit-headers.ts';
 import { readRetryAfter } from './retry-after.ts';
 import { isSuccess } from './retry-delay.ts';
 
@@ -26,7 +25,7 @@ export interface AttemptTools {
   readonly random: () => number;
   readonly linger: Linger;
   readonly headers: Readonly<Record<string, string>>;
-  readonly headerNames: RateLimitHeaderNames;
+  readonly window: WindowDescription;
   readonly onWarning: (message: string) => void;
 }
 
@@ -130,7 +129,7 @@ function watchSink(sink: BodySink | undefined) {
 
 function readHead(tools: AttemptTools, head: ResponseHead): HeadReading {
   const receivedAtMs = tools.clock.now();
-  const reading = readWindow(head.headers, tools.headerNames, receivedAtMs);
+  const reading = readWindow(head.headers, receivedAtMs, tools.window);
   if (reading.warning !== undefined) tools.onWarning(reading.warning);
   return { ...reading, head, hintMs: readRetryAfter(head.headers, receivedAtMs, reading.serverDateMs) };
 }

@@ -59,7 +59,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     random,
     linger,
     headers: { accept: 'application/json', ...buildAuthHeader(connector, options.credentials) },
-    headerNames: connector.rateLimitHeaders,
+    window: { names: connector.rateLimitHeaders, windowMs: connector.limits.windowSeconds * 1_000 },
     onWarning: warnOnce(options.onWarning),
   };
 
@@ -180,9 +180,10 @@ function buildAuthHeader(connector: Connector, credentials: Credentials): Readon
       hint: `Copy the key again; it is made in ${connector.auth.whereKeysAreMade}.`,
     });
   }
-  return credentials.kind === 'bearer'
-    ? { authorization: `Bearer ${credentials.secret}` }
-    : { [connector.auth.keyHeader.toLowerCase()]: credentials.secret };
+  const { header, scheme } = connector.auth;
+  if (credentials.kind === 'bearer') return { authorization: `Bearer ${credentials.secret}` };
+  const value = scheme === undefined ? credentials.secret : `${scheme} ${credentials.secret}`;
+  return { [header.toLowerCase()]: value };
 }
 
 function warnOnce(onWarning: ((message: string) => void) | undefined): (message: string) => void {

@@ -1,12 +1,11 @@
 import type { CountAt, QuotaLimits, QuotaState } from '../model/quota.ts';
 import { CONNECT_DEADLINE_MS, LONGEST_TRANSIT_MS } from './deadlines.ts';
 import type { QuotaWait } from './quota-wait.ts';
-import { WINDOW_MS } from './rate-limit-headers.ts';
 
 const MINUTE_MS = 60_000;
 
-// A send counts until an hour after the end of its minute, and for as long as it may have been on its way.
-const COUNTS_FOR_MS = MINUTE_MS + WINDOW_MS + CONNECT_DEADLINE_MS + LONGEST_TRANSIT_MS;
+// A send counts until a window after the end of its minute, and for as long as it may have been on its way.
+const COUNTS_ON_MS = MINUTE_MS + CONNECT_DEADLINE_MS + LONGEST_TRANSIT_MS;
 
 /** Adds one send at `now` to the own count. */
 export function countSend(sends: readonly CountAt[], now: number): readonly CountAt[] {
@@ -25,8 +24,8 @@ export function uncountSend(sends: readonly CountAt[], sentAtMs: number): readon
 }
 
 /** Forgets the sends that no server can count any more at `now`. */
-export function dropOldSends(sends: readonly CountAt[], now: number): readonly CountAt[] {
-  const first = sends.findIndex(([minute]) => minute * MINUTE_MS + COUNTS_FOR_MS > now);
+export function dropOldSends(sends: readonly CountAt[], now: number, windowMs: number): readonly CountAt[] {
+  const first = sends.findIndex(([minute]) => minute * MINUTE_MS + windowMs + COUNTS_ON_MS > now);
   if (first === 0) return sends;
   return first === -1 ? [] : sends.slice(first);
 }
@@ -37,19 +36,19 @@ export function moveSends(sends: readonly CountAt[], byMs: number): readonly Cou
   return minutes === 0 ? sends : sends.map(([minute, count]) => [minute + minutes, count]);
 }
 
-/** Requests per hour by the own count: the lowest of the ceiling and the limit known last, less the reserve. */
+/** Requests of a window by the own count: the lowest of the ceiling and the limit known last, less the reserve. */
 export function readOwnBudget(state: QuotaState, limits: QuotaLimits): number {
-  const { requestsPerHourCeiling: ceiling, defaultRequestsPerHour, reserve } = limits;
-  return Math.min(ceiling ?? Infinity, state.knownLimit ?? defaultRequestsPerHour) - reserve;
+  const { ceilingPerWindow: ceiling, defaultPerWindow, reserve } = limits;
+  return Math.min(ceiling ?? Infinity, state.knownLimit ?? defaultPerWindow) - reserve;
 }
 
 /** When the own count has room for more than now; undefined while nothing was sent. */
-export function readOwnReturn(sends: readonly CountAt[]): number | undefined {
+export function readOwnReturn(sends: readonly CountAt[], windowMs: number): number | undefined {
   const oldest = sends.find(([, count]) => count > 0);
-  return oldest && oldest[0] * MINUTE_MS + COUNTS_FOR_MS;
+  return oldest && oldest[0] * MINUTE_MS + windowMs + COUNTS_ON_MS;
 }
 
-/** How long the own count over a sliding hour holds a request back; undefined when it may leave. */
+/** How long the own count over a sliding window holds a request back; undefined when it may leave. */
 export function readOwnCountWait(state: QuotaState, limits: QuotaLimits): QuotaWait | undefined {
   let excess = 1 - readOwnBudget(state, limits);
   for (const [, count] of state.sendsByMinute) excess += count;
@@ -57,7 +56,8 @@ export function readOwnCountWait(state: QuotaState, limits: QuotaLimits): QuotaW
   for (const [minute, count] of state.sendsByMinute) {
     excess -= count;
     if (excess <= 0) {
-      return { untilMs: minute * MINUTE_MS + COUNTS_FOR_MS, reason: 'hourly-quota', endsBy: 'time' };
+      const untilMs = minute * MINUTE_MS + limits.windowMs + COUNTS_ON_MS;
+      return { untilMs, reason: 'hourly-quota', endsBy: 'time' };
     }
   }
   return undefined;

@@ -10,12 +10,12 @@ export function readRoom(state: QuotaState, limits: QuotaLimits): QuotaRoom | un
   const { window, partial, inFlight, headersMissing } = state;
   if (window !== undefined) {
     const spare = countSpare(state, window, limits) - inFlight.length;
-    const ceiling = window.limit === undefined ? limits.requestsPerHourCeiling : undefined;
+    const ceiling = window.limit === undefined ? limits.ceilingPerWindow : undefined;
     const own = ceiling === undefined ? Infinity : countOwn({ ...state, knownLimit: ceiling }, limits);
     return toRoom(Math.min(spare, own), window.resetAtMs + RESET_SLACK_MS);
   }
   if (!headersMissing) return undefined;
-  const own = toRoom(countOwn(state, limits), readOwnReturn(state.sendsByMinute));
+  const own = toRoom(countOwn(state, limits), readOwnReturn(state.sendsByMinute, limits.windowMs));
   if (partial === undefined) return own;
   const lost = state.unaccounted?.count ?? 0;
   const told = partial.remaining - lost - limits.reserve - inFlight.length;

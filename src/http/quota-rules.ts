@@ -53,7 +53,7 @@ export function reserveSlot(
   request: { readonly now: number; readonly limits: QuotaLimits; readonly id: string },
 ): { readonly state: QuotaState; readonly decision: Decision } {
   const { limits, id } = request;
-  const state = tidyState(before, request.now);
+  const state = tidyState(before, request.now, request.limits.windowMs);
   const now = state.lastUsedAtMs;
   const capacity = readCapacity(state, limits);
   if (capacity !== undefined && capacity <= 0) {
@@ -83,7 +83,7 @@ export function settleSlot(
     readonly outcome: SlotOutcome;
   },
 ): QuotaState {
-  const tidy = tidyState(before, settled.now);
+  const tidy = tidyState(before, settled.now, settled.limits.windowMs);
   const now = tidy.lastUsedAtMs;
   const slot = tidy.inFlight.find((other) => other.id === settled.id);
   const state = { ...tidy, inFlight: tidy.inFlight.filter((other) => other !== slot) };
@@ -101,7 +101,7 @@ export function settleSlot(
       };
     case 'answered': {
       const filled = fillBurst(state, now);
-      const learned = learnWindow(state, ended, outcome.observation, limits.defaultRequestsPerHour);
+      const learned = learnWindow(state, ended, outcome.observation, limits);
       return {
         ...filled,
         ...learned,
@@ -109,7 +109,7 @@ export function settleSlot(
       };
     }
     case 'rate-limited': {
-      const learned = learnWindow(state, ended, outcome.observation, limits.defaultRequestsPerHour);
+      const learned = learnWindow(state, ended, outcome.observation, limits);
       const filled = { ...fillBurst(state, now), ...learned };
       return pauseAfter429(filled, ended, outcome, limits.burstPerSecond);
     }
@@ -142,10 +142,10 @@ export function readSnapshot(state: QuotaState): QuotaSnapshot {
 
 /** Requests per hour that config leaves for us; undefined while the limit is not known. */
 function readCapacity(state: QuotaState, limits: QuotaLimits): number | undefined {
-  const { requestsPerHourCeiling: ceiling, defaultRequestsPerHour } = limits;
+  const { ceilingPerWindow: ceiling, defaultPerWindow } = limits;
   // A limit of an earlier window does not count: plans change, and only asking again can tell.
   const limit =
-    state.window?.limit ?? (state.headersMissing ? (state.knownLimit ?? defaultRequestsPerHour) : undefined);
+    state.window?.limit ?? (state.headersMissing ? (state.knownLimit ?? defaultPerWindow) : undefined);
   if (limit === undefined && ceiling === undefined) return undefined;
   return Math.min(limit ?? Infinity, ceiling ?? Infinity) - limits.reserve;
 }
@@ -184,7 +184,7 @@ function readHourlyWait(state: QuotaState, now: number, limits: QuotaLimits): Qu
 
 /** Without a limit nobody knows what others used of the window: a ceiling then is over what was sent from here. */
 function readCeilingWait(state: QuotaState, limits: QuotaLimits): QuotaWait | undefined {
-  const { requestsPerHourCeiling: ceiling } = limits;
+  const { ceilingPerWindow: ceiling } = limits;
   if (ceiling === undefined) return undefined;
   return readOwnCountWait({ ...state, knownLimit: ceiling }, limits);
 }

@@ -3,7 +3,6 @@ import { RESERVATION_LIFETIME_MS } from './deadlines.ts';
 import { dropFreeSlots, fillBurstSlot } from './quota-burst.ts';
 import { dropOldSends, moveSends } from './quota-own-count.ts';
 import { addUnaccounted, RESET_SLACK_MS } from './quota-window.ts';
-import { WINDOW_MS } from './rate-limit-headers.ts';
 
 // Smaller steps back (a correction, processes a little apart) hold the time still instead.
 const SMALLEST_STEP_BACK_MS = 2_000;
@@ -15,19 +14,19 @@ const TOLERATED_MS = 10;
  * Brings a state up to `now`: moves it when the clock was set back, expires the reservations of dead
  * processes, forgets what is over. The time to reckon with is the result's `lastUsedAtMs`.
  */
-export function tidyState(before: QuotaState, now: number): QuotaState {
+export function tidyState(before: QuotaState, now: number, windowMs: number): QuotaState {
   const backMs = before.lastUsedAtMs - now;
   const state = backMs > SMALLEST_STEP_BACK_MS ? moveTimes(before, -backMs) : before;
   const time = Math.max(now, state.lastUsedAtMs);
   const alive = state.inFlight.filter((slot) => slot.sentAtMs + RESERVATION_LIFETIME_MS > time);
   const expiredCount = state.inFlight.length - alive.length;
   const { window, partial, notBefore, slowedBurst } = state;
-  const deferralOver = notBefore === undefined || notBefore.atMs + WINDOW_MS <= time;
+  const deferralOver = notBefore === undefined || notBefore.atMs + windowMs <= time;
   return {
     ...state,
     lastUsedAtMs: time,
     window: window !== undefined && time < window.resetAtMs + RESET_SLACK_MS ? window : undefined,
-    partial: partial !== undefined && time < endOfPartial(partial) ? partial : undefined,
+    partial: partial !== undefined && time < endOfPartial(partial, windowMs) ? partial : undefined,
     // A deferral that is over still tells which 429s belong to one round.
     notBefore: deferralOver ? undefined : notBefore,
     consecutive429s: deferralOver ? 0 : state.consecutive429s,
@@ -35,17 +34,17 @@ export function tidyState(before: QuotaState, now: number): QuotaState {
     unaccounted: addUnaccounted(state.unaccounted, expiredCount, time),
     burstBusy: dropFreeSlots(state.burstBusy, time),
     slowedBurst: slowedBurst !== undefined && time < slowedBurst.untilMs ? slowedBurst : undefined,
-    sendsByMinute: dropOldSends(state.sendsByMinute, time),
+    sendsByMinute: dropOldSends(state.sendsByMinute, time, windowMs),
   };
 }
 
 /** Expires the reservations that `isDead` knows to belong to processes that are gone. */
 export function forgetDeadReservations(
   before: QuotaState,
-  nowMs: number,
+  { nowMs, windowMs }: { readonly nowMs: number; readonly windowMs: number },
   isDead: (id: string) => boolean,
 ): QuotaState {
-  const state = tidyState(before, nowMs);
+  const state = tidyState(before, nowMs, windowMs);
   const now = state.lastUsedAtMs;
   const alive = state.inFlight.filter((slot) => !isDead(slot.id));
   const deadCount = state.inFlight.length - alive.length;
@@ -60,8 +59,8 @@ export function forgetDeadReservations(
   };
 }
 
-function endOfPartial(partial: NonNullable<QuotaState['partial']>): number {
-  return partial.resetAtMs === undefined ? partial.seenAtMs + WINDOW_MS : partial.resetAtMs + RESET_SLACK_MS;
+function endOfPartial(partial: NonNullable<QuotaState['partial']>, windowMs: number): number {
+  return partial.resetAtMs === undefined ? partial.seenAtMs + windowMs : partial.resetAtMs + RESET_SLACK_MS;
 }
 
 /**

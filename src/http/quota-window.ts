@@ -1,5 +1,4 @@
 import type { QuotaLimits, QuotaState, QuotaWindow, Reservation, WindowObservation } from '../model/quota.ts';
-import { WINDOW_MS } from './rate-limit-headers.ts';
 
 /** Observations whose resets differ by no more than this are of one window, ms. */
 export const SAME_WINDOW_MS = 5_000;
@@ -30,19 +29,19 @@ export function learnWindow(
   state: QuotaState,
   ended: EndedRequest,
   observed: WindowObservation,
-  defaultLimit: number,
+  { defaultPerWindow, windowMs }: QuotaLimits,
 ): Learned {
   const { slot, now } = ended;
   const unaccounted = observed.remaining === undefined ? state.unaccounted : forgetAccounted(state, slot);
   if (isWhole(observed)) {
-    const window = mergeWindow(state.window, observed, ended);
+    const window = mergeWindow(state.window, observed, ended, windowMs);
     const knownLimit = window.limit ?? state.knownLimit;
     return { window, partial: undefined, headersMissing: false, knownLimit, unaccounted };
   }
   const knownLimit =
     observed.limit === undefined
       ? state.knownLimit
-      : Math.min(state.knownLimit ?? defaultLimit, observed.limit);
+      : Math.min(state.knownLimit ?? defaultPerWindow, observed.limit);
   if (state.window !== undefined) {
     const { remaining = Infinity } = observed;
     const window = {
@@ -73,7 +72,7 @@ export function addUnaccounted(
 export function countSpare(state: QuotaState, window: QuotaWindow, limits: QuotaLimits): number {
   const { limit = window.remaining } = window;
   const used = Math.max(0, limit - window.remaining);
-  const ceiling = limits.requestsPerHourCeiling ?? Infinity;
+  const ceiling = limits.ceilingPerWindow ?? Infinity;
   const unaccounted = state.unaccounted?.count ?? 0;
   return Math.min(window.remaining, limit, ceiling - used) - unaccounted - limits.reserve;
 }
@@ -102,6 +101,7 @@ function mergeWindow(
   known: QuotaWindow | undefined,
   observed: WindowObservation & Countdown,
   { slot, now }: EndedRequest,
+  windowMs: number,
 ): QuotaWindow {
   const fresh = { ...observed, seenAtMs: now };
   if (known === undefined) return fresh;
@@ -115,7 +115,7 @@ function mergeWindow(
   }
   if (laterByMs < -SAME_WINDOW_MS) {
     // A late answer of the window before: its reset, known to a second plus its time on the way, is past.
-    const onTheWayMs = slot === undefined ? WINDOW_MS : now - slot.sentAtMs;
+    const onTheWayMs = slot === undefined ? windowMs : now - slot.sentAtMs;
     if (observed.resetAtMs <= now + 1_000 + onTheWayMs) return known;
   }
   return {

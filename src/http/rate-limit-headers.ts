@@ -1,14 +1,18 @@
 import type { RateLimitHeaderNames } from '../model/connector.ts';
 import type { ResponseHeaders } from '../model/http.ts';
 import type { WindowObservation } from '../model/quota.ts';
+import { formatDuration } from '../text/duration.ts';
 import { parseDigits, readSingleHeader } from './header-values.ts';
 import { parseHttpDate } from './http-date.ts';
 
-/** Length of the server's window, ms (requests are limited per hour). */
-export const WINDOW_MS = 3_600_000;
-
 /** How far beyond a whole window a reset may seem to lie before it is called wrong, ms. */
 export const WINDOW_SLACK_MS = 60_000;
+
+/** What a connector says about the window of the quota. */
+export interface WindowDescription {
+  readonly names: RateLimitHeaderNames;
+  readonly windowMs: number;
+}
 
 /** Header values, and what was odd about them. */
 export interface WindowReading {
@@ -23,17 +27,17 @@ export interface WindowReading {
  */
 export function readWindow(
   headers: ResponseHeaders,
-  names: RateLimitHeaderNames,
   receivedAtMs: number,
+  { names, windowMs }: WindowDescription,
 ): WindowReading {
   const serverDateMs = readServerDate(headers, receivedAtMs);
-  const limit = parseDigits(readSingleHeader(headers, names.limit), 10);
-  const remaining = parseDigits(readSingleHeader(headers, names.remaining), 10);
-  const reset = parseDigits(readSingleHeader(headers, names.reset), 15);
+  const limit = readNumber(headers, names.limit, 10);
+  const remaining = readNumber(headers, names.remaining, 10);
+  const reset = readNumber(headers, names.reset, 15);
   const contradictory = limit !== undefined && remaining !== undefined && remaining > limit;
   const resetAtMs =
     reset === undefined ? undefined : readResetTime(reset, receivedAtMs, serverDateMs ?? receivedAtMs);
-  const latestMs = receivedAtMs + WINDOW_MS + WINDOW_SLACK_MS;
+  const latestMs = receivedAtMs + windowMs + WINDOW_SLACK_MS;
   const clamped = resetAtMs !== undefined && resetAtMs > latestMs;
   return {
     observation: {
@@ -44,9 +48,18 @@ export function readWindow(
     },
     serverDateMs,
     warning: clamped
-      ? `the server's ${names.reset} header lies further ahead than the hourly window is long; it counts as one hour`
+      ? `the server's ${names.reset} header lies further ahead than the window of ${formatDuration(windowMs)} is long; it counts as one window`
       : undefined,
   };
+}
+
+/** The value of a header that an API may not have. */
+function readNumber(
+  headers: ResponseHeaders,
+  name: string | undefined,
+  maxDigits: number,
+): number | undefined {
+  return name === undefined ? undefined : parseDigits(readSingleHeader(headers, name), maxDigits);
 }
 
 /** The server's Date header as epoch ms; undefined when missing, repeated or malformed. */

@@ -42,7 +42,8 @@ export class SharedQuotaState {
     this.#clock = options.clock;
     this.#readTime = createClockWatch(options.clock);
     this.#seenMovedMs = options.store.update((before) => {
-      const state = forgetDeadReservations(before, options.clock.now(), isOwnerGone);
+      const { windowMs } = options.limits;
+      const state = forgetDeadReservations(before, { nowMs: options.clock.now(), windowMs }, isOwnerGone);
       return { state, result: state.movedMs };
     });
   }
@@ -93,12 +94,15 @@ export class SharedQuotaState {
 
   /** Marks the state as used now, so that a clock that is set back later is noticed to this moment. */
   touch(): void {
-    this.#update((state, now) => ({ state: tidyState(state, now), result: undefined }));
+    this.#update((state, now) => ({
+      state: tidyState(state, now, this.#limits.windowMs),
+      result: undefined,
+    }));
   }
 
   snapshot(): QuotaSnapshot {
     return this.#update((before, now) => {
-      const state = tidyState(before, now);
+      const state = tidyState(before, now, this.#limits.windowMs);
       return { state, result: readSnapshot(state) };
     });
   }
@@ -106,7 +110,7 @@ export class SharedQuotaState {
   /** What the quota still has room for; undefined while nothing is known of it. */
   room(): QuotaRoom | undefined {
     return this.#update((before, now) => {
-      const state = tidyState(before, now);
+      const state = tidyState(before, now, this.#limits.windowMs);
       return { state, result: readRoom(state, this.#limits) };
     });
   }

@@ -8,7 +8,9 @@ export interface Connector {
   readonly streams: readonly StreamDescription[];
   readonly auth: {
     /** Header that carries the API key. */
-    readonly keyHeader: string;
+    readonly header: string;
+    /** What stands before the key in it; without one the header is the key alone. */
+    readonly scheme?: 'Bearer';
     /** Why a key can be rejected, as listed in the API's documentation. */
     readonly rejectionCauses: readonly string[];
     /** Where a user creates a new key. */
@@ -28,15 +30,22 @@ export interface Connector {
 
 /** Documented limits, used until the responses tell better. */
 export interface ApiLimits {
-  readonly requestsPerHour: number;
+  /** Requests of a window. */
+  readonly requestsPerWindow: number;
+  /** Length of the window after which the quota is full again, e.g. 3,600 for an hourly one. */
+  readonly windowSeconds: number;
   readonly burstPerSecond: number;
   readonly maxPageSize: number;
 }
 
+/**
+ * Headers about the window of the quota; one that the API does not send is left out. Reset may be a time, in seconds or
+ * milliseconds since 1970, or the seconds to go. Without Remaining and Reset, requests are counted here.
+ */
 export interface RateLimitHeaderNames {
-  readonly limit: string;
-  readonly remaining: string;
-  readonly reset: string;
+  readonly limit?: string;
+  readonly remaining?: string;
+  readonly reset?: string;
 }
 
 /** A built-in stream of the connector; config may override each part. */

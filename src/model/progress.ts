@@ -29,7 +29,14 @@ export type ProgressEvent =
   | { readonly type: 'stream-finished'; readonly report: StreamReport }
   | { readonly type: 'waiting'; readonly reason: WaitReason; readonly untilMs: number }
   | { readonly type: 'resumed' }
-  | { readonly type: 'quota'; readonly remaining: number; readonly limit: number; readonly resetAtMs: number }
+  | {
+      readonly type: 'quota';
+      readonly remaining: number;
+      readonly limit: number;
+      readonly resetAtMs: number;
+      /** Length of the window, ms. */
+      readonly windowMs?: number;
+    }
   | { readonly type: 'warning'; readonly stream?: string; readonly message: string }
   | { readonly type: 'note'; readonly stream?: string; readonly message: string }
   | { readonly type: 'publishing'; readonly path: string }

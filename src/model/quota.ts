@@ -1,15 +1,17 @@
 /** The two limits every request obeys, after config and documented defaults were merged. */
 export interface QuotaLimits {
+  /** Length of the server's window, ms. */
+  readonly windowMs: number;
   /** Ceiling a user set, else undefined: then what the server's Limit header says. */
-  readonly requestsPerHourCeiling: number | undefined;
+  readonly ceilingPerWindow: number | undefined;
   /** Used until a response shows the limit. */
-  readonly defaultRequestsPerHour: number;
+  readonly defaultPerWindow: number;
   readonly burstPerSecond: number;
   /** Requests of each window left for others. */
   readonly reserve: number;
 }
 
-/** What one response said about the hourly window; all times are the local wall clock's. */
+/** What one response said about the window; all times are the local wall clock's. */
 export interface WindowObservation {
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
@@ -70,7 +72,7 @@ export interface QuotaState {
   readonly burstBusy: readonly CountAt[];
   /** A pace below the configured burst, learned from the server's 429s, kept for a while. */
   readonly slowedBurst: { readonly perSecond: number; readonly untilMs: number } | undefined;
-  /** Sends of the past hour, for the own count: `[minute since the epoch, count]`, in order of time. */
+  /** Sends of the past window, for the own count: `[minute since the epoch, count]`, in order of time. */
   readonly sendsByMinute: readonly CountAt[];
 }
 
@@ -233,3 +235,15 @@ export const noQuota: QuotaSnapshot = {
   resetAtMs: undefined,
   notBeforeMs: undefined,
 };
+
+const HOUR_MS = 3_600_000;
+
+/** Requests of a window as requests of an hour, as config and people count them. */
+export function perHour(perWindow: number, windowMs: number): number {
+  return Math.max(1, Math.floor((perWindow * HOUR_MS) / windowMs));
+}
+
+/** Requests of an hour in proportion to a window. */
+export function perWindow(requestsPerHour: number, windowMs: number): number {
+  return Math.max(1, Math.floor((requestsPerHour * windowMs) / HOUR_MS));
+}

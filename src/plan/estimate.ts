@@ -1,7 +1,7 @@
 import type { PlannedStream } from '../model/reports.ts';
 import type { QuotaLimits, QuotaSnapshot } from '../model/quota.ts';
 
-const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** Requests a paginated scan of so many rows takes: pages overlap by one row, and the head is read twice. */
 export function countRequests(
@@ -22,48 +22,50 @@ export interface DailyQuota {
 /** Requests between two daily refreshes. A scan of more pages cannot finish before the data changes. */
 export function requestsPerDay({ settings, readQuota }: DailyQuota): number {
   const { quotaLimits } = settings;
-  return 24 * Math.max(1, requestsPerHour(quotaLimits, readQuota?.().limit) - quotaLimits.reserve);
+  const perWindow = Math.max(1, requestsPerWindow(quotaLimits, readQuota?.().limit) - quotaLimits.reserve);
+  return Math.floor((DAY_MS / quotaLimits.windowMs) * perWindow);
 }
 
-/** Requests an hour allows: the server's own limit, or an assumption until it is known, below a ceiling. */
-export function requestsPerHour(limits: QuotaLimits, told: number | undefined): number {
-  const { requestsPerHourCeiling = Infinity, defaultRequestsPerHour } = limits;
-  return Math.min(requestsPerHourCeiling, told ?? defaultRequestsPerHour);
+/** Requests a window allows: the server's own limit, or an assumption until it is known, below a ceiling. */
+export function requestsPerWindow(limits: QuotaLimits, told: number | undefined): number {
+  const { ceilingPerWindow = Infinity, defaultPerWindow } = limits;
+  return Math.min(ceilingPerWindow, told ?? defaultPerWindow);
 }
 
 export interface EstimateInput {
   readonly requests: number;
-  readonly requestsPerHour: number;
+  readonly requestsPerWindow: number;
+  readonly windowMs: number;
   readonly burstPerSecond: number;
   readonly reserve: number;
   readonly quota: QuotaSnapshot | undefined;
   readonly nowMs: number;
 }
 
-/** Hourly windows so many requests touch, and the least time they take, in ms. */
+/** Windows of the quota that so many requests touch, and the least time they take, in ms. */
 export function estimateDuration(input: EstimateInput): { readonly windows: number; readonly etaMs: number } {
-  const { requests, requestsPerHour, burstPerSecond, reserve, quota, nowMs } = input;
+  const { requests, requestsPerWindow, windowMs, burstPerSecond, reserve, quota, nowMs } = input;
   if (requests === 0) return { windows: 0, etaMs: 0 };
-  const perWindow = Math.max(1, requestsPerHour - reserve);
+  const perWindow = Math.max(1, requestsPerWindow - reserve);
   const current = quota?.resetAtMs !== undefined && quota.resetAtMs > nowMs ? quota : undefined;
-  const now = Math.max(0, spareOf(current, requestsPerHour) - reserve);
+  const now = Math.max(0, spareOf(current, requestsPerWindow) - reserve);
   if (requests <= now) return { windows: 1, etaMs: pace(requests, burstPerSecond) };
   const later = requests - now;
   const fullWindows = Math.ceil(later / perWindow) - 1;
-  const untilReset = current?.resetAtMs === undefined ? HOUR_MS : current.resetAtMs - nowMs;
+  const untilReset = current?.resetAtMs === undefined ? windowMs : current.resetAtMs - nowMs;
   const last = later - fullWindows * perWindow;
   return {
     windows: (now > 0 ? 1 : 0) + fullWindows + 1,
-    etaMs: untilReset + fullWindows * HOUR_MS + pace(last, burstPerSecond),
+    etaMs: untilReset + fullWindows * windowMs + pace(last, burstPerSecond),
   };
 }
 
 // A ceiling applies to everything used in the window, as in the budget.
-function spareOf(window: QuotaSnapshot | undefined, requestsPerHour: number): number {
-  const { limit = requestsPerHour, remaining } = window ?? {};
+function spareOf(window: QuotaSnapshot | undefined, requestsPerWindow: number): number {
+  const { limit = requestsPerWindow, remaining } = window ?? {};
   return remaining === undefined
-    ? requestsPerHour
-    : Math.min(remaining, requestsPerHour - (limit - remaining));
+    ? requestsPerWindow
+    : Math.min(remaining, requestsPerWindow - (limit - remaining));
 }
 
 function pace(requests: number, burstPerSecond: number): number {

@@ -49,7 +49,7 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
       onResume: () => emit({ type: 'resumed' }),
       onObserved: ({ limit, remaining, resetAtMs }) => {
         if (limit === undefined || remaining === undefined || resetAtMs === undefined) return;
-        emit({ type: 'quota', limit, remaining, resetAtMs });
+        emit({ type: 'quota', limit, remaining, resetAtMs, windowMs: quotaLimits.windowMs });
       },
     },
   });

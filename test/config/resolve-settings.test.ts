@@ -93,15 +93,17 @@ describe('environment', () => {
 describe('quota', () => {
   it('takes documented limits until told otherwise, and ceilings above them', () => {
     expect(resolve(configText()).quotaLimits).toEqual({
-      requestsPerHourCeiling: undefined,
-      defaultRequestsPerHour: 600,
+      ceilingPerWindow: undefined,
+      windowMs: 3_600_000,
+      defaultPerWindow: 600,
       burstPerSecond: 10,
       reserve: 0,
     });
     const quota = '  quota: { requestsPerHour: 5000, burstPerSecond: 50, reserve: 100 }\n';
     expect(resolve(configText('', quota)).quotaLimits).toEqual({
-      requestsPerHourCeiling: 5000,
-      defaultRequestsPerHour: 600,
+      ceilingPerWindow: 5000,
+      windowMs: 3_600_000,
+      defaultPerWindow: 600,
       burstPerSecond: 50,
       reserve: 100,
     });

@@ -3,13 +3,13 @@ import type { DescribedApi } from '../contract/described-api.ts';
 /** The Analytics Read API by its text, and the paths that its clients use for the two that the text leaves out. */
 export const analyticsApi: DescribedApi = {
   baseUrl: 'https://analytics.example.com/api/v1',
-  keyHeader: 'X-API-Key',
+  auth: { header: 'X-API-Key' },
   rateLimitHeaders: {
     limit: 'X-RateLimit-Limit',
     remaining: 'X-RateLimit-Remaining',
     reset: 'X-RateLimit-Reset',
   },
-  limits: { requestsPerHour: 600, burstPerSecond: 10, maxPageSize: 100 },
+  limits: { requestsPerWindow: 600, windowSeconds: 3_600, burstPerSecond: 10, maxPageSize: 100 },
   params: ['limit', 'offset', 'startDate', 'entity', 'topicIds', 'topics', 'providers', 'regions'],
   endpoints: {
     'visibility/mentions': 'verified',

@@ -5,6 +5,8 @@ import type { PagingDescription } from '../../src/model/paging.ts';
 import { analyticsApi } from '../connectors/analytics-read-api.ts';
 import { eventsApi } from '../connectors/example-events/api.ts';
 import { exampleEvents } from '../connectors/example-events/connector.ts';
+import { ordersApi } from '../connectors/example-orders/api.ts';
+import { exampleOrders } from '../connectors/example-orders/connector.ts';
 import { findFirstProblems } from './connector.ts';
 
 type Path = readonly (string | number)[];
@@ -14,6 +16,7 @@ const free = /^title$|^name$|^streams\.\d+\.name$|^auth\.(?:rejectionCauses\.\d+
 
 /** One stream of each kind: the others would show the same again. */
 const connectors = [
+  [exampleOrders, ordersApi],
   [{ ...exampleEvents, streams: exampleEvents.streams.slice(0, 1) }, eventsApi],
   [{ ...analyticsRead, streams: analyticsRead.streams.slice(0, 2) }, analyticsApi],
 ] as const;

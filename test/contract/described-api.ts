@@ -1,4 +1,4 @@
-import type { ApiLimits, RateLimitHeaderNames } from '../../src/model/connector.ts';
+import type { ApiLimits, Connector, RateLimitHeaderNames } from '../../src/model/connector.ts';
 import type { Verdict } from '../../src/model/run-report.ts';
 import { DAY_MS } from '../support/sync-harness.ts';
 
@@ -9,8 +9,11 @@ import { DAY_MS } from '../support/sync-harness.ts';
 export interface DescribedApi {
   /** An address as the text gives it. */
   readonly baseUrl: string;
-  readonly keyHeader: string;
+  /** The header of the key, and what stands before the key in it. */
+  readonly auth: Pick<Connector['auth'], 'header' | 'scheme'>;
   readonly rateLimitHeaders: RateLimitHeaderNames;
+  /** What Reset counts: a time in seconds since 1970, where nothing is said. */
+  readonly resetIn?: 'seconds since 1970' | 'seconds to go';
   readonly limits: ApiLimits;
   /** Query parameters that the text names; a request with another one is refused. */
   readonly params: readonly string[];

@@ -1,5 +1,5 @@
 import type { Transport, TransportRequest } from '../../src/model/http.ts';
-import { DAY_MS, HOUR_MS, START_MS } from '../support/sync-harness.ts';
+import { DAY_MS, START_MS } from '../support/sync-harness.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { type DescribedApi, recordsOf } from './described-api.ts';
 
@@ -8,9 +8,9 @@ export const KEY = 'contract-test-key-0123456789';
 export interface StandInOptions {
   /** What it answers in the place of everything. */
   readonly instead?: Answered;
-  /** The hour's limit, where it is not the documented one. */
-  readonly requestsPerHour?: number;
-  /** Requests of the first hour that somebody else with the same key has sent. */
+  /** The window's limit, where it is not the documented one. */
+  readonly requestsPerWindow?: number;
+  /** Requests of the first window that somebody else with the same key has sent. */
   readonly sentByOthers?: number;
   readonly startMs?: number;
 }
@@ -35,7 +35,7 @@ export interface StandIn {
 }
 
 export function createStandIn(api: DescribedApi, options: StandInOptions = {}): StandIn {
-  const { instead, requestsPerHour = api.limits.requestsPerHour, startMs = START_MS } = options;
+  const { instead, requestsPerWindow = api.limits.requestsPerWindow, startMs = START_MS } = options;
   const clock = createVirtualClock({ startMs });
   const requests: TransportRequest[] = [];
   const arrivals: number[] = [];
@@ -47,19 +47,17 @@ export function createStandIn(api: DescribedApi, options: StandInOptions = {}): 
     await clock.sleep(10, request.signal);
     const now = clock.now();
     arrivals.push(now);
-    const spent = countSpent(arrivals, options.sentByOthers ?? 0, startMs);
+    const spent = countSpent(api, arrivals, options.sentByOthers ?? 0, startMs);
     const inSecond = arrivals.filter((at) => at > now - 1_000).length;
-    const isTooMuch = spent > requestsPerHour || inSecond > api.limits.burstPerSecond;
+    const isTooMuch = spent > requestsPerWindow || inSecond > api.limits.burstPerSecond;
     if (isTooMuch) refused += 1;
     const { status, body, headers: own } = isTooMuch ? failure(429) : (instead ?? answer(api, request, day));
-    const { limit, remaining, reset } = api.rateLimitHeaders;
     const headers = {
       ...own,
       'content-type': 'application/json',
       date: new Date(now).toUTCString(),
-      [limit.toLowerCase()]: String(requestsPerHour),
-      [remaining.toLowerCase()]: String(Math.max(0, requestsPerHour - spent)),
-      [reset.toLowerCase()]: String((hourOf(now) + 1) * 3_600),
+      ...countHeaders(api, requestsPerWindow, spent, now),
+      ...(isTooMuch && { 'retry-after': String(secondsToGo(api, now)) }),
     };
     return { status, headers, body: Buffer.from(JSON.stringify(body)) };
   }
@@ -79,21 +77,51 @@ export function createStandIn(api: DescribedApi, options: StandInOptions = {}): 
   };
 }
 
-/** The number of the hour that a time falls in: windows of the quota begin on the hour. */
-export function hourOf(ms: number): number {
-  return Math.floor(ms / HOUR_MS);
+/** The number of the window that a time falls in: the first one began in 1970. */
+export function windowOf({ limits }: DescribedApi, ms: number): number {
+  return Math.floor(ms / (limits.windowSeconds * 1_000));
 }
 
-/** Requests of the hour in which the last one arrived. */
-function countSpent(arrivals: readonly number[], sentByOthers: number, startMs: number): number {
-  const hour = hourOf(arrivals.at(-1) ?? startMs);
-  const own = arrivals.filter((at) => hourOf(at) === hour).length;
-  return hour === hourOf(startMs) ? own + sentByOthers : own;
+/** Requests of the window in which the last one arrived. */
+function countSpent(
+  api: DescribedApi,
+  arrivals: readonly number[],
+  sentByOthers: number,
+  startMs: number,
+): number {
+  const window = windowOf(api, arrivals.at(-1) ?? startMs);
+  const own = arrivals.filter((at) => windowOf(api, at) === window).length;
+  return window === windowOf(api, startMs) ? own + sentByOthers : own;
+}
+
+function resetSecondsOf(api: DescribedApi, now: number): number {
+  return (windowOf(api, now) + 1) * api.limits.windowSeconds;
+}
+
+function secondsToGo(api: DescribedApi, now: number): number {
+  return Math.ceil(resetSecondsOf(api, now) - now / 1_000);
+}
+
+/** The headers of the limits, as far as the API has them. */
+function countHeaders(
+  api: DescribedApi,
+  mostRequests: number,
+  spent: number,
+  now: number,
+): Readonly<Record<string, string>> {
+  const { limit, remaining, reset } = api.rateLimitHeaders;
+  const resets = api.resetIn === 'seconds to go' ? secondsToGo(api, now) : resetSecondsOf(api, now);
+  return {
+    ...(limit !== undefined && { [limit.toLowerCase()]: String(mostRequests) }),
+    ...(remaining !== undefined && { [remaining.toLowerCase()]: String(Math.max(0, mostRequests - spent)) }),
+    ...(reset !== undefined && { [reset.toLowerCase()]: String(resets) }),
+  };
 }
 
 function answer(api: DescribedApi, { url, headers }: TransportRequest, day: number): Answered {
-  const sent = Object.entries(headers).find(([name]) => name.toLowerCase() === api.keyHeader.toLowerCase());
-  if (sent?.[1] !== KEY) return failure(401);
+  const { header, scheme } = api.auth;
+  const sent = Object.entries(headers).find(([name]) => name.toLowerCase() === header.toLowerCase());
+  if (sent?.[1] !== (scheme === undefined ? KEY : `${scheme} ${KEY}`)) return failure(401);
   if ([...url.searchParams.keys()].some((name) => !api.params.includes(name))) return failure(400);
   const path = url.href.split('?', 1)[0]?.replace(`${api.baseUrl}/`, '') ?? '';
   if (!Object.hasOwn(api.endpoints, path)) return failure(404);

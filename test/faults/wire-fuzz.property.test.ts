@@ -107,8 +107,9 @@ describe('whatever bytes a server answers with', () => {
       nowMs: clock.now(),
     });
     const limits = {
-      requestsPerHourCeiling: undefined,
-      defaultRequestsPerHour: unlimited.requestsPerHour,
+      ceilingPerWindow: undefined,
+      windowMs: 3_600_000,
+      defaultPerWindow: unlimited.requestsPerHour,
       burstPerSecond: unlimited.burstPerSecond,
       reserve: 0,
     };

@@ -294,8 +294,9 @@ describe('a body on its way to a sink', () => {
 describe('a client with a sink', () => {
   const url = new URL('https://analytics.example.com/api/v1/all');
   const limits = {
-    requestsPerHourCeiling: undefined,
-    defaultRequestsPerHour: 600,
+    ceilingPerWindow: undefined,
+    windowMs: 3_600_000,
+    defaultPerWindow: 600,
     burstPerSecond: 10,
     reserve: 0,
   };

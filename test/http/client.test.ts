@@ -20,8 +20,9 @@ const request: ApiRequest = {
   offset: 300,
 };
 const limits: QuotaLimits = {
-  requestsPerHourCeiling: undefined,
-  defaultRequestsPerHour: 600,
+  ceilingPerWindow: undefined,
+  windowMs: 3_600_000,
+  defaultPerWindow: 600,
   burstPerSecond: 10,
   reserve: 0,
 };

@@ -7,8 +7,9 @@ import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const limits = {
-  requestsPerHourCeiling: undefined,
-  defaultRequestsPerHour: 600,
+  ceilingPerWindow: undefined,
+  windowMs: 3_600_000,
+  defaultPerWindow: 600,
   burstPerSecond: 1,
   reserve: 0,
 };

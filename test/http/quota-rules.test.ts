@@ -21,8 +21,9 @@ import {
 const HOUR_MS = 3_600_000;
 const start = Date.UTC(2026, 10, 20, 12);
 const base: QuotaLimits = {
-  requestsPerHourCeiling: undefined,
-  defaultRequestsPerHour: 600,
+  ceilingPerWindow: undefined,
+  windowMs: 3_600_000,
+  defaultPerWindow: 600,
   burstPerSecond: 10,
   reserve: 0,
 };
@@ -178,7 +179,7 @@ describe('in a known window', () => {
 
   it('a ceiling applies to everything used, and the reserve stays', () => {
     const used = answered(window(600, 505, HOUR_MS));
-    const ceiling = play({ requestsPerHourCeiling: 100 });
+    const ceiling = play({ ceilingPerWindow: 100 });
     ceiling.ask(0, used);
     const granted = Array.from({ length: 8 }, () => ceiling.reserve(1).kind);
     expect(granted.filter((kind) => kind === 'granted')).toHaveLength(5);
@@ -188,8 +189,8 @@ describe('in a known window', () => {
   });
 
   it('a limit above the default is used when no ceiling is set, and a ceiling above it changes nothing', () => {
-    for (const requestsPerHourCeiling of [undefined, 5_000]) {
-      const quota = play({ requestsPerHourCeiling });
+    for (const ceilingPerWindow of [undefined, 5_000]) {
+      const quota = play({ ceilingPerWindow });
       quota.ask(0, answered(window(1_200, 1_199, HOUR_MS)));
       expect(readSnapshot(quota.state)).toMatchObject({ limit: 1_200, remaining: 1_199 });
       expect(quota.reserve(1).kind).toBe('granted');
@@ -200,7 +201,7 @@ describe('in a known window', () => {
     const quota = play({ reserve: 600 });
     quota.ask(0, answered(window(600, 599, HOUR_MS)));
     expect(quota.reserve(1)).toMatchObject({ kind: 'impossible', limit: 600 });
-    expect(play({ requestsPerHourCeiling: 5, reserve: 5 }).reserve(0)).toMatchObject({ kind: 'impossible' });
+    expect(play({ ceilingPerWindow: 5, reserve: 5 }).reserve(0)).toMatchObject({ kind: 'impossible' });
   });
 });
 
@@ -243,7 +244,7 @@ describe('the burst limit', () => {
 
 describe('while headers are missing', () => {
   it('the own count over a sliding hour holds, against the documented limit', () => {
-    const quota = play({ defaultRequestsPerHour: 4 });
+    const quota = play({ defaultPerWindow: 4 });
     quota.ask(0, answered(noHeaders));
     for (const at of [2_000, 4_000, 6_000]) quota.ask(at, answered(noHeaders));
     // The minute of the first sends ends at 60 s, and they count for an hour and their way from then on.
@@ -253,14 +254,14 @@ describe('while headers are missing', () => {
   });
 
   it('the last known limit holds instead of the documented one, and a ceiling above both does not', () => {
-    const quota = play({ defaultRequestsPerHour: 2, requestsPerHourCeiling: 100 });
+    const quota = play({ defaultPerWindow: 2, ceilingPerWindow: 100 });
     quota.ask(0, answered(window(4, 3, 1_000)));
     for (const at of [3_000, 5_000, 7_000]) quota.ask(at, answered(noHeaders));
     expect(quota.reserve(9_000)).toMatchObject({ kind: 'wait', reason: 'hourly-quota' });
   });
 
   it('a single valid header only makes it stricter', () => {
-    const wide = play({ defaultRequestsPerHour: 2 });
+    const wide = play({ defaultPerWindow: 2 });
     wide.ask(0, answered({ ...noHeaders, limit: 1_200 }));
     wide.ask(2_000, answered(noHeaders));
     expect(wide.reserve(4_000)).toMatchObject({ kind: 'wait', reason: 'hourly-quota' });
@@ -287,7 +288,7 @@ describe('while headers are missing', () => {
   });
 
   it('a valid answer makes a window again', () => {
-    const quota = play({ defaultRequestsPerHour: 1 });
+    const quota = play({ defaultPerWindow: 1 });
     quota.ask(0, answered(noHeaders));
     quota.ask(2 * HOUR_MS, answered(window(600, 599, 3 * HOUR_MS)));
     expect(quota.reserve(2 * HOUR_MS + 1).kind).toBe('granted');
@@ -371,9 +372,9 @@ describe('reservations of a dead process', () => {
     const quota = play();
     quota.ask(0, answered(window(600, 500, HOUR_MS)));
     quota.reserve(1_000);
-    quota.set(tidyState(quota.state, start + 150_999));
+    quota.set(tidyState(quota.state, start + 150_999, 3_600_000));
     expect(quota.state.inFlight).toHaveLength(1);
-    quota.set(tidyState(quota.state, start + 151_000));
+    quota.set(tidyState(quota.state, start + 151_000, 3_600_000));
     expect(quota.state.inFlight).toHaveLength(0);
     expect(readSnapshot(quota.state).remaining).toBe(499);
   });
@@ -382,7 +383,13 @@ describe('reservations of a dead process', () => {
     const quota = play();
     quota.ask(0, answered(window(600, 500, HOUR_MS)));
     const { id } = quota.reserve(1_000);
-    quota.set(forgetDeadReservations(quota.state, start + 1_100, (other) => other === id));
+    quota.set(
+      forgetDeadReservations(
+        quota.state,
+        { nowMs: start + 1_100, windowMs: 3_600_000 },
+        (other) => other === id,
+      ),
+    );
     expect(quota.state.inFlight).toHaveLength(0);
     expect(readSnapshot(quota.state).remaining).toBe(499);
     expect(quota.state.burstBusy).toEqual([[start + 2_120, 1]]);

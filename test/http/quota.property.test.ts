@@ -115,8 +115,9 @@ function createTools(
   owner: string,
 ): AttemptTools {
   const limits: QuotaLimits = {
-    requestsPerHourCeiling: undefined,
-    defaultRequestsPerHour: plan.requestsPerHour,
+    ceilingPerWindow: undefined,
+    windowMs: 3_600_000,
+    defaultPerWindow: plan.requestsPerHour,
     burstPerSecond: plan.burstPerSecond,
     reserve: 0,
   };
@@ -129,7 +130,7 @@ function createTools(
     random: () => 0.5,
     linger,
     headers: {},
-    headerNames,
+    window: { names: headerNames, windowMs: HOUR_MS },
     onWarning: () => {},
   };
 }

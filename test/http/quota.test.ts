@@ -8,8 +8,9 @@ import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.
 
 const HOUR_MS = 3_600_000;
 const limits: QuotaLimits = {
-  requestsPerHourCeiling: undefined,
-  defaultRequestsPerHour: 600,
+  ceilingPerWindow: undefined,
+  windowMs: 3_600_000,
+  defaultPerWindow: 600,
   burstPerSecond: 10,
   reserve: 0,
 };

@@ -1,16 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readServerDate, readWindow, WINDOW_MS, WINDOW_SLACK_MS } from '../../src/http/rate-limit-headers.ts';
+import { readServerDate, readWindow, WINDOW_SLACK_MS } from '../../src/http/rate-limit-headers.ts';
 import type { ResponseHeaders } from '../../src/model/http.ts';
 import { countRuns } from '../support/seeds.ts';
 
+const WINDOW_MS = 3_600_000;
 const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', reset: 'X-RateLimit-Reset' };
 const now = Date.UTC(2026, 10, 20, 12, 0, 0, 400);
 const serverNow = Date.UTC(2026, 10, 20, 12, 0, 0);
 const date = 'Fri, 20 Nov 2026 12:00:00 GMT';
 
 function read(headers: ResponseHeaders, receivedAtMs = now) {
-  return readWindow(headers, names, receivedAtMs);
+  return readWindow(headers, receivedAtMs, { names, windowMs: WINDOW_MS });
 }
 
 function observe(limit: string, remaining: string, reset: string, receivedAtMs = now) {

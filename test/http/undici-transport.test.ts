@@ -90,8 +90,9 @@ describe('a connection', () => {
     };
     const { server, transport } = await connect(answer);
     const limits = {
-      requestsPerHourCeiling: undefined,
-      defaultRequestsPerHour: 9,
+      ceilingPerWindow: undefined,
+      windowMs: 3_600_000,
+      defaultPerWindow: 9,
       burstPerSecond: 9,
       reserve: 0,
     };

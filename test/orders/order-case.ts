@@ -66,7 +66,7 @@ export function createOrderRun(order: OrderCase, scenario: Scenario): OrderRun {
   let served: Served = { body: undefined };
   const api: DescribedApi = {
     baseUrl: 'https://events.example.com/v2',
-    keyHeader: exampleEvents.auth.keyHeader,
+    auth: exampleEvents.auth,
     rateLimitHeaders: exampleEvents.rateLimitHeaders,
     limits: exampleEvents.limits,
     params: order.params,

@@ -5,7 +5,7 @@ import {
   estimateDuration,
   type EstimateInput,
   requestsPerDay,
-  requestsPerHour,
+  requestsPerWindow,
 } from '../../src/plan/estimate.ts';
 import { driveCoverage, serveRows } from '../read/drive-coverage.ts';
 import { HOUR_MS, NOW_MS } from '../support/fixtures.ts';
@@ -42,7 +42,8 @@ describe('countRequests', () => {
 describe('estimateDuration', () => {
   const base: EstimateInput = {
     requests: 0,
-    requestsPerHour: 600,
+    requestsPerWindow: 600,
+    windowMs: 3_600_000,
     burstPerSecond: 10,
     reserve: 0,
     quota: undefined,
@@ -73,10 +74,10 @@ describe('estimateDuration', () => {
     ['a window that is over', { requests: 600, quota: window(0, -1) }, 1, 60_000],
     ['a reserve', { requests: 500, reserve: 100 }, 1, 50_000],
     ['a reserve that is not enough', { requests: 501, reserve: 100 }, 2, HOUR_MS + 100],
-    ['a ceiling below the plan', { requests: 100, requestsPerHour: 100, quota: window(600) }, 1, 10_000],
+    ['a ceiling below the plan', { requests: 100, requestsPerWindow: 100, quota: window(600) }, 1, 10_000],
     [
       'a ceiling of which others used a part',
-      { requests: 60, requestsPerHour: 100, quota: window(550) },
+      { requests: 60, requestsPerWindow: 100, quota: window(550) },
       2,
       HOUR_MS / 2 + 1_000,
     ],
@@ -86,10 +87,11 @@ describe('estimateDuration', () => {
   });
 });
 
-describe('requestsPerHour and requestsPerDay', () => {
+describe('requestsPerWindow and requestsPerDay', () => {
   const limits = {
-    requestsPerHourCeiling: undefined,
-    defaultRequestsPerHour: 600,
+    ceilingPerWindow: undefined,
+    windowMs: 3_600_000,
+    defaultPerWindow: 600,
     burstPerSecond: 10,
     reserve: 0,
   };
@@ -97,12 +99,12 @@ describe('requestsPerHour and requestsPerDay', () => {
   it.each([
     ['nothing is told', {}, undefined, 600],
     ['the server told its limit', {}, 1_200, 1_200],
-    ['config has a ceiling below it', { requestsPerHourCeiling: 100 }, 1_200, 100],
-    ['config has one above it', { requestsPerHourCeiling: 5_000 }, 1_200, 1_200],
+    ['config has a ceiling below it', { ceilingPerWindow: 100 }, 1_200, 100],
+    ['config has one above it', { ceilingPerWindow: 5_000 }, 1_200, 1_200],
     ['some are reserved', { reserve: 100 }, undefined, 600],
   ])('go by the least that binds when %s', (_, more, told, perHour) => {
     const quotaLimits = { ...limits, ...more };
-    expect(requestsPerHour(quotaLimits, told)).toBe(perHour);
+    expect(requestsPerWindow(quotaLimits, told)).toBe(perHour);
     const quota = { limit: told, remaining: undefined, resetAtMs: undefined, notBeforeMs: undefined };
     const perDay = requestsPerDay({ settings: { quotaLimits }, readQuota: () => quota });
     expect(perDay).toBe(24 * (perHour - quotaLimits.reserve));

@@ -11,7 +11,7 @@ export interface FinishEstimate {
   readonly isWhole: boolean;
 }
 
-/** Predicts the end from the speed so far and from the hourly windows the remaining pages need. */
+/** Predicts the end from the speed so far and from the windows of the quota that the remaining pages need. */
 export function estimateFinish(state: ProgressState, nowMs: number): FinishEstimate | undefined {
   const unfinished = state.streams.filter((stream) => stream.state !== 'finished');
   const sized = unfinished.filter((stream) => stream.pagesPlanned !== undefined);
@@ -34,5 +34,5 @@ function addWindows(state: ProgressState, pagesLeft: number, msPerPage: number, 
   const afterReset = pagesLeft - quota.remaining;
   const fullWindows = Math.max(0, Math.ceil(afterReset / Math.max(1, quota.limit)) - 1);
   const inLastWindow = afterReset - fullWindows * quota.limit;
-  return untilReset + fullWindows * HOUR_MS + inLastWindow * msPerPage;
+  return untilReset + fullWindows * (quota.windowMs ?? HOUR_MS) + inLastWindow * msPerPage;
 }

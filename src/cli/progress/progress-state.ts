@@ -34,6 +34,7 @@ export interface QuotaProgress {
   readonly remaining: number;
   readonly limit: number;
   readonly resetAtMs: number;
+  readonly windowMs?: number | undefined;
 }
 
 export interface WaitProgress {

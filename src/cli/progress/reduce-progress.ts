@@ -57,8 +57,8 @@ export function reduceProgress(state: ProgressState, event: ProgressEvent, nowMs
     case 'resumed':
       return { ...timed, wait: undefined };
     case 'quota': {
-      const { remaining, limit, resetAtMs } = event;
-      return { ...timed, quota: { remaining, limit, resetAtMs } };
+      const { remaining, limit, resetAtMs, windowMs } = event;
+      return { ...timed, quota: { remaining, limit, resetAtMs, windowMs } };
     }
     case 'publishing':
       return { ...timed, publishing: event.path };

@@ -10,7 +10,7 @@ import type { OfflineSettings, Settings, SyncOptions } from '../../model/setting
 import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
 import { countWork } from './count-work.ts';
 import { estimateDisk } from './estimate-disk.ts';
-import { estimateDuration, requestsPerDay, requestsPerHour, totalOf } from '../../plan/estimate.ts';
+import { estimateDuration, requestsPerDay, requestsPerWindow, totalOf } from '../../plan/estimate.ts';
 import { hideSecrets } from '../../storage/hide-secrets.ts';
 import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../../run/open-api.ts';
@@ -23,6 +23,7 @@ import { ONE_VERSION_MS } from '../../read/page-span.ts';
 import { countReadable } from '../../read/requests-left.ts';
 import { sampleDocument } from '../../read/sample-document.ts';
 import { toReportedError } from '../../model/run-report.ts';
+import { perHour } from '../../model/quota.ts';
 
 export interface PlanOptions extends SyncOptions {
   readonly signal?: AbortSignal | undefined;
@@ -143,8 +144,8 @@ function summarize(
   streams: readonly PlannedStream[],
   { nowMs, quota, keyCheck }: PlanFacts,
 ): Omit<PlanReport, 'disk' | 'offline' | 'requestsSpent'> {
-  const { burstPerSecond, reserve } = settings.quotaLimits;
-  const perHour = requestsPerHour(settings.quotaLimits, quota.limit);
+  const { burstPerSecond, reserve, windowMs } = settings.quotaLimits;
+  const perWindow = requestsPerWindow(settings.quotaLimits, quota.limit);
   const perDay = requestsPerDay({ settings, readQuota: () => quota });
   const requests = totalOf(streams, 'requests');
   const totals = {
@@ -157,7 +158,8 @@ function summarize(
       ? undefined
       : estimateDuration({
           requests: totals.requests,
-          requestsPerHour: perHour,
+          requestsPerWindow: perWindow,
+          windowMs,
           burstPerSecond,
           reserve,
           quota,
@@ -167,7 +169,7 @@ function summarize(
     streams: streams.map((stream) => noteLength(stream, perDay)),
     totals,
     ...(keyCheck.notes.length > 0 && { notes: keyCheck.notes }),
-    quota: { ...quota, requestsPerHour: perHour },
+    quota: { ...quota, requestsPerHour: perHour(perWindow, windowMs) },
     windows: estimate?.windows,
     etaMs: estimate?.etaMs,
   };

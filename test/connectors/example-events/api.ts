@@ -3,13 +3,13 @@ import type { DescribedApi } from '../../contract/described-api.ts';
 /** The Example Events API, as the text of one would describe it. */
 export const eventsApi: DescribedApi = {
   baseUrl: 'https://events.example.com/v2',
-  keyHeader: 'X-Api-Token',
+  auth: { header: 'X-Api-Token' },
   rateLimitHeaders: {
     limit: 'X-RateLimit-Limit',
     remaining: 'X-RateLimit-Remaining',
     reset: 'X-RateLimit-Reset',
   },
-  limits: { requestsPerHour: 1_000, burstPerSecond: 5, maxPageSize: 100 },
+  limits: { requestsPerWindow: 1_000, windowSeconds: 3_600, burstPerSecond: 5, maxPageSize: 100 },
   params: ['limit', 'after', 'since'],
   endpoints: { events: 'verified', accounts: 'verified' },
   answer({ path, query, records }) {

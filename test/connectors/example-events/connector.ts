@@ -13,11 +13,11 @@ export const exampleEvents: Connector = {
   ],
   filterParams: ['since'],
   auth: {
-    keyHeader: 'X-Api-Token',
+    header: 'X-Api-Token',
     rejectionCauses: ['missing', 'wrong'],
     whereKeysAreMade: 'the account page under Tokens',
   },
-  limits: { requestsPerHour: 1_000, burstPerSecond: 5, maxPageSize: 100 },
+  limits: { requestsPerWindow: 1_000, windowSeconds: 3_600, burstPerSecond: 5, maxPageSize: 100 },
   paging: {
     kind: 'cursor',
     limitParam: 'limit',
