@@ -36,8 +36,9 @@ export async function runCli(
       case 'run': {
         const { name, command, flags, argument } = parsed;
         printer.name(name);
-        const listOptions = () => listEveryOption(available);
-        for (const warning of await warnOfMistypedTwins(context.env, listOptions)) printer.warn(warning);
+        const own = [...Object.values(globalOptions), ...command.options];
+        const listOthers = () => listEveryOption(available);
+        for (const warning of await warnOfMistypedTwins(context.env, own, listOthers)) printer.warn(warning);
         const announce = (outcome: CommandOutcome) => void printer.print(name, outcome);
         return printer.print(name, await command.run(context, { flags, argument, announce }));
       }
@@ -86,7 +87,7 @@ function createPrinter(argv: readonly string[], { output, env, clock }: CliConte
 
 async function listEveryOption(available: readonly CommandEntry[]) {
   const loaded = await Promise.all(available.map(({ load }) => load()));
-  return [...Object.values(globalOptions), ...loaded.flatMap(({ options }) => options)];
+  return loaded.flatMap(({ options }) => options);
 }
 
 function toTextOutcome(text: string): CommandOutcome {

@@ -10,13 +10,13 @@ import { countLiveRows, isInWindow, readScope } from '../warehouse/live-rows.ts'
 import { mergeRows } from '../warehouse/merge-rows.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
 import { quarantineRejected, releaseAccepted } from '../warehouse/quarantine.ts';
-import { countOwnRecords, countVersions } from '../warehouse/record-versions.ts';
+import { countOwnRecords } from '../warehouse/record-versions.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { decideAbsent, describeKept, describeMarkedGone, refuseLoss } from './absent-rows.ts';
 import { windowOf } from './asked-days.ts';
 import { isBeyondGuard } from './compare-counts.ts';
 import { bringForward, prepareJudge, settleDifference, warnOfDifference } from './confirm-count.ts';
-import { describeGone, findSuspected } from './gone-rows.ts';
+import { describeGone, findGone } from './gone-rows.ts';
 import type { AbsenceDecision } from './judge-absence.ts';
 import { isKeyInDoubt } from './key-doubt.ts';
 import { findMovedRows } from './key-without-date.ts';
@@ -129,19 +129,18 @@ export async function commitScan(
     const rowsCame = merged.inserted + merged.updated + merged.unchanged;
     const kept = rowsInTable - rowsCame;
     const schemaChanges = [...settled.changes, ...evolved];
-    const suspectedOn = await findSuspected(context, stream, { scan, load }, next);
-    const versions = describeVersions(context, stream, load);
+    const { gone, suspectedOn } = await findGone(context, stream, { scan, load }, { next, kept });
     const dated = await findDatedTable(context, stream, scan, load);
     const counts = countTable({
       scan,
       at: nowIso,
       rowsInTable,
-      gone: scan.plan.mode === 'full' ? kept - sum(await countVersions(database, versions, undefined)) : 0,
+      gone,
       windowDate,
       suspectedOn,
       oldest: await findOldest(dated, scan, load),
       since: scan.counted && (await countSinceDays(dated, scan.counted, checkpoint?.counts)),
-      quarantined: await countOwnRecords(database, versions),
+      quarantined: await countOwnRecords(database, describeVersions(context, stream, load)),
       stream,
       before,
     });
@@ -231,10 +230,6 @@ async function refuseEmptiedSource(
     hint: 'The table is unchanged. If the source really is empty, run again with --allow-empty.',
     context: { stream: stream.name },
   });
-}
-
-function sum(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((all, rows) => all + rows, 0);
 }
 
 function storedColumns(columns: readonly ColumnPlan[]): readonly ColumnPlan[] {

@@ -26,16 +26,20 @@ export function compareCounts(
   isBeyondGuard: (difference: number) => boolean,
 ): SettledCount {
   const { inApi, quarantined, before } = facts;
-  const expected = expectCount(facts);
-  if (expected === undefined || before === undefined) return beginComparison(facts);
+  if (before === undefined) return beginComparison(facts);
   const { kept, difference: known } = before;
   const unloaded = countRepeated(before) + quarantined;
+  const expected = expectCount({ ...facts, before });
   return addChange({ kept, unloaded }, known, inApi - known - expected, isBeyondGuard);
 }
 
-/** The API's count where nothing has changed elsewhere; undefined if it is not known what was kept or left out. */
-export function expectCount({ inTable, suspected, quarantined, before }: CountFacts): number | undefined {
-  if (before === undefined) return undefined;
+/** The API's count where nothing has changed elsewhere. */
+export function expectCount({
+  inTable,
+  suspected,
+  quarantined,
+  before,
+}: CountFacts & { readonly before: CountedRows }): number {
   return inTable - suspected - before.kept + countRepeated(before) + quarantined;
 }
 

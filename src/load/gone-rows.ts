@@ -1,10 +1,11 @@
 import { formatCountOf, verbOf } from '../text/format-count.ts';
 import { subtractDays } from '../model/dates.ts';
-import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import type { Checkpoint, Stream } from '../model/stream.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { type CursorWindow, dayOf, isInWindow, readScope } from '../warehouse/live-rows.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
-import { countVersions } from '../warehouse/record-versions.ts';
+import type { Database } from '../warehouse/database.ts';
+import { countVersions, type VersionedRows } from '../warehouse/record-versions.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import type { LoadedScan } from '../run/turn.ts';
@@ -16,33 +17,59 @@ import { describeVersions } from './unseen-records.ts';
 /** Rows of the days just read that are in the table and did not come, by their day (ISO). */
 export type SuspectedRows = Readonly<Record<string, number>>;
 
+/** Rows of the table that a scan did not bring, though it read where they were. */
+export interface GoneRows {
+  /** After a full scan, all of them. */
+  readonly gone: number;
+  /** Those of the days that an incremental scan read in full; after a full scan, of the days that are read next. */
+  readonly suspectedOn: SuspectedRows;
+}
+
+/** What a merge left behind: the checkpoint to be, and how many rows of the table the scan did not bring. */
+export interface MergedScan {
+  readonly next: Checkpoint;
+  readonly kept: number;
+}
+
 /**
- * Finds the rows of the days that an incremental scan read in full which are in the table and did not come; after a full
- * scan those of the days that are read next. A row of which a newer version is in quarantine did come. Call after the
- * merge. Other days are not even read, so that it costs next to nothing.
+ * Finds the rows of the table that a scan should have brought and did not. A row of which a newer version is in
+ * quarantine did come. Call after the merge. Days are looked at only where a row can be gone, so that it costs next to
+ * nothing.
  */
-export async function findSuspected(
+export async function findGone(
   context: RunContext,
   stream: Stream,
   { scan, load }: LoadedScan,
-  next: Checkpoint,
+  { next, kept }: MergedScan,
+): Promise<GoneRows> {
+  const versions = describeVersions(context, stream, load);
+  if (kept <= 0) return { gone: 0, suspectedOn: {} };
+  if (scan.plan.mode !== 'full')
+    return { gone: 0, suspectedOn: await findSuspected(context.database, versions, windowOf(scan, load)) };
+  const gone = kept - sum(await countVersions(context.database, versions, undefined));
+  const window = gone === 0 ? undefined : windowToCome(stream, load, next);
+  return { gone, suspectedOn: await findSuspected(context.database, versions, window) };
+}
+
+async function findSuspected(
+  database: Database,
+  rows: VersionedRows,
+  window: CursorWindow | undefined,
 ): Promise<SuspectedRows> {
-  const { database } = context;
-  const window = scan.plan.mode === 'full' ? windowToCome(stream, load, next) : windowOf(scan, load);
   if (window === undefined) return {};
-  const { own, live } = await readScope(database, stream.table, sliceIdOf(stream));
+  const { own, live } = await readScope(database, rows.table, rows.scope.slice);
   const count = (alias: string, from: string) =>
     `(SELECT CAST(${dayOf(alias, window.column)} AS VARCHAR) AS day, count(*) AS n FROM ${from} AND ${isInWindow(alias, window)} GROUP BY 1)`;
-  const held = count('t', `${tableName(stream.table)} t WHERE ${own} AND ${live}`);
-  const rows = await database.all(`SELECT day, held.n - coalesce(came.n, 0) AS n
+  const held = count('t', `${tableName(rows.table)} t WHERE ${own} AND ${live}`);
+  const absent = await database.all(`SELECT day, held.n - coalesce(came.n, 0) AS n
     FROM ${held} held LEFT JOIN ${count('i', `${INCOMING} i WHERE true`)} came USING (day)
     WHERE held.n > coalesce(came.n, 0) ORDER BY day`);
-  if (rows.length === 0) return {};
-  const versions = await countVersions(database, describeVersions(context, stream, load), window);
+  if (absent.length === 0) return {};
+  const versions = await countVersions(database, rows, window);
   return Object.fromEntries(
-    rows
+    absent
       .map(({ day, n }) => [String(day), Number(n) - (versions.get(String(day)) ?? 0)] as const)
-      .filter(([, absent]) => absent > 0),
+      .filter(([, count]) => count > 0),
   );
 }
 
@@ -65,7 +92,7 @@ export function describeGone(
   suspectedOn: SuspectedRows,
 ): readonly string[] {
   const { stream, scan, load } = facts;
-  const suspected = Object.values(suspectedOn).reduce((sum, rows) => sum + rows, 0);
+  const suspected = sum(new Map(Object.entries(suspectedOn)));
   const window = windowOf(scan, load);
   const isKept = absent === 'keep' && !replaces && keptBecause === undefined && stream.write === 'merge';
   if (!isKept || stream.deletes !== 'keep' || window === undefined || suspected === 0) return [];
@@ -75,4 +102,8 @@ export function describeGone(
   return [
     `${rows} no longer ${verbOf(suspected, 'comes', 'come')} from the API; ${verbOf(suspected, 'it is', 'they are')} kept`,
   ];
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((all, rows) => all + rows, 0);
 }

@@ -43,10 +43,11 @@ export function judgeAbsence(facts: AbsenceFacts): AbsenceDecision {
   }
   const { before, quarantined } = facts;
   const inTable = change.held + change.inserted + change.returned - change.deleted;
-  const expected = expectCount({ inTable, suspected: 0, quarantined, before });
-  const known = before?.difference ?? 0;
   // Missing rows may be these very ones.
-  if (known <= 0 && expected !== undefined && counted.rows === expected + known) return APPLY;
+  if (before !== undefined && before.difference <= 0) {
+    const expected = expectCount({ inTable, suspected: 0, quarantined, before });
+    if (counted.rows === expected + before.difference) return APPLY;
+  }
   if (counted.again !== undefined) return { kind: 'recount' };
   const because = `${rows}, but the API counts ${formatCountOf(counted.rows, 'row')} in all, which does not confirm it`;
   return { kind: replaces ? 'read-in-full' : 'keep', because };

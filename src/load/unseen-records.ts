@@ -8,7 +8,7 @@ import type { VersionedRows } from '../warehouse/record-versions.ts';
 import { listSliceValues } from '../schema/mask-records.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { LoadedScan } from '../run/turn.ts';
-import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
+import type { PreparedLoad } from '../run/scan.ts';
 import { cameEarlier, windowOf } from './asked-days.ts';
 
 /**
@@ -16,32 +16,25 @@ import { cameEarlier, windowOf } from './asked-days.ts';
  * row with an older version. Call in its commit, before its own records are quarantined.
  */
 export async function markUnseen(
-  { database, settings, runId }: RunContext,
+  context: RunContext,
   stream: Stream,
   { scan, load }: LoadedScan,
   next: Checkpoint,
 ): Promise<void> {
-  const values = listSliceValues(stream, settings.hashKey);
-  const describe = (name: string) => describeField(name, load.columns, values);
-  const startedAt = new Date(scan.startedAtMs).toISOString();
-  await markAbsent(
-    database,
-    { stream: stream.name, slice: sliceIdOf(stream) },
-    {
-      runId,
-      startedAt,
-      covers: findCovered(scan, load, next, describe),
-      key: load.key?.columns.flatMap(describe),
-    },
-  );
+  const { scope, key } = describeVersions(context, stream, load);
+  await markAbsent(context.database, scope, {
+    runId: context.runId,
+    startedAt: new Date(scan.startedAtMs).toISOString(),
+    covers: findCovered({ scan, load }, next, describeCursor(context, stream, load)),
+    key: key?.fields,
+  });
 }
 
 /** Which records a scan would have returned again; as limited as what it proves about missing rows. */
 function findCovered(
-  scan: FetchedScan,
-  load: PreparedLoad,
+  { scan, load }: LoadedScan,
   next: Checkpoint,
-  describe: (column: string) => readonly KeptField[],
+  cursor: KeptField | undefined,
 ): SeenRecords['covers'] {
   // Without a key the returned rows have replaced the earlier ones.
   const isTrusted = scan.verdict === 'verified' || (scan.verdict === 'unverified' && load.key === undefined);
@@ -49,7 +42,6 @@ function findCovered(
   if (scan.plan.mode === 'full') return 'all';
   const window = windowOf(scan, load);
   if (cameEarlier(scan, load) || (scan.plan.trial && next.cursorState !== 'proved')) return undefined;
-  const [cursor] = window === undefined ? [] : describe(window.column);
   return window && cursor && { cursor, date: window.date };
 }
 

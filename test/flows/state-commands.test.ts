@@ -207,6 +207,27 @@ describe('state reset', () => {
     expect(streamOf(await flow.sync())).toMatchObject({ mode: 'full', rows: { inserted: 250 } });
   });
 
+  it('counts the rows of a dropped table once, however many slices share it', async () => {
+    const records = ['acme', 'globex'].flatMap((entity) =>
+      Array.from({ length: 5 }, (_, id) => ({ id, entity })),
+    );
+    const flow = createItemsFlow(records, {
+      endpoint: { filters: { entity: ['entity'] } },
+      stream: {
+        cursor: false,
+        key: ['id'],
+        params: { entity: ['acme', 'globex'] },
+        sliceBy: ['entity'],
+      },
+    });
+    expect((await flow.sync()).exitCode).toBe(0);
+    const report = await resetState(flow.settings(), { dropTables: true, confirm: agree, clock: flow.clock });
+    expect(report.changes.map(({ slice, rowsDropped }) => [slice, rowsDropped])).toEqual([
+      ['entity=acme', 10],
+      ['entity=globex', undefined],
+    ]);
+  });
+
   it('forgets pages that a stopped scan kept', async () => {
     const flow = await createSynced();
     await flow.clock.sleep(2 * HOUR_MS);

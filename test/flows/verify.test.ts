@@ -209,4 +209,15 @@ describe('verify', () => {
     expect(itemOf(report, 'published file')?.fix).toMatch(/^Nothing was synced .*sluice sync/);
     expect(existsSync(flow.stateDir)).toBe(false);
   });
+
+  it('does not call a lake that was left alone never synced', async () => {
+    const flow = createItemsFlow(makeItems(5), {
+      config: { destination: { duckdb: './warehouse.duckdb', parquet: './lake' } },
+    });
+    expect((await flow.sync()).exitCode).toBe(0);
+    rmSync(flow.stateDir, { recursive: true });
+    rmSync(flow.duckdbPath);
+    const report = await verify(flow);
+    expect(itemOf(report, 'published file')?.fix).toMatch(/^sluice sync publishes it/);
+  });
 });

@@ -5,24 +5,33 @@ const PREFIX = 'SLUICE_';
 // A variable of the config may have any name: only one that is clearly a twin is worth a warning.
 const LEAST_SIMILARITY = 0.85;
 
+type Flagged = Pick<Option<unknown>, 'flag'>;
+
 /**
- * Warnings about variables that look like the twin of an option but have no effect. A mistyped option is an error, but
- * a variable may belong to the config or to another program.
+ * Warnings about variables that look like the twin of one of a command's options but have no effect. A mistyped option
+ * is an error, but a variable may belong to another command, to the config or to another program. The options of other
+ * commands are listed only if a variable is close to one of these.
  */
 export async function warnOfMistypedTwins(
   env: NodeJS.ProcessEnv,
-  listOptions: () => Promise<readonly Pick<Option<unknown>, 'flag'>[]>,
+  options: readonly Flagged[],
+  listOthers: () => Promise<readonly Flagged[]>,
 ): Promise<readonly string[]> {
-  const given = Object.keys(env).filter((name) => name.startsWith(PREFIX));
-  if (given.length === 0) return [];
-  const twins = (await listOptions()).map(({ flag }) => nameTwin(flag));
-  const unknown = given.filter((name) => !twins.includes(name));
+  const own = toTwins(options);
+  const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !own.includes(name));
   if (unknown.length === 0) return [];
   const { findNearestName } = await import('../../text/suggest-name.ts');
-  return unknown.flatMap((name) => {
-    const nearest = findNearestName(name, twins, LEAST_SIMILARITY);
-    return nearest === undefined || nearest.startsWith(`${name}_`)
-      ? []
-      : [`the variable ${name} belongs to no option; did you mean ${nearest}?`];
+  const suspects = unknown.flatMap((name) => {
+    const meant = findNearestName(name, own, LEAST_SIMILARITY);
+    return meant === undefined || meant.startsWith(`${name}_`) ? [] : [{ name, meant }];
   });
+  if (suspects.length === 0) return [];
+  const others = toTwins(await listOthers());
+  return suspects.flatMap(({ name, meant }) =>
+    others.includes(name) ? [] : [`the variable ${name} belongs to no option; did you mean ${meant}?`],
+  );
+}
+
+function toTwins(options: readonly Flagged[]): readonly string[] {
+  return options.map(({ flag }) => nameTwin(flag));
 }

@@ -41,12 +41,10 @@ export function summarizeState({ state, source, path }: StateReport): string {
 
 /** What is about to change, one line per stream. */
 export function describeChanges(changes: readonly StateChange[]): readonly string[] {
-  return changes.map(({ stream, slice, what, watermarkBefore, watermarkAfter, rowsDropped }, at) => {
+  return changes.map(({ stream, slice, what, watermarkBefore, watermarkAfter, rowsDropped }) => {
     const name = toSafeLine(nameScan(stream, slice));
-    // The slices of a stream share its table.
-    const isFirst = changes.findIndex((change) => change.stream === stream) === at;
     const dropped =
-      rowsDropped === undefined || !isFirst
+      rowsDropped === undefined
         ? ''
         : `; drops ${slice === '' ? 'its table' : `the table of ${toSafeLine(stream)}`} with ${formatCountOf(rowsDropped, 'row')}`;
     if (what === 'forgotten')

@@ -103,7 +103,11 @@ export async function resetState(
       rows.set(name, await database.count(`SELECT count(*) FROM ${tableName(name)}`));
     const forgotten = held.filter(({ stream }) => names.includes(stream));
     const changes = [
-      ...forgotten.map(({ stream, slice, watermark }) => forget(stream, slice, watermark, rows.get(stream))),
+      ...forgotten.map(({ stream, slice, watermark }, at) => {
+        // The slices of a stream share its table.
+        const isFirst = forgotten.findIndex((one) => one.stream === stream) === at;
+        return forget(stream, slice, watermark, isFirst ? rows.get(stream) : undefined);
+      }),
       ...dropped
         .filter((name) => !forgotten.some(({ stream }) => stream === name))
         .map((name) => forget(name, '', undefined, rows.get(name))),

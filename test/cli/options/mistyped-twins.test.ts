@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { warnOfMistypedTwins } from '../../../src/cli/options/mistyped-twins.ts';
 
 const options = ['max-wait', 'max-requests', 'streams', 'config', 'run-id'].map((flag) => ({ flag }));
-const warn = (env: NodeJS.ProcessEnv) => warnOfMistypedTwins(env, () => Promise.resolve(options));
+const others = [{ flag: 'max-waits' }];
+const warn = (env: NodeJS.ProcessEnv) => warnOfMistypedTwins(env, options, () => Promise.resolve(others));
 
 describe('a variable that is almost the twin of an option', () => {
   it.each([
@@ -23,7 +24,14 @@ it.each(['SLUICE_MAX_WAIT', 'SLUICE_HASH_KEY', 'SLUICE_NOTIFY_EVENT', 'ANALYTICS
   },
 );
 
-it('options are listed only where a variable may be meant for one', async () => {
-  const listed = warnOfMistypedTwins({ PATH: '/bin' }, () => Promise.reject(new Error('listed')));
-  await expect(listed).resolves.toEqual([]);
+it('the variable of another command causes no warning, however close it is', async () => {
+  expect(await warn({ SLUICE_MAX_WAITS: '1' })).toEqual([]);
 });
+
+it.each(['PATH', 'SLUICE_HASH_KEY', 'SLUICE_MAX_WAIT'])(
+  'the other commands are not loaded for %s',
+  async (name) => {
+    const refuse = () => Promise.reject(new Error('loaded'));
+    await expect(warnOfMistypedTwins({ [name]: '1' }, options, refuse)).resolves.toEqual([]);
+  },
+);
