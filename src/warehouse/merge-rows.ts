@@ -36,11 +36,6 @@ export interface MergeRequest {
   readonly history: boolean;
   readonly runId: string;
   readonly syncedAt: string;
-  /**
-   * Checks what the merge is about to do. `keep`: rows that were not read stay after all. `cancel`: nothing is written,
-   * and the caller rolls its transaction back.
-   */
-  readonly judge?: ((change: TableChange) => 'apply' | 'keep' | 'cancel') | undefined;
 }
 
 export interface MergeCounts {
@@ -61,6 +56,13 @@ export interface TableChange extends MergeCounts {
   readonly superseded: number;
 }
 
+/** What a merge is about to do. The rows are listed in temporary tables. */
+export interface MergePlan {
+  readonly request: MergeRequest;
+  readonly scope: RowScope;
+  readonly change: TableChange;
+}
+
 const GONE = 'temp."~gone"';
 const WRITTEN = 'temp."~written"';
 
@@ -68,15 +70,16 @@ const WRITTEN = 'temp."~written"';
  * Merges the incoming rows into the table: new rows are inserted, changed rows replaced, and unchanged rows not
  * touched, so that `_run_id` and `_synced_at` name the run that last changed a row. Keys must be unique in the
  * incoming rows. Call inside the transaction that saves the checkpoint (invariant 1).
- *
- * Uses delete and insert, as tables have no keys or indexes (measured: a primary key makes a small upsert into 10M
- * rows fifty times slower).
  */
 export async function mergeRows(database: Database, request: MergeRequest): Promise<MergeCounts> {
-  const { table, columns, key, absent, syncedAt } = request;
+  return applyMerge(database, await planMerge(database, request));
+}
+
+/** Finds what a merge has to write. Changes no table but the incoming rows, which lose those outside a window. */
+export async function planMerge(database: Database, request: MergeRequest): Promise<MergePlan> {
+  const { table, columns, key, absent } = request;
   const scope = await readScope(database, table, request.slice);
-  const versioned = { table, columns, live: scope.live, isSliced: scope.isSliced };
-  if (request.history) await catchUpHistory(database, versioned, syncedAt);
+  const versioned = toVersioned(request, scope);
   if (key === undefined && absent !== 'keep' && absent.window !== undefined)
     await dropIncomingBefore(database, absent.window);
   if ((await database.count(`SELECT count(*) FROM ${tableName(table)}`)) === 0) {
@@ -89,30 +92,45 @@ export async function mergeRows(database: Database, request: MergeRequest): Prom
   }
   await listWritten(database, request.insertOnly);
   await listGone(database, request, scope);
+  const held = `SELECT count(*) FROM ${tableName(table)} t WHERE ${scope.own} AND ${scope.live}`;
+  const superseded = `SELECT count(*) FROM ${GONE} SEMI JOIN ${SPARES} USING (_sluice_row) WHERE live`;
+  const returned = `SELECT count(*) FROM ${WRITTEN} WHERE change = 'back'`;
+  const change = {
+    ...(await countChanges(database, request.insertOnly)),
+    held: await database.count(held),
+    returned: await database.count(returned),
+    superseded: await database.count(superseded),
+  };
+  return { request, scope, change };
+}
 
-  let applied = request;
-  let counts = await countChanges(database, request.insertOnly);
-  if (request.judge !== undefined) {
-    const held = `SELECT count(*) FROM ${tableName(table)} t WHERE ${scope.own} AND ${scope.live}`;
-    const superseded = `SELECT count(*) FROM ${GONE} SEMI JOIN ${SPARES} USING (_sluice_row) WHERE live`;
-    const returned = `SELECT count(*) FROM ${WRITTEN} WHERE change = 'back'`;
-    const judged = request.judge({
-      ...counts,
-      held: await database.count(held),
-      returned: await database.count(returned),
-      superseded: await database.count(superseded),
-    });
-    if (judged === 'cancel') return counts;
-    if (judged === 'keep') {
-      applied = { ...request, absent: 'keep' };
-      await listGone(database, applied, scope);
-      counts = await countChanges(database, request.insertOnly);
-    }
-  }
-  await applyChanges(database, applied, scope, versioned);
+/** The same merge, but rows that were not read stay. */
+export async function keepAbsent(database: Database, plan: MergePlan): Promise<MergePlan> {
+  const request = { ...plan.request, absent: 'keep' } as const;
+  await listGone(database, request, plan.scope);
+  const counts = await countChanges(database, request.insertOnly);
+  return { ...plan, request, change: { ...plan.change, ...counts } };
+}
+
+/**
+ * Writes what was planned.
+ *
+ * Uses delete and insert, as tables have no keys or indexes (measured: a primary key makes a small upsert into 10M
+ * rows fifty times slower).
+ */
+export async function applyMerge(database: Database, plan: MergePlan): Promise<MergeCounts> {
+  const { request, scope, change } = plan;
+  const versioned = toVersioned(request, scope);
+  if (request.history) await catchUpHistory(database, versioned, request.syncedAt);
+  await applyChanges(database, request, scope, versioned);
   for (const temporary of [MATCHES, FRESH, SPARES, WRITTEN, GONE])
     await database.run(`DROP TABLE ${temporary}`);
-  return counts;
+  const { inserted, updated, unchanged, deleted, markedGone } = change;
+  return { inserted, updated, unchanged, deleted, markedGone };
+}
+
+function toVersioned({ table, columns }: MergeRequest, { live, isSliced }: RowScope): VersionedTable {
+  return { table, columns, live, isSliced };
 }
 
 // Without a key only whole days can be replaced: an earlier row could not be told apart from its own older version.

@@ -3,9 +3,12 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { evolveTable } from '../../src/warehouse/evolve-table.ts';
 import {
   type AbsentRows,
+  applyMerge,
+  keepAbsent,
   mergeRows,
   type MergeCounts,
   type MergeRequest,
+  planMerge,
 } from '../../src/warehouse/merge-rows.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
 import { type LoadedTable, loadTexts } from './load-texts.ts';
@@ -42,16 +45,20 @@ async function createTable(database: Database): Promise<void> {
   await database.run(`CREATE OR REPLACE TABLE main.rows (${TYPES}, _run_id VARCHAR, _synced_at TIMESTAMPTZ)`);
 }
 
-async function merge(
-  database: Database,
-  rows: readonly Row[],
-  request: Partial<MergeRequest> = {},
-): Promise<MergeCounts> {
+async function fillIncoming(database: Database, rows: readonly Row[]): Promise<void> {
   await database.run(`CREATE OR REPLACE TEMP TABLE "~incoming" (_sluice_position BIGINT, ${TYPES})`);
   if (rows.length > 0) {
     const values = rows.map((row, at) => `(${[at, ...row.map(literal)].join(', ')})`);
     await database.run(`INSERT INTO temp."~incoming" VALUES ${values.join(', ')}`);
   }
+}
+
+async function merge(
+  database: Database,
+  rows: readonly Row[],
+  request: Partial<MergeRequest> = {},
+): Promise<MergeCounts> {
+  await fillIncoming(database, rows);
   return database.transaction(() => mergeRows(database, { ...base, ...request }));
 }
 
@@ -377,34 +384,37 @@ describe('a table with slices and marked rows', () => {
   it('leaves no second row of a key, but with insertOnly', async () => {
     for (const insertOnly of [false, true]) {
       const database = await openSliced(['1 a x', '1 b y', '2 a x']);
-      const changes: unknown[] = [];
-      const counts = await merge(database, [[1, null, 0, 'new']], {
-        insertOnly,
-        judge: (change) => {
-          changes.push(change);
-          return 'apply';
-        },
+      const request = { ...base, insertOnly };
+      await fillIncoming(database, [[1, null, 0, 'new']]);
+      const { plan, counts } = await database.transaction(async () => {
+        const planned = await planMerge(database, request);
+        return { plan: planned, counts: await applyMerge(database, planned) };
       });
       const expected = insertOnly
         ? { inserted: 0, updated: 0, unchanged: 1, deleted: 0, markedGone: 0 }
         : { inserted: 0, updated: 1, unchanged: 0, deleted: 1, markedGone: 0 };
       expect(counts).toEqual(expected);
-      expect(changes).toEqual([{ ...expected, held: 3, returned: 0, superseded: expected.deleted }]);
+      expect(plan.change).toEqual({ ...expected, held: 3, returned: 0, superseded: expected.deleted });
       expect(await marks(database)).toEqual(
         insertOnly ? ['1 a x', '1 b y', '2 a x'] : ['1 none new', '2 a x'],
       );
     }
   });
 
-  it('does nothing when the change is refused', async () => {
+  it('changes nothing before a plan is applied', async () => {
     const database = await openSliced(['1 a x', '2 a x']);
-    const refusal = merge(database, [[1, null, 0, 'new']], {
-      absent: removed,
-      judge: () => {
-        throw new Error('too much');
-      },
-    });
-    await expect(refusal).rejects.toThrow('too much');
+    await fillIncoming(database, [[1, null, 0, 'new']]);
+    const { change } = await planMerge(database, { ...base, absent: removed });
+    expect(change).toMatchObject({ held: 2, inserted: 0, updated: 1, deleted: 1 });
     expect(await marks(database)).toEqual(['1 a x', '2 a x']);
+  });
+
+  it('leaves rows in the table that a plan keeps', async () => {
+    const database = await openSliced(['1 a x', '2 a x']);
+    await fillIncoming(database, [[1, null, 0, 'new']]);
+    const plan = await keepAbsent(database, await planMerge(database, { ...base, absent: removed }));
+    expect(plan.change).toMatchObject({ held: 2, updated: 1, deleted: 0 });
+    expect(await applyMerge(database, plan)).toMatchObject({ updated: 1, deleted: 0 });
+    expect(await marks(database)).toEqual(['1 none new', '2 a x']);
   });
 });

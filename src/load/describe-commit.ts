@@ -1,0 +1,92 @@
+import { describeDifference } from '../model/describe-difference.ts';
+import type { SchemaChange } from '../model/run-report.ts';
+import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import type { CommittedScan, FetchedScan } from '../run/scan.ts';
+import { describeKept, describeMarkedGone } from './absent-rows.ts';
+import type { MergedCommit } from './apply-commit.ts';
+import type { Commit } from './begin-commit.ts';
+import { isBeyondGuard } from './compare-counts.ts';
+import { warnOfDifference } from './confirm-count.ts';
+import type { CommitCount } from './count-commit.ts';
+import { describeGone } from './gone-rows.ts';
+import { describeRehashed } from './rehashed-key.ts';
+import { describeLeftApi, describeNewColumns, findDueReason } from './settle-counts.ts';
+
+/** Everything that a commit came to. */
+export interface CommitResult {
+  readonly merged: MergedCommit;
+  readonly counted: CommitCount;
+  readonly schemaChanges: readonly SchemaChange[];
+  /** Why rows stay that were to be deleted. */
+  readonly keptBecause: string | undefined;
+}
+
+/** A commit as it is recorded. */
+export interface DescribedCommit {
+  readonly committed: CommittedScan;
+  /** New columns that older rows have no values of, in words; the other slices have them too. */
+  readonly newColumns: string | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** Says what a commit came to, and why the next full refresh should not wait. Pure. */
+export function describeCommit(commit: Commit, result: CommitResult): DescribedCommit {
+  const { stream, scan, load, checkpoint, decision, moved } = commit;
+  const { schemaChanges, keptBecause } = result;
+  const { merged: counts, left, rowsInTable, kept } = result.merged;
+  const { markedGone, ...merged } = counts;
+  const { isCounted, different, suspectedOn } = result.counted;
+  const newColumns = describeNewColumns(scan, schemaChanges, kept);
+  const reached = reachCheckpoint(commit, result.counted, newColumns);
+  const rehashed = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
+  return {
+    committed: {
+      rows: {
+        read: scan.rows,
+        ...merged,
+        deleted: merged.deleted + left.deleted,
+        quarantined: load.rejected.count,
+      },
+      rowsInTable,
+      rowsInApi: scan.plan.mode === 'full' ? scan.total : (scan.counted?.rows ?? undefined),
+      difference: isCounted ? reached.counts?.difference : undefined,
+      schemaChanges,
+      notes: [
+        ...describeEmpty(stream, scan),
+        ...describeKept(scan, decision, kept, load.rejected.count),
+        ...describeGone(commit, decision, suspectedOn),
+        ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
+        ...(isCounted ? describeLeftApi(checkpoint?.counts, reached.counts) : []),
+        ...[newColumns, moved].filter((note) => note !== undefined),
+        ...describeMarkedGone(markedGone + left.markedGone),
+        ...left.notes,
+      ],
+      checkpoint: reached,
+    },
+    newColumns,
+    warnings: [
+      ...left.warnings,
+      ...rehashed,
+      ...(different === undefined ? [] : [warnOfDifference(different, stream)]),
+    ],
+  };
+}
+
+function reachCheckpoint(
+  { stream, scan, next, checkpoint, moved }: Commit,
+  { counts, different }: CommitCount,
+  newColumns: string | undefined,
+): Checkpoint {
+  const fullRefreshDue = findDueReason(scan, checkpoint?.fullRefreshDue, [
+    different && !isBeyondGuard(stream, different) ? describeDifference(different) : undefined,
+    newColumns,
+    moved,
+  ]);
+  return { ...next, fullRefreshDue, counts };
+}
+
+/** A mistyped value of a slice is answered like one that has no records. */
+function describeEmpty(stream: Stream, { plan, rows }: FetchedScan): readonly string[] {
+  if (plan.mode !== 'full' || rows > 0) return [];
+  return [`the API has no records${stream.slice === undefined ? '' : ` of the slice ${sliceIdOf(stream)}`}`];
+}
