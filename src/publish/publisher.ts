@@ -180,6 +180,8 @@ export interface VerifyKit {
   readonly isAlone: boolean;
   /** There is a work file, from which a sync publishes again. */
   readonly hasWork: boolean;
+  /** The same, or another destination has the state: something was synced. */
+  readonly wasSynced: boolean;
   /** Adds an item named by the publisher's title. */
   add(status: CheckItem['status'], detail: string, fix?: string): void;
   /** Adds that nothing is published: a failure, unless a run may just be doing that. */

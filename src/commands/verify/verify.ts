@@ -13,7 +13,7 @@ import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { HeldFacts, Publisher, ReadSource, VerifyKit } from '../../publish/publisher.ts';
 import { listPublishers } from '../../publish/registry.ts';
-import { describeMissing } from '../../storage/restore-work-file.ts';
+import { describeMissing, listStateSources } from '../../storage/restore-work-file.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { Database } from '../../warehouse/database.ts';
 import { fingerprintTables } from '../../warehouse/fingerprint-tables.ts';
@@ -94,9 +94,13 @@ class Verification {
   async #verifyFiles(mayOpenWork: boolean): Promise<void> {
     const work = mayOpenWork ? await this.#verifyWork() : undefined;
     const place = workFile(this.#settings.stateDir);
+    const hasWork = existsSync(place);
+    const wasSynced = hasWork || (await listStateSources(this.#settings)).length > 0;
     let reference: Reference | undefined = work && { title: 'work file', place, facts: work };
     for (const publisher of this.#publishers) {
-      const facts = await publisher.verify(this.#kitFor(publisher, reference === undefined));
+      const facts = await publisher.verify(
+        this.#kitFor(publisher, { isAlone: reference === undefined, hasWork, wasSynced }),
+      );
       if (facts === undefined) continue;
       if (reference !== undefined) this.#items.push(compareFiles(publisher, facts, reference));
       reference ??= { title: publisher.title, place: publisher.place, facts };
@@ -119,17 +123,16 @@ class Verification {
     });
   }
 
-  #kitFor({ title }: Publisher, isAlone: boolean): VerifyKit {
+  #kitFor({ title }: Publisher, known: Pick<VerifyKit, 'isAlone' | 'hasWork' | 'wasSynced'>): VerifyKit {
     return {
-      isAlone,
-      hasWork: existsSync(workFile(this.#settings.stateDir)),
+      ...known,
       add: (status, detail, fix) => this.#add(title, status, detail, fix),
       addMissing: (detail, fix) => {
         // A first run publishes when it ends.
         if (this.#isPartial) this.#skip(title, `${detail} yet`);
         else this.#add(title, 'failed', detail, fix);
       },
-      read: (source) => this.#read(title, isAlone, source),
+      read: (source) => this.#read(title, known.isAlone, source),
     };
   }
 

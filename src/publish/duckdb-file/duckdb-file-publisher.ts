@@ -115,7 +115,7 @@ export class DuckdbFilePublisher implements ClosedPublisher {
   async verify(kit: VerifyKit): Promise<PublishedFacts | undefined> {
     const path = this.place;
     if (!existsSync(path)) {
-      kit.addMissing(`there is no ${path}`, kit.hasWork ? REPUBLISH_FIX : SYNC_FIX);
+      kit.addMissing(`there is no ${path}`, kit.wasSynced ? REPUBLISH_FIX : SYNC_FIX);
       return undefined;
     }
     if (this.#record() !== undefined && !this.#isLeft())
