@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { exampleOrders } from '../connectors/example-orders/connector.ts';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { findEditorSchema } from '../../src/config/find-editor-schema.ts';
 import { load, makeFolder, resolve, validEnv } from './support.ts';
@@ -30,6 +31,16 @@ describe('buildConfigTemplate', () => {
     expect(config.source.quota).toEqual({ requestsPerHour: 600, burstPerSecond: 10, reserve: 0 });
     expect(Object.keys(config.streams ?? {})).toHaveLength(5);
     expect(resolve(text, { now: '2026-01-01' }).streams).toHaveLength(4);
+  });
+
+  it('is about another API where it is asked for', () => {
+    const written = buildConfigTemplate({ ...answers, connector: exampleOrders });
+    const { config } = load(written.replace(/^# Sluice.*\n/, '').replace(/^(\s*)# /gm, '$1'));
+    expect(config.source.connector).toBe('example-orders');
+    // 100 in a quarter of an hour.
+    expect(config.source.quota).toEqual({ requestsPerHour: 400, burstPerSecond: 5, reserve: 0 });
+    expect(Object.keys(config.streams ?? {})).toEqual(['orders', 'my_endpoint']);
+    expect(written.split('\n')[0]).toContain('Example Orders API');
   });
 
   it('names the schema for editors in its first line, where there is one', () => {

@@ -1,10 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Connector } from '../../model/connector.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext } from '../frame/context.ts';
 import type { Output } from '../terminal/output.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
+import { toSafeLine } from '../render/safe-text.ts';
+import { suggestName } from '../options/suggest-name.ts';
 import { usageError } from '../options/usage-error.ts';
 import { chooseOwnPlaces } from '../steps/own-places.ts';
 import { DEFAULT_CONFIG } from '../steps/load-settings.ts';
@@ -18,6 +21,13 @@ export const initCommand = defineCommand({
     'Writes a config file with the usual settings explained. Asks for two values on a terminal; ' +
     'never overwrites a file.',
   options: {
+    connector: textOption({
+      flag: 'connector',
+      valueName: 'name',
+      summary: 'The API, by the name of its connector',
+      group,
+      example: 'analytics-read',
+    }),
     baseUrl: textOption({
       flag: 'base-url',
       valueName: 'url',
@@ -41,6 +51,7 @@ export const initCommand = defineCommand({
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     const path = globals.config ?? DEFAULT_CONFIG;
+    const connector = values.connector === undefined ? undefined : await findConnector(values.connector);
     if (values.baseUrl !== undefined) await assertUrl(values.baseUrl);
     const asks = values.yes !== true && globals.json !== true;
     const prompt = asks ? context.prompt : undefined;
@@ -49,13 +60,19 @@ export const initCommand = defineCommand({
     const own = chooseOwnPlaces(absolutePath);
     const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', own.duckdb));
     const { stateDir } = own;
-    const answers = { baseUrl, duckdb, stateDir, folder: dirname(absolutePath) };
+    const answers = { baseUrl, duckdb, stateDir, connector, folder: dirname(absolutePath) };
     await writeNewFile(absolutePath, path, await context.engine.buildConfigTemplate(answers));
     return {
       exitCode: 0,
       summary: `wrote ${path}`,
-      result: { path: absolutePath, baseUrl, duckdb, ...(stateDir !== undefined && { stateDir }) },
-      text: describeNextSteps(path, baseUrl, stateDir),
+      result: {
+        path: absolutePath,
+        baseUrl,
+        duckdb,
+        ...(connector && { connector: connector.name }),
+        ...(stateDir !== undefined && { stateDir }),
+      },
+      text: describeNextSteps({ path, baseUrl, stateDir, connector }),
     };
   },
 });
@@ -78,6 +95,20 @@ async function assertUrl(text: string): Promise<void> {
   const flaw = await findFlaw(text);
   if (flaw === undefined) return;
   throw usageError(`the base URL ${flaw}`, `For example: --base-url ${EXAMPLE_URL}`);
+}
+
+async function findConnector(name: string): Promise<Connector> {
+  const { connectors } = await import('../../../connectors/registry.ts');
+  const known: Readonly<Record<string, Connector>> = connectors;
+  const found = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (found !== undefined) return found;
+  const names = Object.keys(known);
+  const nearest = await suggestName(name, names);
+  const question = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  throw usageError(
+    `there is no connector "${toSafeLine(name)}"${question}`,
+    `Connectors: ${names.join(', ')}. Another API needs one first: docs/writing-a-connector.md. Nothing was written.`,
+  );
 }
 
 async function findFlaw(text: string): Promise<string | undefined> {
@@ -116,11 +147,19 @@ async function writeNewFile(absolutePath: string, path: string, text: string): P
   }
 }
 
-function describeNextSteps(path: string, baseUrl: string, stateDir: string | undefined): string {
+interface Written {
+  readonly path: string;
+  readonly baseUrl: string;
+  readonly stateDir: string | undefined;
+  readonly connector: Connector | undefined;
+}
+
+function describeNextSteps({ path, baseUrl, stateDir, connector }: Written): string {
+  const place = connector?.auth.whereKeysAreMade ?? 'the dashboard: Settings > API Keys';
   const option = path === DEFAULT_CONFIG ? '' : ` -c ${path}`;
   const steps = [
     ...(baseUrl === EXAMPLE_URL ? [`set source.baseUrl in ${path} to your API's address`] : []),
-    'export ANALYTICS_API_KEY=...   (from the dashboard: Settings > API Keys)',
+    `export ANALYTICS_API_KEY=...   (from ${place})`,
     `sluice check${option}`,
     `sluice sync${option}`,
   ];

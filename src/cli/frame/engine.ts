@@ -1,3 +1,4 @@
+import type { Connector } from '../../model/connector.ts';
 import type { DiscoverReport } from '../../model/discover-report.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { OnProgress } from '../../model/progress.ts';
@@ -33,6 +34,8 @@ import type { Scenario, ScenarioGroup } from '../../simulator/scenario.ts';
 export interface ConfigAnswers {
   readonly baseUrl: string;
   readonly duckdb: string;
+  /** The API to sync; without one it is the analytics API. */
+  readonly connector?: Connector | undefined;
   readonly stateDir?: string | undefined;
   /** Where the file will be, for the path to the schema that editors use; without it, no schema is named. */
   readonly folder?: string;

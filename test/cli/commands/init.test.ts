@@ -120,6 +120,27 @@ describe('init', () => {
     await expect(readFile(join(cwd, 'sluice.yaml'))).rejects.toThrow();
   });
 
+  it('writes the config of a connector', async () => {
+    const { exitCode, stdout } = await run(
+      ['init', '--json', '--connector', 'analytics-read', '-c', 'named.yaml'],
+      { cwd, engine: { buildConfigTemplate: (answers) => defaultEngine.buildConfigTemplate(answers) } },
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('"connector":"analytics-read"');
+    expect(await readFile(join(cwd, 'named.yaml'), 'utf8')).toContain('connector: analytics-read');
+  });
+
+  it.each([
+    ['analytics_read', 'did you mean analytics-read?'],
+    ['shop', 'there is no connector "shop"'],
+    ['__proto__', 'Connectors: analytics-read.'],
+  ])('refuses the unknown connector %s before it writes anything', async (name, words) => {
+    const { exitCode, stderr } = await run(['init', '--yes', '--connector', name], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(words);
+    await expect(readFile(join(cwd, 'sluice.yaml'))).rejects.toThrow();
+  });
+
   it('names a folder that is not there', async () => {
     const { exitCode, stderr } = await run(['init', '--yes', '-c', 'nowhere/sluice.yaml'], { cwd });
     expect(exitCode).toBe(2);
