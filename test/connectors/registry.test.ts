@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
-import { listCode, listTableRows, readText, root } from '../docs/markdown.ts';
+import { pagingKinds } from '../../src/orders/orders.ts';
+import { listBlocks, listCode, listTableRows, readText, root } from '../docs/markdown.ts';
 
 describe('the registry', () => {
   it.each(Object.entries(connectors))(
@@ -17,10 +18,28 @@ describe('the registry', () => {
 });
 
 describe('docs/writing-a-connector.md', () => {
-  it('says what each member of a connector is', () => {
-    const told = listTableRows(readText('docs/writing-a-connector.md')).flatMap(([member = '']) =>
-      listCode(member),
+  it('shows a connector that the tests run', () => {
+    const [shown] = listBlocks('docs/writing-a-connector.md', 'ts');
+    const run = readText('test/connectors/example-orders/connector.ts').replaceAll(
+      '../../../src/',
+      '../../src/',
     );
+    expect(shown?.text).toBe(run);
+    expect(readText('test/connectors/example-orders.test.ts')).toMatch(
+      /^describeConnector\(exampleOrders, /m,
+    );
+  });
+
+  it('names every order of pages', () => {
+    const named = listTableRows(readText('docs/writing-a-connector.md')).map(
+      ([first = '']) => listCode(first)[0],
+    );
+    expect(pagingKinds.filter((kind) => !named.includes(kind))).toEqual([]);
+  });
+
+  it('says what each member of a connector is', () => {
+    const [steps = ''] = readText('docs/writing-a-connector.md').split('## Orders of pages');
+    const told = listTableRows(steps).flatMap(([member = '']) => listCode(member));
     expect(told.toSorted()).toEqual(Object.keys(connectors['analytics-read']).toSorted());
   });
 });
