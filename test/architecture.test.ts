@@ -249,6 +249,12 @@ describe('rooms', () => {
     expect(rooms.filter((name) => order.indexOf(name) >= order.indexOf(room))).toEqual([]);
   });
 
+  it('names the kind of an order of pages in its registry alone: the others ask the order', () => {
+    const naming = /\bpaging\.kind\b|kind === '(?:offset|cursor|page-number|link)'/;
+    const found = files.filter((file) => naming.test(readFileSync(path.join(root, file), 'utf8')));
+    expect(found).toEqual(['src/orders/orders.ts']);
+  });
+
   it('has a floor for every folder inside a room', () => {
     const folders = Map.groupBy(files.filter(isInRoom), roomOf);
     const found = [...folders].flatMap(([room, own]) => {

@@ -57,7 +57,7 @@ function measure(): readonly Row[] {
     },
     {
       what: 'files that name an order of pages',
-      found: countFiles(/\bpaging\.kind\b|kind === '(?:offset|cursor)'/),
+      found: countFiles(/\bpaging\.kind\b|kind === '(?:offset|cursor|page-number|link)'/),
       target: '<= 3',
     },
     {
