@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { REWRITE } from '../../state/rewrite-mark.ts';
 import { toAbortError } from '../model/abort.ts';
-import { PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
+import { PublishError, StorageError, SyncError, toSyncError } from '../model/errors.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { RunReport } from '../model/run-report.ts';
 import { formatCount } from '../text/format-count.ts';
@@ -75,7 +75,7 @@ class Round {
 
   async publishOpen(publisher: OpenPublisher): Promise<void> {
     const { database: work } = this.#publishing;
-    await this.#try(async () => {
+    await this.#try(publisher, async () => {
       const begin = () => this.#begin(publisher);
       const result = await publisher.publish({ ...this.#describeCommit(publisher), work, begin });
       if (result !== undefined) this.#end(publisher, result);
@@ -84,7 +84,7 @@ class Round {
 
   async publishClosed(publisher: ClosedPublisher): Promise<void> {
     const { file } = this.#publishing;
-    await this.#try(async () => {
+    await this.#try(publisher, async () => {
       this.#begin(publisher);
       await this.#close();
       this.#end(publisher, await publisher.publish({ ...this.#describeCommit(publisher), file }));
@@ -93,7 +93,9 @@ class Round {
 
   /** What was published without a value must not stay in the work file either. */
   async rewriteIfPublished(): Promise<void> {
-    if (this.#results.size > 0 && this.#publishing.mustForget) await this.#try(() => this.#close());
+    const [publisher] = this.#results.keys();
+    if (publisher !== undefined && this.#publishing.mustForget)
+      await this.#try(publisher, () => this.#close());
   }
 
   /** The report of the first destination, with what the others add to it. */
@@ -105,13 +107,13 @@ class Round {
   }
 
   // A signal and a damaged work file end the run: neither leaves a file that could be copied.
-  async #try(work: () => Promise<void>): Promise<void> {
+  async #try({ place }: Publisher, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#publishing;
     try {
       await work();
     } catch (thrown) {
       if (signal?.aborted === true) throw toAbortError(signal);
-      const failure = toSyncError(thrown);
+      const failure = toSyncError(isOfSystem(thrown) ? describeFailure(place, thrown) : thrown);
       if (failure instanceof DamagedFileError) throw failure;
       // What kept the work file from being closed failed once, for all that need it.
       if (!this.failures.includes(failure)) this.failures.push(failure);
@@ -178,6 +180,20 @@ function joinFailures(failures: readonly SyncError[], destinations: number): Syn
     hint: [...new Set(failures.map(({ hint }) => hint))].join(' '),
     exitCode: failures.every(({ exitCode }) => exitCode === 2) ? 2 : 6,
     cause: new AggregateError(failures),
+  });
+}
+
+/** Whether the operating system refused something, e.g. for a full disk. */
+function isOfSystem(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && !(thrown instanceof SyncError) && 'errno' in thrown;
+}
+
+function describeFailure(place: string, error: Error): PublishError {
+  return new PublishError(`cannot publish ${place}: ${error.message}`, {
+    code: 'publish_failed',
+    hint: 'Everything synced is committed in the state folder, and what readers see is whole. Fix the cause and run again: publishing needs no request.',
+    context: { path: place },
+    cause: error,
   });
 }
 

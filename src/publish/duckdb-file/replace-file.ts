@@ -4,6 +4,7 @@ import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PublishError } from '../../model/errors.ts';
 import { makeFolders } from '../../files/make-folders.ts';
+import { syncFolder } from '../../files/sync-to-disk.ts';
 
 export interface ReplacedFile {
   readonly path: string;
@@ -84,15 +85,5 @@ async function syncToDisk(file: string, mode: number): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  // Some systems cannot open folders; the rename is atomic there as well.
-  const handle = await open(folder, 'r').catch(() => undefined);
-  try {
-    await handle?.sync().catch(() => undefined);
-  } finally {
-    await handle?.close();
   }
 }

@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFile } from '../../files/sync-to-disk.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
-import {
-  buildFolder,
-  finishGeneration,
-  flip,
-  forEach,
-  generationsFolder,
-  shareFile,
-  syncFile,
-} from './folders.ts';
+import { buildFolder, finishGeneration, flip, forEach, generationsFolder, shareFile } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { LakeColumn } from './manifest.ts';
 import type { TablePlan } from './plan-table.ts';

@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { type FileMark, fingerprintFile } from '../../warehouse/fingerprint-file.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
-import { syncFile, syncFolder } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { TableManifest } from './manifest.ts';
 

@@ -1,6 +1,7 @@
 import { constants, existsSync, lstatSync, readlinkSync } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 
@@ -91,23 +92,6 @@ export async function shareFile(from: string, to: string): Promise<void> {
   } catch {
     await copyFile(from, to, constants.COPYFILE_FICLONE);
     await syncFile(to);
-  }
-}
-
-/** Flushes a file to disk. Its mode is left as the engine created it. */
-export async function syncFile(file: string): Promise<void> {
-  const handle = await open(file, 'r+');
-  await handle.sync().finally(() => handle.close());
-}
-
-/** Flushes a folder's entries to disk. */
-export async function syncFolder(folder: string): Promise<void> {
-  // Some systems cannot open folders; renames are atomic there as well.
-  const handle = await open(folder, 'r').catch(() => undefined);
-  try {
-    await handle?.sync().catch(() => undefined);
-  } finally {
-    await handle?.close();
   }
 }
 

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import { LAKE_MANIFEST } from '../../model/lake.ts';
-import { syncFolder } from './folders.ts';
 
 const columnSchema = z.object({
   name: z.string(),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFile } from '../../files/sync-to-disk.ts';
 import { PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { Database } from '../../warehouse/database.ts';
@@ -13,7 +14,6 @@ import {
 } from '../../warehouse/lake-entry.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
 import { assertPathNamesNoColumn } from './path-columns.ts';
-import { syncFile } from './folders.ts';
 import { describeFiles } from './inspect-lake.ts';
 import { findWrongRows, measureRows } from './prove-rows.ts';
 import { findUnreadable } from './unreadable-file.ts';

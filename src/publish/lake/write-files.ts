@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFile } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SqlRow } from '../../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
-import { buildFolder, forEach, syncFile } from './folders.ts';
+import { buildFolder, forEach } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { LakeColumn, LakeFile } from './manifest.ts';
 import { isInPartition, keyExpression } from './partitions.ts';
