@@ -87,7 +87,7 @@ async function beginRun(
 export class OfflineRun {
   /** The context of sync steps, with a client that rejects every request. */
   readonly context: RunContext;
-  /** Of the run's report; whoever notices something adds it. */
+  /** Of the run's report: each step adds what it notices. */
   readonly warnings: string[];
   readonly #session: Session;
   readonly #log: RunLog;
