@@ -7,7 +7,7 @@ export const SECRET = 'sk-test-4711-secret';
 
 // Commands only hand settings on; these are the members they read themselves.
 const settings = {
-  duckdbPath: '/data/warehouse.duckdb',
+  readersFile: '/data/warehouse.duckdb',
   stateDir: '/data/.sluice',
   credentials: { kind: 'api-key', secret: SECRET },
   notify: {},
