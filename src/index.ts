@@ -4,5 +4,6 @@ export type { ConfigInput } from './model/config.ts';
 export type { Clock } from './model/clock.ts';
 export type { OnProgress, ProgressEvent } from './model/progress.ts';
 export type { CheckReport, PlanReport } from './model/reports.ts';
+export type { EndedRun, RunObserver } from './model/run-observer.ts';
 export type { RunReport, StreamReport, Verdict } from './model/run-report.ts';
 export { SyncError, type ErrorCode, type ExitCode } from './model/errors.ts';

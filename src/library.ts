@@ -4,7 +4,9 @@ import { type ResolveOptions, resolveOfflineSettings, resolveSettings } from './
 import { type Clock, systemClock } from './model/clock.ts';
 import type { ConfigInput } from './model/config.ts';
 import type { OnProgress } from './model/progress.ts';
+import { toSyncError } from './model/errors.ts';
 import type { CheckReport, PlanReport } from './model/reports.ts';
+import { type EndedRun, type RunObserver, tellEnd } from './model/run-observer.ts';
 import type { RunReport } from './model/run-report.ts';
 import type { Settings, SyncOptions } from './model/settings.ts';
 
@@ -14,6 +16,8 @@ export interface LibraryOptions extends SyncOptions {
   /** Ends the run after what is committed; its report then has exit code 130. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
+  /** Watch a sync: its events, and how it ended. What fails in one is a warning of the run. */
+  readonly observers?: readonly RunObserver[];
 }
 
 export interface PlanSyncOptions extends LibraryOptions {
@@ -26,8 +30,22 @@ export interface PlanSyncOptions extends LibraryOptions {
  * report; a SyncError is thrown only when the run could not start (config, another run, disk).
  */
 export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
+  const { clock = systemClock, observers = [] } = options;
+  const startedAtMs = clock.now();
+  const ended: EndedRun = await runOnce(config, options).then(
+    (report) => ({ startedAtMs, report }),
+    (thrown: unknown) => ({ startedAtMs, error: toSyncError(thrown) }),
+  );
+  const warnings = await tellEnd(observers, ended);
+  if (ended.report === undefined) throw ended.error;
+  const { report } = ended;
+  return warnings.length === 0 ? report : { ...report, warnings: [...report.warnings, ...warnings] };
+}
+
+async function runOnce(config: ConfigInput | string, options: LibraryOptions): Promise<RunReport> {
+  const settings = toSettings(config, options);
   const { runSync } = await import('./sync/run.ts');
-  return runSync(toSettings(config, options), options);
+  return runSync(settings, options);
 }
 
 /** Tells what the next sync would do, with at most one request a stream. */

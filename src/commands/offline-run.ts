@@ -10,7 +10,7 @@ import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { assertOwnLineage } from '../storage/assert-lineage.ts';
 import { refuseMove } from '../storage/identity.ts';
 import { publishRun } from '../sync/publish.ts';
-import { createProgressReporter } from '../sync/report-progress.ts';
+import { createProgressReporter, observeWith } from '../sync/report-progress.ts';
 import { RunLog } from '../sync/run-log.ts';
 import { type RunStart, type Session, type SessionEffects, withSession } from '../sync/session.ts';
 import { refusingClient, withoutKey } from '../run/refuse-requests.ts';
@@ -111,7 +111,7 @@ export class OfflineRun {
       client: refusingClient,
       database,
       signal: effects.signal,
-      emit: createProgressReporter(settings, this.warnings, onProgress),
+      emit: createProgressReporter(settings, this.warnings, observeWith(onProgress)),
       concurrency: 1,
     };
     this.#log = new RunLog(this.context, startedAtMs, this.warnings);

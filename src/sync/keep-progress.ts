@@ -1,6 +1,7 @@
 import { removeProgressFile, writeProgressFile } from '../../state/progress-file.ts';
 import type { Clock } from '../model/clock.ts';
-import type { OnProgress, ProgressEvent } from '../model/progress.ts';
+import type { ProgressEvent } from '../model/progress.ts';
+import type { RunObserver } from '../model/run-observer.ts';
 import { nameScan } from '../model/stream.ts';
 import type { RunUnderWay, StreamUnderWay } from '../model/run-under-way.ts';
 
@@ -9,16 +10,15 @@ const TOLD_EVERY_MS = 1_000;
 /** Shorter waits are normal pacing. */
 const LONG_WAIT_MS = 2_000;
 
-/** Passes events on, and records the run's progress in the state folder, for `status` in another terminal. */
+/** Records the run's progress in the state folder, for `status` in another terminal. */
 export function keepProgress(
   stateDir: string,
   { runId, clock }: { readonly runId: string; readonly clock: Clock },
-  onProgress: OnProgress | undefined,
-): OnProgress {
+): RunObserver {
   let run: Omit<RunUnderWay, 'toldAt'> = { runId, streams: [], waiting: undefined, quota: undefined };
   let toldAtMs = clock.monotonic();
   let isTold = false;
-  return (event) => {
+  const onEvent = (event: ProgressEvent) => {
     run = followProgress(run, event);
     const nowMs = clock.monotonic();
     const isLongWait = event.type === 'waiting' && event.untilMs - clock.now() >= LONG_WAIT_MS;
@@ -31,8 +31,8 @@ export function keepProgress(
       toldAtMs = nowMs;
       isTold = true;
     }
-    onProgress?.(event);
   };
+  return { name: 'the progress file', onEvent };
 }
 
 type Progress = Omit<RunUnderWay, 'toldAt'>;

@@ -1,6 +1,7 @@
 import type { Clock } from '../model/clock.ts';
 import { toSyncError } from '../model/errors.ts';
-import type { OnProgress, ProgressEvent } from '../model/progress.ts';
+import type { ProgressEvent } from '../model/progress.ts';
+import type { RunObserver } from '../model/run-observer.ts';
 import type { Meanwhile, StepsAside } from '../run/run-context.ts';
 
 /** Waits shorter than this are over before a large file is copied, ms. */
@@ -10,7 +11,8 @@ const WORTH_MS = 60_000;
  * Publishes what a run has committed while it waits for the quota, so that readers need not wait for the last stream.
  * Only while pages are fetched: then only early work uses the work file.
  */
-export class PublishMeanwhile implements Meanwhile {
+export class PublishMeanwhile implements Meanwhile, RunObserver {
+  readonly name = 'publishing';
   readonly #clock: Clock;
   readonly #publish: () => Promise<void>;
   #scan: StepsAside | undefined;
@@ -36,15 +38,8 @@ export class PublishMeanwhile implements Meanwhile {
     }
   }
 
-  /** Passes a run's events on, and looks for those that make publishing due, or give it time. */
-  watch(emit: OnProgress): OnProgress {
-    return (event) => {
-      emit(event);
-      this.#note(event);
-    };
-  }
-
-  #note(event: ProgressEvent): void {
+  /** Looks for events that make publishing due, or give it time. */
+  onEvent(event: ProgressEvent): void {
     if (event.type === 'stream-finished') this.#isDue = true;
     if (event.type !== 'waiting' || !this.#isDue || this.#scan === undefined || this.#work !== undefined)
       return;

@@ -6,6 +6,7 @@ import { selectStreams } from '../config/select-streams.ts';
 import { toAbortError } from '../model/abort.ts';
 import { StrictError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
+import type { RunObserver } from '../model/run-observer.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
@@ -28,13 +29,15 @@ import type { RunContext } from '../run/run-context.ts';
 import { describeClock } from '../storage/record-times.ts';
 import { settleIdentity } from './settle-identity.ts';
 import { syncIfDue } from './sync-if-due.ts';
-import { createProgressReporter } from './report-progress.ts';
+import { createProgressReporter, observeWith } from './report-progress.ts';
 import { maintainArchives } from './maintain-archives.ts';
 
 /** What a run needs from its caller in addition to settings: where to report its progress, and how to be stopped. */
 export interface RunEffects extends SessionEffects {
   readonly transport?: Transport | undefined;
   readonly random?: (() => number) | undefined;
+  /** They see the events of the run; the caller tells them how it ended. */
+  readonly observers?: readonly RunObserver[] | undefined;
 }
 
 /**
@@ -75,9 +78,14 @@ class SyncRun {
     const { settings, database } = session;
     const { clock, signal } = session.effects;
     const warnings: string[] = [];
-    const tell = keepProgress(settings.stateDir, { runId, clock }, options.onProgress);
     const meanwhile = new PublishMeanwhile(clock, () => publishAndGoOn(this.#context));
-    const emit = meanwhile.watch(createProgressReporter(settings, warnings, tell));
+    const observers = [
+      keepProgress(settings.stateDir, { runId, clock }),
+      ...observeWith(options.onProgress),
+      ...(options.observers ?? []),
+      meanwhile,
+    ];
+    const emit = createProgressReporter(settings, warnings, observers);
     this.#session = session;
     this.#api = openApi(settings, options, { clock, emit });
     this.#context = {

@@ -1,7 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { check, defineConfig, plan, type ProgressEvent, sync, SyncError } from '../../src/index.ts';
+import {
+  check,
+  defineConfig,
+  plan,
+  type ProgressEvent,
+  type RunObserver,
+  sync,
+  SyncError,
+} from '../../src/index.ts';
 import { type SimulatorServer, startSimulatorServer } from '../../src/simulator/server.ts';
 import { DEMO_KEY } from '../../src/simulator/simulator-options.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
@@ -71,6 +79,39 @@ describe('the library', () => {
       'SELECT count(*) AS n FROM main.prompts_analytics',
     );
     expect(rows).toEqual([{ n: 40 }]);
+  });
+
+  it('lets observers see a run and its end, and warns of one that fails', async () => {
+    const { config } = createProject();
+    const seen: string[] = [];
+    const broken: RunObserver = {
+      name: 'broken',
+      onEvent: () => {
+        throw new Error('no screen');
+      },
+      onEnd: () => Promise.reject(new Error('no network')),
+    };
+    const watching: RunObserver = {
+      name: 'watching',
+      onEvent: ({ type }) => void seen.push(type),
+      onEnd: (ended) => {
+        seen.push(`ended ${ended.report?.status ?? ended.error?.code ?? ''}`);
+        return Promise.resolve(['it noticed something']);
+      },
+    };
+    const report = await sync(config, { observers: [broken, watching] });
+    expect(report.exitCode).toBe(0);
+    expect(report.warnings).toEqual([
+      'broken threw: no screen',
+      'broken threw: no network',
+      'it noticed something',
+    ]);
+    expect([seen[0], ...seen.slice(-2)]).toEqual(['run-started', 'run-finished', 'ended complete']);
+
+    seen.length = 0;
+    const refused = sync(join(makeFolder(), 'missing.yaml'), { observers: [broken, watching] });
+    await expect(refused).rejects.toMatchObject({ code: 'config_not_found' });
+    expect(seen).toEqual(['ended config_not_found']);
   });
 
   it('leaves the process as it was: listeners, environment, folder, umask', async () => {

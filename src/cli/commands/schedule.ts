@@ -11,7 +11,8 @@ import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
 import { provedByStart, ScheduledSyncs } from '../schedule/scheduled-syncs.ts';
-import { findPlace, metricsFileOption, noteRun, resolveMetricsFile } from '../steps/follow-run.ts';
+import { findPlace, metricsFileOption, recordRefusals, resolveMetricsFile } from '../steps/follow-run.ts';
+import { tellEnd } from '../../model/run-observer.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 
@@ -85,7 +86,7 @@ export const scheduleCommand = defineCommand({
       throw usageError('--metrics-host needs --metrics-port', 'For example: --metrics-port 9464');
     const settings = await loadSettings(context, globals).catch(async (thrown: unknown) => {
       const ended = { startedAtMs: clock.now(), error: toSyncError(thrown) };
-      await noteRun(context, (await findPlace(context, globals)).place, ended);
+      await tellEnd([recordRefusals(context, (await findPlace(context, globals)).place)], ended);
       throw thrown;
     });
     const { streams, force, maxRequests, maxWait, deadline, strict } = values;

@@ -1,23 +1,25 @@
 import { toSyncError } from '../../model/errors.ts';
+import type { MetricFacts } from '../../metrics/metric-facts.ts';
+import { type EndedRun, tellEnd } from '../../model/run-observer.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { ToldSettings } from '../frame/engine.ts';
 import {
-  countRun,
+  countMetrics,
   findPlace,
   type KnownPlace,
   metricsFileOption,
-  noteRun,
+  recordRefusals,
   resolveMetricsFile,
   saveMetrics,
-  notifyPeople,
+  sendNotices,
 } from '../steps/follow-run.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
-import { type EndedSync, syncOnce } from '../steps/sync-once.ts';
+import { syncOnce } from '../steps/sync-once.ts';
 
 /** One run. */
 export const syncCommand = defineCommand({
@@ -60,7 +62,7 @@ async function prepare(context: CliContext, globals: GlobalValues, wantedFile: s
 interface FinishedSync extends KnownPlace {
   readonly settings: ToldSettings | undefined;
   readonly metricsFile: string | undefined;
-  readonly ended: EndedSync;
+  readonly ended: EndedRun;
 }
 
 /** Sends notices and counts metrics; a failure in that is only a line in the log. */
@@ -69,12 +71,15 @@ async function finish(
   globals: GlobalValues,
   { settings, place, metricsFile, ended }: FinishedSync,
 ): Promise<void> {
-  await noteRun(context, place, ended);
-  const warnings = settings === undefined ? [] : [...(await notifyPeople(context, settings, ended))];
-  if (metricsFile !== undefined) {
-    const { facts, warnings: missing } = await countRun(context, settings, ended);
-    warnings.push(...missing, ...(await saveMetrics(context, metricsFile, facts)));
-  }
+  const save = (facts: MetricFacts) => saveMetrics(context, metricsFile, facts);
+  const warnings = await tellEnd(
+    [
+      recordRefusals(context, place),
+      ...(settings === undefined ? [] : [sendNotices(context, settings)]),
+      ...(metricsFile === undefined ? [] : [countMetrics(context, settings, save)]),
+    ],
+    ended,
+  );
   if (warnings.length === 0) return;
   const { openLog } = await import('../progress/open-log.ts');
   const log = await openLog(context, globals);

@@ -15,6 +15,7 @@ import type {
 } from '../../model/reports.ts';
 import type { RenderedReport, ReportRequest } from '../../model/report-data.ts';
 import type { RefusedRun } from '../../model/refused-run.ts';
+import type { RunObserver } from '../../model/run-observer.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
@@ -50,7 +51,7 @@ export interface Engine {
   buildConfigTemplate(values: ConfigAnswers): Promise<string>;
   /** The state folder that an invalid config refers to; undefined if it cannot be determined. */
   guessStateDir(request: ConfigRequest): Promise<string | undefined>;
-  runSync(settings: Settings, options: SyncOptions & Progressing): Promise<RunReport>;
+  runSync(settings: Settings, options: SyncOptions & Observed): Promise<RunReport>;
   /** Records why a sync was refused that has no record of its own. */
   keepRefusal(place: RefusalPlace, refused: Pick<RefusedRun, 'startedAt' | 'error'>): Promise<void>;
   /** Forgets that once a sync is on record, or if its cause is among those fixed. */
@@ -124,6 +125,11 @@ export interface ConfigRequest {
 
 export interface Cancellable {
   readonly signal?: AbortSignal;
+}
+
+/** Watched while it goes on; its end is told by the caller. */
+export interface Observed extends Progressing {
+  readonly observers?: readonly RunObserver[];
 }
 
 export interface Progressing extends Cancellable {

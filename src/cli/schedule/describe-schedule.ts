@@ -7,7 +7,7 @@ import { formatCountOf } from '../../text/format-count.ts';
 import { formatUpcoming } from '../render/format-values.ts';
 import { formatMoment } from '../../text/format-moment.ts';
 import { summarizeRun } from '../render/describe-run.ts';
-import type { EndedSync } from '../steps/sync-once.ts';
+import type { EndedRun } from '../../model/run-observer.ts';
 
 /** The log line of a schedule event; undefined if it needs none. */
 export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogLine | undefined {
@@ -49,10 +49,7 @@ function describeSkipped({ ticksMs, more }: ScheduleEvent & { type: 'skipped' })
 }
 
 /** The log lines of a run that ended. */
-export function describeEnd(
-  { report, error, startedAtMs }: EndedSync,
-  endedAtMs: number,
-): readonly LogLine[] {
+export function describeEnd({ report, error, startedAtMs }: EndedRun, endedAtMs: number): readonly LogLine[] {
   const exitCode = report === undefined ? error.exitCode : report.exitCode;
   const fields = { type: 'run-ended', exitCode, durationMs: endedAtMs - startedAtMs };
   const level = exitCode === 0 ? 'info' : [5, 75, 130, 143].includes(exitCode) ? 'warn' : 'error';

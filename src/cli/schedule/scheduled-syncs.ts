@@ -1,13 +1,15 @@
 import { type ErrorCode, type ExitCode, toSyncError } from '../../model/errors.ts';
 import { findTryLater, isOutage, listErrors } from '../../model/outage.ts';
+import type { ProgressEvent } from '../../model/progress.ts';
+import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import { type RunReport, toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
 import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
-import { countRun, noteRun, saveMetrics, notifyPeople } from '../steps/follow-run.ts';
+import { countMetrics, recordRefusals, saveMetrics, sendNotices } from '../steps/follow-run.ts';
 import { loadSettings } from '../steps/load-settings.ts';
-import { type EndedSync, syncOnce } from '../steps/sync-once.ts';
+import { syncOnce } from '../steps/sync-once.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { countSkipped, describeEnd, describeScheduleEvent } from './describe-schedule.ts';
@@ -95,7 +97,7 @@ export class ScheduledSyncs {
 
   /** One run, from the config to the notices. A failure is reported, and the schedule continues. */
   async run(reason: TickReason): Promise<TryLater | undefined> {
-    const { context, log, wantsMetrics } = this.#options;
+    const { context, log } = this.#options;
     this.#schedule = { ...this.#schedule, run: beginRun(context.clock.now()), nextRunAtMs: undefined };
     context.chooseStop('keep-pages');
     const ended = await this.#sync(reason);
@@ -108,20 +110,14 @@ export class ScheduledSyncs {
     const { outageSinceMs = ended.startedAtMs } = this.#schedule;
     const isOut = isOutage(this.#lastExitCode, errors);
     this.#schedule = { ...this.#schedule, outageSinceMs: isOut ? outageSinceMs : undefined };
-    await noteRun(context, { stateDir: this.#settings.stateDir, guessed: false }, ended);
-    if (wantsMetrics) {
-      const { facts, warnings } = await countRun(context, this.#settings, ended);
-      this.#facts = facts;
-      this.#warn(warnings);
-    }
-    this.#warn(await notifyPeople(context, this.#settings, ended));
+    this.#warn(await tellEnd(this.#listObservers(), ended));
     this.#schedule = { ...this.#schedule, run: undefined };
     context.chooseStop('close');
     if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
     return findTryLater(this.#lastExitCode, errors);
   }
 
-  async #sync(reason: TickReason): Promise<EndedSync> {
+  async #sync(reason: TickReason): Promise<EndedRun> {
     const { context, globals } = this.#options;
     try {
       this.#settings = await loadSettings(context, globals);
@@ -131,11 +127,28 @@ export class ScheduledSyncs {
     const sync = this.#chooseOptions(reason);
     return syncOnce(context, globals, this.#settings, {
       ...sync,
-      onProgress: (event) => {
-        const { run } = this.#schedule;
-        if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
-      },
+      observers: [{ name: 'metrics', onEvent: (event) => this.#followRun(event) }],
     });
+  }
+
+  #followRun(event: ProgressEvent): void {
+    const { run } = this.#schedule;
+    if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
+  }
+
+  /** Those of the end of a run. */
+  #listObservers(): readonly RunObserver[] {
+    const { context, wantsMetrics } = this.#options;
+    const settings = this.#settings;
+    const keep = (facts: MetricFacts) => {
+      this.#facts = facts;
+      return Promise.resolve([]);
+    };
+    return [
+      recordRefusals(context, { stateDir: settings.stateDir, guessed: false }),
+      ...(wantsMetrics ? [countMetrics(context, settings, keep)] : []),
+      sendNotices(context, settings),
+    ];
   }
 
   /** A retry does not force streams that the last run completed: with a short quota it would never end. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { SyncError, toSyncError } from '../../model/errors.ts';
+import type { RunObserver } from '../../model/run-observer.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
@@ -11,7 +12,6 @@ import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import { patternOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
 import { loadOfflineSettings, requestConfig } from './load-settings.ts';
-import type { EndedSync } from './sync-once.ts';
 
 /** Where metrics go after a run. */
 export const metricsFileOption = patternOption({
@@ -52,18 +52,26 @@ export async function findPlace(context: CliContext, globals: GlobalValues): Pro
 }
 
 /** Records a run that left no record of its own; a run that did clears this note. */
-export async function noteRun(
+export function recordRefusals(
   { engine, output, signal }: CliContext,
   place: RefusalPlace | undefined,
-  { startedAtMs, report, error }: EndedSync,
-): Promise<void> {
-  // A person who stopped or mistyped it has already seen why.
-  if (place === undefined || signal.aborted || isMistyped(output, error)) return;
-  if (report !== undefined) return engine.settleRefusal(place.stateDir).catch(() => undefined);
-  const { message, hint, ...told } = toReportedError(error);
-  const masked = { ...told, message: output.mask(message), hint: output.mask(hint) };
-  const startedAt = new Date(startedAtMs).toISOString();
-  await engine.keepRefusal(place, { startedAt, error: masked }).catch(() => undefined);
+): RunObserver {
+  return {
+    name: 'the record of the run',
+    async onEnd({ startedAtMs, report, error }) {
+      // A person who stopped or mistyped it has already seen why.
+      if (place === undefined || signal.aborted || isMistyped(output, error)) return [];
+      if (report !== undefined) {
+        await engine.settleRefusal(place.stateDir).catch(() => undefined);
+        return [];
+      }
+      const { message, hint, ...told } = toReportedError(error);
+      const masked = { ...told, message: output.mask(message), hint: output.mask(hint) };
+      const startedAt = new Date(startedAtMs).toISOString();
+      await engine.keepRefusal(place, { startedAt, error: masked }).catch(() => undefined);
+      return [];
+    },
+  };
 }
 
 /** Whether the command line was at fault: nothing is wrong with the data or its pipeline. */
@@ -73,35 +81,43 @@ function isMistyped({ stderr }: Output, error: SyncError | undefined): boolean {
   return error?.code === 'config_not_found' && stderr.isTerminal;
 }
 
-/** Sends the notices that the config asks for; returns those that failed, as warnings. */
-export async function notifyPeople(
+/** Sends the notices that the config asks for. */
+export function sendNotices(
   { engine, clock, env, signal, output }: CliContext,
   settings: ToldSettings,
-  ended: EndedSync,
-): Promise<readonly string[]> {
-  // A person who stopped the run is watching it, and one who mistyped it has already seen why.
-  if (signal.aborted || (output.stderr.isTerminal && isMistyped(output, ended.error))) return [];
-  const { report } = ended;
-  const run = report === undefined ? { error: toReportedError(ended.error) } : { report };
-  try {
-    return await engine.notifyRun(settings, run, { clock, env, signal });
-  } catch (thrown) {
-    // Not even a defect in a notice may change the outcome of the run.
-    return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
-  }
+): RunObserver {
+  return {
+    name: 'notify',
+    async onEnd({ report, error }) {
+      // A person who stopped the run is watching it, and one who mistyped it has already seen why.
+      if (signal.aborted || (output.stderr.isTerminal && isMistyped(output, error))) return [];
+      const run = report === undefined ? { error: toReportedError(error) } : { report };
+      try {
+        return await engine.notifyRun(settings, run, { clock, env, signal });
+      } catch (thrown) {
+        // Not even a defect in a notice may change the outcome of the run.
+        return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
+      }
+    },
+  };
 }
 
-/** The metrics after a run; without settings, only those of the run itself. */
-export async function countRun(
+/** Counts the metrics after a run, and hands them on; without settings, only those of the run itself. */
+export function countMetrics(
   { engine, clock }: CliContext,
   settings: OfflineSettings | undefined,
-  ended: EndedSync,
-): Promise<{ readonly facts: MetricFacts; readonly warnings: readonly string[] }> {
-  const endedAtMs = clock.now();
-  const { startedAtMs, report } = ended;
-  const exitCode = report === undefined ? ended.error.exitCode : report.exitCode;
-  const counted = { exitCode, startedAtMs, endedAtMs, report };
-  return engine.collectMetrics(settings, counted, endedAtMs);
+  keep: (facts: MetricFacts) => Promise<readonly string[]>,
+): RunObserver {
+  return {
+    name: 'metrics',
+    async onEnd({ startedAtMs, report, error }) {
+      const endedAtMs = clock.now();
+      const exitCode = report === undefined ? error.exitCode : report.exitCode;
+      const counted = { exitCode, startedAtMs, endedAtMs, report };
+      const { facts, warnings } = await engine.collectMetrics(settings, counted, endedAtMs);
+      return [...warnings, ...(await keep(facts))];
+    },
+  };
 }
 
 /** Writes the metrics file, if there is to be one; returns what went wrong, as warnings. */

@@ -1,20 +1,13 @@
-import { type SyncError, toSyncError } from '../../model/errors.ts';
-import type { OnProgress, ProgressEvent } from '../../model/progress.ts';
-import type { RunReport } from '../../model/run-report.ts';
+import { toSyncError } from '../../model/errors.ts';
+import type { EndedRun, RunObserver } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { openProgressDisplay } from '../progress/open-display.ts';
 
-/** A run that ended with a report, or that could not start. */
-export type EndedSync = { readonly startedAtMs: number } & (
-  | { readonly report: RunReport; readonly error?: undefined }
-  | { readonly report?: undefined; readonly error: SyncError }
-);
-
 /** How one run is made. */
 interface OnceOptions extends SyncOptions {
-  /** Called with each event before it is shown. */
-  readonly onProgress?: OnProgress;
+  /** See each event before it is shown. */
+  readonly observers?: readonly RunObserver[];
 }
 
 /** Runs once and shows its progress. What keeps the run from starting is returned, not thrown. */
@@ -23,16 +16,14 @@ export async function syncOnce(
   globals: GlobalValues,
   settings: Settings,
   options: OnceOptions,
-): Promise<EndedSync> {
+): Promise<EndedRun> {
   const { clock, engine, signal } = context;
   const startedAtMs = clock.now();
   const display = await openProgressDisplay(context, globals);
   try {
-    const onProgress = (event: ProgressEvent) => {
-      options.onProgress?.(event);
-      display.onProgress(event);
-    };
-    return { startedAtMs, report: await engine.runSync(settings, { ...options, signal, onProgress }) };
+    const shown: RunObserver = { name: 'the display', onEvent: display.onProgress };
+    const observers = [...(options.observers ?? []), shown];
+    return { startedAtMs, report: await engine.runSync(settings, { ...options, signal, observers }) };
   } catch (thrown) {
     return { startedAtMs, error: toSyncError(thrown) };
   } finally {

@@ -186,7 +186,7 @@ describe('schedule', () => {
   it('hands the options of a run on, and no others', async () => {
     const given: SyncOptions[] = [];
     const engine: Partial<Engine> = {
-      runSync(_settings, { signal: _signal, onProgress: _onProgress, ...rest }) {
+      runSync(_settings, { signal: _signal, observers: _observers, ...rest }) {
         given.push(rest);
         return Promise.resolve(makeRunReport());
       },

@@ -1,3 +1,4 @@
+import { tellEvent } from '../../../src/model/run-observer.ts';
 import { describe, expect, it } from 'vitest';
 import type { PlanReport } from '../../../src/model/reports.ts';
 import type { SyncOptions } from '../../../src/model/settings.ts';
@@ -8,7 +9,7 @@ async function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv = {})
   const { calls } = await run(argv, { env });
   const call = calls.find(({ name }) => name === 'runSync');
   const {
-    onProgress: _onProgress,
+    observers: _observers,
     signal: _signal,
     ...options
   } = call?.arguments[1] as Record<string, unknown>;
@@ -95,9 +96,9 @@ describe('sync', () => {
   it('writes progress to stderr and the summary to stdout', async () => {
     const { stdout, stderr } = await run(['sync'], {
       engine: {
-        runSync: (_settings, { onProgress }) => {
-          onProgress?.({ type: 'run-started', runId: 'run-1', streams: ['prompts_analytics'] });
-          onProgress?.({ type: 'warning', message: 'the key expires soon' });
+        runSync: (_settings, { observers = [] }) => {
+          tellEvent(observers, { type: 'run-started', runId: 'run-1', streams: ['prompts_analytics'] });
+          tellEvent(observers, { type: 'warning', message: 'the key expires soon' });
           return Promise.resolve(makeRunReport());
         },
       },
@@ -111,8 +112,8 @@ describe('sync', () => {
   it('writes the log as JSON lines where that is asked for', async () => {
     const { stderr } = await run(['sync', '--log-format', 'json'], {
       engine: {
-        runSync: (_settings, { onProgress }) => {
-          onProgress?.({ type: 'run-started', runId: 'run-1', streams: [] });
+        runSync: (_settings, { observers = [] }) => {
+          tellEvent(observers, { type: 'run-started', runId: 'run-1', streams: [] });
           return Promise.resolve(makeRunReport());
         },
       },
