@@ -8,10 +8,12 @@ export function createMemoryQuotaStore(
   return {
     warning: options.warning,
     update(change) {
-      const changed = change(state);
-      state = changed.state;
-      return changed.result;
+      return new Promise((resolve) => {
+        const changed = change(state);
+        state = changed.state;
+        resolve(changed.result);
+      });
     },
-    close() {},
+    close: () => Promise.resolve(),
   };
 }

@@ -3,7 +3,13 @@ import { makeFolders } from '../src/files/make-folders.ts';
 import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { initialQuotaState, parseQuotaState, type QuotaState, type QuotaStore } from '../src/model/quota.ts';
+import {
+  initialQuotaState,
+  parseQuotaState,
+  type QuotaChange,
+  type QuotaState,
+  type QuotaStore,
+} from '../src/model/quota.ts';
 import { createMemoryQuotaStore } from './memory-quota-store.ts';
 
 /** Version of the file; files of later versions are not touched. */
@@ -62,8 +68,14 @@ class QuotaLedger implements QuotaStore {
     this.warning = warning;
   }
 
-  update<T>(change: (state: QuotaState) => { readonly state: QuotaState; readonly result: T }): T {
-    if (this.#fallback !== undefined) return this.#fallback.update(change);
+  /** The file is read and written before this returns: nothing of this process comes in between. */
+  update<T>(change: QuotaChange<T>): Promise<T> {
+    return new Promise((resolve) => {
+      resolve(this.#fallback?.update(change) ?? this.#update(change));
+    });
+  }
+
+  #update<T>(change: QuotaChange<T>): T | Promise<T> {
     let revision: number;
     let before: QuotaState;
     try {
@@ -88,9 +100,10 @@ class QuotaLedger implements QuotaStore {
     return changed.result;
   }
 
-  close(): void {
-    this.#fallback?.close();
+  close(): Promise<void> {
+    this.#fallback ??= createMemoryQuotaStore({ state: this.#known.state });
     if (this.#file.db.isOpen) this.#file.db.close();
+    return Promise.resolve();
   }
 
   #read(): { readonly revision: number; readonly state: QuotaState } {

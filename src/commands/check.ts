@@ -63,13 +63,13 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
   ];
   const told: ProgressEvent[] = [];
   const oneTry = { neverWaits: true, maxTries: 1, transport: options.transport };
-  const api = openApi(settings, oneTry, { clock, emit: (event) => told.push(event) });
+  const api = await openApi(settings, oneTry, { clock, emit: (event) => told.push(event) });
   try {
     if (api.warning !== undefined)
       outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
     const asking = { settings, client: api.client, signal: options.signal, clock };
     const endpoints = await checkEndpoints(asking);
-    const quota = api.quota.snapshot();
+    const quota = await api.quota.snapshot();
     const warnings = told.flatMap((event) =>
       event.type === 'warning' ? [warningItem('quota', event.message)] : [],
     );

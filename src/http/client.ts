@@ -85,7 +85,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         unreadable += 1;
         if (unreadable >= Math.min(maxTries, MAX_UNREADABLE_TRIES) || tries >= maxTries) throw flaw;
       } else if (tries >= maxTries || !mayPass(result)) {
-        throw buildError(request, result, tries, signal);
+        throw await buildError(request, result, tries, signal);
       }
       counts.retries += 1;
       if (result.kind === 'answer' && result.response.status === 429) {
@@ -102,18 +102,18 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  function buildError(
+  async function buildError(
     request: ApiRequest,
     result: AttemptResult,
     tries: number,
     signal: AbortSignal,
-  ): SyncError {
+  ): Promise<SyncError> {
     if (signal.aborted) return toAbortError(signal);
     if (result.kind === 'fault') return buildFaultError(request, result.fault, tries, secrets);
     const { response } = result;
     if (response.status === 429) counts.rateLimited += 1;
     const askedForMs = result.hintMs === undefined ? undefined : clock.now() + result.hintMs;
-    const resumeAtMs = response.status === 429 ? quota.snapshot().notBeforeMs : askedForMs;
+    const resumeAtMs = response.status === 429 ? (await quota.snapshot()).notBeforeMs : askedForMs;
     return buildStatusError({ request, response, tries, connector, secrets, resumeAtMs });
   }
 
@@ -128,8 +128,11 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     async close() {
       closing.abort(closedError());
       await requests.onIdle();
-      quota.flush();
-      await transport.close();
+      try {
+        await quota.flush();
+      } finally {
+        await transport.close();
+      }
     },
   };
 }

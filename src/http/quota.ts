@@ -53,8 +53,10 @@ export class Quota {
   readonly #gate = new PQueue({ concurrency: 1 });
   #wake: (() => void) | undefined;
   /** Slots reserved for requests that wait at the gate. */
-  #ahead: Slot[] = [];
+  readonly #ahead: Slot[] = [];
   #lastId = 0;
+  /** How many slots have ended. */
+  #settled = 0;
   #spent = 0;
   #quotaWaitMs = 0;
   #retryWaitMs = 0;
@@ -92,17 +94,15 @@ export class Quota {
    */
   async acquire(signal?: AbortSignal, options: { readonly isRetry?: boolean } = {}): Promise<Slot> {
     assertNotAborted(signal);
-    const granted: Slot[] = [];
-    const admit = async () => {
-      const slot = await this.#admit(signal);
-      granted.push(slot);
-      return slot;
-    };
+    let admitted: Promise<Slot> | undefined;
+    const admit = () => (admitted = this.#admit(signal));
     try {
       const priority = options.isRetry === true ? 1 : 0;
       return await this.#gate.add(admit, { priority, ...(signal && { signal }) });
     } catch (error) {
-      for (const slot of granted) this.settle(slot, { kind: 'unsent' });
+      // The gate leaves a reservation that is under way: its slot is given back when it comes.
+      const slot = await admitted?.catch(() => undefined);
+      if (slot !== undefined) this.settle(slot, { kind: 'unsent' });
       this.#returnSpare();
       throw signal?.aborted === true ? toAbortError(signal) : error;
     }
@@ -112,13 +112,14 @@ export class Quota {
   settle(slot: Slot, outcome: SlotOutcome): void {
     if (outcome.kind === 'unsent') this.#spent -= 1;
     this.#state.settle(slot.id, outcome);
+    this.#settled += 1;
     this.#wake?.();
   }
 
-  /** Writes at once what `settle` was told; before the store is closed. */
-  flush(): void {
+  /** Writes what `settle` was told, and resolves once it is written; before the store is closed. */
+  flush(): Promise<void> {
     this.#returnSpare();
-    this.#state.flush();
+    return this.#state.flush();
   }
 
   /** Waits between two tries of one request, ms; throws `deadline_reached` instead of sleeping past it. */
@@ -139,13 +140,18 @@ export class Quota {
     }
   }
 
-  /** What is known now. */
-  snapshot(): QuotaSnapshot {
+  /** What is known now, also from other processes. */
+  snapshot(): Promise<QuotaSnapshot> {
     return this.#state.snapshot();
   }
 
+  /** What this process knew last, without asking the store. */
+  seen(): QuotaSnapshot {
+    return this.#state.seen();
+  }
+
   /** How many requests may leave before one has to wait for the quota; undefined while nothing is known. */
-  room(): QuotaRoom | undefined {
+  room(): Promise<QuotaRoom | undefined> {
     return this.#state.room();
   }
 
@@ -168,17 +174,17 @@ export class Quota {
         assertNotAborted(signal);
         this.#assertWithinRun();
         const wanted = Math.max(1, Math.min(1 + this.#gate.size, maxRequests - this.#spent));
-        const slots = Array.from({ length: wanted }, (_, at) => ({
-          id: `${this.#owner}/${this.#lastId + 1 + at}`,
-        }));
+        const slots = Array.from({ length: wanted }, () => ({ id: `${this.#owner}/${++this.#lastId}` }));
         const [first, ...others] = slots as [Slot, ...Slot[]];
-        const { decision, ahead } = this.#state.reserve([first.id, ...others.map(({ id }) => id)]);
+        const settled = this.#settled;
+        const { decision, ahead } = await this.#state.reserve([first.id, ...others.map(({ id }) => id)]);
         if (decision.kind === 'granted') {
-          this.#lastId += 1 + ahead;
-          this.#ahead = others.slice(0, ahead);
+          this.#ahead.push(...others.slice(0, ahead));
           return first;
         }
         if (decision.kind === 'impossible') throw buildNoQuotaError(decision.limit, limits.reserve);
+        // An answer that came while the store decided may be the one to wait for.
+        if (decision.endsBy === 'answer-or-time' && settled !== this.#settled) continue;
         await this.#waitOut(decision, told, signal);
       }
     } finally {
@@ -210,7 +216,7 @@ export class Quota {
         if (leftMs <= 0) return;
         const woken = await this.#sleep(Math.min(leftMs, TOUCH_MS), wait.endsBy, signal);
         if (woken) return;
-        if (leftMs > TOUCH_MS) this.#state.touch();
+        if (leftMs > TOUCH_MS) await this.#state.touch();
       }
     } finally {
       if (isCounted(wait)) this.#quotaWaitMs += clock.monotonic() - startMs;
@@ -251,7 +257,7 @@ export class Quota {
     if (!isCounted(wait) || neededMs <= ROUNDING_MS) return;
     const { maxWaitMs, neverWaits = false, clock } = this.#options;
     if (neverWaits || this.#quotaWaitMs + neededMs > maxWaitMs) {
-      throw buildQuotaExhaustedError({ ...wait, nowMs: clock.now() }, this.snapshot(), neverWaits);
+      throw buildQuotaExhaustedError({ ...wait, nowMs: clock.now() }, this.seen(), neverWaits);
     }
   }
 

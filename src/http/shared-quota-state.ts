@@ -1,5 +1,12 @@
 import type { Clock } from '../model/clock.ts';
-import type { QuotaLimits, QuotaRoom, QuotaSnapshot, QuotaState, QuotaStore } from '../model/quota.ts';
+import {
+  initialQuotaState,
+  type QuotaLimits,
+  type QuotaRoom,
+  type QuotaSnapshot,
+  type QuotaState,
+  type QuotaStore,
+} from '../model/quota.ts';
 import { createClockWatch, type WatchedTime } from './clock-watch.ts';
 import { isOwnerGone } from './quota-owner.ts';
 import { readRoom } from './quota-room.ts';
@@ -9,6 +16,13 @@ import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts'
 // A busy process reserves its next slots before these have passed, and one update does for both.
 const FLUSH_AFTER_TURNS = 3;
 
+/** What reserving slots for some requests came to. */
+export interface Reserved {
+  readonly decision: Decision;
+  /** How many of the others have a slot as well. */
+  readonly ahead: number;
+}
+
 interface EndedSlot {
   readonly id: string;
   readonly outcome: SlotOutcome;
@@ -16,19 +30,26 @@ interface EndedSlot {
   readonly offsetMs: number;
 }
 
+type TimedChange<T> = (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T };
+
 /**
- * The shared state as one process uses it: reads the time in the order of the changes, follows the wall
- * clock when it is set, and writes the ends of slots together with the next change.
+ * The shared state as one process uses it: makes its changes one after the other, in the order they were asked for,
+ * reads the time in that order, follows the wall clock when it is set, and writes the ends of slots together
+ * with the next change.
  */
 export class SharedQuotaState {
   readonly #store: QuotaStore;
   readonly #limits: QuotaLimits;
   readonly #onObserved: ((snapshot: QuotaSnapshot) => void) | undefined;
   readonly #clock: Clock;
-  readonly #readTime: () => WatchedTime;
-  /** How far the state had been moved with the clock when this process used it last, ms. */
-  #seenMovedMs: number;
-  #ended: EndedSlot[] = [];
+  /** Watches the clock from this process's first change on. */
+  #readTime: (() => WatchedTime) | undefined;
+  /** The state as this process changed it last. */
+  #seen = initialQuotaState();
+  /** Ends of slots that no change has written yet. */
+  #ended: readonly EndedSlot[] = [];
+  /** Resolves when the changes asked for so far have been made, or have failed. */
+  #made: Promise<unknown> = Promise.resolve();
 
   constructor(options: {
     readonly store: QuotaStore;
@@ -40,20 +61,10 @@ export class SharedQuotaState {
     this.#limits = options.limits;
     this.#onObserved = options.onObserved;
     this.#clock = options.clock;
-    this.#readTime = createClockWatch(options.clock);
-    this.#seenMovedMs = options.store.update((before) => {
-      const { windowMs } = options.limits;
-      const state = forgetDeadReservations(before, { nowMs: options.clock.now(), windowMs }, isOwnerGone);
-      return { state, result: state.movedMs };
-    });
   }
 
   /** Reserves a slot for the first of some requests, and in the same update for as many of the others as may leave. */
-  reserve([first, ...others]: readonly [string, ...string[]]): {
-    readonly decision: Decision;
-    /** How many of the others have a slot as well. */
-    readonly ahead: number;
-  } {
+  reserve([first, ...others]: readonly [string, ...string[]]): Promise<Reserved> {
     return this.#update((before, now) => {
       const limits = this.#limits;
       const { decision, ...reserved } = reserveSlot(before, { now, limits, id: first });
@@ -74,67 +85,107 @@ export class SharedQuotaState {
    * saves an update; a kill before either leaves the slot reserved, which is the safe side.
    */
   settle(id: string, outcome: SlotOutcome): void {
-    if (this.#ended.length === 0) this.#flushLater(this.#ended, FLUSH_AFTER_TURNS);
-    this.#ended.push({ id, outcome, offsetMs: readOffset(this.#clock) });
+    const ended = { id, outcome, offsetMs: readOffset(this.#clock) };
+    if (this.#ended.length === 0) this.#flushLater(ended, FLUSH_AFTER_TURNS);
+    this.#ended = [...this.#ended, ended];
   }
 
-  #flushLater(ended: readonly EndedSlot[], turns: number): void {
+  #flushLater(ended: EndedSlot, turns: number): void {
     setImmediate(() => {
-      // Another change has written them.
-      if (this.#ended !== ended) return;
+      // Another change has written it.
+      if (this.#ended[0] !== ended) return;
       if (turns > 1) this.#flushLater(ended, turns - 1);
-      else this.flush();
+      // What could not be written is kept: the next change writes it, or says why not.
+      else void this.flush().catch(() => undefined);
     });
   }
 
-  /** Writes the ends of slots that no change has written yet. */
-  flush(): void {
-    if (this.#ended.length > 0) this.#update((state) => ({ state, result: undefined }));
+  /** Writes the ends of slots that no change has written yet; resolves when every change has been made. */
+  flush(): Promise<void> {
+    return this.#inOrder(async () => {
+      if (this.#ended.length > 0) await this.#change((state) => ({ state, result: undefined }));
+    });
   }
 
   /** Marks the state as used now, so that a clock that is set back later is noticed to this moment. */
-  touch(): void {
-    this.#update((state, now) => ({
+  touch(): Promise<void> {
+    return this.#update((state, now) => ({
       state: tidyState(state, now, this.#limits.windowMs),
       result: undefined,
     }));
   }
 
-  snapshot(): QuotaSnapshot {
+  /** What is known now, to every process that shares the state. */
+  snapshot(): Promise<QuotaSnapshot> {
     return this.#update((before, now) => {
       const state = tidyState(before, now, this.#limits.windowMs);
       return { state, result: readSnapshot(state) };
     });
   }
 
+  /** What this process knew last, with the answers that came since. */
+  seen(): QuotaSnapshot {
+    const state = this.#settle(this.#seen, this.#clock.now(), this.#ended);
+    return readSnapshot(tidyState(state, this.#clock.now(), this.#limits.windowMs));
+  }
+
   /** What the quota still has room for; undefined while nothing is known of it. */
-  room(): QuotaRoom | undefined {
+  room(): Promise<QuotaRoom | undefined> {
     return this.#update((before, now) => {
       const state = tidyState(before, now, this.#limits.windowMs);
       return { state, result: readRoom(state, this.#limits) };
     });
   }
 
-  #update<T>(
-    change: (state: QuotaState, now: number) => { readonly state: QuotaState; readonly result: T },
-  ): T {
-    const ended = this.#ended;
-    this.#ended = [];
-    const limits = this.#limits;
-    const { state, result } = this.#store.update((before) => {
-      const { now, stepMs } = this.#readTime();
-      let current = followClock(before, { now, stepMs, seenMovedMs: this.#seenMovedMs });
-      const offsetMs = readOffset(this.#clock);
-      for (const slot of ended) {
-        const outcome = moveOutcome(slot.outcome, offsetMs - slot.offsetMs);
-        current = settleSlot(current, { id: slot.id, now, limits, outcome });
-      }
-      const changed = change(current, now);
-      return { state: changed.state, result: changed };
-    });
-    this.#seenMovedMs = state.movedMs;
-    if (ended.some(({ outcome }) => 'observation' in outcome)) this.#onObserved?.(readSnapshot(state));
-    return result;
+  #update<T>(change: TimedChange<T>): Promise<T> {
+    return this.#inOrder(() => this.#change(change));
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#made.then(work);
+    this.#made = done.catch(() => undefined);
+    return done;
+  }
+
+  async #change<T>(change: TimedChange<T>): Promise<T> {
+    let ended: readonly EndedSlot[] = [];
+    let changed;
+    try {
+      changed = await this.#store.update((before) => {
+        const { state: current, now } = this.#follow(before);
+        const { state, result } = change(this.#settle(current, now, this.#ended), now);
+        ended = this.#ended;
+        this.#ended = [];
+        this.#seen = state;
+        return { state, result: { state, result } };
+      });
+    } catch (error) {
+      this.#ended = [...ended, ...this.#ended];
+      throw error;
+    }
+    if (ended.some(({ outcome }) => 'observation' in outcome))
+      this.#onObserved?.(readSnapshot(changed.state));
+    return changed.result;
+  }
+
+  /** Brings the state up to the clock, and forgets with the first change what processes that are gone reserved. */
+  #follow(before: QuotaState): { readonly state: QuotaState; readonly now: number } {
+    let state = before;
+    if (this.#readTime === undefined) {
+      const at = { nowMs: this.#clock.now(), windowMs: this.#limits.windowMs };
+      this.#readTime = createClockWatch(this.#clock);
+      state = this.#seen = forgetDeadReservations(before, at, isOwnerGone);
+    }
+    const { now, stepMs } = this.#readTime();
+    return { state: followClock(state, { now, stepMs, seenMovedMs: this.#seen.movedMs }), now };
+  }
+
+  #settle(before: QuotaState, now: number, ended: readonly EndedSlot[]): QuotaState {
+    const offsetMs = readOffset(this.#clock);
+    return ended.reduce((state, slot) => {
+      const outcome = moveOutcome(slot.outcome, offsetMs - slot.offsetMs);
+      return settleSlot(state, { id: slot.id, now, limits: this.#limits, outcome });
+    }, before);
   }
 }
 

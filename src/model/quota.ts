@@ -90,14 +90,23 @@ export const waitReasons = [
   'retry',
 ] as const satisfies readonly WaitReason[];
 
-/** Where the quota state lives; `update` is atomic across every process that shares the store. */
+/** Where the quota state lives: a file, this process, a server. */
 export interface QuotaStore {
-  /** Returning the same state object that was passed in writes nothing. */
-  update<T>(change: (state: QuotaState) => { readonly state: QuotaState; readonly result: T }): T;
+  /**
+   * Applies a change to the state, atomically across every process that shares the store, and resolves to its result.
+   * `change` is called once: returning the state object that was passed in writes nothing, and what it throws is
+   * the only reason to reject. A store that fails continues with the state it knew, in this process only, and sets
+   * `warning`; one that is closed does so without a warning.
+   */
+  update<T>(change: QuotaChange<T>): Promise<T>;
   /** Why the store is not shared with other processes, when it is not; may appear while it is used. */
   readonly warning: string | undefined;
-  close(): void;
+  /** May be called more than once. */
+  close(): Promise<void>;
 }
+
+/** What an update does to the state, and what it tells its caller. */
+export type QuotaChange<T> = (state: QuotaState) => { readonly state: QuotaState; readonly result: T };
 
 /** What a caller sees of the quota. */
 export interface QuotaSnapshot {

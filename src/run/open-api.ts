@@ -33,7 +33,11 @@ export interface ApiEffects {
 }
 
 /** Opens the ledger, the quota and the connections of one command; no request leaves yet. */
-export function openApi(settings: Settings, options: ApiOptions, { clock, emit }: ApiEffects): OpenedApi {
+export async function openApi(
+  settings: Settings,
+  options: ApiOptions,
+  { clock, emit }: ApiEffects,
+): Promise<OpenedApi> {
   const { connector, credentials, baseUrl, quotaLimits, ledgerDir } = settings;
   const store = openQuotaLedger({ dir: ledgerDir, keyHash: hashKey(credentials.secret, baseUrl) });
   const quota = new Quota({
@@ -53,6 +57,8 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
       },
     },
   });
+  // What earlier runs learned counts from the first decision on.
+  await quota.snapshot();
   const transport =
     options.transport ??
     createLazyTransport(async () => {
@@ -77,8 +83,11 @@ export function openApi(settings: Settings, options: ApiOptions, { clock, emit }
       return store.warning;
     },
     async close() {
-      await client.close();
-      store.close();
+      try {
+        await client.close();
+      } finally {
+        await store.close();
+      }
     },
   };
 }

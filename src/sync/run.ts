@@ -18,7 +18,7 @@ import { keepProgress } from './keep-progress.ts';
 import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
 import { listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { settleLineage } from '../storage/assert-lineage.ts';
-import { openApi } from '../run/open-api.ts';
+import { type OpenedApi, openApi } from '../run/open-api.ts';
 import { PublishMeanwhile } from './publish-meanwhile.ts';
 import { publishAndGoOn, publishRun } from './publish.ts';
 import { addMissingRuns, purgeRecords } from './record-run.ts';
@@ -55,7 +55,8 @@ export function runSync(settings: Settings, options: SyncOptions & RunEffects = 
       await proveTables(database, database.file, settings.streams);
       await judgeIdentity(settings, database, options);
       await settleLineage(settings, database, session.effects);
-      return new SyncRun(session, await session.beginRun(options.runId), options).execute(streams);
+      const run = await SyncRun.begin(session, await session.beginRun(options.runId), options);
+      return run.execute(streams);
     },
   });
 }
@@ -65,20 +66,30 @@ class SyncRun {
   readonly #session: Session;
   readonly #context: RunContext;
   readonly #log: RunLog;
-  readonly #api: ReturnType<typeof openApi>;
+  readonly #api: OpenedApi;
   /** Streams and slices whose scan was committed. */
   readonly #committed = new Set<string>();
   #isClockTold = false;
 
-  constructor(
+  private constructor(
+    session: Session,
+    { context, api, log }: { readonly context: RunContext; readonly api: OpenedApi; readonly log: RunLog },
+  ) {
+    this.#session = session;
+    this.#context = context;
+    this.#api = api;
+    this.#log = log;
+  }
+
+  static async begin(
     session: Session,
     { runId, recordClock, startedAtMs }: RunStart,
     options: SyncOptions & RunEffects,
-  ) {
+  ): Promise<SyncRun> {
     const { settings, database } = session;
     const { clock, signal } = session.effects;
     const warnings: string[] = [];
-    const meanwhile = new PublishMeanwhile(clock, () => publishAndGoOn(this.#context));
+    const meanwhile = new PublishMeanwhile(clock, () => publishAndGoOn(context));
     const observers = [
       keepProgress(settings.stateDir, { runId, clock }),
       ...observeWith(options.onProgress),
@@ -86,23 +97,22 @@ class SyncRun {
       meanwhile,
     ];
     const emit = createProgressReporter(settings, warnings, observers);
-    this.#session = session;
-    this.#api = openApi(settings, options, { clock, emit });
-    this.#context = {
+    const api = await openApi(settings, options, { clock, emit });
+    const context: RunContext = {
       runId,
       settings,
       options,
       clock,
       recordClock,
-      client: this.#api.client,
-      readQuota: () => this.#api.quota.snapshot(),
+      client: api.client,
+      readQuota: () => api.quota.seen(),
       database,
       signal,
       meanwhile,
       emit,
       concurrency: Math.max(1, Math.min(settings.quotaLimits.burstPerSecond, 16)),
     };
-    this.#log = new RunLog(this.#context, startedAtMs, warnings);
+    return new SyncRun(session, { context, api, log: new RunLog(context, startedAtMs, warnings) });
   }
 
   async execute(streams: readonly Stream[]): Promise<RunReport> {

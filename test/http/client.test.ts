@@ -261,7 +261,7 @@ describe('one exchange', () => {
     const quota = new Quota({ store: createMemoryQuotaStore(), limits, clock, maxWaitMs: 0 });
     const { result } = await exchange({ status: 200, headers }, { quota });
     expect(result).toMatchObject({ status: 200 });
-    expect(quota.snapshot().remaining).toBe(remaining);
+    expect((await quota.snapshot()).remaining).toBe(remaining);
   });
 });
 
@@ -509,7 +509,7 @@ describe('the client', () => {
     const client = setUp(transport, clock, { quota });
     expect(await fail(client.get(request))).toBe(bug);
     await client.close();
-    store.update((state) => {
+    await store.update((state) => {
       expect(state).toMatchObject({ inFlight: [], unaccounted: { count: 1 } });
       return { state, result: undefined };
     });

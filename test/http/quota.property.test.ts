@@ -8,6 +8,7 @@ import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { createModelApi, findLargestBurst, type ModelApi, type ModelFault } from '../support/model-api.ts';
 import { createScriptedTransport, rateLimitHeaders } from '../support/scripted-transport.ts';
 import { countRuns } from '../support/seeds.ts';
+import { createSlowQuotaServer } from '../support/slow-quota-store.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -30,6 +31,8 @@ interface Plan {
   readonly windows: number;
   readonly skewMs: number;
   readonly startMs: number;
+  /** How long the store takes before each change and after it, ms: none where it is on this machine. */
+  readonly storeMs: readonly number[];
   readonly window: 'first-request' | number;
   readonly reset: 'floor' | 'ceil' | 'milliseconds' | 'delta';
   readonly thereMs: readonly number[];
@@ -64,6 +67,10 @@ const plan = (
     windows: fc.integer({ min: 1, max: 3 }),
     skewMs: fc.integer({ min: -2 * DAY_MS, max: 2 * DAY_MS }),
     startMs: fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2026, 11, 31) }),
+    storeMs: fc.oneof(
+      fc.constant([]),
+      fc.array(fc.integer({ min: 0, max: 120 }), { minLength: 1, maxLength: 8 }),
+    ),
     window: fc.oneof(fc.constant('first-request' as const), fc.integer({ min: 0, max: HOUR_MS - 1 })),
     reset: fc.constantFrom('floor' as const, 'ceil' as const, 'milliseconds' as const, 'delta' as const),
     thereMs: fc.array(fc.integer({ min: 0, max: 6_000 }), { minLength: 1, maxLength: 12 }),
@@ -79,7 +86,7 @@ async function play(plan: Plan): Promise<{ readonly api: ModelApi; readonly cloc
     latency: (n) => ({ thereMs: pick(plan.thereMs, n), backMs: pick(plan.backMs, n) }),
     fault: (n) => pick(plan.faults, n),
   });
-  const store = createMemoryQuotaStore();
+  const openStore = createStores(clock, plan.storeMs);
   let left = plan.requestsPerHour * plan.windows + 1;
   const process = async (tools: AttemptTools) => {
     while (left-- > 0) {
@@ -88,7 +95,7 @@ async function play(plan: Plan): Promise<{ readonly api: ModelApi; readonly cloc
   };
   const jobs: Promise<void>[] = [];
   for (let p = 0; p < plan.processes; p++) {
-    const tools = createTools(clock, api, store, plan, `p${p}`);
+    const tools = createTools(clock, api, openStore(), plan, `p${p}`);
     for (let w = 0; w < plan.workers; w++) jobs.push(process(tools));
   }
   const stop = new AbortController();
@@ -97,6 +104,17 @@ async function play(plan: Plan): Promise<{ readonly api: ModelApi; readonly cloc
   stop.abort();
   await stepping;
   return { api, clock };
+}
+
+/** Opens stores of one state: in memory, or on a server that is far away. */
+function createStores(clock: VirtualClock, storeMs: readonly number[]): () => QuotaStore {
+  if (storeMs.length === 0) {
+    const store = createMemoryQuotaStore();
+    return () => store;
+  }
+  let n = 0;
+  const server = createSlowQuotaServer(() => clock.sleep(pick(storeMs, n++)));
+  return () => server.open();
 }
 
 async function stepClock(clock: VirtualClock, steps: Plan['steps'], signal: AbortSignal): Promise<void> {

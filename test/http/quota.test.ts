@@ -4,6 +4,7 @@ import { Quota, type QuotaOptions, type Slot } from '../../src/http/quota.ts';
 import { RESET_SLACK_MS } from '../../src/http/quota-window.ts';
 import type { QuotaLimits, WindowObservation } from '../../src/model/quota.ts';
 import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
+import { createSlowQuotaServer } from '../support/slow-quota-store.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -156,7 +157,7 @@ describe('the run', () => {
     run.abort(new Error('SIGTERM'));
     for (const promise of waiting) expect(await fail(promise)).toMatchObject({ code: 'aborted' });
     expect(await fail(quota.acquire(run.signal))).toMatchObject({ code: 'aborted' });
-    store.update((state) => {
+    await store.update((state) => {
       expect(state.inFlight).toEqual([]);
       return { state, result: undefined };
     });
@@ -207,8 +208,8 @@ describe('several processes with one key', () => {
     const other = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b' });
     await ask(quota, clock, 1);
     await ask(other, clock, 0);
-    other.flush();
-    expect(quota.snapshot().remaining).toBe(0);
+    await other.flush();
+    expect((await quota.snapshot()).remaining).toBe(0);
     expect(await fail(other.acquire())).toMatchObject({ code: 'quota_exhausted' });
   });
 
@@ -217,7 +218,7 @@ describe('several processes with one key', () => {
     const slot = await quota.acquire();
     const observation = { limit: undefined, remaining: undefined, resetAtMs: undefined };
     quota.settle(slot, { kind: 'rate-limited', observation, hintMs: 900_000, random: 0 });
-    quota.flush();
+    await quota.flush();
     await clock.sleep(1_000);
     const restarted = new Quota({ store, limits, clock, maxWaitMs: Infinity, owner: 'b' });
     await restarted.acquire();
@@ -239,7 +240,7 @@ describe('the listener', () => {
     const seen: unknown[] = [];
     const { clock, quota } = setUp({ listener: { onObserved: (snapshot) => seen.push(snapshot) } });
     await ask(quota, clock, 599);
-    quota.flush();
+    await quota.flush();
     expect(seen).toEqual([
       { limit: 600, remaining: 599, resetAtMs: clock.now() + HOUR_MS, notBeforeMs: undefined },
     ]);
@@ -277,7 +278,7 @@ describe('requests that come in one turn', () => {
     };
     const { clock, quota } = setUp({ store: watched, ...options });
     await ask(quota, clock, 500);
-    quota.flush();
+    await quota.flush();
     counted.updates = 0;
     return { clock, quota, counted };
   }
@@ -313,11 +314,108 @@ describe('requests that come in one turn', () => {
     controller.abort();
     await Promise.allSettled(others);
     quota.settle(await first, { kind: 'answered', observation: observe(clock, 499) });
-    quota.flush();
+    await quota.flush();
     expect(quota.spentRequests).toBe(2);
     // Ten a second, of which two are taken.
     const startMs = clock.monotonic();
     await Promise.all(Array.from({ length: 8 }, () => quota.acquire()));
     expect(clock.monotonic()).toBe(startMs);
+  });
+});
+
+describe('a store that takes its time', () => {
+  function setUpSlow(ms = 200) {
+    const clock = createVirtualClock();
+    const server = createSlowQuotaServer(() => clock.sleep(ms));
+    const open = (owner: string) =>
+      new Quota({ store: server.open(), limits, clock, maxWaitMs: Infinity, owner });
+    const read = () => server.open().update((state) => ({ state, result: state }));
+    return { clock, quota: open('a'), open, read };
+  }
+
+  it('gets back the slot of a request that is given up while it decides', async () => {
+    const { clock, quota, read } = setUpSlow();
+    const run = new AbortController();
+    const waiting = quota.acquire(run.signal);
+    await clock.sleep(100);
+    run.abort(new Error('SIGTERM'));
+    expect(await fail(waiting)).toMatchObject({ code: 'aborted' });
+    await quota.flush();
+    expect(await read()).toMatchObject({ inFlight: [], unaccounted: undefined });
+    expect(quota.spentRequests).toBe(0);
+  });
+
+  it('gives requests slots of their own when one of them is given up while it decides', async () => {
+    const { clock, quota, read } = setUpSlow();
+    await ask(quota, clock, 500);
+    const run = new AbortController();
+    const first = quota.acquire(run.signal);
+    const others = [quota.acquire(), quota.acquire(), quota.acquire()];
+    await clock.sleep(300);
+    run.abort();
+    await fail(first);
+    const slots = await Promise.all(others);
+    expect(new Set(slots.map(({ id }) => id)).size).toBe(3);
+    await quota.flush();
+    expect((await read()).inFlight.map(({ id }) => id).toSorted()).toEqual(
+      slots.map(({ id }) => id).toSorted(),
+    );
+  });
+
+  it('has all that was told it once a flush has ended, in its order', async () => {
+    const { clock, quota, read } = setUpSlow();
+    await ask(quota, clock, 500);
+    const slots = await Promise.all([quota.acquire(), quota.acquire()]);
+    for (const [at, slot] of slots.entries())
+      quota.settle(slot, { kind: 'answered', observation: observe(clock, 499 - at) });
+    // Known here before it is written.
+    expect(quota.seen().remaining).toBe(498);
+    await quota.flush();
+    expect(await read()).toMatchObject({ inFlight: [], window: { remaining: 498 } });
+    expect((await quota.snapshot()).remaining).toBe(498);
+  });
+
+  it('does not hold up a request whose answer came while it decided', async () => {
+    const { clock, quota } = setUpSlow(10);
+    const first = await quota.acquire();
+    const second = quota.acquire();
+    // The store decides after 10 ms that the answer in flight has to come first, and says so after 20.
+    await clock.sleep(15);
+    quota.settle(first, { kind: 'answered', observation: observe(clock, 599) });
+    const startMs = clock.monotonic();
+    await second;
+    // The update under way, the one that writes the answer, and one more: no poll of 100 ms.
+    expect(clock.monotonic() - startMs).toBeLessThan(60);
+  });
+});
+
+describe('ends of slots that a store refuses', () => {
+  it('are kept for the next change', async () => {
+    const store = createMemoryQuotaStore();
+    const refusal = new Error('a bug of the store');
+    let refuses = false;
+    const moody: typeof store = {
+      warning: undefined,
+      close: () => store.close(),
+      async update(change) {
+        if (!refuses) return store.update(change);
+        // The change is made, and its state is not written.
+        await store.update((state) => ({ state, result: change(state) }));
+        throw refusal;
+      },
+    };
+    const { clock, quota } = setUp({ store: moody });
+    const slot = await quota.acquire();
+    quota.settle(slot, { kind: 'answered', observation: observe(clock, 12) });
+    refuses = true;
+    await expect(quota.flush()).rejects.toBe(refusal);
+    // Nor does one that is written later by itself end the process.
+    await clock.sleep(1_000);
+    refuses = false;
+    await quota.flush();
+    await store.update((state) => {
+      expect(state).toMatchObject({ inFlight: [], window: { remaining: 12 } });
+      return { state, result: undefined };
+    });
   });
 });

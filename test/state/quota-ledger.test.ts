@@ -22,8 +22,8 @@ const NOBODY = 65_534;
 const folders: string[] = [];
 const stores: QuotaStore[] = [];
 
-afterEach(() => {
-  for (const store of stores.splice(0)) store.close();
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -39,12 +39,12 @@ function open(dir: string): QuotaStore {
   return store;
 }
 
-function read(store: QuotaStore): QuotaState {
+function read(store: QuotaStore): Promise<QuotaState> {
   return store.update((state) => ({ state, result: state }));
 }
 
 /** Any change that shows: one more round of 429. */
-function count(store: QuotaStore): number {
+function count(store: QuotaStore): Promise<number> {
   return store.update((before) => {
     const state = { ...before, consecutive429s: before.consecutive429s + 1 };
     return { state, result: state.consecutive429s };
@@ -56,17 +56,17 @@ function fileOf(dir: string): string {
 }
 
 describe('a quota ledger', () => {
-  it('begins knowing nothing, keeps what it is given, and is shared by all who open it', () => {
+  it('begins knowing nothing, keeps what it is given, and is shared by all who open it', async () => {
     const dir = join(makeFolder(), 'deep', 'down');
     const [one, two] = [open(dir), open(dir)];
-    expect(read(one)).toEqual(initialQuotaState());
-    expect([count(one), count(two), count(two), count(one)]).toEqual([1, 2, 3, 4]);
-    one.close();
-    expect(count(open(dir))).toBe(5);
+    expect(await read(one)).toEqual(initialQuotaState());
+    expect([await count(one), await count(two), await count(two), await count(one)]).toEqual([1, 2, 3, 4]);
+    await one.close();
+    expect(await count(open(dir))).toBe(5);
     expect([one.warning, two.warning]).toEqual([undefined, undefined]);
   });
 
-  it('keeps every part of a state', () => {
+  it('keeps every part of a state', async () => {
     const dir = makeFolder();
     const state: QuotaState = {
       version: 1,
@@ -84,34 +84,34 @@ describe('a quota ledger', () => {
       slowedBurst: { perSecond: 5, untilMs: 1_795_000_060_000 },
       sendsByMinute: [[6, 2]],
     };
-    open(dir).update(() => ({ state, result: undefined }));
-    expect(read(open(dir))).toEqual(state);
+    await open(dir).update(() => ({ state, result: undefined }));
+    expect(await read(open(dir))).toEqual(state);
   });
 
-  it('writes nothing for a look', () => {
+  it('writes nothing for a look', async () => {
     const dir = makeFolder();
     const store = open(dir);
-    count(store);
+    await count(store);
     const before = readFileSync(fileOf(dir));
-    read(store);
+    await read(store);
     expect(readFileSync(fileOf(dir)).equals(before)).toBe(true);
   });
 
-  it('takes back a change that throws', () => {
+  it('takes back a change that throws', async () => {
     const store = open(makeFolder());
-    count(store);
+    await count(store);
     const bug = new Error('a bug');
-    expect(() =>
+    await expect(
       store.update(() => {
         throw bug;
       }),
-    ).toThrow(bug);
-    expect(count(store)).toBe(2);
+    ).rejects.toBe(bug);
+    expect(await count(store)).toBe(2);
   });
 
-  it.skipIf(process.platform === 'win32')('is for its owner alone', () => {
+  it.skipIf(process.platform === 'win32')('is for its owner alone', async () => {
     const dir = join(makeFolder(), 'ledger');
-    count(open(dir));
+    await count(open(dir));
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });
@@ -122,7 +122,7 @@ describe('a quota ledger', () => {
     const script = `
       import { openQuotaLedger } from ${module};
       const store = openQuotaLedger({ dir: ${JSON.stringify(dir)}, keyHash: '${keyHash}' });
-      for (let n = 0; n < 200; n++) store.update((before) => {
+      for (let n = 0; n < 200; n++) await store.update((before) => {
         const state = { ...before, consecutive429s: before.consecutive429s + 1 };
         return { state, result: undefined };
       });
@@ -131,7 +131,7 @@ describe('a quota ledger', () => {
     const run = promisify(execFile);
     const flags = ['--experimental-strip-types', '--no-warnings', '--input-type=module', '--eval', script];
     await Promise.all([1, 2, 3].map(() => run(process.execPath, flags)));
-    expect(count(open(dir))).toBe(601);
+    expect(await count(open(dir))).toBe(601);
   });
 });
 
@@ -139,12 +139,12 @@ describe('a ledger that cannot be used', () => {
   it.each([
     ['text', Buffer.from('this is not a database, and longer than the header of one. '.repeat(40))],
     ['zeros', Buffer.alloc(8192)],
-  ])('because it holds %s is set aside, and a new one begins', (_, bytes) => {
+  ])('because it holds %s is set aside, and a new one begins', async (_, bytes) => {
     const dir = makeFolder();
     writeFileSync(fileOf(dir), bytes);
     const store = open(dir);
-    expect(read(store)).toEqual(initialQuotaState());
-    expect(count(store)).toBe(1);
+    expect(await read(store)).toEqual(initialQuotaState());
+    expect(await count(store)).toBe(1);
     if (store.warning === undefined) {
       // SQLite takes a file of zeros for an empty one, which is as good.
       expect(bytes[0]).toBe(0);
@@ -155,84 +155,84 @@ describe('a ledger that cannot be used', () => {
     expect(readFileSync(join(dir, kept ?? '')).equals(bytes)).toBe(true);
   });
 
-  it('because its pages are damaged is set aside', () => {
+  it('because its pages are damaged is set aside', async () => {
     const dir = makeFolder();
     const before = open(dir);
-    count(before);
-    before.close();
+    await count(before);
+    await before.close();
     const bytes = readFileSync(fileOf(dir));
     bytes.fill(0xa5, 100);
     writeFileSync(fileOf(dir), bytes);
     const store = open(dir);
     expect(store.warning).toMatch(/damaged/);
-    expect(count(store)).toBe(1);
-    expect(count(open(dir))).toBe(2);
+    expect(await count(store)).toBe(1);
+    expect(await count(open(dir))).toBe(2);
   });
 
   it.each(['', 'not JSON', '{"version":2}', '{"version":1,"window":null}'])(
     'because its state reads %j restarts',
-    (text) => {
+    async (text) => {
       const dir = makeFolder();
-      count(open(dir));
+      await count(open(dir));
       const db = new DatabaseSync(fileOf(dir));
       db.prepare('UPDATE ledger SET state = ?, revision = revision + 1').run(text);
       db.close();
       const store = open(dir);
-      expect(read(store)).toEqual(initialQuotaState());
+      expect(await read(store)).toEqual(initialQuotaState());
       expect(store.warning).toMatch(/held no valid state and was reset/);
-      expect(count(store)).toBe(1);
+      expect(await count(store)).toBe(1);
     },
   );
 
-  it('because a later version wrote it is left alone, and the state is in memory', () => {
+  it('because a later version wrote it is left alone, and the state is in memory', async () => {
     const dir = makeFolder();
-    count(open(dir));
+    await count(open(dir));
     const db = new DatabaseSync(fileOf(dir));
     db.exec('PRAGMA user_version = 2');
     db.close();
     const before = readFileSync(fileOf(dir));
     const store = open(dir);
     expect(store.warning).toMatch(/written by a later version of Sluice \(2\)/);
-    expect(count(store)).toBe(1);
+    expect(await count(store)).toBe(1);
     expect(readFileSync(fileOf(dir)).equals(before)).toBe(true);
   });
 
-  it('because its folder is a file, or its file a folder, is in memory', () => {
+  it('because its folder is a file, or its file a folder, is in memory', async () => {
     const dir = makeFolder();
     writeFileSync(join(dir, 'file'), '');
     mkdirSync(fileOf(dir));
     for (const broken of [join(dir, 'file'), join(dir, 'file', 'below'), dir]) {
       const store = open(broken);
       expect(store.warning).toMatch(/cannot be used .*other processes with this key are not seen/);
-      expect([count(store), count(store)]).toEqual([1, 2]);
+      expect([await count(store), await count(store)]).toEqual([1, 2]);
     }
   });
 
-  it.skipIf(process.platform === 'win32')('because its folder is read-only is in memory', () => {
+  it.skipIf(process.platform === 'win32')('because its folder is read-only is in memory', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'sluice-read-only-'));
     chmodSync(dir, 0o555);
     try {
-      const store = asNobody(() => {
+      const { store, counted } = asNobody(() => {
         const opened = open(dir);
-        expect(count(opened)).toBe(1);
-        return opened;
+        return { store: opened, counted: count(opened) };
       });
+      expect(await counted).toBe(1);
       expect(store.warning).toMatch(/cannot be used/);
     } finally {
       rmSync(dir, { recursive: true });
     }
   });
 
-  it('any more continues in memory with what was known', () => {
+  it('any more continues in memory with what was known', async () => {
     const dir = makeFolder();
     const store = open(dir);
-    count(store);
+    await count(store);
     const db = new DatabaseSync(fileOf(dir));
     db.exec('DROP TABLE ledger');
     db.close();
-    expect(count(store)).toBe(2);
+    expect(await count(store)).toBe(2);
     expect(store.warning).toMatch(/cannot be used/);
-    expect(count(store)).toBe(3);
+    expect(await count(store)).toBe(3);
   });
 });
 
@@ -250,12 +250,12 @@ function asNobody<T>(act: () => T): T {
 describe('the name of a ledger', () => {
   const key = 'sk_live_0123456789abcdef';
 
-  it('reveals nothing of the key', () => {
+  it('reveals nothing of the key', async () => {
     expect(hashKey(key, 'https://api.example.com/v1')).toMatch(/^[0-9a-f]{20}$/);
     const dir = makeFolder();
     const store = openQuotaLedger({ dir, keyHash: hashKey(key, 'https://api.example.com/v1') });
-    count(store);
-    store.close();
+    await count(store);
+    await store.close();
     for (const name of readdirSync(dir)) {
       expect(`${name}${readFileSync(join(dir, name), 'latin1')}`).not.toContain('sk_live');
     }

@@ -60,7 +60,7 @@ export async function discover(settings: Settings, options: DiscoverOptions = {}
   const clock = options.clock ?? systemClock;
   const streams = selectStreams(settings, options.streams);
   const { transport, maxRequests } = options;
-  const api = openApi(
+  const api = await openApi(
     settings,
     { transport, neverWaits: true, maxTries: 1, ...(maxRequests === undefined ? {} : { maxRequests }) },
     { clock, emit: () => undefined },
@@ -69,13 +69,13 @@ export async function discover(settings: Settings, options: DiscoverOptions = {}
     const asking: Asking = { settings, client: api.client, signal: options.signal, clock };
     const work = new Discovery(asking, options, clock);
     await work.sampleAll(streams);
-    const probes = await work.probeAll(() => ({
+    const probes = await work.probeAll(async () => ({
       requests: api.client.usage.requests,
-      quota: api.quota.room(),
+      quota: await api.quota.room(),
     }));
     const found = work.describeAll();
     const contracts = await writeContracts(settings, found, options);
-    const quota = api.quota.snapshot();
+    const quota = await api.quota.snapshot();
     return hideSecrets(settings, {
       streams: found,
       probes,

@@ -28,7 +28,7 @@ export interface Probing {
 }
 
 /** Requests of this call so far, and what the quota has room for. */
-export type ReadSpent = () => { readonly requests: number; readonly quota: QuotaRoom | undefined };
+export type ReadSpent = () => Promise<{ readonly requests: number; readonly quota: QuotaRoom | undefined }>;
 
 /** What probing depends on, and how it reaches the API. */
 export interface ProbeEffects<T extends Probing> {
@@ -48,7 +48,7 @@ export async function probeAll<T extends Probing>(
   const plans = asked.map(({ plan }) => plan);
   const mostRequests = countAffordable(plans, Infinity);
   if (mostRequests === 0) return { state: 'nothing-to-ask', mostRequests, error: undefined };
-  const { requests: requestsSpent, quota } = readSpent();
+  const { requests: requestsSpent, quota } = await readSpent();
   const room = findRoom(quota, maxRequests, requestsSpent);
   const affordable = countAffordable(plans, room.requests);
   const { returnsAtMs } = room;
@@ -62,7 +62,7 @@ export async function probeAll<T extends Probing>(
   const leftOut: LeftOutParam[] = [];
   let stopped: SyncError | undefined;
   for (const { one, plan } of asked) {
-    const left = affordable - (readSpent().requests - requestsSpent);
+    const left = affordable - ((await readSpent()).requests - requestsSpent);
     let finding: ParamFinding | undefined;
     try {
       if (stopped === undefined && countProbes(plan) <= left) finding = await probe(one, plan);

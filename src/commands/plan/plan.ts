@@ -38,7 +38,7 @@ export interface PlanOptions extends SyncOptions {
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
   const keyCheck = await planKeyCheck(settings, options);
-  const api = openApi(
+  const api = await openApi(
     settings,
     { ...options, neverWaits: true, maxTries: 1 },
     { clock, emit: () => undefined },
@@ -67,7 +67,7 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
     };
     const streams = refuseNothing(settings, await planStreams({ settings, options, known, clock, sizeOf }));
     const { requests } = api.client.usage;
-    const facts = { nowMs: clock.now(), quota: api.quota.snapshot(), keyCheck };
+    const facts = { nowMs: clock.now(), quota: await api.quota.snapshot(), keyCheck };
     const plan = { ...summarize(settings, streams, facts), offline: false, requestsSpent: requests };
     return hideSecrets(settings, {
       ...plan,

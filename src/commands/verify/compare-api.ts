@@ -44,7 +44,7 @@ export async function compareWithApi(
   const { clock = systemClock, transport, signal, maxRequests = COMPARE_REQUESTS, show = 5 } = options;
   const streams = selectStreams(settings, options.streams).flatMap(sliceStream);
   await assertComparable(settings.readersFile);
-  const api = openApi(
+  const api = await openApi(
     settings,
     { transport, neverWaits: true, maxRequests },
     { clock, emit: () => undefined },
@@ -61,7 +61,7 @@ export async function compareWithApi(
       clock,
       recordClock: new RecordClock(clock, undefined),
       client: api.client,
-      readQuota: () => api.quota.snapshot(),
+      readQuota: () => api.quota.seen(),
       database,
       signal,
       emit: () => undefined,
@@ -69,7 +69,7 @@ export async function compareWithApi(
     };
     try {
       const compared = await compareAll(context, streams, maxRequests, show);
-      const quota = api.quota.snapshot();
+      const quota = await api.quota.snapshot();
       return {
         streams: compared,
         requestsSpent: api.client.usage.requests,
