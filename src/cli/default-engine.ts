@@ -25,115 +25,40 @@ export const defaultEngine: Engine = {
     const editorSchema = folder === undefined ? undefined : findEditorSchema(folder);
     return buildConfigTemplate({ ...answers, editorSchema });
   },
-  async guessStateDir({ path, env }) {
-    const { guessStateDir } = await import('../config/guess-state-dir.ts');
-    return guessStateDir({ path, env });
-  },
-  async keepRefusal(place, refused) {
-    const { keepRefusal } = await import('../commands/refused-run.ts');
-    keepRefusal(place, refused);
-  },
-  async settleRefusal(stateDir, fixed) {
-    const { settleRefusal } = await import('../commands/refused-run.ts');
-    settleRefusal(stateDir, fixed);
-  },
-  async runSync(settings, options) {
-    const { runSync } = await import('../sync/run.ts');
-    return runSync(settings, options);
-  },
-  async planSync(settings, options) {
-    const { planSync } = await import('../commands/plan/plan.ts');
-    return planSync(settings, options);
-  },
-  async planOffline(settings, options) {
-    const { planOffline } = await import('../commands/plan/plan.ts');
-    return planOffline(settings, options);
-  },
-  async runChecks(settings, options) {
-    const { runChecks } = await import('../commands/check.ts');
-    return runChecks(settings, options);
-  },
-  async discover(settings, request) {
-    const { discover } = await import('../commands/discover/discover.ts');
-    return discover(settings, request);
-  },
-  async listQuarantine(settings, request) {
-    const { listQuarantine } = await import('../commands/contracts/read-quarantine.ts');
-    return listQuarantine(settings, request);
-  },
-  async showQuarantined(settings, id) {
-    const { showQuarantined } = await import('../commands/contracts/read-quarantine.ts');
-    return showQuarantined(settings, id);
-  },
-  async retryQuarantine(settings, request) {
-    const { retryQuarantine } = await import('../commands/contracts/retry-quarantine.ts');
-    return retryQuarantine(settings, request);
-  },
-  async showSchema(settings, request) {
-    const { showSchema } = await import('../commands/contracts/read-schema.ts');
-    return showSchema(settings, request);
-  },
-  async diffSchema(settings, request) {
-    const { diffSchema } = await import('../commands/contracts/read-schema.ts');
-    return diffSchema(settings, request);
-  },
-  async exportSchema(settings, request) {
-    const { exportSchema } = await import('../commands/contracts/export-schema.ts');
-    return exportSchema(settings, request);
-  },
-  async verifyState(settings, request) {
-    const { verifyState } = await import('../commands/verify/verify.ts');
-    return verifyState(settings, request);
-  },
-  async compareWithApi(settings, request) {
-    const { compareWithApi } = await import('../commands/verify/compare-api.ts');
-    return compareWithApi(settings, request);
-  },
-  async readState(settings, request) {
-    const { readState } = await import('../commands/state/read-state.ts');
-    return readState(settings, request);
-  },
-  async importState(settings, text, request) {
-    const { importState } = await import('../commands/state/change-state.ts');
-    return importState(settings, text, request);
-  },
-  async resetState(settings, request) {
-    const { resetState } = await import('../commands/state/change-state.ts');
-    return resetState(settings, request);
-  },
-  async rebuildStreams(settings, request) {
-    const { rebuildStreams } = await import('../commands/rebuild/rebuild.ts');
-    return rebuildStreams(settings, request);
-  },
-  async readStatus(settings) {
-    const { readStatus } = await import('../commands/status.ts');
-    return readStatus(settings);
-  },
-  async readRuns(settings, options) {
-    const { readRuns } = await import('../commands/status.ts');
-    return readRuns(settings, options);
-  },
+  guessStateDir: lend(() => import('../config/guess-state-dir.ts'), 'guessStateDir'),
+  keepRefusal: lend(() => import('../commands/refused-run.ts'), 'keepRefusal'),
+  settleRefusal: lend(() => import('../commands/refused-run.ts'), 'settleRefusal'),
+  runSync: lend(() => import('../sync/run.ts'), 'runSync'),
+  planSync: lend(() => import('../commands/plan/plan.ts'), 'planSync'),
+  planOffline: lend(() => import('../commands/plan/plan.ts'), 'planOffline'),
+  runChecks: lend(() => import('../commands/check.ts'), 'runChecks'),
+  discover: lend(() => import('../commands/discover/discover.ts'), 'discover'),
+  listQuarantine: lend(() => import('../commands/contracts/read-quarantine.ts'), 'listQuarantine'),
+  showQuarantined: lend(() => import('../commands/contracts/read-quarantine.ts'), 'showQuarantined'),
+  retryQuarantine: lend(() => import('../commands/contracts/retry-quarantine.ts'), 'retryQuarantine'),
+  showSchema: lend(() => import('../commands/contracts/read-schema.ts'), 'showSchema'),
+  diffSchema: lend(() => import('../commands/contracts/read-schema.ts'), 'diffSchema'),
+  exportSchema: lend(() => import('../commands/contracts/export-schema.ts'), 'exportSchema'),
+  verifyState: lend(() => import('../commands/verify/verify.ts'), 'verifyState'),
+  compareWithApi: lend(() => import('../commands/verify/compare-api.ts'), 'compareWithApi'),
+  readState: lend(() => import('../commands/state/read-state.ts'), 'readState'),
+  importState: lend(() => import('../commands/state/change-state.ts'), 'importState'),
+  resetState: lend(() => import('../commands/state/change-state.ts'), 'resetState'),
+  rebuildStreams: lend(() => import('../commands/rebuild/rebuild.ts'), 'rebuildStreams'),
+  readStatus: lend(() => import('../commands/status.ts'), 'readStatus'),
+  readRuns: lend(() => import('../commands/status.ts'), 'readRuns'),
   async findRefusal({ stateDir }) {
     const { findRefusal } = await import('../commands/refused-run.ts');
     return findRefusal(stateDir);
   },
-  async readRun(settings, runId) {
-    const { readRun } = await import('../commands/status.ts');
-    return readRun(settings, runId);
-  },
+  readRun: lend(() => import('../commands/status.ts'), 'readRun'),
   async makeReport(settings, request) {
     const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { renderReport } = await import('../report/render-report.ts');
     return renderReport(await gatherReport(settings, request));
   },
-  async queryPublished(path, sql, options) {
-    const { queryPublished } = await import('../warehouse/query-published.ts');
-    return queryPublished(path, sql, options);
-  },
-  async startSimulator(request) {
-    const { startSimulator } = await import('./start-simulator.ts');
-    return startSimulator(request);
-  },
+  queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
+  startSimulator: lend(() => import('./start-simulator.ts'), 'startSimulator'),
   async listScenarios() {
     const { scenarioGroups } = await import('../simulator/scenarios.ts');
     return scenarioGroups;
@@ -142,18 +67,12 @@ export const defaultEngine: Engine = {
     const { version } = await import('../model/version.ts');
     return version;
   },
-  async parseCron(expression, timezone, nowMs) {
-    const { parseCron } = await import('../schedule/cron-schedule.ts');
-    return parseCron(expression, timezone, nowMs);
-  },
+  parseCron: lend(() => import('../schedule/cron-schedule.ts'), 'parseCron'),
   async owesRun(schedule, { stateDir }, nowMs) {
     const { owesRun } = await import('../schedule/find-catch-up.ts');
     return owesRun(schedule, stateDir, nowMs);
   },
-  async runSchedule(options) {
-    const { runSchedule } = await import('../schedule/run-schedule.ts');
-    return runSchedule(options);
-  },
+  runSchedule: lend(() => import('../schedule/run-schedule.ts'), 'runSchedule'),
   async notifyRun(settings, run, effects) {
     // Most configs ask for no notices.
     if (Object.keys(settings.notify).length === 0) return [];
@@ -163,23 +82,22 @@ export const defaultEngine: Engine = {
     const [keyExpiryWarning] = findExpiryWarnings(keyExpiresAt, effects.clock.now(), connector);
     return notifyRun({ ...settings, keyExpiryWarning }, run, effects);
   },
-  async collectMetrics(settings, run, nowMs) {
-    const { collectMetrics } = await import('../metrics/collect-metrics.ts');
-    return collectMetrics(settings, run, nowMs);
-  },
-  async renderMetrics(facts, schedule) {
-    const { renderMetrics } = await import('../metrics/render-metrics.ts');
-    return renderMetrics(facts, schedule);
-  },
-  async writeMetricsFile(file, text) {
-    const { writeMetricsFile } = await import('../metrics/write-metrics-file.ts');
-    writeMetricsFile(file, text);
-  },
-  async startMetricsServer(options) {
-    const { startMetricsServer } = await import('../metrics/metrics-server.ts');
-    return startMetricsServer(options);
-  },
+  collectMetrics: lend(() => import('../metrics/collect-metrics.ts'), 'collectMetrics'),
+  renderMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderMetrics'),
+  writeMetricsFile: lend(() => import('../metrics/write-metrics-file.ts'), 'writeMetricsFile'),
+  startMetricsServer: lend(() => import('../metrics/metrics-server.ts'), 'startMetricsServer'),
 };
+
+/** A function of a module that is loaded when the function is called. */
+function lend<Name extends string, Module extends Readonly<Record<Name, Lent>>>(
+  load: () => Promise<Module>,
+  name: Name,
+): (...given: Parameters<Module[Name]>) => Promise<Awaited<ReturnType<Module[Name]>>> {
+  type Result = Awaited<ReturnType<Module[Name]>>;
+  return (...given) => load().then((module) => module[name](...(given as never[]))) as Promise<Result>;
+}
+
+type Lent = (...given: never[]) => unknown;
 
 async function loadResolveOptions(
   { path, env, nowMs, contracts }: ConfigRequest,

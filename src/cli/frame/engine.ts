@@ -72,7 +72,7 @@ export interface Engine {
   exportSchema(settings: OfflineSettings, request: ExportRequest): Promise<SchemaExport>;
   verifyState(settings: OfflineSettings, request: VerifyRequest): Promise<VerifyReport>;
   compareWithApi(settings: Settings, request: CompareRequest): Promise<ComparisonReport>;
-  readState(settings: OfflineSettings, request: Selecting): Promise<StateReport>;
+  readState(settings: OfflineSettings, request: OfStreams): Promise<StateReport>;
   importState(settings: OfflineSettings, text: string, request: ChangeRequest): Promise<StateChangeReport>;
   resetState(settings: OfflineSettings, request: ResetRequest): Promise<StateChangeReport>;
   rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
@@ -173,15 +173,10 @@ export interface DiscoverRequest extends Cancellable {
     | undefined;
 }
 
-/** The streams to act on; all of them by default. */
-export interface Selecting {
-  readonly streams?: readonly string[];
-}
-
-export interface VerifyRequest extends Cancellable, Selecting {}
+export interface VerifyRequest extends Cancellable, OfStreams {}
 
 /** What `verify --against-api` is to do. */
-export interface CompareRequest extends Cancellable, Selecting {
+export interface CompareRequest extends Cancellable, OfStreams {
   readonly maxRequests?: number;
   readonly show?: number;
 }
@@ -191,7 +186,7 @@ export interface ChangeRequest extends Cancellable {
   readonly confirm: ConfirmChange;
 }
 
-export interface ResetRequest extends ChangeRequest, Selecting {
+export interface ResetRequest extends ChangeRequest, OfStreams {
   readonly dropTables?: boolean;
 }
 
