@@ -1,7 +1,7 @@
 import { writeCheckpoint, writeContract } from '../../state/checkpoints.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import type { LearnedColumn } from '../model/stream.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import { evolveTable } from '../warehouse/evolve-table.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
@@ -29,7 +29,7 @@ export interface MergedCommit {
  * transaction: an ALTER after other changes of its table makes the commit fail.
  */
 export async function evolveForCommit(
-  context: RunContext,
+  context: Loading,
   { stream, scan, load, next }: Commit,
 ): Promise<readonly SchemaChange[]> {
   const { database } = context;
@@ -45,11 +45,7 @@ export async function evolveForCommit(
 }
 
 /** Writes rows, quarantine, contract and checkpoint. */
-export async function applyCommit(
-  context: RunContext,
-  commit: Commit,
-  merge: MergePlan,
-): Promise<MergedCommit> {
+export async function applyCommit(context: Loading, commit: Commit, merge: MergePlan): Promise<MergedCommit> {
   const { database, runId } = context;
   const { stream, scan, load, next, slice, at } = commit;
   const scope = { stream: stream.name, slice };

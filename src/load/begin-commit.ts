@@ -1,6 +1,6 @@
 import { ResponseError } from '../model/errors.ts';
 import { type Checkpoint, type CountedRows, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { Instead } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
@@ -36,7 +36,7 @@ export interface Commit extends AbsentFacts {
  * @throws ResponseError `source_emptied` for an empty response to a question that the table has rows of
  */
 export async function beginCommit(
-  context: RunContext,
+  context: Loading,
   turn: PlannedScan,
   { scan, load }: LoadedScan,
 ): Promise<{ readonly done: Commit } | { readonly instead: Instead }> {
@@ -59,7 +59,7 @@ export async function beginCommit(
 
 /** An empty response for data that the table has is far more often an accident than the truth. */
 async function refuseEmptiedSource(
-  { database, options }: RunContext,
+  { database, options }: Loading,
   stream: Stream,
   scan: FetchedScan,
   load: PreparedLoad,

@@ -5,7 +5,7 @@ import { countMissingRows } from '../warehouse/missing-rows.ts';
 import { countOwnRecords } from '../warehouse/record-versions.ts';
 import type { TableChange } from '../warehouse/merge-rows.ts';
 import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { type NotCommitted, readInFull } from '../run/step.ts';
 import type { AbsentDecision } from './absent-rows.ts';
@@ -26,7 +26,7 @@ export interface AbsenceQuestion {
 
 /** Prepares the check before a merge deletes rows. */
 export async function prepareJudge(
-  context: RunContext,
+  context: Loading,
   { stream, scan, load, decision, before }: AbsenceQuestion,
 ): Promise<(change: TableChange) => AbsenceDecision> {
   const { database } = context;

@@ -1,5 +1,5 @@
 import type { CountedRows } from '../model/stream.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { CommitStep } from '../run/step.ts';
 import { countBefore } from '../warehouse/oldest-rows.ts';
@@ -24,7 +24,7 @@ export interface CommitCount {
 
 /** Compares the merged table with the API's count; a difference may need another attempt. Reads only. */
 export async function countCommit(
-  context: RunContext,
+  context: Loading,
   commit: Commit,
   { rowsInTable, kept }: MergedCommit,
 ): Promise<CommitStep<CommitCount>> {

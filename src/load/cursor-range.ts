@@ -1,12 +1,12 @@
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 
 /** The newest and the oldest day of the incoming rows, by the cursor's column; undefined where it holds none. */
 export async function readCursorRange(
-  { database }: RunContext,
+  { database }: Loading,
   columns: readonly ColumnPlan[],
   cursor: string | undefined,
 ): Promise<Pick<PreparedLoad, 'newestCursor' | 'oldestCursor' | 'dateless'>> {

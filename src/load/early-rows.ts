@@ -3,20 +3,20 @@ import type { FieldTree } from '../schema/observe-fields.ts';
 import { EarlyIncoming } from '../warehouse/early-incoming.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { readQuarantineFilter } from '../warehouse/quarantine.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import { acceptsAll, type ContractQuestion } from './check-contract.ts';
 import { planColumns } from './plan-columns.ts';
 
 /** Reads a scan's rows into the table `incoming` during the scan. Work that fails here is repeated later. */
 export class EarlyRows {
-  readonly #context: RunContext;
+  readonly #context: Loading;
   readonly #question: Promise<ContractQuestion | undefined>;
   readonly #incoming: EarlyIncoming;
   readonly #tree: FieldTree;
   #isOver = false;
 
   constructor(
-    context: RunContext,
+    context: Loading,
     question: ContractQuestion,
     scan: { readonly recordsFile: string; readonly tree: FieldTree },
   ) {
@@ -61,7 +61,7 @@ export class EarlyRows {
 
 /** The contract of the stream's records; undefined if more than their fields decides about them. */
 async function settleQuestion(
-  { database }: RunContext,
+  { database }: Loading,
   question: ContractQuestion,
 ): Promise<ContractQuestion | undefined> {
   try {

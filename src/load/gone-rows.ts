@@ -6,7 +6,7 @@ import { type CursorWindow, dayOf, isInWindow, readScope } from '../warehouse/li
 import { INCOMING } from '../warehouse/project-stage.ts';
 import type { Database } from '../warehouse/database.ts';
 import { countVersions, type VersionedRows } from '../warehouse/record-versions.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import type { LoadedScan } from '../run/turn.ts';
 import { type AbsentDecision, type AbsentFacts, findHindrance } from './absent-rows.ts';
@@ -37,7 +37,7 @@ export interface MergedScan {
  * nothing.
  */
 export async function findGone(
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   { scan, load }: LoadedScan,
   { next, kept }: MergedScan,

@@ -3,7 +3,7 @@ import { sliceIdOf } from '../model/stream.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { countDuplicates } from '../warehouse/find-key.ts';
 import { readScope } from '../warehouse/live-rows.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
 import { findCompanion, withCompanions } from './key-columns.ts';
@@ -15,7 +15,7 @@ import type { ColumnChanges } from '../run/scan.ts';
  * versions of others.
  */
 export async function isKeyInDoubt(
-  context: RunContext,
+  context: Loading,
   { stream, checkpoint }: PlannedScan,
   { scan, load }: LoadedScan,
 ): Promise<boolean> {
@@ -59,7 +59,7 @@ function isTyped({ key, columns }: PreparedLoad): boolean {
 }
 
 async function doesKeyRepeat(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   key: readonly string[],
 ): Promise<boolean> {

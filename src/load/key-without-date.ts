@@ -9,7 +9,7 @@ import { doOlderRowsRepeat, findSingleKey } from '../warehouse/find-single-key.t
 import { isInWindow, readScope } from '../warehouse/live-rows.ts';
 import { INCOMING } from '../warehouse/project-stage.ts';
 import { matchColumns } from '../warehouse/row-equality.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { type FullRefresh, readInFull } from '../run/step.ts';
 import { windowOf } from './asked-days.ts';
@@ -37,7 +37,7 @@ export interface DatedKey {
 
 /** The id column of a key of id and date, once it is proved that no date is needed; undefined if the key stays. */
 export async function shedDate(
-  { database, options }: RunContext,
+  { database, options }: Loading,
   { stream, scan, key, candidates, cursor }: DatedKey,
 ): Promise<readonly string[] | undefined> {
   const isWhole = scan.plan.mode === 'full' && options.limit === undefined && scan.isApart !== true;
@@ -56,7 +56,7 @@ export async function shedDate(
  * rows match, with all their older copies, and the others are unchanged.
  */
 export async function isDateShed(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   key: readonly string[],
   checkpoint: Checkpoint | undefined,
@@ -77,7 +77,7 @@ export async function isDateShed(
  * full at once.
  */
 export async function findMovedRows(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   scan: FetchedScan,
   load: PreparedLoad,

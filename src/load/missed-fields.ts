@@ -6,7 +6,7 @@ import type { LearnedColumn, Stream } from '../model/stream.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
 import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
 import type { CheckedScan } from './check-contract.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 
 const MOST_NAMED = 10;
@@ -21,7 +21,7 @@ export interface AbsentFields {
 
 /** Finds fields that no record has any more. Reported once; later scans show whether they come back. */
 export function findAbsentFields(
-  { runId, options }: RunContext,
+  { runId, options }: Loading,
   stream: Stream,
   scan: FetchedScan,
   { tree, learned }: { readonly tree: FieldTree; readonly learned: readonly LearnedColumn[] },
@@ -41,7 +41,7 @@ export function findAbsentFields(
 
 /** Names under `columns` for which a complete scan found no field: most likely they are misspelled. */
 export function findUnmatchedRules(
-  { options }: RunContext,
+  { options }: Loading,
   stream: Stream,
   scan: FetchedScan,
   { unmatched }: CheckedScan,
@@ -59,7 +59,7 @@ export function findUnmatchedRules(
  * unlike any field only gives a warning, since some fields are rare.
  */
 export function refuseUnmatchedMasks(
-  { options }: RunContext,
+  { options }: Loading,
   stream: Stream,
   scan: FetchedScan,
   { tree }: CheckedScan,

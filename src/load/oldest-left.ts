@@ -3,7 +3,7 @@ import type { CountedRows, Stream } from '../model/stream.ts';
 import { sliceIdOf } from '../model/stream.ts';
 import { findRecordDay, type KeptField } from '../warehouse/absent-records.ts';
 import { countBetween, countSince, type DatedRows, findDay } from '../warehouse/oldest-rows.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import { type ApiCount, type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts';
 import { countRepeated } from './compare-counts.ts';
 import { describeCursor } from './unseen-records.ts';
@@ -28,7 +28,7 @@ export interface RowsSince {
 
 /** The table by its cursor's days; undefined without a cursor. */
 export async function findDatedTable(
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   { plan }: Pick<FetchedScan, 'plan'>,
   load: PreparedLoad,

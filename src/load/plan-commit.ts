@@ -1,4 +1,4 @@
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import { type CommitStep, type NotCommitted, readInFull } from '../run/step.ts';
 import { keepAbsent, type MergePlan, planMerge } from '../warehouse/merge-rows.ts';
 import { refuseLoss } from './absent-rows.ts';
@@ -20,7 +20,7 @@ export interface PlannedMerge {
  *
  * @throws RowLossError where too many rows would be deleted
  */
-export async function planCommit(context: RunContext, commit: Commit): Promise<CommitStep<PlannedMerge>> {
+export async function planCommit(context: Loading, commit: Commit): Promise<CommitStep<PlannedMerge>> {
   const { database, runId } = context;
   const { stream, load, decision, slice, at } = commit;
   const columns = load.columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name);

@@ -28,7 +28,7 @@ import { locateRecords } from './locate-records.ts';
 import { findAbsentFields, findUnmatchedRules, isWholeScan, refuseUnmatchedMasks } from './missed-fields.ts';
 import { describeMisfits } from './misfit-types.ts';
 import { planColumns } from './plan-columns.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { readInFull, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
@@ -37,7 +37,7 @@ import { settleKey } from './settle-key.ts';
 
 /** Turns a fetched scan into typed rows and determines their key. */
 export async function prepareLoad(
-  context: RunContext,
+  context: Loading,
   turn: Turn,
   scan: FetchedScan,
   early?: EarlyWork,
@@ -107,7 +107,7 @@ export async function prepareLoad(
 }
 
 async function listCandidates(
-  { database }: RunContext,
+  { database }: Loading,
   tree: FieldTree,
   columns: readonly ColumnPlan[],
 ): Promise<readonly CandidateColumn[]> {

@@ -2,7 +2,7 @@ import { BugError, ResponseError, StreamConfigError } from '../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import { type Checkpoint, nameOf, type Stream } from '../model/stream.ts';
 import { adviseExclude } from '../read/differing-fields.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { DriftCause, FetchedScan } from '../run/scan.ts';
 
 /** Part of the rows of a stream without a key can neither replace a table nor be merged into one. */
@@ -26,7 +26,7 @@ export function refusePartOfKeyless(
 }
 
 /** Invariant 7: only a user's limit may end a scan early and still count as an answer. */
-export function refuseUnfinished({ options }: RunContext, stream: Stream, scan: FetchedScan): void {
+export function refuseUnfinished({ options }: Loading, stream: Stream, scan: FetchedScan): void {
   if (scan.verdict !== 'partial' || scan.rows >= (options.limit ?? Infinity)) return;
   throw new BugError(
     `${stream.name}: the scan ended with ${scan.rows} of ${scan.total ?? 'unknown'} records`,

@@ -6,7 +6,7 @@ import { type Deletion, deleteRows } from '../warehouse/delete-rows.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { quoteLiteral } from '../warehouse/identifiers.ts';
 import { countLiveRows, readScope } from '../warehouse/live-rows.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { LoadedScan } from '../run/turn.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 
@@ -27,7 +27,7 @@ const LEFT = 'temp."~left_rows"';
  * time, as part of it may be enough within a slice. All columns if that key is not known any more.
  */
 export async function findAdoption(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   columns: readonly string[],
 ): Promise<readonly string[]> {
@@ -42,7 +42,7 @@ export async function findAdoption(
  * this for all. Call in the transaction of the commit, after its checkpoint was written.
  */
 export async function settleRemovedSlices(
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   { scan, load }: LoadedScan,
   deletion: Omit<Deletion, 'how'>,
@@ -95,7 +95,7 @@ interface LeftFacts {
 }
 
 async function settleGroup(
-  { database }: RunContext,
+  { database }: Loading,
   facts: LeftFacts,
   { group, condition }: { readonly group: Group; readonly condition: string },
   deletion: Omit<Deletion, 'how'>,
@@ -163,6 +163,6 @@ function isIdentityNew({ load, former }: LeftFacts): boolean {
   return before !== undefined && load.key?.columns.every((name) => before.includes(name)) === false;
 }
 
-function countQuarantined({ database }: RunContext, stream: Stream): Promise<number> {
+function countQuarantined({ database }: Loading, stream: Stream): Promise<number> {
   return database.count('SELECT count(*) FROM _sluice.quarantine WHERE stream = $1', [stream.name]);
 }

@@ -10,7 +10,7 @@ import { dropEqualRows, findDuplicatePositions } from './confirm-duplicates.ts';
 import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
 import { describeWrongKey } from './refuse-scan.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import { type FullRefresh, readInFull, type Step } from '../run/step.ts';
 import type { PlannedScan } from '../run/turn.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../run/scan.ts';
@@ -31,7 +31,7 @@ export interface SettledKey {
 
 /** The key of the incoming rows, which are unique by it on return. */
 export async function settleKey(
-  context: RunContext,
+  context: Loading,
   planned: PlannedScan,
   scan: FetchedScan,
   facts: KeyFacts,
@@ -43,7 +43,7 @@ export async function settleKey(
 }
 
 async function checkConfiguredKey(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   scan: FetchedScan,
   { columns, candidates, cursor, fields: named }: KeyFacts & { readonly fields: readonly string[] },
@@ -62,7 +62,7 @@ async function checkConfiguredKey(
 }
 
 async function settleLearnedKey(
-  context: RunContext,
+  context: Loading,
   { stream, checkpoint }: PlannedScan,
   scan: FetchedScan,
   { columns, candidates, cursor }: KeyFacts,
@@ -115,7 +115,7 @@ function describeBrokenKey(key: readonly string[]): FullRefresh {
 // A source may send a row twice; but if most rows share a key, it is not their key.
 const FEWEST_REPEATS = 10;
 
-async function areMost(database: RunContext['database'], duplicates: number): Promise<boolean> {
+async function areMost(database: Loading['database'], duplicates: number): Promise<boolean> {
   if (duplicates < FEWEST_REPEATS) return false;
   return duplicates * 2 > (await database.count(`SELECT count(*) FROM ${INCOMING}`));
 }
@@ -125,7 +125,7 @@ function learnedKey(columns: readonly string[]): PreparedKey {
 }
 
 async function isKey(
-  database: RunContext['database'],
+  database: Loading['database'],
   key: readonly string[],
   columns: readonly ColumnPlan[],
 ): Promise<boolean> {
@@ -134,7 +134,7 @@ async function isKey(
 
 /** Whether every incoming row has a value for each column of the key. */
 async function isFilled(
-  database: RunContext['database'],
+  database: Loading['database'],
   key: readonly string[],
   columns: readonly ColumnPlan[],
 ): Promise<boolean> {
@@ -146,7 +146,7 @@ async function isFilled(
 }
 
 async function refuseMissingKeys(
-  database: RunContext['database'],
+  database: Loading['database'],
   stream: Stream,
   key: readonly string[],
   columns: readonly ColumnPlan[],
@@ -170,7 +170,7 @@ async function refuseMissingKeys(
 
 /** Keeps the last row of each key: if a source sends a row twice, the newer one counts. */
 async function keepLastOfKey(
-  database: RunContext['database'],
+  database: Loading['database'],
   key: readonly string[],
   duplicates: number,
 ): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {

@@ -6,7 +6,7 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { type KeptField, markAbsent, type SeenRecords } from '../warehouse/absent-records.ts';
 import type { VersionedRows } from '../warehouse/record-versions.ts';
 import { listSliceValues } from '../schema/mask-records.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import type { LoadedScan } from '../run/turn.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import { cameEarlier, windowOf } from './asked-days.ts';
@@ -16,7 +16,7 @@ import { cameEarlier, windowOf } from './asked-days.ts';
  * row with an older version. Call in its commit, before its own records are quarantined.
  */
 export async function markUnseen(
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   { scan, load }: LoadedScan,
   next: Checkpoint,
@@ -47,7 +47,7 @@ function findCovered(
 
 /** The quarantined records of a stream, and the rows that may be older versions of them. */
 export function describeVersions(
-  { settings }: RunContext,
+  { settings }: Loading,
   stream: Stream,
   { key, columns }: Pick<PreparedLoad, 'key' | 'columns'>,
 ): VersionedRows {
@@ -62,7 +62,7 @@ export function describeVersions(
 
 /** The cursor's field in the texts of quarantined records. */
 export function describeCursor(
-  { settings }: RunContext,
+  { settings }: Loading,
   stream: Stream,
   { cursorColumn, columns }: PreparedLoad,
 ): KeptField | undefined {

@@ -37,3 +37,9 @@ export interface RunContext {
   /** Requests in flight at once. */
   readonly concurrency: number;
 }
+
+/** What loading a scan uses of its run: it asks the API nothing, and publishes nothing. */
+export type Loading = Pick<
+  RunContext,
+  'database' | 'settings' | 'options' | 'runId' | 'recordClock' | 'signal'
+>;

@@ -38,7 +38,7 @@ import { groupByField, withCompanions } from '../../load/key-columns.ts';
 import { listSeenTypes } from '../../load/seen-types.ts';
 import { findConfiguredKey } from '../../load/settle-key.ts';
 import { bringForward } from '../../load/confirm-count.ts';
-import type { RunContext } from '../../run/run-context.ts';
+import type { Loading } from '../../run/run-context.ts';
 import { refuseChangedKeyFormat, refuseUnmasked } from './refuse-retry.ts';
 
 /** The result of retrying a slice's quarantined records. */
@@ -52,7 +52,7 @@ export interface RetriedSlice {
  * key; other rows are not touched. Uses one transaction, in which `save` writes the record of the run.
  */
 export async function retrySlice(
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   save: (slice: RetriedSlice) => Promise<void>,
 ): Promise<RetriedSlice> {
@@ -76,7 +76,7 @@ function withoutFreeze(stream: Stream): Stream {
 
 async function retryIn(
   folder: string,
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   save: (slice: RetriedSlice) => Promise<void>,
 ): Promise<RetriedSlice> {
@@ -193,7 +193,7 @@ interface Prepared {
 }
 
 async function merge(
-  { database, runId, recordClock }: RunContext,
+  { database, runId, recordClock }: Loading,
   stream: Stream,
   { columns, changes, key, tableExisted, learned, jsonTypes }: Prepared,
 ): Promise<{

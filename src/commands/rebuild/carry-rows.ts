@@ -14,7 +14,7 @@ import {
 import { readColumns } from '../../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { incomplete, type SliceArchive } from './find-archive.ts';
-import type { RunContext } from '../../run/run-context.ts';
+import type { Loading } from '../../run/run-context.ts';
 
 export interface CarryOptions {
   readonly older: string;
@@ -33,7 +33,7 @@ export interface CarryOptions {
  * Returns their number.
  */
 export async function carryRows(
-  context: RunContext,
+  context: Loading,
   stream: Stream,
   archives: readonly SliceArchive[],
   { older, newer, contract, cleared, archivedOnly }: CarryOptions,
@@ -83,7 +83,7 @@ export async function carryRows(
  * the tables.
  */
 async function isKeyFormatSame(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   key: readonly string[],
   olds: readonly LearnedColumn[],
@@ -106,7 +106,7 @@ function hasCompanion({ path }: LearnedColumn, columns: readonly LearnedColumn[]
 }
 
 async function readKey(
-  { database }: RunContext,
+  { database }: Loading,
   archives: readonly SliceArchive[],
 ): Promise<readonly string[] | undefined> {
   const [first] = archives;
@@ -116,7 +116,7 @@ async function readKey(
 
 /** Conditions for the rows of the older table that are not expected to come from the archive. */
 async function listCandidates(
-  { database }: RunContext,
+  { database }: Loading,
   stream: Stream,
   archives: readonly SliceArchive[],
   { older, keyed }: { readonly older: string; readonly keyed: boolean },

@@ -5,13 +5,13 @@ import { evolveTable, historyOf } from '../../warehouse/evolve-table.ts';
 import { catchUpHistory } from '../../warehouse/keep-history.ts';
 import { readScope } from '../../warehouse/live-rows.ts';
 import { incomplete } from './find-archive.ts';
-import type { RunContext } from '../../run/run-context.ts';
+import type { Loading } from '../../run/run-context.ts';
 
 /**
  * Restores the versions of a rebuilt table's rows: they reach further back than the archive, so none is lost.
  * Unchanged rows keep their versions; rows that differ under the current rules get a new one.
  */
-export async function restoreHistory(context: RunContext, stream: Stream, aside: string): Promise<void> {
+export async function restoreHistory(context: Loading, stream: Stream, aside: string): Promise<void> {
   const { database, recordClock } = context;
   const lossy = await findLossyColumns(database, aside, stream.table);
   if (lossy.length > 0)
