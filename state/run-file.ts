@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
 
 const KEPT_RUNS = 50;
@@ -76,18 +77,9 @@ function writeRunFile(stateDir: string, runs: readonly RunReport[]): void {
   writeFileAtomically(runFile(stateDir), JSON.stringify({ version: 1, runs: runs.slice(0, KEPT_RUNS) }));
 }
 
-/** Writes a small file of the state folder (0600) atomically: fsync, then rename. */
+/** Writes a small file of the state folder (0600) atomically. */
 export function writeFileAtomically(file: string, text: string): void {
-  const temporary = `${file}.tmp`;
-  const descriptor = openSync(temporary, 'w', 0o600);
-  try {
-    // Not `writeSync`, which may write only a part on a full disk without an error.
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(temporary, file);
+  writeWholeSync(file, text, { mode: 0o600 });
 }
 
 function runFile(stateDir: string): string {

@@ -27,9 +27,9 @@ const rules: Readonly<Record<string, Rule>> = {
   // What a path of a learned column means.
   state: { rooms: ['model', 'files', 'schema'], packages: ['zod'] },
   config: { rooms: ['text', 'model', 'files', 'contract', 'orders'], packages: ['yaml', 'zod'] },
-  archive: { rooms: ['model'], packages: ['zod'] },
+  archive: { rooms: ['model', 'files'], packages: ['zod'] },
   http: { rooms: ['text', 'model', 'orders'], packages: ['p-queue', 'undici'] },
-  stage: { rooms: ['model', 'json', 'schema'], packages: ['zod'] },
+  stage: { rooms: ['model', 'files', 'json', 'schema'], packages: ['zod'] },
   warehouse: {
     rooms: ['text', 'model', 'json', 'schema', 'stage'],
     packages: ['@duckdb/node-api', 'zod'],
@@ -116,6 +116,7 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: [
       'text',
       'model',
+      'files',
       'json',
       'schema',
       'contract',
@@ -140,13 +141,14 @@ const rules: Readonly<Record<string, Rule>> = {
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
-  metrics: { rooms: ['model', 'state', 'commands'], packages: ['prom-client'] },
+  metrics: { rooms: ['model', 'files', 'state', 'commands'], packages: ['prom-client'] },
   notify: { rooms: ['text', 'model', 'state'], packages: ['undici'] },
   simulator: { rooms: ['model'], packages: [] },
   cli: {
     rooms: [
       'text',
       'model',
+      'files',
       'connectors',
       'config',
       'warehouse',

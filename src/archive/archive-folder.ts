@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from '../files/sync-to-disk.ts';
+import { writeWhole } from '../files/write-whole.ts';
 import { type ArchivedScan, parseArchivedScan } from './archived-scan.ts';
 
 const HEADER = '.json';
@@ -131,17 +133,8 @@ function compactTime(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '');
 }
 
-async function replaceFile(file: string, text: string): Promise<void> {
-  const temporary = temporaryName(file);
-  await writeFile(temporary, text, { mode: 0o600, flush: true });
-  await rename(temporary, file);
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  // Some systems cannot open folders; the rename is atomic there as well.
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close();
+function replaceFile(file: string, text: string): Promise<void> {
+  return writeWhole(file, text, { temporary: temporaryName(file), mode: 0o600 });
 }
 
 function describeReason(error: Error): string {

@@ -1,7 +1,8 @@
 import type { ColumnType, JsonType } from '../model/schema.ts';
 import type { LearnedColumn } from '../model/stream.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
-import { isObject, type JsonObject, resolvePointer } from './find-schema-problems.ts';
+import { isObject, type JsonObject } from './find-schema-problems.ts';
+import { resolvePointer } from '../json/pointer.ts';
 import { type FieldShape, readFieldShape } from './field-shape.ts';
 
 /** One way in which a contract file and what was learned part. */

@@ -1,3 +1,5 @@
+import { resolvePointer } from '../json/pointer.ts';
+import { suggestName } from '../text/suggest-name.ts';
 import { isJsonNumber, writeNumber } from './exact-arithmetic.ts';
 import { checkedFormats } from './formats.ts';
 
@@ -152,7 +154,12 @@ function findProblemsIn(
     if (check !== undefined) return check(value, at, level, context);
     // What somebody else's tools read.
     if (keyword.startsWith('x-')) return [];
-    return [{ pointer: at, message: `"${keyword}" is not a supported keyword${suggest(keyword)}` }];
+    return [
+      {
+        pointer: at,
+        message: `"${keyword}" is not a supported keyword${suggestName(keyword, [...keywords.keys()])}`,
+      },
+    ];
   });
 }
 
@@ -197,45 +204,10 @@ export function compilePattern(pattern: string): RegExp {
   return new RegExp(pattern, 'u');
 }
 
-/** The value at a JSON pointer, or undefined. */
-export function resolvePointer(root: unknown, pointer: string): unknown {
-  const parts = pointer === '' ? [] : pointer.slice(1).split('/').map(unescapePart);
-  return parts.reduce<unknown>((value, part) => {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
-    return (value as JsonObject)[part];
-  }, root);
-}
-
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value);
 }
 
 function escapePart(part: string): string {
   return part.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-function unescapePart(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-/** The keyword that was meant, where one differs in case or by a letter or two. */
-function suggest(keyword: string): string {
-  const near = [...keywords.keys()].find(
-    (known) => known.toLowerCase() === keyword.toLowerCase() || isOneEditAway(known, keyword),
-  );
-  return near === undefined ? '' : `; did you mean "${near}"?`;
-}
-
-/** One letter more, less or other, or two neighbours swapped. */
-function isOneEditAway(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start += 1;
-  const [restA, restB] = [a.slice(start), b.slice(start)];
-  return (
-    restA.slice(1) === restB.slice(1) ||
-    restA.slice(1) === restB ||
-    restA === restB.slice(1) ||
-    (restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2))
-  );
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, resolvePointer } from './find-schema-problems.ts';
+import { isObject, type JsonObject } from './find-schema-problems.ts';
+import { resolvePointer } from '../json/pointer.ts';
 
 type Says = (part: JsonObject) => boolean;
 

@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
+import { writeWhole } from '../files/write-whole.ts';
 import { StorageError } from '../model/errors.ts';
 import { appendBuffers } from './line-writer.ts';
 
@@ -265,10 +266,7 @@ function sumEntry({ sum: _, ...entry }: StagedPageEntry): number {
   return crc32(JSON.stringify(members.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-async function replaceFile(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.tmp`, text, { mode: 0o600, flush: true });
-  await rename(`${file}.tmp`, file);
-}
+const replaceFile = (file: string, text: string) => writeWhole(file, text, { mode: 0o600 });
 
 /** Removes a stage whose rows are committed. */
 export const discardStage = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });

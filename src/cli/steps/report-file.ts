@@ -1,5 +1,6 @@
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { writeWhole } from '../../files/write-whole.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { REPORT_START } from '../../model/report-data.ts';
 
@@ -57,17 +58,9 @@ export async function writeReportFile(
   const temporary = join(dirname(absolute), `.${basename(absolute)}.${mark}.tmp`);
   const bytes = Buffer.from(html, 'utf8');
   try {
-    const handle = await open(temporary, 'wx', 0o666);
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, absolute);
+    await writeWhole(absolute, bytes, { temporary, mode: 0o666 });
     return bytes.length;
   } catch (cause) {
-    await rm(temporary, { force: true }).catch(() => undefined);
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
     throw new StorageError(`${path} could not be written (${code})`, {
       code: 'storage_failed',

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { writeWhole } from '../../files/write-whole.ts';
 import { contractPath } from '../../config/read-contract-schema.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
 import { compareSchemas } from '../../discover/compare-schemas.ts';
@@ -76,19 +76,10 @@ function parseJson(text: string): unknown {
 }
 
 async function replaceFile(file: string, text: string): Promise<void> {
-  const temporary = `${file}.tmp`;
   try {
     mkdirSync(path.dirname(file), { recursive: true });
-    const handle = await open(temporary, 'w');
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
+    await writeWhole(file, text, { mode: 0o666 });
   } catch (error) {
-    await rm(temporary, { force: true });
     throw wrap(file, error);
   }
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { syncFolder } from '../../files/sync-to-disk.ts';
+import { writeWhole } from '../../files/write-whole.ts';
 import { PublishError } from '../../model/errors.ts';
 import { LAKE_MANIFEST } from '../../model/lake.ts';
 
@@ -124,14 +124,6 @@ function readText(path: string): string {
 export async function writeManifest(lake: string, manifest: LakeManifest): Promise<void> {
   const path = join(lake, LAKE_MANIFEST);
   const temporary = join(lake, `.${LAKE_MANIFEST}.tmp`);
-  await rm(temporary, { force: true });
-  const handle = await open(temporary, 'w', 0o666);
-  try {
-    await handle.writeFile(`${JSON.stringify(manifest, null, 1)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, path);
+  await writeWhole(path, `${JSON.stringify(manifest, null, 1)}\n`, { temporary, mode: 0o666 });
   await syncFolder(lake);
 }

@@ -1,0 +1,53 @@
+import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+
+/** How a file is written. */
+export interface WholeFile {
+  /** Written next to the file first; in the same folder. */
+  readonly temporary?: string;
+  /** Permissions, less the umask. */
+  readonly mode: number;
+}
+
+/** Writes a file whole or not at all: flushed, then renamed. Throws what the system refuses, and leaves nothing behind. */
+export async function writeWhole(file: string, text: string | Uint8Array, how: WholeFile): Promise<void> {
+  const { temporary = `${file}.tmp`, mode } = how;
+  // Never through a link that somebody else has laid there.
+  await rm(temporary, { force: true });
+  try {
+    const handle = await open(temporary, 'wx', mode);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The same for small files, where nothing may happen in between; `ignoresUmask` for readers that are other users. */
+export function writeWholeSync(
+  file: string,
+  text: string,
+  how: WholeFile & { readonly ignoresUmask?: boolean },
+): void {
+  const { temporary = `${file}.tmp`, mode, ignoresUmask = false } = how;
+  rmSync(temporary, { force: true });
+  const descriptor = openSync(temporary, 'wx', mode);
+  try {
+    // Not `writeSync`, which may write only a part on a full disk without an error.
+    writeFileSync(descriptor, text);
+    if (ignoresUmask) fchmodSync(descriptor, mode);
+    fsyncSync(descriptor);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(temporary, file);
+}
