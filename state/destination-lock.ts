@@ -4,7 +4,8 @@ import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { LockedError } from '../src/model/errors.ts';
 import { makeFolders } from '../src/files/make-folders.ts';
-import { isBusy, openExclusively, type StateLock } from './lock.ts';
+import type { StateLock } from '../src/model/state-lock.ts';
+import { isBusy, openExclusively } from './lock.ts';
 
 /** The lock file next to a destination. A leftover file means nothing unless a process holds its lock. */
 export function destinationLockFile(destination: string): string {
@@ -26,13 +27,14 @@ export async function lockDestinations(destinations: readonly string[]): Promise
     readonly database: DatabaseSync;
     readonly made: string | undefined;
   }[] = [];
-  const lock = {
-    release: () => {
+  const lock: StateLock = {
+    release() {
       for (const { file, database, made } of held.splice(0)) {
         removeLocked(file);
         database.close();
         if (made !== undefined) removeEmpty(dirname(file), made);
       }
+      return Promise.resolve();
     },
   };
   const sqlite = await import('node:sqlite');
@@ -43,7 +45,7 @@ export async function lockDestinations(destinations: readonly string[]): Promise
       held.push({ file, database: openNamed(sqlite, file), made });
     } catch (error) {
       if (!isBusy(error)) continue;
-      lock.release();
+      await lock.release();
       throw new LockedError(`another run publishes to ${destination}`, {
         code: 'state_locked',
         hint: 'Let it finish, then run again. No request was spent. One destination needs one stateDir.',

@@ -17,14 +17,10 @@ import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { LockedError, StorageError } from '../src/model/errors.ts';
+import type { StateLock } from '../src/model/state-lock.ts';
 import { makeFolders } from '../src/files/make-folders.ts';
 
 type Sqlite = typeof sqliteModule;
-
-/** Held for the life of a run; `release` may be called more than once. */
-export interface StateLock {
-  release(): void;
-}
 
 const holderSchema = z.object({ pid: z.number(), host: z.string(), since: z.string(), command: z.string() });
 
@@ -58,7 +54,7 @@ export async function lockStateFolder(stateDir: string, since: string, command =
   let open = true;
   return {
     release() {
-      if (!open) return;
+      if (!open) return Promise.resolve();
       open = false;
       try {
         rmSync(holderFile(stateDir), { force: true });
@@ -66,6 +62,7 @@ export async function lockStateFolder(stateDir: string, since: string, command =
         // For messages only: a finished run must not fail because of it.
       }
       held.close();
+      return Promise.resolve();
     },
   };
 }

@@ -100,7 +100,7 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
     try {
       warning = await tryWorkFile(settings);
     } finally {
-      lock.release();
+      await lock.release();
     }
     return warning === undefined
       ? okItem('state folder', settings.stateDir)

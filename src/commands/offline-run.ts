@@ -111,6 +111,7 @@ export class OfflineRun {
       client: refusingClient,
       database,
       signal: effects.signal,
+      lost: effects.lost,
       emit: createProgressReporter(settings, this.warnings, observeWith(onProgress)),
       concurrency: 1,
     };

@@ -64,8 +64,10 @@ export class SharedQuotaState {
   }
 
   /** Reserves a slot for the first of some requests, and in the same update for as many of the others as may leave. */
-  reserve([first, ...others]: readonly [string, ...string[]]): Promise<Reserved> {
-    return this.#update((before, now) => {
+  async reserve([first, ...others]: readonly [string, ...string[]]): Promise<Reserved> {
+    let offsetMs = 0;
+    const reserved = await this.#update((before, now) => {
+      offsetMs = readOffset(this.#clock);
       const limits = this.#limits;
       const { decision, ...reserved } = reserveSlot(before, { now, limits, id: first });
       let { state } = reserved;
@@ -78,6 +80,11 @@ export class SharedQuotaState {
       }
       return { state, result: { decision, ahead } };
     });
+    const { decision } = reserved;
+    if (decision.kind !== 'wait') return reserved;
+    // The clock may be set between the decision and its way back: the wait keeps its length.
+    const movedMs = Math.round(readOffset(this.#clock) - offsetMs);
+    return { ...reserved, decision: { ...decision, untilMs: decision.untilMs + movedMs } };
   }
 
   /**

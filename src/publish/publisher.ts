@@ -132,8 +132,8 @@ export interface Commit {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /**
-   * Call with the commit that is there, right before it is replaced: another run may have published since `claim`.
-   * Throws if it must stay.
+   * Call with the commit that is there, right before it is replaced: another run may have published since `claim`, or
+   * may hold the state by now. Undefined if there is none that another run could have published. Throws if it must stay.
    */
   readonly look: (generation: string | undefined) => Promise<void>;
   readonly warn: (message: string) => void;

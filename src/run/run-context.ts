@@ -29,6 +29,8 @@ export interface RunContext {
   readonly client: ApiClient;
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
+  /** Aborted once another run may hold the state; `signal` then is as well. */
+  readonly lost?: AbortSignal | undefined;
   /** Publishes committed data during waits; without it, only the end of the run does. */
   readonly meanwhile?: Meanwhile | undefined;
   readonly emit: OnProgress;

@@ -1,6 +1,6 @@
 import { lockDestinations } from '../../state/destination-lock.ts';
-import type { StateLock } from '../../state/lock.ts';
 import type { OfflineSettings } from '../model/settings.ts';
+import type { StateLock } from '../model/state-lock.ts';
 import { listPublishers } from '../publish/registry.ts';
 
 /** Locks a run's destinations, so that no run of another state folder publishes in between. */

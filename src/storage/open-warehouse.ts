@@ -32,6 +32,8 @@ const LOCK_RETRY_MS = 250;
 export interface OpenEffects {
   readonly clock?: Clock;
   readonly signal?: AbortSignal | undefined;
+  /** Aborted once another run may hold the state; nothing is written from then on. */
+  readonly lost?: AbortSignal | undefined;
   /** Called when a damaged file was replaced, and for a disk with unreliable locks. */
   readonly onWarning?: (message: string) => void;
   /** Called with the source of a restored state if there was none, as in a new container. */
@@ -51,7 +53,7 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
   const folders = [...own, ...shared];
   for (const warning of describeNetworkDisks(settings)) effects.onWarning?.(warning);
   await removeWorkCopy(settings.stateDir);
-  const open = () => openWhenFree({ file, folders }, effects);
+  const open = () => openWhenFree({ file, folders, endedBy: effects.lost }, effects);
   if ((await listStateSources(settings)).length > 0) {
     if (!existsSync(file)) return openRestored(settings, effects, open);
   } else {

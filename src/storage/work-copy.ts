@@ -3,6 +3,7 @@ import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StorageError } from '../model/errors.ts';
 import { Database } from '../warehouse/database.ts';
+import { assertNotAborted } from '../model/abort.ts';
 import { workFile } from '../../state/work-file.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 
@@ -28,6 +29,8 @@ export async function replaceByCopy<T>(
     const result = await workOn(stateDir, copy, signal, work);
     assertNoLog(copy);
     await syncToDisk(copy);
+    // The state may be in other hands since the last statement.
+    assertNotAborted(signal);
     await rename(copy, file);
     await syncToDisk(dirname(file)).catch(() => undefined);
     return result;

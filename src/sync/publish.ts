@@ -1,6 +1,7 @@
 import { readMeta } from '../../state/migrations.ts';
 import { REWRITE } from '../../state/rewrite-mark.ts';
 import { workFile } from '../../state/work-file.ts';
+import { assertNotAborted } from '../model/abort.ts';
 import { toSyncError } from '../model/errors.ts';
 import { publishAll, type PublishOutcome, reopen } from '../publish/publish-all.ts';
 import { listPublishers } from '../publish/registry.ts';
@@ -13,17 +14,21 @@ import type { RunContext } from '../run/run-context.ts';
  * Throws for a signal and for a damaged work file.
  */
 export async function publishRun(context: RunContext): Promise<PublishOutcome> {
-  const { database, settings, runId, clock, signal, emit } = context;
+  const { database, settings, runId, clock, signal, lost, emit } = context;
   const meta = await readMeta(database);
   const generation = meta.get('generation');
   if (generation === undefined) return { published: undefined, failure: undefined };
+  const look = await prepareSecondLook(settings, database);
   return publishAll(listPublishers(settings), {
     generation,
     runId,
     mustForget: meta.has(REWRITE),
     database,
     file: workFile(settings.stateDir),
-    look: await prepareSecondLook(settings, database),
+    look: async (place, found) => {
+      assertNotAborted(lost);
+      await look(place, found);
+    },
     clock,
     signal,
     emit,

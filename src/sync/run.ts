@@ -108,6 +108,7 @@ class SyncRun {
       readQuota: () => api.quota.seen(),
       database,
       signal,
+      lost: session.effects.lost,
       meanwhile,
       emit,
       concurrency: Math.max(1, Math.min(settings.quotaLimits.burstPerSecond, 16)),

@@ -1,9 +1,10 @@
-import { lockStateFolder, type StateLock } from '../../state/lock.ts';
+import { lockStateFolder } from '../../state/lock.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { toSyncError } from '../model/errors.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { RecordClock } from '../model/record-clock.ts';
 import type { Settings } from '../model/settings.ts';
+import { buildLostLockError, type StateLock, type TakeStateLock } from '../model/state-lock.ts';
 import { lockTargets } from '../storage/lock-targets.ts';
 import {
   assertTargetIsOurs,
@@ -22,6 +23,8 @@ export interface SessionEffects {
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
+  /** Takes the state's lock where it is not the state folder's own. */
+  readonly takeLock?: TakeStateLock | undefined;
 }
 
 /** What a session is opened for. */
@@ -56,18 +59,20 @@ export interface RunStart {
  */
 export async function withSession<T>(
   settings: Settings,
-  { clock = systemClock, signal }: SessionEffects,
+  { clock = systemClock, signal: stop, takeLock = lockStateFolder }: SessionEffects,
   { name, publishes, prepare, work }: SessionUse<T>,
 ): Promise<T> {
-  const lock = await lockStateFolder(settings.stateDir, new Date(clock.now()).toISOString(), name);
+  const lock = await takeLock(settings.stateDir, new Date(clock.now()).toISOString(), name);
   let targets: StateLock | undefined;
   try {
     if (publishes) targets = await lockTargets(settings);
+    const lost = joinLosses([lock, targets], settings.stateDir);
+    const signal = stop && lost ? AbortSignal.any([lost, stop]) : (lost ?? stop);
     await prepare?.(settings);
     if (publishes) await assertTargetIsOurs(settings);
     const noticed: Noticed[] = [];
     const notice = (type: Noticed['type']) => (message: string) => void noticed.push({ type, message });
-    const effects = { clock, signal, onWarning: notice('warning'), onNote: notice('note') };
+    const effects = { clock, signal, lost, onWarning: notice('warning'), onNote: notice('note') };
     const database = await openWarehouse(settings, effects);
     try {
       return await work(new Session(settings, database, { ...effects, noticed }));
@@ -77,9 +82,24 @@ export async function withSession<T>(
   } catch (thrown) {
     throw toSyncError(thrown);
   } finally {
-    targets?.release();
-    lock.release();
+    await targets?.release();
+    await lock.release();
   }
+}
+
+/** Aborts with the error that ends the run when one of its locks is lost; undefined where none of them can be. */
+function joinLosses(locks: readonly (StateLock | undefined)[], stateDir: string): AbortSignal | undefined {
+  const signals = locks.flatMap((lock) => lock?.lost ?? []);
+  if (signals.length === 0) return undefined;
+  const joined = new AbortController();
+  const end = () => {
+    joined.abort(buildLostLockError(stateDir));
+  };
+  for (const signal of signals) {
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+  }
+  return joined.signal;
 }
 
 /** The state of one config, locked and open. */

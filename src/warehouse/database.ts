@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { assertNotAborted } from '../model/abort.ts';
 import type { SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
@@ -31,6 +32,8 @@ export interface DatabaseOptions {
   readonly isPublished?: boolean;
   /** Alias of the file in user statements; ours use `work`. */
   readonly alias?: string | undefined;
+  /** No statement runs once it is aborted, whatever `proceed` allows. */
+  readonly endedBy?: AbortSignal | undefined;
 }
 
 /**
@@ -278,6 +281,7 @@ export class Database implements SqlSession {
 
   async #attempt<T>(statement: () => Promise<T>): Promise<T> {
     if (this.#failure !== undefined) throw this.#failure;
+    assertNotAborted(this.#options.endedBy);
     if (this.#isStopped) throw wrapDatabaseError('INTERRUPT Error: Interrupted!', this.file);
     const running = statement();
     this.#running = running;

@@ -136,7 +136,7 @@ describe('the morning after a sync that was refused', () => {
     try {
       expect(await night()).toBe(75);
     } finally {
-      lock.release();
+      await lock.release();
     }
     const { summary, refused } = await look();
     expect(refused?.error.code).toBe('state_locked');

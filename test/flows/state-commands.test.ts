@@ -167,7 +167,7 @@ describe('state export and import', () => {
     const lock = await lockStateFolder(flow.stateDir, '2026-01-31T12:00:00Z');
     const report = await readState(flow.settings(), { clock: flow.clock });
     await expect(put(flow, report.state)).rejects.toMatchObject({ code: 'state_locked', exitCode: 75 });
-    lock.release();
+    await lock.release();
     expect(report).toMatchObject({ source: 'published file', state: { checkpoints: [{ stream: 'items' }] } });
   });
 

@@ -63,7 +63,7 @@ describe('verify', () => {
     const flow = createItemsFlow(makeItems(5));
     const lock = await lockStateFolder(flow.stateDir, '2026-01-31T12:00:00Z');
     const report = await verify(flow);
-    lock.release();
+    await lock.release();
     expect(report.exitCode).toBe(75);
     expect(itemOf(report, 'published file')?.status).toBe('skipped');
   });
@@ -72,7 +72,7 @@ describe('verify', () => {
     const flow = await createSynced();
     const lock = await lockStateFolder(flow.stateDir, '2026-01-31T12:00:00Z');
     const report = await verify(flow);
-    lock.release();
+    await lock.release();
     expect(report).toMatchObject({ ok: false, exitCode: 75 });
     expect(itemOf(report, 'work file')).toMatchObject({ status: 'skipped' });
     expect(itemOf(report, 'work file')?.detail).toContain('another run holds');

@@ -62,9 +62,9 @@ describe('the state lock', () => {
       await expect(second).rejects.toThrow(`pid ${process.pid} on ${hostname()} since ${SINCE}`);
       expect(await askElsewhere(folder)).toMatchObject({ code: 'state_locked' });
     }
-    lock.release();
+    await lock.release();
     const next = await lockStateFolder(folder, SINCE);
-    next.release();
+    await next.release();
   });
 
   it('is refused to another process, naming the holder', async () => {
@@ -73,7 +73,7 @@ describe('the state lock', () => {
     const refused = await askElsewhere(folder);
     expect(refused.code).toBe('state_locked');
     expect(refused.message).toContain(`pid ${process.pid} on ${hostname()} since ${SINCE}`);
-    lock.release();
+    await lock.release();
     expect(await askElsewhere(folder)).toMatchObject({ code: 'taken' });
   });
 
@@ -87,17 +87,17 @@ describe('the state lock', () => {
     await once(holder, 'exit');
     const lock = await lockStateFolder(folder, SINCE);
     expect(JSON.parse(readFileSync(join(folder, 'lock.json'), 'utf8'))).toMatchObject({ pid: process.pid });
-    lock.release();
+    await lock.release();
   });
 
   it('may be released twice', async () => {
     const folder = join(makeTempFolder(), 'state');
     const lock = await lockStateFolder(folder, SINCE);
-    lock.release();
+    await lock.release();
     const next = await lockStateFolder(folder, SINCE);
-    lock.release();
+    await lock.release();
     await expect(lockStateFolder(folder, SINCE)).rejects.toBeInstanceOf(LockedError);
-    next.release();
+    await next.release();
   });
 
   it('is not taken from what a file says', async () => {
@@ -107,7 +107,7 @@ describe('the state lock', () => {
       join(folder, 'lock.json'),
       JSON.stringify({ pid: 1, host: 'x', since: 'y', command: 'sync' }),
     );
-    (await lockStateFolder(folder, SINCE)).release();
+    await (await lockStateFolder(folder, SINCE)).release();
   });
 
   it.each(['', '{', 'null', '{"pid":"1"}'])(
@@ -119,7 +119,7 @@ describe('the state lock', () => {
       await expect(lockStateFolder(folder, SINCE)).rejects.toThrow('another process');
       rmSync(join(folder, 'lock.json'));
       await expect(lockStateFolder(folder, SINCE)).rejects.toThrow('another process');
-      lock.release();
+      await lock.release();
     },
   );
 
@@ -129,7 +129,7 @@ describe('the state lock', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     for (const name of ['lock.sqlite', 'lock.json'])
       expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-    lock.release();
+    await lock.release();
   });
 
   it('is taken all the same when its file is not a database, which is kept', async () => {
@@ -140,7 +140,7 @@ describe('the state lock', () => {
     const lock = await lockStateFolder(folder, SINCE);
     expect(readFileSync(`${file}.damaged`, 'utf8')).toHaveLength(2_000);
     expect(await askElsewhere(folder)).toMatchObject({ code: 'state_locked' });
-    lock.release();
+    await lock.release();
   });
 
   it('is unlocked even if its note for people cannot be removed', async () => {
@@ -148,9 +148,9 @@ describe('the state lock', () => {
     const lock = await lockStateFolder(folder, SINCE);
     rmSync(join(folder, 'lock.json'));
     mkdirSync(join(folder, 'lock.json', 'in the way'), { recursive: true });
-    lock.release();
+    await lock.release();
     rmSync(join(folder, 'lock.json'), { recursive: true });
-    (await lockStateFolder(folder, SINCE)).release();
+    await (await lockStateFolder(folder, SINCE)).release();
   });
 
   it('is unlocked when the holder cannot be written down', async () => {
@@ -158,7 +158,7 @@ describe('the state lock', () => {
     mkdirSync(join(folder, 'lock.json'), { recursive: true });
     await expect(lockStateFolder(folder, SINCE)).rejects.toBeInstanceOf(StorageError);
     rmSync(join(folder, 'lock.json'), { recursive: true });
-    (await lockStateFolder(folder, SINCE)).release();
+    await (await lockStateFolder(folder, SINCE)).release();
   });
 });
 

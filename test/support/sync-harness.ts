@@ -10,6 +10,7 @@ import type { ProgressEvent } from '../../src/model/progress.ts';
 import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
 import type { RebuildReport } from '../../src/model/reports.ts';
 import type { Settings, SyncOptions } from '../../src/model/settings.ts';
+import type { TakeStateLock } from '../../src/model/state-lock.ts';
 import { type RebuildOptions, rebuildStreams } from '../../src/commands/rebuild/rebuild.ts';
 import { runSync } from '../../src/sync/run.ts';
 import type { Arrival } from '../../src/simulator/arrivals.ts';
@@ -68,6 +69,7 @@ export interface FlowOptions extends SimulatorTransportOptions {
 export interface RunOptions extends SyncOptions {
   readonly config?: FlowConfig;
   readonly signal?: AbortSignal;
+  readonly takeLock?: TakeStateLock;
   readonly onProgress?: (event: ProgressEvent) => void;
 }
 

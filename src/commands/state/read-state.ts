@@ -75,7 +75,7 @@ async function readWork(request: ReadRequest, since: string): Promise<ReadCheckp
       const database = await Database.open({ file, readOnly: true, folders: [] });
       return await readFrom(request, database, 'work file', file);
     } finally {
-      lock.release();
+      await lock.release();
     }
   } catch (error) {
     if (error instanceof LockedError) return undefined;

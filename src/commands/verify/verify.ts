@@ -81,7 +81,7 @@ class Verification {
     try {
       await this.#verifyFiles(true);
     } finally {
-      lock.release();
+      await lock.release();
     }
   }
 

@@ -97,7 +97,7 @@ export class DuckdbFilePublisher implements ClosedPublisher {
     const fingerprint = await fingerprintFile(file);
     const published = await replaceFile(file, target, runId, async () => {
       // A file that is still ours is recognised without opening it: a user may have it open for writing.
-      if (!this.#isLeft()) await look(await readGeneration(target));
+      await look(this.#isLeft() ? undefined : await readGeneration(target));
     });
     const { bytes, ...left } = published;
     writePublishedRecord(this.#settings.stateDir, { ...left, path, size: bytes, fingerprint, generation });

@@ -1,0 +1,28 @@
+import { LockedError } from './errors.ts';
+
+/** The right to change a state and what is published from it, of one run at a time. */
+export interface StateLock {
+  /**
+   * Aborts once another run may hold the lock: from then on this one neither commits nor publishes. Left out by locks
+   * that only their holder can end, like those of the operating system.
+   */
+  readonly lost?: AbortSignal;
+  /** Lets the next run in; may be called more than once, also for a lock that was lost. Never rejects. */
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the lock of a state, for a command that began at `since` (ISO).
+ *
+ * @throws LockedError (75) while another run holds it; StorageError (6)
+ */
+export type TakeStateLock = (stateDir: string, since: string, command?: string) => Promise<StateLock>;
+
+/** Why a run ends whose lock was lost. */
+export function buildLostLockError(stateDir: string): LockedError {
+  return new LockedError(`the lock of ${stateDir} was lost: another run may hold it by now`, {
+    code: 'state_locked',
+    hint: 'What was committed before is safe, and nothing was committed or published since. Run again.',
+    context: { path: stateDir },
+  });
+}
