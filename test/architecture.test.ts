@@ -54,7 +54,7 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   run: {
-    rooms: ['model', 'schema', 'state', 'http', 'stage', 'warehouse', 'plan', 'storage'],
+    rooms: ['text', 'model', 'schema', 'state', 'http', 'stage', 'warehouse', 'plan', 'storage'],
     packages: [],
   },
   read: {

@@ -67,9 +67,10 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
   try {
     if (api.warning !== undefined)
       outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
-    const asking = { settings, client: api.client, signal: options.signal, clock };
+    const { source } = api;
+    const asking = { settings, source, signal: options.signal, clock };
     const endpoints = await checkEndpoints(asking);
-    const quota = await api.quota.snapshot();
+    const quota = await source.readQuota();
     const warnings = told.flatMap((event) =>
       event.type === 'warning' ? [warningItem('quota', event.message)] : [],
     );
@@ -85,7 +86,7 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
         settings,
         outcomes.map(({ item }) => item),
       ),
-      requestsSpent: api.client.usage.requests,
+      requestsSpent: source.client.usage.requests,
       quota: quota.limit === undefined ? undefined : quota,
     };
   } finally {
@@ -153,8 +154,11 @@ async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
   }));
 }
 
-async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
-  const { settings } = asking;
+/** The API, with the streams that are tried. */
+type CheckedApi = Asking & { readonly settings: Settings };
+
+async function checkEndpoints(asking: CheckedApi): Promise<readonly Outcome[]> {
+  const { settings, source } = asking;
   const outcomes: Outcome[] = [];
   let stopped: SyncError | undefined;
   // The first slice stands for all slices of a stream: one request per stream.
@@ -199,7 +203,7 @@ async function checkEndpoints(asking: Asking): Promise<readonly Outcome[]> {
     if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
   }
   if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
-    outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(settings.baseUrl))));
+    outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(source.baseUrl))));
   }
   return outcomes;
 }
@@ -236,8 +240,7 @@ async function checkEndpoint(
 
 async function askEndpoint(asking: Asking, stream: Stream) {
   if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
-  const { settings, client, signal } = asking;
-  return { ...(await requestPage({ settings, client, signal }, stream, { offset: 0 })), slowness: undefined };
+  return { ...(await requestPage(asking, stream, { offset: 0 })), slowness: undefined };
 }
 
 async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {

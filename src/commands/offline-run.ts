@@ -13,7 +13,7 @@ import { publishRun } from '../sync/publish.ts';
 import { createProgressReporter, observeWith } from '../sync/report-progress.ts';
 import { RunLog } from '../sync/run-log.ts';
 import { type RunStart, type Session, type SessionEffects, withSession } from '../sync/session.ts';
-import { refusingClient, withoutKey } from '../run/refuse-requests.ts';
+import { refuseRequests, withoutKey } from '../run/refuse-requests.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 export interface OfflineCommand {
@@ -108,7 +108,7 @@ export class OfflineRun {
       options: {},
       clock: effects.clock,
       recordClock,
-      client: refusingClient,
+      source: refuseRequests(settings),
       database,
       signal: effects.signal,
       lost: effects.lost,

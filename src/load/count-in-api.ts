@@ -32,6 +32,7 @@ export async function countInApi(
   const isNeeded = await replacesByFewer(context, stream, scan, load);
   // With --from, earlier rows are left out on purpose.
   const isAudited = stream.audit && options.from === undefined;
+  await context.source.readQuota();
   const canAfford = countRequestsNow(context) > LEFT_FOR_SCANS * settings.streams.length;
   if (!stream.paginated || scan.total === undefined || !(isNeeded || (isAudited && canAfford)))
     return { ...scan, counted: NOT_COUNTED };
@@ -105,9 +106,9 @@ async function orNotCounted(
 }
 
 async function readTotal(
-  { settings, client, signal }: RunContext,
+  context: RunContext,
   stream: Stream,
   from: string | undefined,
 ): Promise<number | undefined> {
-  return (await requestPage({ settings, client, signal }, stream, { from, offset: 0 })).total;
+  return (await requestPage(context, stream, { from, offset: 0 })).total;
 }

@@ -16,13 +16,16 @@ export function countRequests(
 /** Sources of the quota: the config and the API's responses. */
 export interface DailyQuota {
   readonly settings: { readonly quotaLimits: QuotaLimits };
-  readonly readQuota?: (() => QuotaSnapshot) | undefined;
+  readonly source?: { seenQuota(): QuotaSnapshot } | undefined;
 }
 
 /** Requests between two daily refreshes. A scan of more pages cannot finish before the data changes. */
-export function requestsPerDay({ settings, readQuota }: DailyQuota): number {
+export function requestsPerDay({ settings, source }: DailyQuota): number {
   const { quotaLimits } = settings;
-  const perWindow = Math.max(1, requestsPerWindow(quotaLimits, readQuota?.().limit) - quotaLimits.reserve);
+  const perWindow = Math.max(
+    1,
+    requestsPerWindow(quotaLimits, source?.seenQuota().limit) - quotaLimits.reserve,
+  );
   return Math.floor((DAY_MS / quotaLimits.windowMs) * perWindow);
 }
 

@@ -21,10 +21,9 @@ export interface FirstAnswer {
 
 /** Asks for a stream's first records. */
 export async function askFirst(asking: Asking, stream: Stream): Promise<FirstAnswer> {
-  const { settings, client, signal } = asking;
   if (stream.paginated) {
-    const page = await requestPage({ settings, client, signal }, stream, { offset: 0 });
-    const pointer = stream.recordsPointer ?? settings.connector.paging.records;
+    const page = await requestPage(asking, stream, { offset: 0 });
+    const pointer = stream.recordsPointer ?? asking.source.connector.paging.records;
     return toFirst(page, { pointer, kind: 'array' });
   }
   const document = await sampleDocument(asking, stream, undefined, MOST_RECORDS);

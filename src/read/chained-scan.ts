@@ -69,7 +69,7 @@ export class ChainedScan {
     this.#rescans = rescans;
     this.#stage = new ScanStage(stage, follower);
     this.#question = question;
-    this.#doubt = orderOf(context.settings.connector.paging).doubt;
+    this.#doubt = orderOf(context.source.connector.paging).doubt;
     this.#check = new ChainCheck(this.#doubt !== undefined);
     this.#startedAtMs = context.clock.now();
     this.#serverDateMs = this.#startedAtMs;
@@ -78,6 +78,7 @@ export class ChainedScan {
   async run(judgeFirstPage: JudgeFirstPage): Promise<Step<FetchedScan>> {
     try {
       // With only one request left, asking for the head would leave none for a page, in every run.
+      await this.#context.source.readQuota();
       const waits = countRequestsLeft(this.#context) === 1;
       const isResumed = waits && (await this.#resume(undefined));
       const instead = isResumed ? undefined : await this.#beginAtHead(judgeFirstPage);

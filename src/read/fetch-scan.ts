@@ -22,7 +22,7 @@ export async function fetchScan(
   { judgeFirstPage, rescans, follower }: ReadOptions,
 ): Promise<Step<FetchedScan>> {
   if (!turn.stream.paginated) return fetchDocument(context, turn, judgeFirstPage);
-  const walk = walkOf(context.settings.connector.paging);
+  const walk = walkOf(context.source.connector.paging);
   const scan = walk.open(context, turn, { rescans, follower });
   try {
     const step = await scan.run(judgeFirstPage);

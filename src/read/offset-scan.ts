@@ -111,6 +111,7 @@ export class OffsetScan {
     if (staged === undefined) return NOT_RESUMED;
     // With only one request left, asking for the head would leave none for a page, in every run.
     const isOwn = isOfKey(this.#context, staged);
+    await this.#context.source.readQuota();
     const waits = isOwn && countRequestsLeft(this.#context) === 1 && !isWhole(this.#stream, staged);
     const page = waits ? undefined : await this.#requestPage(0);
     const instead = page && judgeFirstPage(page);

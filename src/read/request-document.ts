@@ -3,7 +3,7 @@ import type { ApiResponse, BodySink } from '../model/http.ts';
 import type { Stream } from '../model/stream.ts';
 import type { BodyFile } from '../stage/body-file.ts';
 import { buildUrl } from '../http/build-url.ts';
-import type { Asker } from './request-page.ts';
+import { type Asker, describeApi } from './request-page.ts';
 import { DocumentReading, type RecordsPlace } from './read-document.ts';
 
 /** Largest answer of an unpaginated endpoint, on the wire and decompressed, bytes. */
@@ -23,14 +23,15 @@ export interface RequestedDocument {
  * response is retried within the client's limit, and the file is truncated.
  */
 export async function requestDocument(
-  { settings, client, signal }: Asker,
+  asker: Asker,
   stream: Stream,
   from: string | undefined,
   file: BodyFile,
 ): Promise<RequestedDocument> {
+  const { source, signal } = asker;
   let reading: DocumentReading | undefined;
   const sink: BodySink = async (chunks) => {
-    const current = new DocumentReading(stream, settings.connector.paging);
+    const current = new DocumentReading(stream, source.connector.paging);
     reading = current;
     await file.clear();
     for await (const chunk of chunks) {
@@ -41,10 +42,10 @@ export async function requestDocument(
     }
   };
   let place: RecordsPlace | undefined;
-  const answer = await client.get(
+  const answer = await source.client.get(
     {
       stream: stream.name,
-      url: buildUrl(settings, stream, from, undefined),
+      url: buildUrl(describeApi(asker), stream, from, undefined),
       body: WHOLE_DATASET,
       sink,
       accept: (response) => {

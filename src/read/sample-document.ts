@@ -4,11 +4,11 @@ import { formatDuration } from '../text/duration.ts';
 import { BugError } from '../model/errors.ts';
 import type { ApiResponse, BodySink } from '../model/http.ts';
 import type { PageRecord } from '../model/page.ts';
-import type { Settings } from '../model/settings.ts';
+import type { PagingDescription } from '../model/paging.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from '../http/build-url.ts';
 import { compileMask, type RecordMask } from '../schema/mask-records.ts';
-import type { Asker } from './request-page.ts';
+import { type Asker, describeApi } from './request-page.ts';
 import { DocumentReading, readRecords, type RecordsPlace } from './read-document.ts';
 import { WHOLE_DATASET } from './request-document.ts';
 
@@ -47,17 +47,18 @@ export interface DocumentSample {
  * need the whole dataset. Throws what a sync would throw for the part that was read.
  */
 export async function sampleDocument(
-  { settings, client, signal, clock }: Asking,
+  asking: Asking,
   stream: Stream,
   from: string | undefined,
   mostRecords: number,
 ): Promise<DocumentSample> {
-  const head = new AnswerHeadReader(stream, settings, clock);
+  const { source, signal } = asking;
+  const head = new AnswerHeadReader(stream, asking);
   let place: RecordsPlace | undefined;
-  const answer = await client.get(
+  const answer = await source.client.get(
     {
       stream: stream.name,
-      url: buildUrl(settings, stream, from, undefined),
+      url: buildUrl(describeApi(asking), stream, from, undefined),
       body: { ...WHOLE_DATASET, mostMs: MOST_MS },
       sink: head.sink,
       accept: (response) => {
@@ -82,7 +83,7 @@ export async function sampleDocument(
 /** Reads the start of a response; restarts with each attempt. */
 class AnswerHeadReader {
   readonly #stream: Stream;
-  readonly #settings: Settings;
+  readonly #paging: PagingDescription;
   readonly mask: RecordMask | undefined;
   #reading: DocumentReading;
   #kept: Buffer[] = [];
@@ -91,12 +92,12 @@ class AnswerHeadReader {
   /** Bytes that had come when the time was over. */
   #slowBytes: number | undefined;
 
-  constructor(stream: Stream, settings: Settings, clock: Clock) {
+  constructor(stream: Stream, { source, settings, clock }: Asking) {
     this.#clock = clock;
     this.#stream = stream;
-    this.#settings = settings;
+    this.#paging = source.connector.paging;
     this.mask = compileMask(stream, settings.hashKey);
-    this.#reading = new DocumentReading(stream, settings.connector.paging);
+    this.#reading = new DocumentReading(stream, this.#paging);
   }
 
   get isWhole(): boolean {
@@ -112,7 +113,7 @@ class AnswerHeadReader {
   readonly sink: BodySink = async (chunks) => {
     const startMs = this.#clock.monotonic();
     this.#slowBytes = undefined;
-    this.#reading = new DocumentReading(this.#stream, this.#settings.connector.paging);
+    this.#reading = new DocumentReading(this.#stream, this.#paging);
     this.#kept = [];
     this.#isWhole = false;
     let byteCount = 0;

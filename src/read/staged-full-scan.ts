@@ -12,12 +12,12 @@ import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../storage/state-f
  * resumed, nor one of a different day.
  */
 export async function preferStagedFullScan(
-  { settings, options, clock }: RunContext,
+  { source, settings, options, clock }: RunContext,
   { stream, plan, checkpoint }: PlannedScan,
 ): Promise<ScanPlan> {
   if (plan.mode === 'full' || options.from !== undefined || options.limit !== undefined) return plan;
   const staged = await readStage(stageFolder(settings.stateDir, stream, options));
-  if (staged === undefined || walkOf(settings.connector.paging).isReadToEnd(staged.pages)) return plan;
+  if (staged === undefined || walkOf(source.connector.paging).isReadToEnd(staged.pages)) return plan;
   const ageMs = clock.now() - staged.scan.startedAtMs;
   const isFull = staged.scan.question === hashQuestion(settings, stream, undefined, undefined);
   if (!isFull || ageMs < 0 || ageMs > STAGE_LIFETIME_MS || isCommitted(staged.scan, checkpoint)) return plan;

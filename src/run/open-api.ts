@@ -4,15 +4,19 @@ import { Quota } from '../http/quota.ts';
 import { createLazyTransport } from '../http/lazy-transport.ts';
 import type { Clock } from '../model/clock.ts';
 import { configDefaults } from '../model/config.ts';
-import type { ApiClient, Transport } from '../model/http.ts';
+import type { Transport } from '../model/http.ts';
 import type { OnProgress } from '../model/progress.ts';
+import type { QuotaRoom } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
+import type { Source } from '../model/source.ts';
+import { redact } from '../text/redact.ts';
 import { version } from '../model/version.ts';
 
-/** Access to the API: one client with one quota and one ledger. */
+/** Access to the API: one source with one quota and one ledger. */
 export interface OpenedApi {
-  readonly client: ApiClient;
-  readonly quota: Quota;
+  readonly source: Source;
+  /** What the quota has room for now; undefined while nothing is known of it. */
+  readRoom(): Promise<QuotaRoom | undefined>;
   /** Why other processes do not see this one's requests, when they do not. */
   readonly warning: string | undefined;
   close(): Promise<void>;
@@ -76,8 +80,16 @@ export async function openApi(
     onWarning: (message) => emit({ type: 'warning', message }),
   });
   return {
-    client,
-    quota,
+    source: {
+      name: connector.name,
+      connector,
+      baseUrl,
+      client,
+      showsKey: (text) => redact(text, [credentials.secret]) !== text,
+      readQuota: () => quota.snapshot(),
+      seenQuota: () => quota.seen(),
+    },
+    readRoom: () => quota.room(),
     // A ledger can also fail later, when its disk fills up.
     get warning() {
       return store.warning;

@@ -62,7 +62,7 @@ export function reportStream(
     rowsInApi: committed?.rowsInApi,
     difference: committed?.difference,
     pages: (scan ?? staged)?.pages ?? 0,
-    requests: context.client.usage.requests - started.requests,
+    requests: context.source.client.usage.requests - started.requests,
     rescans: scan?.rescans ?? 0,
     // May be later than now if the clock was corrected since.
     startedAt: new Date(Math.min(started.atMs, finishedAtMs)).toISOString(),

@@ -1,9 +1,8 @@
 import type { Clock } from '../model/clock.ts';
 import type { RecordClock } from '../model/record-clock.ts';
-import type { ApiClient } from '../model/http.ts';
 import type { OnProgress } from '../model/progress.ts';
-import type { QuotaSnapshot } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
+import type { Source } from '../model/source.ts';
 import type { Database } from '../warehouse/database.ts';
 
 /** Work of a scan that has the work file open and can release it for a while. */
@@ -26,7 +25,8 @@ export interface RunContext {
   readonly clock: Clock;
   /** The clock of what is recorded. */
   readonly recordClock: RecordClock;
-  readonly client: ApiClient;
+  /** Who is asked. */
+  readonly source: Source;
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
   /** Aborted once another run may hold the state; `signal` then is as well. */
@@ -34,8 +34,6 @@ export interface RunContext {
   /** Publishes committed data during waits; without it, only the end of the run does. */
   readonly meanwhile?: Meanwhile | undefined;
   readonly emit: OnProgress;
-  /** The known hourly quota; without it, the config's limits apply. */
-  readonly readQuota?: () => QuotaSnapshot;
   /** Requests in flight at once. */
   readonly concurrency: number;
 }

@@ -24,7 +24,7 @@ interface TimedRun {
   readonly settings: Pick<OfflineSettings, 'stateDir'>;
   readonly clock: Clock;
   readonly recordClock: RecordClock;
-  readonly client: Pick<ApiClient, 'serverAheadMs'>;
+  readonly source: { readonly client: Pick<ApiClient, 'serverAheadMs'> };
   readonly database: Database;
   readonly emit: OnProgress;
 }
@@ -62,9 +62,9 @@ export async function correctFutureTimes<T extends Checkpoint | undefined>(
   context: TimedRun,
   checkpoint: T,
 ): Promise<T> {
-  const { recordClock, clock, client, database, settings, emit } = context;
+  const { recordClock, clock, source, database, settings, emit } = context;
   const { isFarAhead } = recordClock;
-  const { serverAheadMs } = client;
+  const { serverAheadMs } = source.client;
   const nowMs = clock.now();
   // Where the API tells no time, reading once more is the safe side.
   if (Math.abs(serverAheadMs ?? 0) > CLOCKS_AGREE_MS) return checkpoint;
@@ -95,8 +95,8 @@ async function voidFutureProof(database: Database, nowMs: number, limits: Future
 }
 
 /** A warning if the API's clock contradicts this machine's; undefined if both agree. */
-export function describeClock({ client, clock }: Pick<TimedRun, 'client' | 'clock'>): string | undefined {
-  const aheadMs = client.serverAheadMs ?? 0;
+export function describeClock({ source, clock }: Pick<TimedRun, 'source' | 'clock'>): string | undefined {
+  const aheadMs = source.client.serverAheadMs ?? 0;
   // A Date header has whole seconds.
   const minutes = Math.round(Math.abs(aheadMs) / MINUTE_MS);
   if (minutes * MINUTE_MS < HOUR_MS) return undefined;
@@ -110,11 +110,11 @@ export function describeClock({ client, clock }: Pick<TimedRun, 'client' | 'cloc
  * and the API's, or of this machine's and the last run's where the API's is not known. 0 where nothing is sure.
  */
 export function findRetentionTime({
-  client,
+  source,
   clock,
   recordClock,
-}: Pick<TimedRun, 'client' | 'clock' | 'recordClock'>): number {
-  const { serverAheadMs } = client;
+}: Pick<TimedRun, 'source' | 'clock' | 'recordClock'>): number {
+  const { serverAheadMs } = source.client;
   const nowMs = clock.now();
   const otherMs = serverAheadMs === undefined ? recordClock.recordedMs : nowMs + serverAheadMs;
   return Math.min(nowMs, otherMs ?? 0);

@@ -137,12 +137,12 @@ async function lookAt(context: RunContext, question: Question): Promise<Seen> {
     const { records } = await sampleDocument(context, stream, undefined, SAMPLE_RECORDS);
     return compare(context, question, records);
   }
-  const { settings } = context;
+  const { connector } = context.source;
   const head = await requestPage(context, stream, { offset: 0 });
   const first = await compare(context, question, head.records);
   const lastOffset = (head.total ?? 0) - head.records.length;
   const isAll = isSame(first) || lastOffset <= 0;
-  const picked = isAll ? undefined : orderOf(settings.connector.paging).pick(lastOffset, head.records.length);
+  const picked = isAll ? undefined : orderOf(connector.paging).pick(lastOffset, head.records.length);
   if (picked === undefined) return first;
   // The newest rows may come first, and be missing from a table that was not synced for a while.
   const last = await compare(context, question, (await requestPage(context, stream, picked)).records);
@@ -225,8 +225,8 @@ function describeOther(context: RunContext, question: Question, seen: Seen, safe
   ] as const;
 }
 
-function adviseOther({ settings, client }: RunContext, safe: string) {
-  const requests = formatCountOf(client.usage.requests, 'request');
+function adviseOther({ settings, source }: RunContext, safe: string) {
+  const requests = formatCountOf(source.client.usage.requests, 'request');
   return {
     code: 'identity_mismatch',
     hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. ${adviseOwnFolder(settings)} ${safe}; it took ${requests}.`,

@@ -23,13 +23,13 @@ export interface RunFacts {
 }
 
 /** The report of a run as it stands. */
-export function reportRun({ runId, client, recordClock, settings }: RunContext, facts: RunFacts): RunReport {
+export function reportRun({ runId, source, recordClock, settings }: RunContext, facts: RunFacts): RunReport {
   const { streams, warnings, error, published, quota } = facts;
   const nowMs = recordClock.now();
   // May be later than now if the clock was corrected since.
   const startedAtMs = Math.min(facts.startedAtMs, nowMs);
   const exitCode = decideExitCode(streams, error?.exitCode);
-  const { requests, retries, rateLimited, waitedMs } = client.usage;
+  const { requests, retries, rateLimited, waitedMs } = source.client.usage;
   // Only a time that is still ahead is worth waiting for.
   const resumeAtMs = findResumeMs(error, streams);
   const resumesLater = resumeAtMs !== undefined && resumeAtMs > nowMs + 1_000;

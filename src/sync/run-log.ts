@@ -3,7 +3,6 @@ import { writeMeta } from '../../state/migrations.ts';
 import { appendRunFile } from '../../state/run-file.ts';
 import { writeRun, writeStreamRun } from '../../state/runs.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
-import { noQuota } from '../model/quota.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { writeLastTime } from '../storage/record-times.ts';
@@ -99,7 +98,7 @@ export class RunLog {
   }
 
   #describe({ error, published }: RunEnd, streams: readonly StreamReport[]): RunReport {
-    const quota = this.#context.readQuota?.() ?? noQuota;
+    const quota = this.#context.source.seenQuota();
     const facts = { startedAtMs: this.#startedAtMs, warnings: this.warnings };
     return reportRun(this.#context, { ...facts, streams, error, published, quota });
   }

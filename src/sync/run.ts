@@ -104,8 +104,7 @@ class SyncRun {
       options,
       clock,
       recordClock,
-      client: api.client,
-      readQuota: () => api.quota.seen(),
+      source: api.source,
       database,
       signal,
       lost: session.effects.lost,
@@ -186,11 +185,11 @@ class SyncRun {
   }
 
   #reportNotRun(stream: Stream): StreamReport {
-    const { recordClock, client } = this.#context;
+    const { recordClock, source } = this.#context;
     return reportStream(
       this.#context,
       stream,
-      { atMs: recordClock.now(), requests: client.usage.requests },
+      { atMs: recordClock.now(), requests: source.client.usage.requests },
       { status: 'not-run' },
     );
   }

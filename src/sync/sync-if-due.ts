@@ -16,7 +16,9 @@ export async function syncIfDue(
   checkpoint: Checkpoint | undefined,
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
-  const started = { atMs: context.recordClock.now(), requests: context.client.usage.requests };
+  const started = { atMs: context.recordClock.now(), requests: context.source.client.usage.requests };
+  // Other processes may have used of the quota since.
+  await context.source.readQuota();
   const facts = { nowMs: context.clock.now(), readable: countReadable(context) };
   const due = planStream(stream, checkpoint, context.options, facts);
   const folder = stageFolder(context.settings.stateDir, stream, context.options);

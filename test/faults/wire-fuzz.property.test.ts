@@ -113,18 +113,29 @@ describe('whatever bytes a server answers with', () => {
       burstPerSecond: unlimited.burstPerSecond,
       reserve: 0,
     };
+    const quota = new Quota({ store: createMemoryQuotaStore(), limits, clock, maxWaitMs: 0 });
     const client = createApiClient({
       connector: settings.connector,
       credentials: settings.credentials,
-      quota: new Quota({ store: createMemoryQuotaStore(), limits, clock, maxWaitMs: 0 }),
+      quota,
       transport: createWireTransport(server.baseUrl, clock),
       clock,
       random: () => 0.5,
     });
+    const { connector, baseUrl } = settings;
+    const source = {
+      name: connector.name,
+      connector,
+      baseUrl,
+      client,
+      showsKey: (text: string) => text.includes(settings.credentials.secret),
+      readQuota: () => quota.snapshot(),
+      seenQuota: () => quota.seen(),
+    };
     const [stream] = settings.streams;
     if (stream === undefined) throw new Error('the config has no stream');
     try {
-      return await requestPage({ settings, client }, stream, { offset: 0 });
+      return await requestPage({ settings, source }, stream, { offset: 0 });
     } catch (error) {
       if (error instanceof SyncError) return error;
       throw error;

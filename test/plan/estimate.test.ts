@@ -106,7 +106,7 @@ describe('requestsPerWindow and requestsPerDay', () => {
     const quotaLimits = { ...limits, ...more };
     expect(requestsPerWindow(quotaLimits, told)).toBe(perHour);
     const quota = { limit: told, remaining: undefined, resetAtMs: undefined, notBeforeMs: undefined };
-    const perDay = requestsPerDay({ settings: { quotaLimits }, readQuota: () => quota });
+    const perDay = requestsPerDay({ settings: { quotaLimits }, source: { seenQuota: () => quota } });
     expect(perDay).toBe(24 * (perHour - quotaLimits.reserve));
   });
 

@@ -66,22 +66,23 @@ export async function discover(settings: Settings, options: DiscoverOptions = {}
     { clock, emit: () => undefined },
   );
   try {
-    const asking: Asking = { settings, client: api.client, signal: options.signal, clock };
+    const { source } = api;
+    const asking: Asking = { settings, source, signal: options.signal, clock };
     const work = new Discovery(asking, options, clock);
     await work.sampleAll(streams);
     const probes = await work.probeAll(async () => ({
-      requests: api.client.usage.requests,
-      quota: await api.quota.room(),
+      requests: source.client.usage.requests,
+      quota: await api.readRoom(),
     }));
     const found = work.describeAll();
     const contracts = await writeContracts(settings, found, options);
-    const quota = await api.quota.snapshot();
+    const quota = await source.readQuota();
     return hideSecrets(settings, {
       streams: found,
       probes,
       contracts,
       configLines: suggestLines(streams, found, contracts),
-      requestsSpent: api.client.usage.requests,
+      requestsSpent: source.client.usage.requests,
       quota: quota.limit === undefined ? undefined : quota,
     });
   } finally {
@@ -128,13 +129,13 @@ class Discovery {
       }
     }
     const isMissing = ({ stream, error }: Sampled) => error?.code === 'stream_not_found' && !stream.named;
-    if (this.#streams.every(isMissing)) throw buildNothingFoundError(this.#asking.settings.baseUrl);
+    if (this.#streams.every(isMissing)) throw buildNothingFoundError(this.#asking.source.baseUrl);
   }
 
   #plan(stream: Stream, { sample, base, serverDateMs }: StreamSample): readonly ParamPlan[] {
     // Nothing can be learned about an endpoint that is empty without parameters.
     if (base.rows === 0 || sample.rows.length === 0) return [];
-    const { filterParams } = this.#asking.settings.connector;
+    const { filterParams } = this.#asking.source.connector;
     const startParam = stream.cursor.kind === 'off' ? undefined : stream.cursor.param;
     const nowMs = serverDateMs ?? this.#clock.now();
     const cursors = findCursors(sample).map(({ column }) => column);

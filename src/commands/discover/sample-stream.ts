@@ -56,11 +56,10 @@ export async function sampleStream(asking: Asking, stream: Stream, pages: number
 }
 
 async function askLater(asking: Asking, stream: Stream, head: Page, pages: number): Promise<readonly Page[]> {
-  const { settings, client, signal } = asking;
   // A server may give less than it was asked for.
   const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
-  const order = orderOf(settings.connector.paging);
-  const ask = (page: PageAsked) => requestPage({ settings, client, signal }, stream, page);
+  const order = orderOf(asking.source.connector.paging);
+  const ask = (page: PageAsked) => requestPage(asking, stream, page);
   const picked = pickPages(order, head, { size: pageSize, pages });
   const later: Page[] = [];
   if (picked !== undefined) {

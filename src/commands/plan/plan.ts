@@ -54,7 +54,7 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
       if (stopped !== undefined) throw stopped;
       try {
         const { signal } = options;
-        const asking = { settings, client: api.client, signal, clock };
+        const asking = { settings, source: api.source, signal, clock };
         if (stream.paginated)
           return { rows: (await requestPage(asking, stream, { from: scan.from, offset: 0 })).total };
         const { total, slowness } = await sampleDocument(asking, stream, scan.from, 0);
@@ -66,8 +66,8 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
       }
     };
     const streams = refuseNothing(settings, await planStreams({ settings, options, known, clock, sizeOf }));
-    const { requests } = api.client.usage;
-    const facts = { nowMs: clock.now(), quota: await api.quota.snapshot(), keyCheck };
+    const { requests } = api.source.client.usage;
+    const facts = { nowMs: clock.now(), quota: await api.source.readQuota(), keyCheck };
     const plan = { ...summarize(settings, streams, facts), offline: false, requestsSpent: requests };
     return hideSecrets(settings, {
       ...plan,
@@ -92,8 +92,6 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
   const plan = { ...summarize(settings, streams, facts), offline: true, requestsSpent: 0 };
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
-
-const NO_CLIENT = { usage: { requests: 0 } };
 
 /** Rows a scan would read, or undefined when nobody knows, and what was noticed. */
 type SizeOf = (
@@ -146,7 +144,7 @@ function summarize(
 ): Omit<PlanReport, 'disk' | 'offline' | 'requestsSpent'> {
   const { burstPerSecond, reserve, windowMs } = settings.quotaLimits;
   const perWindow = requestsPerWindow(settings.quotaLimits, quota.limit);
-  const perDay = requestsPerDay({ settings, readQuota: () => quota });
+  const perDay = requestsPerDay({ settings, source: { seenQuota: () => quota } });
   const requests = totalOf(streams, 'requests');
   const totals = {
     rows: totalOf(streams, 'rows'),
@@ -182,7 +180,7 @@ async function planOne(
 ): Promise<PlannedStream> {
   const nowMs = clock.now();
   // Nothing is spent yet, and a full refresh that is due may take all that a sync may.
-  const limits = { client: NO_CLIENT, options, settings };
+  const limits = { source: undefined, options, settings };
   const facts = { nowMs, readable: countReadable(limits) };
   const plan = planStream(stream, checkpoint, options, facts);
   if (plan.action === 'skip') {

@@ -60,8 +60,7 @@ export async function compareWithApi(
       options: {},
       clock,
       recordClock: new RecordClock(clock, undefined),
-      client: api.client,
-      readQuota: () => api.quota.seen(),
+      source: api.source,
       database,
       signal,
       emit: () => undefined,
@@ -69,10 +68,10 @@ export async function compareWithApi(
     };
     try {
       const compared = await compareAll(context, streams, maxRequests, show);
-      const quota = await api.quota.snapshot();
+      const quota = await api.source.readQuota();
       return {
         streams: compared,
-        requestsSpent: api.client.usage.requests,
+        requestsSpent: api.source.client.usage.requests,
         quota: quota.limit === undefined ? undefined : quota,
       };
     } finally {
@@ -112,7 +111,7 @@ async function compareAll(
     }
     const promised = shares.slice(at + 1).reduce((sum, share) => sum + share, 0);
     // What the streams before it left is its own, too.
-    const budget = Math.max(1, maxRequests - context.client.usage.requests - promised);
+    const budget = Math.max(1, maxRequests - context.source.client.usage.requests - promised);
     try {
       compared.push(await compareStream(context, stream, budget, show));
     } catch (thrown) {

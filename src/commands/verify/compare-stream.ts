@@ -120,8 +120,7 @@ function describe(
 
 async function fetchRecords(context: RunContext, stream: Stream, budget: number): Promise<Records> {
   if (!stream.paginated) return fetchAll(context, stream);
-  const { settings, client, signal } = context;
-  const head = await requestPage({ settings, client, signal }, stream, { offset: 0 });
+  const head = await requestPage(context, stream, { offset: 0 });
   const needed = head.total === undefined ? Infinity : countRequests(head.total, stream.pageSize).requests;
   return 1 + needed <= budget ? fetchAll(context, stream) : samplePages(context, stream, head, budget);
 }
@@ -143,7 +142,7 @@ async function samplePages(
   head: Page,
   budget: number,
 ): Promise<Records> {
-  const { settings, client, signal, options, runId, clock } = context;
+  const { settings, source, options, runId, clock } = context;
   const folder = stageFolder(settings.stateDir, stream, options);
   const tree = createFieldTree();
   const scan = {
@@ -157,9 +156,9 @@ async function samplePages(
   try {
     const pages = [head];
     const size = Math.max(1, Math.min(stream.pageSize, head.records.length));
-    const order = orderOf(settings.connector.paging);
+    const order = orderOf(source.connector.paging);
     for (const page of pickPages(order, head, { size, pages: budget }) ?? [])
-      pages.push(await requestPage({ settings, client, signal }, stream, page));
+      pages.push(await requestPage(context, stream, page));
     const taken = new Set<number>();
     for (const { offset, records } of pages) {
       // The last page may reach back into the one before it.
