@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { syncFolder } from '../files/sync-to-disk.ts';
 import { writeWhole } from '../files/write-whole.ts';
 import { type ArchivedScan, parseArchivedScan } from './archived-scan.ts';
@@ -14,7 +14,12 @@ export interface ArchiveListing {
   /** Oldest first by the time of loading. */
   readonly scans: readonly ArchivedScan[];
   /** Headers that cannot be read, and why. */
-  readonly damaged: readonly { readonly path: string; readonly reason: string }[];
+  readonly damaged: readonly DamagedHeader[];
+}
+
+export interface DamagedHeader {
+  readonly path: string;
+  readonly reason: string;
 }
 
 /**
@@ -26,7 +31,7 @@ export async function listArchive(
   committedRunId: string | undefined,
 ): Promise<ArchiveListing> {
   const scans: ArchivedScan[] = [];
-  const damaged: { path: string; reason: string }[] = [];
+  const damaged: DamagedHeader[] = [];
   for (const name of await listNames(folder)) {
     if (!name.endsWith(HEADER) && !name.endsWith(PENDING)) continue;
     try {
@@ -100,6 +105,12 @@ export async function removeScans(folder: string, scans: readonly ArchivedScan[]
   for (const name of names) {
     if (name.endsWith('.zst') && !named.has(name)) await rm(join(folder, name), { force: true });
   }
+}
+
+/** Removes headers that cannot be read, of scans loaded before a time: their names say when. */
+export async function removeDamaged(damaged: readonly DamagedHeader[], beforeMs: number): Promise<void> {
+  const before = compactTime(beforeMs);
+  for (const { path } of damaged) if (basename(path) < before) await rm(path, { force: true });
 }
 
 /** Creates the folder of a stream or slice for its owner only. */

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { hasOlderScan, listArchive, removeScans } from './archive-folder.ts';
+import { hasOlderScan, listArchive, removeDamaged, removeScans } from './archive-folder.ts';
 import { type ArchivedScan, isWhole } from './archived-scan.ts';
 import { findNeeded } from './find-chain.ts';
 
@@ -20,8 +20,12 @@ export async function pruneArchive(
   rules: PruneRules & { readonly thorough: boolean },
 ): Promise<void> {
   if (!rules.thorough && !(await hasOlderScan(folder, rules.beforeMs))) return;
-  const { scans } = await listArchive(folder, rules.lastRunId);
+  const { scans, damaged } = await listArchive(folder, rules.lastRunId);
   const gone = findPrunable(scans, rules);
+  // No rebuild reads what is older than the chain, so that a header nobody can read there is of no use either.
+  const chainStart = Math.min(...[...findNeeded(scans, rules.lastRunId)].map(({ loadedAtMs }) => loadedAtMs));
+  const oldest = Number.isFinite(chainStart) ? Math.max(chainStart, rules.beforeMs) : rules.beforeMs;
+  await removeDamaged(damaged, oldest);
   // Runs even if the list is empty: a scan that was committed again may have left records that no header refers to.
   await removeScans(folder, gone);
 }

@@ -53,6 +53,7 @@ export function describeCommit(commit: Commit, result: CommitResult): DescribedC
       schemaChanges,
       notes: [
         ...describeEmpty(stream, scan),
+        ...describeScope(commit),
         ...describeKept(scan, decision, kept, load.rejected.count),
         ...describeGone(commit, decision, suspectedOn),
         ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
@@ -83,6 +84,12 @@ function reachCheckpoint(
     moved,
   ]);
   return { ...next, fullRefreshDue, counts };
+}
+
+/** A scan of the newest days says nothing about the others, where no full scan was verified. */
+function describeScope({ scan, next }: Commit): readonly string[] {
+  if (scan.verdict !== 'verified' || next.wholeAt !== undefined || next.provedFrom === undefined) return [];
+  return [`only rows from ${next.provedFrom} on are verified: no full scan was`];
 }
 
 /** A mistyped value of a slice is answered like one that has no records. */

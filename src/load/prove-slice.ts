@@ -60,17 +60,32 @@ async function findDoubt(context: RunContext, { stream, load, checkpoint }: Slic
   const isProved = checkpoint?.lastFullScanAt !== undefined && checkpoint.fingerprint === stream.fingerprint;
   const filledIn = new Set(Object.keys(stream.slice?.values ?? {}));
   const columns = load.columns.filter(({ name, type }) => type !== 'NULL' && !filledIn.has(name));
-  const question = { table: stream.table, slice: sliceIdOf(stream), isWhole: !isProved };
+  const question = {
+    table: stream.table,
+    slice: sliceIdOf(stream),
+    isWhole: !isProved,
+    readBefore: findDaysRead(load, checkpoint),
+  };
   const look = (compared: typeof columns) =>
     load.tableExisted ? countSharedRows(database, { ...question, columns: compared }) : undefined;
   const equal = await look(columns);
   if (equal !== undefined && areMost(equal)) return equal.shared * 10 >= equal.looked * 9 ? 'same' : 'shared';
-  if (isProved) return 'none';
+  // Rows of days that were read before do not change their slice by themselves.
+  if (isProved) return (equal?.newcomers ?? 0) > 0 ? 'shared' : 'none';
   if ((equal?.shared ?? 0) > 0 || !isAnySliceRead(stream, await readCheckpoints(database))) return 'first';
   // Rows restated in the meantime are only equal by key.
   const key = load.key?.columns ?? [];
   const alike = key.length === 0 ? undefined : await look(columns.filter(({ name }) => key.includes(name)));
   return (alike?.shared ?? 0) > 0 ? 'first' : 'none';
+}
+
+/** The days of which a slice has all rows: those before its watermark. */
+function findDaysRead(
+  { cursorColumn: column }: PreparedLoad,
+  checkpoint: Checkpoint | undefined,
+): { readonly column: string; readonly date: string } | undefined {
+  const date = checkpoint?.watermark;
+  return column === undefined || date === undefined ? undefined : { column, date };
 }
 
 function areMost({ looked, shared, holdsMost }: SharedRows): boolean {

@@ -33,6 +33,11 @@ export interface OffsetPaging extends AnyPaging {
 /** Each page names the next one: they are requested one after the other. */
 export interface CursorPaging extends AnyPaging {
   readonly cursorParam: string;
+  /**
+   * The cursor names a record, and the next page starts after that record, whatever came or left before it. Without
+   * this, a cursor may stand for an offset, so that a scan of several pages is `unverified`.
+   */
+  readonly namesRecord?: true;
   /** Where the response names the next page: text or a number; null, empty or missing on the last page. */
   readonly next: string;
   /** Where the response counts the records of the query, if it does. Without it a scan ends `unverified`. */

@@ -1,12 +1,14 @@
 import type { CursorPaging } from '../model/paging.ts';
 import { isSet, readCount, readNext } from './envelope.ts';
-import { followNext } from './chain.ts';
+import { followNext, PAGES_APART } from './chain.ts';
 import type { PageOrder } from './page-order.ts';
 
 /** Pages that name the next one in their envelope. */
-export function createCursorOrder({ limitParam, cursorParam, next, total }: CursorPaging): PageOrder {
+export function createCursorOrder(paging: CursorPaging): PageOrder {
+  const { limitParam, cursorParam, next, total } = paging;
   return {
     walk: 'chained',
+    doubt: paging.namesRecord === true ? undefined : PAGES_APART,
     ownParams: [limitParam, cursorParam],
     morePointer: next,
     query: ({ next: cursor }, limit) => ({

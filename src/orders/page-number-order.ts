@@ -9,13 +9,16 @@ export function createPageNumberOrder(paging: PageNumberPaging): PageOrder {
 
   // By the first of these that the answer has; without any, an empty page shows where the data ends.
   function hasMore(answer: PageAnswer, page: number, total: number | undefined): boolean {
-    const { value, offset, count } = answer;
+    const { url, value, offset, count } = answer;
     const flag = paging.hasMore === undefined ? undefined : readFlag(value, paging.hasMore);
     if (flag !== undefined) return flag;
     const pages = paging.pages === undefined ? undefined : readCount(value, paging.pages);
     if (pages !== undefined) return page - firstPage + 1 < pages;
+    if (count === 0) return false;
     // A server may send fewer records than it was asked for: a short page is not the last one.
-    return count > 0 && (total === undefined || offset + count < total);
+    if (total === undefined || offset + count < total) return true;
+    // A full page that ends at the total does not show that nothing follows: it may be the page's own count.
+    return count >= Number(url.searchParams.get(limitParam) ?? Infinity);
   }
 
   return {

@@ -138,13 +138,18 @@ function planScan(
   if (checkpoint.cursorState === 'refuted') return full('the API does not honour its cursor');
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
   if (checkpoint.watermark === undefined) return full('its cursor has no date to continue from yet');
-  const { watermark, warning } = clampWatermark(stream, checkpoint.watermark, nowMs);
+  const { watermark } = checkpoint;
+  // A clock was wrong when it was written, so that nobody knows from which day on rows are missing.
+  if (watermark > toDate(nowMs + DAY_MS))
+    return full('its watermark lies in the future', [
+      `the watermark of ${stream.name} (${watermark}) lies in the future, as a clock was wrong: the stream is read in full`,
+    ]);
   return {
     mode: 'incremental',
     from: leaveRoom(subtractDays(watermark, stream.lookbackMs), checkpoint),
     trial: cursor.kind === 'auto' && checkpoint.cursorState !== 'proved',
     reason: `watermark ${watermark} minus the lookback`,
-    warnings: warning === undefined ? [] : [warning],
+    warnings: [],
   };
 }
 
@@ -160,18 +165,4 @@ function warnOfGap(stream: Stream, checkpoint: Checkpoint | undefined, from: str
   return [
     `--from ${from} leaves out what ${stream.name} has after ${watermark}; a sync without --from reads it`,
   ];
-}
-
-// A date far ahead in the data must not make every later sync ask for nothing.
-function clampWatermark(
-  stream: Stream,
-  watermark: string,
-  nowMs: number,
-): { watermark: string; warning: string | undefined } {
-  const tomorrow = toDate(nowMs + DAY_MS);
-  if (watermark <= tomorrow) return { watermark, warning: undefined };
-  return {
-    watermark: toDate(nowMs),
-    warning: `the watermark of ${stream.name} (${watermark}) lies in the future; today is used`,
-  };
 }

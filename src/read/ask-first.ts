@@ -19,14 +19,14 @@ export interface FirstAnswer {
   readonly slowness?: string | undefined;
 }
 
-/** Asks for a stream's first records. */
-export async function askFirst(asking: Asking, stream: Stream): Promise<FirstAnswer> {
+/** Asks for a stream's first records; `from` is a start date (ISO). */
+export async function askFirst(asking: Asking, stream: Stream, from?: string): Promise<FirstAnswer> {
   if (stream.paginated) {
-    const page = await requestPage(asking, stream, { offset: 0 });
+    const page = await requestPage(asking, stream, { from, offset: 0 });
     const pointer = stream.recordsPointer ?? asking.source.connector.paging.records;
     return toFirst(page, { pointer, kind: 'array' });
   }
-  const document = await sampleDocument(asking, stream, undefined, MOST_RECORDS);
+  const document = await sampleDocument(asking, stream, from, MOST_RECORDS);
   const { records, total, serverDateMs, masked, place, slowness } = document;
   const hasMore = total === undefined || records.length < total;
   const page = { offset: 0, records, total, hasMore, duplicateMembers: 0, serverDateMs };

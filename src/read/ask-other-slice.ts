@@ -42,7 +42,7 @@ export async function findAnswerAlike(
   { params, asksOthers }: ParamQuestion,
 ): Promise<AnswerAlike | undefined> {
   const { stream } = slice;
-  const ask = (values: Readonly<Record<string, ParamValue>>) => askWith(context, stream, values);
+  const ask = (values: Readonly<Record<string, ParamValue>>) => askWith(context, slice, values);
   let isRefused = false;
   for (const param of params) {
     const answer = await ask({ ...stream.slice?.values, [param]: NONSENSE });
@@ -74,7 +74,7 @@ async function isAlike(
   answer: FirstAnswer | undefined,
 ): Promise<boolean> {
   if (answer === undefined || answer.page.records.length === 0) return false;
-  const own = await askFirst(context, stream);
+  const own = await askFirst(context, stream, scan.plan.from);
   if (isUnchanged(own.rows, answer.rows)) return true;
   const restless = await findRestlessFields(scan.recordsFile, own.rows.records);
   return isNearlyUnchanged(own, answer, restless);
@@ -121,16 +121,18 @@ function omit(record: Readonly<Record<string, unknown>>, names: readonly string[
 /** The start of a response; undefined if the API rejects the request. Throws what would fail a slice as well. */
 async function askWith(
   context: RunContext,
-  stream: Stream,
+  { stream, scan }: SliceScan,
   values: Readonly<Record<string, ParamValue>>,
 ): Promise<FirstAnswer | undefined> {
+  // Asked as the scan asked: an API may ignore the parameter only together with a start date.
+  const { from } = scan.plan;
   try {
-    return await askFirst(context, { ...stream, params: { ...stream.params, ...values } });
+    return await askFirst(context, { ...stream, params: { ...stream.params, ...values } }, from);
   } catch (thrown) {
     const { recovery, exitCode, code } = toSyncError(thrown);
     if (recovery === 'stop-run' || (exitCode === 75 && code !== 'server_failed')) throw thrown;
     // A server may fail on an unknown value; if it fails on the slice as well, it is down.
-    if (code === 'server_failed') await askFirst(context, stream);
+    if (code === 'server_failed') await askFirst(context, stream, from);
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
-import { quoteLiteral } from './identifiers.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
 import { matchColumns } from './row-equality.ts';
@@ -14,6 +14,8 @@ export interface SharedRows {
   readonly shared: number;
   /** Whether most rows of some other slice are among them. */
   readonly holdsMost: boolean;
+  /** Incoming rows of days that were read before, which another slice has and this one did not. */
+  readonly newcomers: number;
 }
 
 // Enough to recognise another slice's rows; a first scan is compared as a whole.
@@ -28,14 +30,16 @@ interface SharedQuestion {
   readonly columns: readonly ColumnPlan[];
   /** All incoming rows; otherwise enough to recognise another slice's. */
   readonly isWhole: boolean;
+  /** The days that were read before: those before a date (ISO) in a column. */
+  readonly readBefore?: { readonly column: string; readonly date: string } | undefined;
 }
 
 /** Counts incoming rows that equal a row of another slice in the given columns. */
 export async function countSharedRows(
   database: Database,
-  { table, slice, columns, isWhole }: SharedQuestion,
+  { table, slice, columns, isWhole, readBefore }: SharedQuestion,
 ): Promise<SharedRows> {
-  const none = { looked: 0, shared: 0, holdsMost: false };
+  const none = { looked: 0, shared: 0, holdsMost: false, newcomers: 0 };
   const stored = await readColumns(database, table);
   const compared = columns.filter(
     ({ name, type, existingType }) => stored.has(name) && existingType === type,
@@ -64,5 +68,16 @@ export async function countSharedRows(
   );
   const sizeOf = new Map(sizes.map(({ slice: name, n }) => [name, Number(n)]));
   const holdsMost = groups.some(({ slice: name, n }) => Number(n) * 2 >= (sizeOf.get(name) ?? Infinity));
-  return { looked, shared, holdsMost };
+  return { looked, shared, holdsMost, newcomers: await countNewcomers() };
+
+  async function countNewcomers(): Promise<number> {
+    if (readBefore === undefined || !compared.some(({ name }) => name === readBefore.column)) return 0;
+    const day = `TRY_CAST(s.${quoteIdentifier(readBefore.column)} AS DATE)`;
+    const own = `SELECT s._sluice_position FROM ${source} s JOIN ${tableName(table)} t ON ${match}
+      WHERE t._slice = ${quoteLiteral(slice)} AND ${live}`;
+    return database.count(
+      `SELECT count(DISTINCT s._sluice_position) FROM ${source} s JOIN ${tableName(table)} t ON ${match}
+         WHERE ${others} AND ${day} < DATE ${quoteLiteral(readBefore.date)} AND s._sluice_position NOT IN (${own})`,
+    );
+  }
 }

@@ -90,7 +90,7 @@ export const valueChecks: readonly ConnectorCheck[] = [
 
 function listPointers(paging: PagingDescription): readonly (readonly [string, string])[] {
   return Object.entries({ ...paging })
-    .filter(([name]) => !/^kind$|^firstPage$|Params?$|Header$/.test(name))
+    .filter(([name]) => !/^kind$|^firstPage$|^namesRecord$|Params?$|Header$/.test(name))
     .map(([name, pointer]) => [name, String(pointer)] as const);
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createRowsFlow, dateOf } from '../support/rows-api.ts';
 import { expectRows } from '../support/published.ts';
 import {
   countScanRequests,
@@ -89,6 +90,35 @@ describe('a cursor', () => {
     flow.clock.stepWall(2 * HOUR_MS);
     expect(streamOf(await flow.sync())).toMatchObject({ status: 'complete', mode: 'incremental' });
     expect(new URLSearchParams(flow.arrivals[0]?.query).get('startDate')).toBe('2026-01-25');
+  });
+
+  it('that a clock of the server moved into the future leaves no gap behind it', async () => {
+    let aheadMs = 0;
+    const api = createRowsFlow(
+      {
+        rows: (day) => [
+          { id: 'planned', date: dateOf(300), score: 0 },
+          ...Array.from({ length: day + 20 }, (_, at) => at - 19).flatMap((date) =>
+            [0, 1].map((n) => ({
+              id: `${date}/${n}`,
+              date: dateOf(date),
+              score: day >= 12 && date >= 0 ? 2 : 1,
+            })),
+          ),
+        ],
+        serverNow: () => api.flow.clock.now() + aheadMs,
+      },
+      { key: ['id'], cursor: { field: 'date', param: 'startDate' }, audit: false },
+    );
+    expect((await api.syncAfter(0)).exitCode).toBe(0);
+    aheadMs = 400 * 24 * HOUR_MS;
+    expect((await api.syncAfter(2)).exitCode).toBe(0);
+    aheadMs = 0;
+    const report = streamOf(await api.syncAfter(10));
+    expect(report).toMatchObject({ verdict: 'verified', mode: 'full' });
+    const rows = await api.flow.query('SELECT id, score FROM main.items ORDER BY id');
+    const wanted = api.held().map(({ id, score }) => ({ id, score }));
+    expect(rows).toEqual(wanted.toSorted((one, other) => (String(one.id) < String(other.id) ? -1 : 1)));
   });
 
   it('makes a keyless stream replace the days it asked for, and no others', async () => {

@@ -295,6 +295,49 @@ describe('a slice whose filter works', () => {
     }
   });
 
+  it.each([
+    [8, 2],
+    [2, 8],
+    [5, 5],
+  ])(
+    'are refused when the API ignores the parameter with a start date only (%i and %i a day)',
+    async (a, b) => {
+      const shares = { acme: a, globex: b };
+      const day = (at: number) => new Date(START_MS + at * DAY_MS).toISOString().slice(0, 10);
+      const list = (today: number) =>
+        Array.from({ length: today + 15 }, (_, at) => at - 14).flatMap((date) =>
+          entities.flatMap((entity) =>
+            Array.from({ length: shares[entity] }, (_, n) => ({
+              id: `${entity[0] ?? ''}${date}/${n}`,
+              date: day(date),
+            })),
+          ),
+        );
+      let today = 0;
+      let isBroken = false;
+      const api = createApi(
+        (query) => {
+          const from = query.get('startDate') ?? '';
+          const rows = list(today).filter(({ date }) => date >= from);
+          const entity = query.get('entity');
+          if (isBroken && from !== '') return rows;
+          return entity === null ? rows : rows.filter(({ id }) => id.startsWith(entity.slice(0, 1)));
+        },
+        sliced({ cursor: { field: 'date', param: 'startDate' }, audit: false }),
+      );
+      for (; today < 2; today += 1) {
+        expect(outcomes(await api.sync())).toEqual(VERIFIED);
+        await api.flow.clock.sleep(DAY_MS);
+      }
+      isBroken = true;
+      expect(outcomes(await api.sync())).toEqual(REFUSED);
+      const foreign = await api.flow.query(
+        `SELECT id FROM main.items WHERE _slice <> 'entity=' || if(id[1] = 'a', 'acme', 'globex')`,
+      );
+      expect(foreign).toEqual([]);
+    },
+  );
+
   it('may have the keys of another, as ids that count from one in each', async () => {
     const local: Answer = (query) =>
       entities.includes(query.get('entity') as 'acme')

@@ -6,6 +6,7 @@ import type { ConfirmChange, ExportedState, StateChange } from '../../src/model/
 import { importState, resetState } from '../../src/commands/state/change-state.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { readState } from '../../src/commands/state/read-state.ts';
+import { createRowsFlow, dateOf } from '../support/rows-api.ts';
 import {
   createItemsFlow,
   type Flow,
@@ -80,6 +81,29 @@ describe('state export and import', () => {
 
   const UNREAD =
     'the table of items does not have the rows of its checkpoint: the next sync reads it in full';
+
+  it('keep a full refresh due that the table needs, whatever the exported state knew of it', async () => {
+    const day = (date: string) => Array.from({ length: 3 }, (_, at) => ({ id: `${date}/${at}`, date }));
+    const dates = Array.from({ length: 12 }, (_, at) => dateOf(at - 12));
+    const api = createRowsFlow(
+      {
+        rows: (today) => {
+          const rows = [...dates, ...Array.from({ length: today }, (_, at) => dateOf(at))].flatMap(day);
+          return today < 1 ? rows : rows.map((row) => ({ ...row, score: 1 }));
+        },
+      },
+      { key: ['id'], cursor: { field: 'date', param: 'startDate' } },
+    );
+    await api.syncAfter(0);
+    const state = await read(api.flow);
+    const grown = streamOf(await api.syncAfter(1));
+    expect(grown).toMatchObject({ mode: 'incremental', verdict: 'verified' });
+    await put(api.flow, state);
+    expect(streamOf(await api.syncAfter(1))).toMatchObject({ mode: 'full', verdict: 'verified' });
+    expect(await api.flow.query('SELECT count(*) AS n FROM main.items WHERE score IS NULL')).toEqual([
+      { n: 0 },
+    ]);
+  });
 
   it('leave no row out by a watermark that was moved forward', async () => {
     const flow = await createSynced();

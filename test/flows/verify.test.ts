@@ -1,4 +1,12 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
@@ -208,6 +216,40 @@ describe('verify', () => {
     expect(report.exitCode).toBe(6);
     expect(itemOf(report, 'published file')?.fix).toMatch(/^Nothing was synced .*sluice sync/);
     expect(existsSync(flow.stateDir)).toBe(false);
+  });
+
+  it('gives advice for a damaged header of the archive that helps', async () => {
+    const flow = await createSynced();
+    const header = join(flow.stateDir, 'archive', 'items', 'whole');
+    const [first = ''] = readdirSync(header).filter((name) => name.endsWith('.json'));
+    writeFileSync(join(header, first), '?');
+    const report = await verify(flow);
+    expect(itemOf(report, 'archive of items')).toMatchObject({ status: 'failed' });
+    expect(itemOf(report, 'archive of items')?.fix).toContain('sluice sync --full-refresh --streams items');
+    await flow.clock.sleep(2 * HOUR_MS);
+    expect((await flow.sync({ fullRefresh: true, streams: ['items'] })).exitCode).toBe(0);
+    expect(problems(await verify(flow))).toEqual([]);
+  });
+
+  it('says that a lake was moved, and a sync finds it again', async () => {
+    const both = { destination: { duckdb: './warehouse.duckdb', parquet: './lake' } };
+    const flow = createItemsFlow(makeItems(5), { config: both });
+    expect((await flow.sync()).exitCode).toBe(0);
+    const moved = join(flow.folder, 'moved');
+    renameSync(join(flow.folder, 'lake'), moved);
+    const elsewhere = { destination: { duckdb: './warehouse.duckdb', parquet: './moved' } };
+    const report = await verifyState(flow.settings(elsewhere), { clock: flow.clock });
+    const lake = itemOf(report, 'lake');
+    expect(lake?.detail).toMatch(/the lake was moved or copied$/);
+    expect(lake?.fix).toMatch(/^sluice sync writes the views/);
+    expect(
+      problems(report)
+        .map(({ fix }) => fix ?? '')
+        .join(),
+    ).not.toContain('defect');
+    await flow.clock.sleep(2 * HOUR_MS);
+    expect((await flow.sync({ config: elsewhere, force: true })).exitCode).toBe(0);
+    expect(problems(await verifyState(flow.settings(elsewhere), { clock: flow.clock }))).toEqual([]);
   });
 
   it('does not call a lake that was left alone never synced', async () => {

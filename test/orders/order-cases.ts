@@ -32,6 +32,7 @@ const cursor: OrderCase = {
     kind: 'cursor',
     limitParam: 'limit',
     cursorParam: 'after',
+    namesRecord: true,
     records: '/data',
     next: '/next',
     total: '/total',

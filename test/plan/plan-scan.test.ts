@@ -55,9 +55,10 @@ describe('planStream', () => {
     });
   });
 
-  it('reads from today less the lookback, and says so, when the watermark lies in the future', () => {
+  it('reads everything, and says so, when the watermark lies in the future', () => {
     const scan = {
-      from: '2026-01-28',
+      mode: 'full',
+      from: undefined,
       warnings: [expect.stringContaining('(2031-01-01) lies in the future')],
     };
     expect(plan({ checkpoint: { watermark: '2031-01-01' } })).toMatchObject({ scan });
@@ -137,12 +138,12 @@ describe('planStream', () => {
   });
 
   it.each([
-    ['2026-02-01', '2026-01-29', 0],
-    ['2026-02-02', '2026-01-28', 1],
-    ['9999-12-31', '2026-01-28', 1],
-  ])('does not wait for a watermark of %s to come true', (watermark, from, warnings) => {
+    ['2026-02-01', 'incremental', '2026-01-29', 0],
+    ['2026-02-02', 'full', undefined, 1],
+    ['9999-12-31', 'full', undefined, 1],
+  ])('does not wait for a watermark of %s to come true', (watermark, mode, from, warnings) => {
     const planned = plan({ checkpoint: { watermark } });
-    expect(planned).toMatchObject({ scan: { mode: 'incremental', from } });
+    expect(planned).toMatchObject({ scan: { mode, from } });
     expect(planned.action === 'scan' && planned.scan.warnings.length).toBe(warnings);
   });
 

@@ -53,6 +53,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeUncounted(report),
     describeUnproved(report),
     describeStale(report),
+    describeScope(report),
     lines.filter((line) => line !== '').join('\n'),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))]
@@ -227,6 +228,22 @@ function describeWatermark({ watermark, newest }: StreamStatusRow): string {
 }
 
 /** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
+/** Streams of which only the newest days are verified. */
+function describeScope({ streams }: StatusReport): string {
+  const partial = streams.filter(
+    ({ verdict, wholeAt, provedFrom }) =>
+      verdict === 'verified' && wholeAt === undefined && provedFrom !== undefined,
+  );
+  const lines = partial.slice(0, MOST_NAMES).map(({ stream, slice, provedFrom = '' }) => {
+    const name = toSafeLine(nameScan(stream, slice));
+    return `${name} is verified from ${provedFrom} on only: no full scan of it was verified`;
+  });
+  const more = partial.length - MOST_NAMES;
+  return [...lines, ...(more > 0 ? [`The same is true of ${formatCountOf(more, 'more stream')}.`] : [])].join(
+    '\n',
+  );
+}
+
 function describeStale({ streams }: StatusReport): string {
   const stale = streams.filter(({ newest }) => newest?.stale === true);
   const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {

@@ -11,9 +11,11 @@ export function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean 
  * led to it.
  */
 export function toUnproven(checkpoint: Checkpoint, runId: string, before?: Checkpoint): Checkpoint {
-  // What is known of rows that left is about the table, which stays.
-  const { counts } = before ?? checkpoint;
-  return { ...checkpoint, counts, lastVerifiedAt: undefined, head: undefined, runId };
+  // What is known of rows that left, or that lack something, is about the table, which stays.
+  const { counts, wholeAt, provedFrom } = before ?? checkpoint;
+  const fullRefreshDue = before?.fullRefreshDue ?? checkpoint.fullRefreshDue;
+  const known = { counts, wholeAt, provedFrom, fullRefreshDue };
+  return { ...checkpoint, ...known, lastVerifiedAt: undefined, head: undefined, runId };
 }
 
 /** The same if the table here has different rows: what was learned is kept, and everything is read. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { toSyncError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -17,6 +17,7 @@ const LAKE_FIX =
   'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
 const DAMAGED_FILE_FIX =
   'Move this file and lake.duckdb away and run sluice sync: both are written again, without a request for fresh streams.';
+const MOVED_FIX = 'sluice sync writes the views for this folder; fresh streams cost no request.';
 // Without a work file, the state is in the lake alone.
 const LONE_LAKE_FIX =
   'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
@@ -56,6 +57,11 @@ export async function verifyLake(lake: string, kit: VerifyKit): Promise<Publishe
       (await findDamagedRows(database, lake, tables)).map((detail) => [detail, damageFix]),
     // The engine says neither what failed nor what repairs it.
     explain: async ({ message, hint }, database) => {
+      if (database !== undefined && (await isMoved(database, lake)))
+        return [
+          'its views look for their files in a different folder: the lake was moved or copied',
+          MOVED_FIX,
+        ];
       const tables = database === undefined ? [] : (readManifest(lake)?.tables ?? []);
       const file = database && (await findUnreadable(database, lake, tables));
       return file === undefined ? [message, hint] : [`${file} is damaged`, damageFix];
@@ -65,6 +71,15 @@ export async function verifyLake(lake: string, kit: VerifyKit): Promise<Publishe
   // Its own entry is in it.
   const own = { tables: ['_sluice.meta'], why: '_sluice.meta says in a lake where its rows are, too' };
   return { ...facts, comparedAs: 'lake', own };
+}
+
+/** Whether the views of a `lake.duckdb` read files outside its lake: their paths are absolute. */
+async function isMoved(database: Database, lake: string): Promise<boolean> {
+  const views = await database
+    .all("SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal")
+    .catch(() => []);
+  const folder = resolve(lake).replaceAll("'", "''");
+  return views.some(({ sql }) => String(sql).includes('read_parquet') && !String(sql).includes(folder));
 }
 
 /** What a sync is to do where there is no lake; a folder that nobody knows it would refuse. */

@@ -22,6 +22,7 @@ export const exampleEvents: Connector = {
     kind: 'cursor',
     limitParam: 'limit',
     cursorParam: 'after',
+    namesRecord: true,
     records: '/items',
     next: '/paging/next',
     total: '/paging/total',
