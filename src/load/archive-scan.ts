@@ -16,7 +16,7 @@ import { BugError, ResponseError } from '../model/errors.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { readStage, type StagedPageEntry } from '../stage/stage-store.ts';
 import { describeMasks } from '../schema/mask-records.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading, Recording, RunContext } from '../run/run-context.ts';
 import { correctFutureTimes, findRetentionTime } from '../storage/record-times.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { CommitStep, Step } from '../run/step.ts';
@@ -46,7 +46,7 @@ export interface PackedScan extends LoadedScan {
 
 /** Starts packing a scan that is still running; undefined if no archive is kept. */
 export function beginEarlyPack(
-  { settings }: RunContext,
+  { settings }: Loading,
   stream: Stream,
   checkpoint: Checkpoint | undefined,
   recordsFile: string,
@@ -183,7 +183,7 @@ async function archiveScan(
 
 const NOT_KEPT: Receipt = { confirm: () => Promise.resolve(), drop: () => Promise.resolve() };
 
-async function confirmAndPrune(context: RunContext, folder: string, archived: ArchivedScan): Promise<void> {
+async function confirmAndPrune(context: Recording, folder: string, archived: ArchivedScan): Promise<void> {
   await confirmScan(folder, archived);
   await pruneArchive(folder, {
     beforeMs: findRetentionTime(context) - context.settings.retention.archiveMs,
@@ -194,7 +194,11 @@ async function confirmAndPrune(context: RunContext, folder: string, archived: Ar
   });
 }
 
-async function guard(context: RunContext, stream: Stream, work: () => Promise<void>): Promise<void> {
+async function guard(
+  context: Pick<RunContext, 'emit'>,
+  stream: Stream,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -202,7 +206,7 @@ async function guard(context: RunContext, stream: Stream, work: () => Promise<vo
   }
 }
 
-function warn({ emit }: RunContext, stream: Stream, error: unknown): void {
+function warn({ emit }: Pick<RunContext, 'emit'>, stream: Stream, error: unknown): void {
   const message = `${nameOf(stream)}: the pages could not be archived: ${(error as Error).message}. The sync is unaffected; \`sluice rebuild\` will not know this scan until the next full one`;
   emit({ type: 'warning', stream: nameOf(stream), message });
 }

@@ -1,7 +1,7 @@
 import { writeCheckpoint } from '../../state/checkpoints.ts';
 import { writeStreamRun } from '../../state/runs.ts';
 import type { StreamReport } from '../model/run-report.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading, RunContext } from '../run/run-context.ts';
 import type { CommittedScan } from '../run/scan.ts';
 import type { CommitStep } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
@@ -55,7 +55,7 @@ export async function commitScan(
 }
 
 async function writeCommit(
-  context: RunContext,
+  context: Loading,
   commit: Commit,
   record: CommitRecord,
 ): Promise<CommitStep<RecordedCommit>> {
@@ -72,7 +72,7 @@ async function writeCommit(
 }
 
 async function recordCommit(
-  { database, runId }: RunContext,
+  { database, runId }: Loading,
   { stream }: Commit,
   { committed, newColumns, warnings }: DescribedCommit,
   { describe, saveRun }: CommitRecord,

@@ -4,7 +4,7 @@ import type { StagedPageEntry } from '../stage/stage-store.ts';
 import type { EarlyIncoming } from '../warehouse/early-incoming.ts';
 import type { StageFollower } from '../stage/scan-stage.ts';
 import { beginEarlyPack, toPackedPages } from './archive-scan.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Loading } from '../run/run-context.ts';
 import { EarlyRows } from './early-rows.ts';
 import type { ContractQuestion } from './check-contract.ts';
 
@@ -15,7 +15,7 @@ const PART_BYTES = 64 * 2 ** 20;
 
 /** Fetches and prepares a scan with early work in parallel, and discards unused results. */
 export async function withEarlyWork<T>(
-  context: RunContext,
+  context: Loading,
   question: ContractQuestion,
   work: (early: EarlyWork) => Promise<T>,
 ): Promise<T> {
@@ -33,7 +33,7 @@ export async function withEarlyWork<T>(
  * otherwise they are discarded.
  */
 export class EarlyWork implements StageFollower {
-  readonly #context: RunContext;
+  readonly #context: Loading;
   readonly #question: ContractQuestion;
   #recordsFile: string | undefined;
   #tree: FieldTree | undefined;
@@ -46,7 +46,7 @@ export class EarlyWork implements StageFollower {
   #reading: Promise<void> | undefined;
   #aside: Promise<void> | undefined;
 
-  constructor(context: RunContext, question: ContractQuestion) {
+  constructor(context: Loading, question: ContractQuestion) {
     this.#context = context;
     this.#question = question;
   }

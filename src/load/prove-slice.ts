@@ -5,7 +5,7 @@ import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream
 import { countSharedRows, type SharedRows } from '../warehouse/shared-rows.ts';
 import { findAnswerAlike } from '../read/ask-other-slice.ts';
 import { isAnySliceRead } from '../plan/slices-read.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Comparing } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import {
   areContradicted,
@@ -29,7 +29,7 @@ export interface SliceQuestion {
  * for a first scan and if other slices have the same rows, by requesting a nonexistent value. Throws
  * `filter_ignored`. If the filter works but records have another slice's value, the scan is `unverified`.
  */
-export async function proveSlice(context: RunContext, question: SliceQuestion): Promise<FetchedScan> {
+export async function proveSlice(context: Comparing, question: SliceQuestion): Promise<FetchedScan> {
   const { stream, scan, load, carried } = question;
   if (stream.slice === undefined || scan.rows === 0) return scan;
   const { database, settings } = context;
@@ -55,7 +55,7 @@ export async function proveSlice(context: RunContext, question: SliceQuestion): 
  */
 type Doubt = 'none' | 'first' | 'shared' | 'same';
 
-async function findDoubt(context: RunContext, { stream, load, checkpoint }: SliceQuestion): Promise<Doubt> {
+async function findDoubt(context: Comparing, { stream, load, checkpoint }: SliceQuestion): Promise<Doubt> {
   const { database } = context;
   const isProved = checkpoint?.lastFullScanAt !== undefined && checkpoint.fingerprint === stream.fingerprint;
   const filledIn = new Set(Object.keys(stream.slice?.values ?? {}));

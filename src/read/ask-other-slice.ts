@@ -5,7 +5,7 @@ import { toSyncError } from '../model/errors.ts';
 import type { ParamValue, Stream } from '../model/stream.ts';
 import { readStagedRecords } from '../stage/staged-records.ts';
 import { askFirst, type FirstAnswer } from './ask-first.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Comparing } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import { listDifferingFields } from './differing-fields.ts';
 
@@ -37,7 +37,7 @@ const MOST_MOVED = 10;
  * the slice's own, which is requested again for comparison; undefined if all differ.
  */
 export async function findAnswerAlike(
-  context: RunContext,
+  context: Comparing,
   slice: SliceScan,
   { params, asksOthers }: ParamQuestion,
 ): Promise<AnswerAlike | undefined> {
@@ -69,7 +69,7 @@ function findOther(stream: Stream, params: readonly string[]): Stream['slices'][
 
 /** Whether a response equals the slice's own. A rejected or empty one shows that the value was used. */
 async function isAlike(
-  context: RunContext,
+  context: Comparing,
   { stream, scan }: SliceScan,
   answer: FirstAnswer | undefined,
 ): Promise<boolean> {
@@ -120,7 +120,7 @@ function omit(record: Readonly<Record<string, unknown>>, names: readonly string[
 
 /** The start of a response; undefined if the API rejects the request. Throws what would fail a slice as well. */
 async function askWith(
-  context: RunContext,
+  context: Comparing,
   { stream, scan }: SliceScan,
   values: Readonly<Record<string, ParamValue>>,
 ): Promise<FirstAnswer | undefined> {

@@ -4,7 +4,7 @@ import type { Page } from '../model/page.ts';
 import { orderOf } from '../orders/orders.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { StagedPageEntry } from '../stage/stage-store.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
 import { type Instead, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
@@ -30,7 +30,7 @@ interface SeenHead {
  * checked by the total, if the API gives one, and by rereading the first page.
  */
 export class ChainedScan {
-  readonly #context: RunContext;
+  readonly #context: Reading;
   readonly #stream: Stream;
   readonly #plan: ScanPlan;
   readonly #checkpoint: Checkpoint | undefined;
@@ -57,7 +57,7 @@ export class ChainedScan {
   #serverDateMs: number;
 
   constructor(
-    context: RunContext,
+    context: Reading,
     { stream, plan, checkpoint, stage, question }: Turn,
     rescans: number,
     follower: StageFollower | undefined,

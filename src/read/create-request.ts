@@ -1,13 +1,13 @@
 import { NotFoundError, ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import { nameOf, type Stream } from '../model/stream.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
 import { requestPage } from './request-page.ts';
 
 /** Asks for the pages of a scan; notes in `masked` which fields were masked in them. */
 export function createRequest(
-  context: RunContext,
+  context: Reading,
   stream: Stream,
   plan: ScanPlan,
   masked: Set<string>,

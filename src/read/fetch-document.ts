@@ -12,7 +12,7 @@ import { decideVerdict } from './decide-verdict.ts';
 import { compileMask, describeMasks, isMasked, type RecordMask } from '../schema/mask-records.ts';
 import { readRecords } from './read-document.ts';
 import { requestDocument, type RequestedDocument } from './request-document.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
 import type { Instead, JudgeFirstPage, Step } from '../run/step.ts';
@@ -24,7 +24,7 @@ import type { Turn } from '../run/turn.ts';
  * run starts over.
  */
 export async function fetchDocument(
-  context: RunContext,
+  context: Reading,
   { stream, plan, stage: folder, question }: Turn,
   judgeFirstPage: JudgeFirstPage,
 ): Promise<Step<FetchedScan>> {
@@ -62,7 +62,7 @@ export async function fetchDocument(
 
 /** Takes the records of one answer in. */
 class DocumentIntake {
-  readonly #context: RunContext;
+  readonly #context: Reading;
   readonly #stream: Stream;
   readonly #document: RequestedDocument;
   readonly #stage: StageStore;
@@ -71,7 +71,7 @@ class DocumentIntake {
   #rows = 0;
   #duplicateMembers = 0;
 
-  constructor(context: RunContext, stream: Stream, document: RequestedDocument, stage: StageStore) {
+  constructor(context: Reading, stream: Stream, document: RequestedDocument, stage: StageStore) {
     this.#context = context;
     this.#stream = stream;
     this.#document = document;

@@ -1,4 +1,4 @@
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import { type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
@@ -17,7 +17,7 @@ export interface ReadOptions extends WalkOptions {
  * before its end.
  */
 export async function fetchScan(
-  context: RunContext,
+  context: Reading,
   turn: Turn,
   { judgeFirstPage, rescans, follower }: ReadOptions,
 ): Promise<Step<FetchedScan>> {

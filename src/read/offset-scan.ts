@@ -10,7 +10,7 @@ import { describeMasks } from '../schema/mask-records.ts';
 import { PageSpan, type PageTime } from './page-span.ts';
 import { JointRepair } from './repair-joint.ts';
 import { requestPages } from './request-pages.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { ScanPlan } from '../plan/scan-plan.ts';
 import { type Instead, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
@@ -34,7 +34,7 @@ const NOT_RESUMED: Step<boolean> = { done: false };
 
 /** One pass over a stream whose pages are asked for by offset; owns the stage's open files. */
 export class OffsetScan {
-  readonly #context: RunContext;
+  readonly #context: Reading;
   readonly #stream: Stream;
   readonly #plan: ScanPlan;
   readonly #checkpoint: Checkpoint | undefined;
@@ -58,7 +58,7 @@ export class OffsetScan {
   #isReadAgain = false;
 
   constructor(
-    context: RunContext,
+    context: Reading,
     { stream, plan, checkpoint, stage, question }: Turn,
     rescans: number,
     follower: StageFollower | undefined,

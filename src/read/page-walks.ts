@@ -1,7 +1,7 @@
 import type { PagingDescription } from '../model/paging.ts';
 import { orderOf } from '../orders/orders.ts';
 import type { Walk } from '../orders/page-order.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import type { JudgeFirstPage, Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
@@ -27,7 +27,7 @@ export interface WalkOptions {
 
 /** A way from page to page. */
 interface PageWalk {
-  open(context: RunContext, turn: Turn, options: WalkOptions): PageScan;
+  open(context: Reading, turn: Turn, options: WalkOptions): PageScan;
   /** Whether staged pages reach the end of their scan. */
   isReadToEnd(pages: readonly StagedPageEntry[]): boolean;
 }

@@ -2,7 +2,7 @@ import type { Page } from '../model/page.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { readStage, type StagedPageEntry, type StagedScan } from '../stage/stage-store.ts';
 import { countRequests, requestsPerDay } from '../plan/estimate.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Reading } from '../run/run-context.ts';
 import { isCommitted } from '../run/staged-scan.ts';
 import { nameKey, STAGE_LIFETIME_MS } from '../storage/state-folder.ts';
 import { Coverage } from './coverage.ts';
@@ -29,7 +29,7 @@ export interface StagedQuestion {
 
 /** What an earlier run staged for the same request and did not commit; undefined if none of it is usable. */
 export async function findStagedPages(
-  context: RunContext,
+  context: Reading,
   { folder, question, checkpoint }: StagedQuestion,
 ): Promise<StagedPages | undefined> {
   const staged = await readStage(folder, { isProved: true });
@@ -49,7 +49,7 @@ export async function findStagedPages(
  * scan can be read before the next refresh.
  */
 export function findOutdated(
-  context: RunContext,
+  context: Reading,
   { scan, pages, head }: StagedPages,
   { serverDateMs }: Page,
 ): string | undefined {
@@ -61,7 +61,7 @@ export function findOutdated(
 }
 
 /** Whether staged pages were read with the current key: otherwise the head must show that they are of the same data. */
-export function isOfKey({ settings }: RunContext, { scan }: StagedPages): boolean {
+export function isOfKey({ settings }: Reading, { scan }: StagedPages): boolean {
   return scan.key === undefined || scan.key === nameKey(settings);
 }
 

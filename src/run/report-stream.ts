@@ -7,7 +7,7 @@ import {
 } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
-import type { RunContext } from './run-context.ts';
+import type { Recording } from './run-context.ts';
 import type { CommittedScan, FetchedScan } from './scan.ts';
 
 /** Saves the run's own row; called in the transaction that commits a scan. */
@@ -40,7 +40,7 @@ const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, del
 
 /** A report of a stream as it stands; what did not happen is empty. */
 export function reportStream(
-  context: RunContext,
+  context: Recording,
   stream: Stream,
   started: Started,
   parts: ReportParts,

@@ -43,3 +43,21 @@ export type Loading = Pick<
   RunContext,
   'database' | 'settings' | 'options' | 'runId' | 'recordClock' | 'signal'
 >;
+
+/** What comparing the API with the tables uses of its run: it loads nothing, and reports no progress. */
+export type Comparing = Pick<
+  RunContext,
+  'source' | 'database' | 'settings' | 'options' | 'signal' | 'clock' | 'runId'
+>;
+
+/** What reading pages uses of its run: it does not look into the tables. */
+export type Reading = Pick<
+  RunContext,
+  'source' | 'settings' | 'options' | 'signal' | 'clock' | 'runId' | 'emit' | 'concurrency'
+>;
+
+/** What recording how a run went uses of it. */
+export type Recording = Pick<
+  RunContext,
+  'source' | 'database' | 'settings' | 'clock' | 'recordClock' | 'runId'
+>;

@@ -20,7 +20,7 @@ import { adviseOwnFolder } from '../storage/identity.ts';
 import { checkContract } from '../load/check-contract.ts';
 import { planColumns } from '../load/plan-columns.ts';
 import { findConfiguredKey } from '../load/settle-key.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Comparing } from '../run/run-context.ts';
 
 /** Records of a document that are looked at. */
 const SAMPLE_RECORDS = 500;
@@ -56,7 +56,7 @@ export function nameQuestion({ stream }: Question): string {
  * @throws ConfigError if a stream has different rows, or no stream could be compared
  */
 export async function proveAll(
-  context: RunContext,
+  context: Comparing,
   isOwn: (scan: string) => boolean,
 ): Promise<ReadonlySet<string>> {
   const shown = new Set<string>();
@@ -85,7 +85,7 @@ export async function proveAll(
  * @returns false if the API does not have it now
  * @throws ConfigError if it has different rows
  */
-export async function isSameData(context: RunContext, question: Question): Promise<boolean> {
+export async function isSameData(context: Comparing, question: Question): Promise<boolean> {
   const seen = await lookAtAvailable(context, question);
   if (seen === undefined) return false;
   if (!isSame(seen)) throw new ConfigError(...describeOther(context, question, seen, 'Nothing was written'));
@@ -97,7 +97,7 @@ export async function isSameData(context: RunContext, question: Question): Promi
  *
  * @throws StreamConfigError if it has different rows; the error of a stream that is not available
  */
-export async function assertSameData(context: RunContext, question: Question): Promise<void> {
+export async function assertSameData(context: Comparing, question: Question): Promise<void> {
   const seen = await lookAt(context, question);
   // A slice without records takes over no rows.
   if (seen.compared === 0 && question.slice === '' && question.stream.slice !== undefined) return;
@@ -107,7 +107,7 @@ export async function assertSameData(context: RunContext, question: Question): P
 
 /** The first slice with rows. If none has any, the rows are those of slices that the config had before. */
 export async function findQuestion(
-  { database }: Pick<RunContext, 'database'>,
+  { database }: Pick<Comparing, 'database'>,
   whole: Stream,
 ): Promise<Question | undefined> {
   if (!(await tableExists(database, whole.table))) return undefined;
@@ -122,7 +122,7 @@ export async function findQuestion(
 }
 
 /** Undefined where the key may not read the stream, or the API does not have it any more. */
-async function lookAtAvailable(context: RunContext, question: Question): Promise<Seen | undefined> {
+async function lookAtAvailable(context: Comparing, question: Question): Promise<Seen | undefined> {
   try {
     return await lookAt(context, question);
   } catch (thrown) {
@@ -131,7 +131,7 @@ async function lookAtAvailable(context: RunContext, question: Question): Promise
   }
 }
 
-async function lookAt(context: RunContext, question: Question): Promise<Seen> {
+async function lookAt(context: Comparing, question: Question): Promise<Seen> {
   const { stream } = question;
   if (!stream.paginated) {
     const { records } = await sampleDocument(context, stream, undefined, SAMPLE_RECORDS);
@@ -155,7 +155,7 @@ function isSame({ compared, known, equal }: Seen): boolean {
 
 /** Compares records with the table as a scan of them would; writes no table. */
 async function compare(
-  context: RunContext,
+  context: Comparing,
   { stream, slice }: Question,
   records: readonly PageRecord[],
 ): Promise<Seen> {
@@ -195,7 +195,7 @@ async function compare(
 
 /** The key of rows that other slices of the stream brought: their checkpoints know it, or config. */
 async function findKeyOfTable(
-  { database }: RunContext,
+  { database }: Comparing,
   { name, key }: Stream,
   columns: readonly ColumnPlan[],
 ): Promise<readonly string[] | undefined> {
@@ -210,7 +210,7 @@ function describe({ stream }: Question, { compared, known, equal }: Seen): strin
   return `of ${records} of ${nameOf(stream)} ${known} ${known === 1 ? 'is' : 'are'} in the table by key, and ${equal} with all values`;
 }
 
-function toMismatchError(context: RunContext, why: string): ConfigError {
+function toMismatchError(context: Comparing, why: string): ConfigError {
   const { stateDir } = context.settings;
   return new ConfigError(
     `the state in ${stateDir} was made with a different key, and this key does not return the same data: ${why}`,
@@ -218,14 +218,14 @@ function toMismatchError(context: RunContext, why: string): ConfigError {
   );
 }
 
-function describeOther(context: RunContext, question: Question, seen: Seen, safe: string) {
+function describeOther(context: Comparing, question: Question, seen: Seen, safe: string) {
   return [
     `the rows of ${nameQuestion(question)} were read with a different key, and this key does not return the same data: ${describe(question, seen)}`,
     adviseOther(context, safe),
   ] as const;
 }
 
-function adviseOther({ settings, source }: RunContext, safe: string) {
+function adviseOther({ settings, source }: Comparing, safe: string) {
   const requests = formatCountOf(source.client.usage.requests, 'request');
   return {
     code: 'identity_mismatch',

@@ -10,7 +10,7 @@ import { purgeVersions } from '../warehouse/keep-history.ts';
 import { decideExitCode, describeOutcome } from './decide-exit-code.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
 import { findRetentionTime } from '../storage/record-times.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Recording } from '../run/run-context.ts';
 
 /** What a run knows of itself at some moment. */
 export interface RunFacts {
@@ -23,7 +23,7 @@ export interface RunFacts {
 }
 
 /** The report of a run as it stands. */
-export function reportRun({ runId, source, recordClock, settings }: RunContext, facts: RunFacts): RunReport {
+export function reportRun({ runId, source, recordClock, settings }: Recording, facts: RunFacts): RunReport {
   const { streams, warnings, error, published, quota } = facts;
   const nowMs = recordClock.now();
   // May be later than now if the clock was corrected since.
@@ -82,7 +82,7 @@ export function nameWarning({ stream = '', message }: WarningEvent): string {
 type WarningEvent = { readonly stream?: string | undefined; readonly message: string };
 
 /** Forgets runs, quarantined records and closed versions older than their retention. */
-export async function purgeRecords(context: RunContext): Promise<void> {
+export async function purgeRecords(context: Recording): Promise<void> {
   const { database, settings } = context;
   const { runsMs, quarantineMs, historyMs } = settings.retention;
   const nowMs = findRetentionTime(context);

@@ -4,7 +4,7 @@ import { appendRunFile } from '../../state/run-file.ts';
 import { writeRun, writeStreamRun } from '../../state/runs.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Recording } from '../run/run-context.ts';
 import { writeLastTime } from '../storage/record-times.ts';
 import type { Database } from '../warehouse/database.ts';
 import { reportRun } from './record-run.ts';
@@ -19,11 +19,11 @@ export interface RunEnd {
 export class RunLog {
   /** Of the run's report: each step adds what it notices. */
   readonly warnings: string[];
-  readonly #context: RunContext;
+  readonly #context: Recording;
   readonly #startedAtMs: number;
   readonly #reports: StreamReport[] = [];
 
-  constructor(context: RunContext, startedAtMs: number, warnings: string[]) {
+  constructor(context: Recording, startedAtMs: number, warnings: string[]) {
     this.#context = context;
     this.#startedAtMs = startedAtMs;
     this.warnings = warnings;

@@ -13,7 +13,7 @@ import {
   proveAll,
   type Question,
 } from './prove-same-data.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { Comparing } from '../run/run-context.ts';
 import { listNames } from '../text/list-names.ts';
 import { nameKey } from '../storage/state-folder.ts';
 
@@ -28,7 +28,7 @@ interface Settled {
  *
  * @returns a message for the user
  */
-export async function settleIdentity(context: RunContext): Promise<readonly ProgressEvent[]> {
+export async function settleIdentity(context: Comparing): Promise<readonly ProgressEvent[]> {
   const { settings, database, options } = context;
   const identity = await judgeIdentity(settings, database, options);
   const { movedFrom } = identity;
@@ -41,7 +41,7 @@ export async function settleIdentity(context: RunContext): Promise<readonly Prog
   return [...notes, ...moved].map((message) => ({ type: 'note', message }));
 }
 
-async function settleKey(context: RunContext, identity: Identity): Promise<Settled> {
+async function settleKey(context: Comparing, identity: Identity): Promise<Settled> {
   const { unproved } = identity;
   const isNew = isNewKey(identity);
   if (context.options.acceptNewKey === true) {
@@ -56,7 +56,7 @@ async function settleKey(context: RunContext, identity: Identity): Promise<Settl
 }
 
 /** Compares every stream of the config; what could not be compared keeps the key that read its rows. */
-async function settleRotation(context: RunContext, { heldKey, unproved }: Identity): Promise<Settled> {
+async function settleRotation(context: Comparing, { heldKey, unproved }: Identity): Promise<Settled> {
   const own = nameKey(context.settings);
   const isOwn = (scan: string) => unproved.get(scan) === own;
   const shown = await proveAll(context, isOwn);
@@ -73,7 +73,7 @@ async function settleRotation(context: RunContext, { heldKey, unproved }: Identi
 }
 
 /** Compares the streams of which nothing could be compared when the key was new, if this run reads them. */
-async function settleRest(context: RunContext, unproved: UnprovedStreams): Promise<Settled> {
+async function settleRest(context: Comparing, unproved: UnprovedStreams): Promise<Settled> {
   const held = new Set((await listHeldScans(context.database)).map(({ name }) => name));
   // Rows that are gone need no proof.
   const rest = new Map([...unproved].filter(([name]) => held.has(name)));
@@ -98,7 +98,7 @@ interface Open {
 
 /** The question about a stream of which no rows are proved; undefined if some are. */
 async function findOpenStream(
-  context: RunContext,
+  context: Comparing,
   whole: Stream,
   unproved: UnprovedStreams,
 ): Promise<Open | undefined> {
@@ -121,7 +121,7 @@ function isWhole(stream: Stream): boolean {
 
 /** The question about one scan; undefined if its rows are proved, or if it has none and others of its stream are. */
 async function findOpenScan(
-  context: RunContext,
+  context: Comparing,
   stream: Stream,
   unproved: UnprovedStreams,
 ): Promise<Open | undefined> {
@@ -144,7 +144,7 @@ async function findOpenScan(
  *
  * @throws StreamConfigError if it has different rows; the error of a stream that is still not available
  */
-export async function assertProved(context: RunContext, stream: Stream): Promise<void> {
+export async function assertProved(context: Comparing, stream: Stream): Promise<void> {
   const { settings, database, options } = context;
   if (options.acceptNewKey === true) return;
   const unproved = await readOpen(settings, database);
