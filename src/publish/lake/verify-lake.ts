@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { toSyncError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import type { Database } from '../../warehouse/database.ts';
+import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { readLakeEntry } from '../../warehouse/lake-entry.ts';
 import { openForReading } from '../../warehouse/query-published.ts';
 import { REPUBLISH_FIX } from '../published-file.ts';
@@ -78,7 +79,8 @@ async function isMoved(database: Database, lake: string): Promise<boolean> {
   const views = await database
     .all("SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal")
     .catch(() => []);
-  const folder = resolve(lake).replaceAll("'", "''");
+  // Without its quotes: the folder is the start of a path.
+  const folder = quoteLiteral(resolve(lake)).slice(1, -1);
   return views.some(({ sql }) => String(sql).includes('read_parquet') && !String(sql).includes(folder));
 }
 
