@@ -22,10 +22,9 @@ export async function pruneArchive(
   if (!rules.thorough && !(await hasOlderScan(folder, rules.beforeMs))) return;
   const { scans, damaged } = await listArchive(folder, rules.lastRunId);
   const gone = findPrunable(scans, rules);
-  // No rebuild reads what is older than the chain, so that a header nobody can read there is of no use either.
-  const chainStart = Math.min(...[...findNeeded(scans, rules.lastRunId)].map(({ loadedAtMs }) => loadedAtMs));
-  const oldest = Number.isFinite(chainStart) ? Math.max(chainStart, rules.beforeMs) : rules.beforeMs;
-  await removeDamaged(damaged, oldest);
+  // No rebuild reads what is older than the chain: a header there that nobody can read is of no use.
+  const [first] = findNeeded(scans, rules.lastRunId);
+  await removeDamaged(damaged, Math.max(first?.loadedAtMs ?? 0, rules.beforeMs));
   // Runs even if the list is empty: a scan that was committed again may have left records that no header refers to.
   await removeScans(folder, gone);
 }

@@ -46,7 +46,8 @@ export async function findGone(
   if (kept <= 0) return { gone: 0, suspectedOn: {} };
   if (scan.plan.mode !== 'full')
     return { gone: 0, suspectedOn: await findSuspected(context.database, versions, windowOf(scan, load)) };
-  const gone = kept - sum(await countVersions(context.database, versions, undefined));
+  const came = await countVersions(context.database, versions, undefined);
+  const gone = kept - sumRows([...came.values()]);
   const window = gone === 0 ? undefined : windowToCome(stream, load, next);
   return { gone, suspectedOn: await findSuspected(context.database, versions, window) };
 }
@@ -92,7 +93,7 @@ export function describeGone(
   suspectedOn: SuspectedRows,
 ): readonly string[] {
   const { stream, scan, load } = facts;
-  const suspected = sum(new Map(Object.entries(suspectedOn)));
+  const suspected = sumRows(Object.values(suspectedOn));
   const window = windowOf(scan, load);
   const isKept = absent === 'keep' && !replaces && keptBecause === undefined && stream.write === 'merge';
   if (!isKept || stream.deletes !== 'keep' || window === undefined || suspected === 0) return [];
@@ -104,6 +105,7 @@ export function describeGone(
   ];
 }
 
-function sum(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((all, rows) => all + rows, 0);
+/** Rows of several days. */
+export function sumRows(rows: readonly number[]): number {
+  return rows.reduce((sum, one) => sum + one, 0);
 }

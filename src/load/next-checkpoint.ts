@@ -69,8 +69,8 @@ function nextProof({
 function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {
   const newest = load.newestCursor;
   if (newest === undefined) return checkpoint?.watermark;
-  // Rows with future dates must not make the next run skip the days in between.
-  const today = toDate(scan.serverDateMs);
+  // Neither rows with future dates nor a clock that is ahead may make the next run skip the days in between.
+  const today = toDate(Math.min(scan.serverDateMs, scan.startedAtMs));
   const reached = newest < today ? newest : today;
   if (scan.plan.mode === 'full' || checkpoint?.watermark === undefined) return reached;
   return checkpoint.watermark > reached && checkpoint.watermark <= today ? checkpoint.watermark : reached;

@@ -64,7 +64,7 @@ async function findDoubt(context: Comparing, { stream, load, checkpoint }: Slice
     table: stream.table,
     slice: sliceIdOf(stream),
     isWhole: !isProved,
-    readBefore: findDaysRead(load, checkpoint),
+    readBefore: isProved ? findDaysRead(load, checkpoint) : undefined,
   };
   const look = (compared: typeof columns) =>
     load.tableExisted ? countSharedRows(database, { ...question, columns: compared }) : undefined;

@@ -3,7 +3,7 @@ import type { SchemaChange } from '../model/run-report.ts';
 import type { CountedRows, OldestRows, Stream } from '../model/stream.ts';
 import type { FetchedScan } from '../run/scan.ts';
 import { compareCounts, countRepeated, isBeyondGuard, keepsGone } from './compare-counts.ts';
-import type { SuspectedRows } from './gone-rows.ts';
+import { sumRows, type SuspectedRows } from './gone-rows.ts';
 import { areOldestGone, type RowsSince } from './oldest-left.ts';
 
 /** A table after a scan was merged into it. */
@@ -114,10 +114,6 @@ export function settleDropped(
 
 function addInside(oldest: OldestRows, rows: number): OldestRows {
   return { ...oldest, inside: Math.max(0, oldest.inside + rows) };
-}
-
-function sumRows(rows: readonly number[]): number {
-  return rows.reduce((sum, one) => sum + one, 0);
 }
 
 /** Says that the oldest rows left the API, where such rows are kept. */

@@ -1,4 +1,4 @@
-/** What the engine may do about an error; only `pipeline/run.ts` acts on it. */
+/** What the engine may do about an error; only `sync/run.ts` acts on it. */
 export type Recovery = 'stop-stream' | 'stop-run';
 
 /** Every code that an error of Sluice can have; `docs/errors.md` explains each. */

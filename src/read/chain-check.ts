@@ -11,7 +11,7 @@ export interface ChainedPage extends Pick<Page, 'next' | 'total'> {
   readonly cursor?: string | undefined;
 }
 
-/** What pages that follow one another show: that they go round in a circle, never end, or belong to moving data. */
+/** What pages that follow one another show: that they loop, never end, or belong to moving data. */
 export class ChainCheck {
   readonly #countsAll: boolean;
   readonly #seen = new Set<string>();

@@ -143,7 +143,7 @@ export class Session {
    * @returns false where nothing took its place: the error stands
    */
   async replaceDamaged(error: unknown, onWarning = this.effects.onWarning): Promise<boolean> {
-    if (!(error instanceof DamagedFileError) || !(await this.mayReplace(error))) return false;
+    if (!(error instanceof DamagedFileError) || this.#isReplaced) return false;
     this.#isReplaced = true;
     return replaceDamaged(this.database, this.settings, error, {
       ...this.effects,

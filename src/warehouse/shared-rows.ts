@@ -68,16 +68,18 @@ export async function countSharedRows(
   );
   const sizeOf = new Map(sizes.map(({ slice: name, n }) => [name, Number(n)]));
   const holdsMost = groups.some(({ slice: name, n }) => Number(n) * 2 >= (sizeOf.get(name) ?? Infinity));
-  return { looked, shared, holdsMost, newcomers: await countNewcomers() };
+  const newcomers =
+    readBefore === undefined || !stored.has(readBefore.column)
+      ? 0
+      : await database.count(
+          `SELECT count(DISTINCT s._sluice_position) FROM ${source} s JOIN ${tableName(table)} t ON ${match}
+             WHERE ${others} AND ${isBefore(readBefore)} AND s._sluice_position NOT IN (
+               SELECT s._sluice_position FROM ${source} s JOIN ${tableName(table)} t ON ${match}
+                 WHERE t._slice = ${quoteLiteral(slice)} AND ${live})`,
+        );
+  return { looked, shared, holdsMost, newcomers };
+}
 
-  async function countNewcomers(): Promise<number> {
-    if (readBefore === undefined || !compared.some(({ name }) => name === readBefore.column)) return 0;
-    const day = `TRY_CAST(s.${quoteIdentifier(readBefore.column)} AS DATE)`;
-    const own = `SELECT s._sluice_position FROM ${source} s JOIN ${tableName(table)} t ON ${match}
-      WHERE t._slice = ${quoteLiteral(slice)} AND ${live}`;
-    return database.count(
-      `SELECT count(DISTINCT s._sluice_position) FROM ${source} s JOIN ${tableName(table)} t ON ${match}
-         WHERE ${others} AND ${day} < DATE ${quoteLiteral(readBefore.date)} AND s._sluice_position NOT IN (${own})`,
-    );
-  }
+function isBefore({ column, date }: NonNullable<SharedQuestion['readBefore']>): string {
+  return `TRY_CAST(s.${quoteIdentifier(column)} AS DATE) < DATE ${quoteLiteral(date)}`;
 }

@@ -36,7 +36,7 @@ describe('pages by cursor', () => {
       /names itself|already returned/,
     ],
     [
-      'go round',
+      'loop',
       (page: Page, n: number) => (n === 4 ? { ...page, paging: { ...page.paging, next: '0' } } : page),
       /pagination is looping/,
     ],

@@ -203,3 +203,30 @@ describe('a row that the start date leaves out though the API has it', () => {
     await expectSame(rowsFlow);
   });
 });
+
+it('says from which day on rows are verified, until a full scan is', async () => {
+  let isRepeated = true;
+  const rowsFlow = createRowsFlow(
+    {
+      rows: (day) => [
+        ...Array.from({ length: day + 20 }, (_, at) => at - 19).map((date) => ({
+          id: date,
+          date: dateOf(date),
+          n: 1,
+        })),
+        ...(isRepeated ? [{ id: -19, date: dateOf(-19), n: 2 }] : []),
+      ],
+    },
+    keyed,
+  );
+  const scope = /^only rows from \d{4}-\d\d-\d\d on are verified: no full scan was$/;
+  expect(streamOf(await rowsFlow.syncAfter(0))).toMatchObject({ mode: 'full', verdict: 'unverified' });
+  const partial = streamOf(await rowsFlow.syncAfter(1));
+  expect(partial).toMatchObject({ mode: 'incremental', verdict: 'verified' });
+  expect(partial.reasons).toContainEqual(expect.stringMatching(scope));
+  isRepeated = false;
+  expect(streamOf(await rowsFlow.syncAfter(1, { fullRefresh: true }))).toMatchObject({ verdict: 'verified' });
+  const { verdict, reasons } = streamOf(await rowsFlow.syncAfter(1));
+  expect(verdict).toBe('verified');
+  expect(reasons).not.toContainEqual(expect.stringMatching(scope));
+});

@@ -92,6 +92,27 @@ describe('a cursor', () => {
     expect(new URLSearchParams(flow.arrivals[0]?.query).get('startDate')).toBe('2026-01-25');
   });
 
+  it('is not read in full again and again while the clock of this machine is behind', async () => {
+    const behindMs = 5 * 24 * HOUR_MS;
+    const api = createRowsFlow(
+      {
+        rows: (day) =>
+          Array.from({ length: day + 25 }, (_, at) => at - 19).map((date) => ({
+            id: `${date}`,
+            date: dateOf(date),
+          })),
+        serverNow: () => api.flow.clock.now() + behindMs,
+      },
+      { key: ['id'], cursor: { field: 'date', param: 'startDate' } },
+    );
+    expect(streamOf(await api.syncAfter(0))).toMatchObject({ mode: 'full', watermark: dateOf(0) });
+    for (let day = 1; day < 4; day += 1) {
+      const report = streamOf(await api.syncAfter(1));
+      expect(report).toMatchObject({ mode: 'incremental', verdict: 'verified', watermark: dateOf(day) });
+      expect(report.rowsInTable).toBe(api.held().length);
+    }
+  });
+
   it('that a clock of the server moved into the future leaves no gap behind it', async () => {
     let aheadMs = 0;
     const api = createRowsFlow(
@@ -115,7 +136,7 @@ describe('a cursor', () => {
     expect((await api.syncAfter(2)).exitCode).toBe(0);
     aheadMs = 0;
     const report = streamOf(await api.syncAfter(10));
-    expect(report).toMatchObject({ verdict: 'verified', mode: 'full' });
+    expect(report).toMatchObject({ verdict: 'verified', mode: 'incremental' });
     const rows = await api.flow.query('SELECT id, score FROM main.items ORDER BY id');
     const wanted = api.held().map(({ id, score }) => ({ id, score }));
     expect(rows).toEqual(wanted.toSorted((one, other) => (String(one.id) < String(other.id) ? -1 : 1)));

@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { initialQuotaState, type QuotaState, type QuotaStore } from '../../src/model/quota.ts';
 import { hashKey, openQuotaLedger } from '../../state/quota-ledger.ts';
+import { count, read } from './quota-store-conformance.ts';
 
 const keyHash = '0123456789abcdef0123';
 const NOBODY = 65_534;
@@ -37,18 +38,6 @@ function open(dir: string): QuotaStore {
   const store = openQuotaLedger({ dir, keyHash });
   stores.push(store);
   return store;
-}
-
-function read(store: QuotaStore): Promise<QuotaState> {
-  return store.update((state) => ({ state, result: state }));
-}
-
-/** Any change that shows: one more round of 429. */
-function count(store: QuotaStore): Promise<number> {
-  return store.update((before) => {
-    const state = { ...before, consecutive429s: before.consecutive429s + 1 };
-    return { state, result: state.consecutive429s };
-  });
 }
 
 function fileOf(dir: string): string {

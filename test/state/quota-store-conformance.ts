@@ -120,12 +120,12 @@ export function describeQuotaStore(name: string, makeWorld: () => QuotaStoreWorl
   });
 }
 
-function read(store: QuotaStore): Promise<QuotaState> {
+export function read(store: QuotaStore): Promise<QuotaState> {
   return store.update((state) => ({ state, result: state }));
 }
 
 /** Any change that shows: one more round of 429. */
-function count(store: QuotaStore): Promise<number> {
+export function count(store: QuotaStore): Promise<number> {
   return store.update((before) => {
     const state = { ...before, consecutive429s: before.consecutive429s + 1 };
     return { state, result: state.consecutive429s };

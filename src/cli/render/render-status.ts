@@ -227,7 +227,6 @@ function describeWatermark({ watermark, newest }: StreamStatusRow): string {
   return newest?.stale === true ? `${watermark}, stale` : watermark;
 }
 
-/** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
 /** Streams of which only the newest days are verified. */
 function describeScope({ streams }: StatusReport): string {
   const partial = streams.filter(
@@ -238,12 +237,16 @@ function describeScope({ streams }: StatusReport): string {
     const name = toSafeLine(nameScan(stream, slice));
     return `${name} is verified from ${provedFrom} on only: no full scan of it was verified`;
   });
+  if (lines.length === 0) return '';
   const more = partial.length - MOST_NAMES;
-  return [...lines, ...(more > 0 ? [`The same is true of ${formatCountOf(more, 'more stream')}.`] : [])].join(
-    '\n',
-  );
+  return [
+    ...lines,
+    ...(more > 0 ? [`The same is true of ${formatCountOf(more, 'more stream')}.`] : []),
+    '  next: sluice sync --full-refresh reads everything again; its verdict says what keeps it from being verified',
+  ].join('\n');
 }
 
+/** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
 function describeStale({ streams }: StatusReport): string {
   const stale = streams.filter(({ newest }) => newest?.stale === true);
   const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {

@@ -66,23 +66,22 @@ export class LakePublisher implements OpenPublisher {
     return { generation, isLeft: undefined, readLineage };
   }
 
-  async publish(commit: OpenCommit): Promise<PublishResult | undefined> {
+  async publish({
+    generation: commit,
+    work: session,
+    begin: onBegin,
+    ...rest
+  }: OpenCommit): Promise<PublishResult | undefined> {
     const settings = this.#settings;
-    const { generation, work, runId, mustForget, clock, signal, look, warn, begin } = commit;
     const lake = await publishLake({
-      session: work,
-      lake: this.place,
+      ...rest,
       ...ownerOf(settings),
-      commit: generation,
-      runId,
-      tables: await listLakeTables(settings, work),
+      session,
+      lake: this.place,
+      commit,
+      tables: await listLakeTables(settings, session),
       graceMs: settings.retention.lakeMs,
-      mustForget,
-      clock,
-      signal,
-      look,
-      warn,
-      onBegin: begin,
+      onBegin,
     });
     if (lake === undefined) return undefined;
     const { bytes } = lake;

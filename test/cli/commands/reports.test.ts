@@ -224,6 +224,20 @@ describe('status', () => {
       expect((await show({})).stdout).not.toContain('stale');
     });
 
+    it('says which streams are verified from a day on only', async () => {
+      const partial = { wholeAt: undefined, provedFrom: '2026-11-17' };
+      const streams = ['prompts_analytics', 'b', 'c', 'd', 'e', 'f', 'g'].map(
+        (stream) => ({ ...first, stream, ...partial }) as StreamStatusRow,
+      );
+      const { stdout } = await show({ streams: streams.slice(0, 1) });
+      expect(stdout).toContain(
+        'prompts_analytics is verified from 2026-11-17 on only: no full scan of it was verified\n  next: sluice sync --full-refresh',
+      );
+      expect((await show({ streams })).stdout).toMatch(/\nThe same is true of \d more streams?\.\n/);
+      const whole = { ...first, ...partial, wholeAt: '2026-11-20T13:00:00.000Z' } as StreamStatusRow;
+      expect((await show({ streams: [whole] })).stdout).not.toContain('on only');
+    });
+
     it('counts what is in quarantine', async () => {
       const streams = [{ ...first, quarantined: 38 } as StreamStatusRow, second as StreamStatusRow];
       const { stdout } = await show({ streams, quarantined: 38 });
