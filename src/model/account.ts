@@ -1,0 +1,11 @@
+/** What an account may be called: its name becomes part of paths, so no name can leave its folder. */
+export const ACCOUNT_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+const MOST_SHOWN = 80;
+
+/** What is wrong with a name that is not one, and what to write instead. */
+export function accountNameMessage(name: string): string {
+  const shown = name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name;
+  const rule = 'write 1 to 63 lower-case letters, digits, - and _, beginning with a letter or a digit';
+  return `${JSON.stringify(shown)} is not an account name: ${rule}`;
+}
