@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { connectors } from '../connectors/registry.ts';
-import { boundYoungHeap } from '../src/cli/bound-young-heap.ts';
+import { boundYoungHeap } from '../src/cli/prepare-process.ts';
 import { parseConfig } from '../src/config/load-config.ts';
 import { resolveSettings } from '../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../src/model/config.ts';

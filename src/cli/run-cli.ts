@@ -6,11 +6,11 @@ import { commands } from './commands.ts';
 import type { CliContext } from './frame/context.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
-import { buildEnvelope, showsAsIs } from './envelope.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from './render/render-error.ts';
 import { globalOptions } from './options/global-options.ts';
 import { warnOfMistypedTwins } from './options/mistyped-twins.ts';
+import { writeJson } from './render/write-json.ts';
 import { writeErrorLine, writeLogLine } from './render/write-log-line.ts';
 
 /** Runs one command line and returns its exit code; never throws, never exits. */
@@ -83,6 +83,32 @@ function createPrinter(argv: readonly string[], { output, env, clock }: CliConte
   }
 
   return { isJson, print, fail, warn, name: (command: string) => void (current = command) };
+}
+
+/** The one object of `--json`, always with the same six members. */
+function buildEnvelope(
+  command: string | undefined,
+  outcome: CommandOutcome,
+  mask: (text: string) => string,
+): string {
+  const { exitCode, summary, result, error } = outcome;
+  const isOk = exitCode === 0;
+  const envelope = {
+    command: command ?? null,
+    ok: isOk,
+    exitCode,
+    summary,
+    result,
+    error:
+      isOk || error === undefined ? null : { code: error.code, message: error.message, hint: error.hint },
+  };
+  const text = `${writeJson(envelope)}\n`;
+  return showsAsIs(command, outcome) ? text : mask(text);
+}
+
+/** Rows of a query are the user's data, and a simulator prints its own key: these results are not masked. */
+function showsAsIs(command: string | undefined, { exitCode }: CommandOutcome): boolean {
+  return exitCode === 0 && (command === 'query' || command === 'simulate');
 }
 
 async function listEveryOption(available: readonly CommandEntry[]) {

@@ -14,7 +14,7 @@ import type { Settings } from '../model/settings.ts';
 import { sliceStream, type Stream } from '../model/stream.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { Database } from '../warehouse/database.ts';
-import { checkDisk } from './check-disk.ts';
+import { checkDisk } from './plan/estimate-disk.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
 import { describeIdentity, judgeIdentity } from '../storage/identity.ts';
 import { describeNetworkDisks } from '../storage/network-disk.ts';

@@ -1,10 +1,9 @@
-import { configDefaults, type StreamConfig } from '../model/config.ts';
+import { type Config, configDefaults, type StreamConfig } from '../model/config.ts';
 import type { Connector, StreamDescription } from '../model/connector.ts';
 import type { Contract, ContractMode } from '../model/schema.ts';
 import type { CursorRule, Stream } from '../model/stream.ts';
 import { orderOf } from '../orders/orders.ts';
 import { findColumnProblems, fingerprintRules, readColumnRules } from './column-rules.ts';
-import { findHistoryProblems } from './find-history-problems.ts';
 import { buildFingerprint, hashRules } from './fingerprint.ts';
 import { findSliceProblems, listSlices } from './list-slices.ts';
 import { readContractSchema } from './read-contract-schema.ts';
@@ -188,4 +187,22 @@ function findStreamProblems(name: string, stream: StreamConfig, connector: Conne
         ]
       : []),
   ];
+}
+
+/** A stream's history is a table too: `<stream>_history` must not be the table of another stream. */
+function findHistoryProblems(
+  names: readonly string[],
+  { streams = {}, defaults }: Pick<Config, 'streams' | 'defaults'>,
+): readonly Problem[] {
+  const known = new Set(names);
+  return names
+    .filter((name) => {
+      const own = streams[name];
+      const keeps = own?.enabled !== false && (own?.history ?? defaults?.history ?? false);
+      return keeps && known.has(`${name}_history`);
+    })
+    .map((name) => ({
+      path: ['streams', `${name}_history`],
+      message: `is the table of the versions of ${name}; give this stream another name, or set streams.${name}.history to false`,
+    }));
 }

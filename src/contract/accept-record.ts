@@ -6,7 +6,6 @@ import type { FieldShape } from './field-shape.ts';
 import { findUnlearned, type IsExempt, type LearnedField } from './learned-fields.ts';
 import { describeKind } from './value-kinds.ts';
 import type { Violation } from './violation.ts';
-import { withoutMember } from './without-member.ts';
 
 export type RecordObject = Readonly<Record<string, unknown>>;
 
@@ -147,6 +146,24 @@ function settle(
   );
   if (stillWrong.length > 0) return reject(toDiscard);
   return { ...accept(reduced), failing, misfits, discarded: toDiscard.filter(isTold(record)) };
+}
+
+/**
+ * A record without the value at a path; the given one is left as it is. A value inside a list takes the list
+ * with it, since its neighbours would change their places.
+ */
+function withoutMember(record: RecordObject, path: Violation['path']): RecordObject {
+  const [name, ...rest] = path;
+  if (name === undefined || !Object.hasOwn(record, name)) return record;
+  const value = record[name];
+  const isLast = rest.length === 0 || typeof rest[0] === 'number' || !isRecordObject(value);
+  // By entries, as a field may be called `__proto__`.
+  return Object.fromEntries(
+    Object.entries(record).flatMap(([member, held]) => {
+      if (member !== String(name)) return [[member, held]];
+      return isLast ? [] : [[member, withoutMember(value, rest)]];
+    }),
+  );
 }
 
 /** A null in a field that nobody described is left out without a word: there is nothing to lose. */

@@ -1,4 +1,12 @@
-import type { QuotaLimits, QuotaState, QuotaWindow, Reservation, WindowObservation } from '../model/quota.ts';
+import type {
+  QuotaLimits,
+  QuotaRoom,
+  QuotaState,
+  QuotaWindow,
+  Reservation,
+  WindowObservation,
+} from '../model/quota.ts';
+import { readOwnBudget, readOwnReturn } from './quota-own-count.ts';
 
 /** Observations whose resets differ by no more than this are of one window, ms. */
 export const SAME_WINDOW_MS = 5_000;
@@ -75,6 +83,35 @@ export function countSpare(state: QuotaState, window: QuotaWindow, limits: Quota
   const ceiling = limits.ceilingPerWindow ?? Infinity;
   const unaccounted = state.unaccounted?.count ?? 0;
   return Math.min(window.remaining, limit, ceiling - used) - unaccounted - limits.reserve;
+}
+
+/**
+ * How many requests may leave before one has to wait for the quota, and when that wait ends; of a state that
+ * `tidyState` has brought up to now. Counts what `reserveSlot` counts: ceiling, reserve and requests in flight.
+ */
+export function readRoom(state: QuotaState, limits: QuotaLimits): QuotaRoom | undefined {
+  const { window, partial, inFlight, headersMissing } = state;
+  if (window !== undefined) {
+    const spare = countSpare(state, window, limits) - inFlight.length;
+    const ceiling = window.limit === undefined ? limits.ceilingPerWindow : undefined;
+    const own = ceiling === undefined ? Infinity : countOwn({ ...state, knownLimit: ceiling }, limits);
+    return toRoom(Math.min(spare, own), window.resetAtMs + RESET_SLACK_MS);
+  }
+  if (!headersMissing) return undefined;
+  const own = toRoom(countOwn(state, limits), readOwnReturn(state.sendsByMinute, limits.windowMs));
+  if (partial === undefined) return own;
+  const lost = state.unaccounted?.count ?? 0;
+  const told = partial.remaining - lost - limits.reserve - inFlight.length;
+  if (told >= own.requests) return own;
+  return toRoom(told, partial.resetAtMs && partial.resetAtMs + RESET_SLACK_MS);
+}
+
+function countOwn(state: QuotaState, limits: QuotaLimits): number {
+  return state.sendsByMinute.reduce((left, [, count]) => left - count, readOwnBudget(state, limits));
+}
+
+function toRoom(requests: number, returnsAtMs: number | undefined): QuotaRoom {
+  return { requests: Math.max(0, requests), returnsAtMs };
 }
 
 function isWhole(observed: WindowObservation): observed is WindowObservation & Countdown {

@@ -7,11 +7,10 @@ import {
   type QuotaState,
   type QuotaStore,
 } from '../model/quota.ts';
-import { createClockWatch, type WatchedTime } from './clock-watch.ts';
 import { isOwnerGone } from './quota-owner.ts';
-import { readRoom } from './quota-room.ts';
 import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
 import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
+import { readRoom } from './quota-window.ts';
 
 // A busy process reserves its next slots before these have passed, and one update does for both.
 const FLUSH_AFTER_TURNS = 3;
@@ -21,6 +20,12 @@ export interface Reserved {
   readonly decision: Decision;
   /** How many of the others have a slot as well. */
   readonly ahead: number;
+}
+
+/** The wall time, and how far the wall clock was set forward (or back) since it was read last, ms. */
+interface WatchedTime {
+  readonly now: number;
+  readonly stepMs: number;
 }
 
 interface EndedSlot {
@@ -194,6 +199,18 @@ export class SharedQuotaState {
       return settleSlot(state, { id: slot.id, now, limits: this.#limits, outcome });
     }, before);
   }
+}
+
+/** Compares the wall clock with the one that nobody can set. A machine that was suspended looks the same. */
+function createClockWatch(clock: Clock): () => WatchedTime {
+  let lastOffsetMs = readOffset(clock);
+  return function readTime() {
+    const now = clock.now();
+    const offsetMs = now - clock.monotonic();
+    const stepMs = offsetMs - lastOffsetMs;
+    lastOffsetMs = offsetMs;
+    return { now, stepMs };
+  };
 }
 
 function readOffset(clock: Clock): number {

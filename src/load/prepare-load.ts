@@ -9,11 +9,11 @@ import { pathKey } from '../schema/name-columns.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { countMissingKeys } from '../warehouse/find-key.ts';
+import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { INCOMING, projectStage } from '../warehouse/project-stage.ts';
 import { readQuarantineFilter } from '../warehouse/quarantine.ts';
 import { findSuspects } from './confirm-duplicates.ts';
 import { rejectAlikeKeys } from './alike-keys.ts';
-import { readCursorRange } from './cursor-range.ts';
 import type { EarlyWork } from './early-work.ts';
 import { checkContract } from './check-contract.ts';
 import {
@@ -166,4 +166,31 @@ function followCandidate(
   const ranked = rankCursorCandidates(candidates);
   const at = ranked.indexOf(refuted ?? '');
   return at === -1 ? undefined : ranked[at + 1];
+}
+
+/** The newest and the oldest day of the incoming rows, by the cursor's column; undefined where it holds none. */
+async function readCursorRange(
+  { database }: Loading,
+  columns: readonly ColumnPlan[],
+  cursor: string | undefined,
+): Promise<Pick<PreparedLoad, 'newestCursor' | 'oldestCursor' | 'dateless'>> {
+  const column = columns.find(({ name }) => name === cursor);
+  if (column === undefined || !['DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR'].includes(column.type)) {
+    return { newestCursor: undefined, oldestCursor: undefined, dateless: undefined };
+  }
+  // A configured cursor may be a text column with some values that are not dates.
+  const date = `TRY_CAST(${column.type === 'VARCHAR' ? `left(${quoteIdentifier(column.name)}, 10)` : quoteIdentifier(column.name)} AS DATE)`;
+  // Dates are compared as text from here on, and sort as such within four-digit years only.
+  const bounded = (value: string) =>
+    `if(${value} IS NULL, NULL, CAST(greatest(DATE '0001-01-01', least(DATE '9999-12-31', ${value})) AS VARCHAR))`;
+  const [row] = await database.all(
+    `SELECT ${bounded(`max(${date})`)} AS newest, ${bounded(`min(${date})`)} AS oldest,
+       count(*) FILTER (${date} IS NULL) AS dateless FROM ${INCOMING}`,
+  );
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    newestCursor: text(row?.['newest']),
+    oldestCursor: text(row?.['oldest']),
+    dateless: Number(row?.['dateless'] ?? 0),
+  };
 }

@@ -1,5 +1,6 @@
-import type { ExitCode } from '../model/errors.ts';
+import { buildNothingFoundError, type ExitCode, StrictError, type SyncError } from '../model/errors.ts';
 import type { RunStatus, StreamReport } from '../model/run-report.ts';
+import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 
 // With several causes and nothing committed, the one that a person has to act on first.
 const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
@@ -38,4 +39,27 @@ export function describeOutcome(exitCode: ExitCode): RunStatus {
     default:
       return 'failed';
   }
+}
+
+/** One endpoint with a 404 may not be part of the subscription; if all have one, the base URL is wrong. */
+export function findNothingAvailable(
+  { baseUrl }: Pick<OfflineSettings, 'baseUrl'>,
+  streams: readonly StreamReport[],
+): SyncError | undefined {
+  const isNothing = streams.length > 0 && streams.every(({ status }) => status === 'unavailable');
+  return isNothing ? buildNothingFoundError(baseUrl) : undefined;
+}
+
+/** With `--strict` a run that warned has failed. */
+export function findStrictBreach(
+  { strict }: SyncOptions,
+  warnings: readonly string[],
+): SyncError | undefined {
+  const [first] = warnings;
+  if (strict !== true || first === undefined) return undefined;
+  const count = warnings.length === 1 ? '1 warning' : `${warnings.length} warnings, the first`;
+  return new StrictError(`--strict: ${count}: ${first}`, {
+    code: 'strict_breach',
+    hint: 'What was synced is committed and published. Fix the cause, or run without --strict.',
+  });
 }

@@ -15,7 +15,7 @@ import { dropRawStages } from '../storage/drop-raw-stages.ts';
 import { refuseSecretId } from '../storage/hide-secrets.ts';
 import { judgeIdentity } from '../storage/identity.ts';
 import { keepProgress } from './keep-progress.ts';
-import { findNothingAvailable, findStrictBreach } from './judge-run.ts';
+import { findNothingAvailable, findStrictBreach } from './decide-exit-code.ts';
 import { listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { settleLineage } from '../storage/assert-lineage.ts';
 import { type OpenedApi, openApi } from '../run/open-api.ts';

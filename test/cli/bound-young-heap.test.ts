@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
-const module = join(import.meta.dirname, '../../src/cli/bound-young-heap.ts');
+const module = join(import.meta.dirname, '../../src/cli/prepare-process.ts');
 
 /** Makes much that lives for a moment, and prints how large the young heap has become, in MB. */
 const churn = `

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collectSecrets } from '../../src/cli/collect-secrets.ts';
-import { hideSqliteWarning } from '../../src/cli/hide-sqlite-warning.ts';
+import { collectSecrets, hideSqliteWarning } from '../../src/cli/prepare-process.ts';
 import { createOutput } from '../../src/cli/terminal/output.ts';
 import { createCapture } from './support/capture.ts';
 

@@ -5,8 +5,10 @@ import type { PublishedLake } from '../../model/lake.ts';
 import type { QuotaSnapshot } from '../../model/quota.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import { isUnfinished } from '../../model/run-report.ts';
+import type { RunUnderWay, StreamUnderWay } from '../../model/run-under-way.ts';
 import { countScans, formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
+import { describeWait } from './describe-wait.ts';
 import { formatReturnTime, formatUpcoming } from './format-values.ts';
 import { toSafeLine } from './safe-text.ts';
 
@@ -56,6 +58,26 @@ export function describeQuota(quota: QuotaSnapshot | undefined, nowMs: number): 
   const until = quota.resetAtMs === undefined ? '' : ` until ${formatUpcoming(quota.resetAtMs, nowMs)}`;
   const noun = verbOf(quota.limit ?? quota.remaining, 'request', 'requests');
   return `${formatCount(quota.remaining)}${limit} ${noun} left${until}`;
+}
+
+/** The progress of a run: a line per stream, and what it waits for. */
+export function describeUnderWay(run: RunUnderWay | undefined, nowMs: number): string {
+  if (run === undefined) return '';
+  const { waiting } = run;
+  const lines = run.streams.map((stream) => `  ${toSafeLine(stream.stream)}: ${describeReading(stream)}`);
+  if (waiting !== undefined)
+    lines.push(`  ${describeWait(waiting.reason, Date.parse(waiting.until), nowMs)}`);
+  return lines.join('\n');
+}
+
+function describeReading({ state, pagesDone, pagesPlanned, rowsDone, rowsDeclared }: StreamUnderWay): string {
+  if (state === 'queued' || state === 'finished') return state;
+  const pages = `${formatCount(pagesDone)}${ofAll(pagesPlanned)} pages`;
+  return `${state}, ${pages}, ${formatCount(rowsDone)}${ofAll(rowsDeclared)} rows`;
+}
+
+function ofAll(count: number | undefined): string {
+  return count === undefined ? '' : ` of ${formatCount(count)}`;
 }
 
 function describeCost(report: RunReport, nowMs: number): string {

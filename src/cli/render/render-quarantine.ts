@@ -11,10 +11,12 @@ import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { formatMoment } from '../../text/format-moment.ts';
-import { indentJson } from './indent-json.ts';
 import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
+
+const INDENT = '  ';
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|\s+|[^{}[\],:"\s]+/g;
 
 /** What is in quarantine, for people. */
 export function renderQuarantine(list: QuarantineList, columns: number | undefined): string {
@@ -171,4 +173,23 @@ export function summarizeQuarantine({ total }: QuarantineList): string {
 /** One record in short, for a summary. */
 export function summarizeQuarantined({ stream, slice, path, reason }: QuarantinedRecord): string {
   return toSafeLine(`${nameScan(stream, slice)}: ${path === '' ? '' : `${path} `}${reason}`);
+}
+
+/** JSON text over several lines. Only white space changes: every number and string stays as it was written. */
+export function indentJson(text: string): string {
+  let result = '';
+  let level = 0;
+  for (const token of text.match(TOKENS) ?? []) {
+    if (token === '{' || token === '[') {
+      level += 1;
+      result += `${token}\n${INDENT.repeat(level)}`;
+    } else if (token === '}' || token === ']') {
+      level = Math.max(0, level - 1);
+      result += `\n${INDENT.repeat(level)}${token}`;
+    } else if (token === ',') result += `,\n${INDENT.repeat(level)}`;
+    else if (token === ':') result += ': ';
+    else if (!/^\s/.test(token)) result += token;
+  }
+  // Brackets without anything between them.
+  return result.replaceAll(/([{[])\n\s*\n\s*([}\]])/g, '$1$2');
 }

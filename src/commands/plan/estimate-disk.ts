@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { listArchive } from '../../archive/archive-folder.ts';
+import { StorageError } from '../../model/errors.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream } from '../../model/stream.ts';
 import { listPublishers } from '../../publish/registry.ts';
 import { withHeld } from '../../storage/with-held.ts';
 import { archiveFolder } from '../../storage/state-folder.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { workFile } from '../../../state/work-file.ts';
 
 // Assumed sizes of a record: its text, its compressed text, and its row.
@@ -66,10 +68,30 @@ export async function estimateDisk(
 }
 
 /**
+ * Free space where a sync writes. Throws a StorageError if not even the published copy would fit next to the file
+ * that it replaces: the sync would spend its requests and then fail.
+ */
+export async function checkDisk(settings: OfflineSettings, readDisk?: ReadDisk): Promise<string> {
+  const needs = await measureLeastDisk(settings, readDisk);
+  const short = needs.filter(({ fits }) => !fits);
+  if (short.length > 0) {
+    const places = short.map(
+      ({ path, neededBytes, freeBytes }) =>
+        `${path} has ${formatBytes(freeBytes)} free, and a sync takes at least ${formatBytes(neededBytes)} there`,
+    );
+    throw new StorageError(`the disk is too small: ${places.join('; ')}`, {
+      code: 'storage_failed',
+      hint: 'Free some disk space, or set another stateDir or destination. What is published stays unchanged; `sluice plan` estimates the whole sync.',
+    });
+  }
+  return needs.map(({ path, freeBytes }) => `${formatBytes(freeBytes)} free in ${path}`).join(', ');
+}
+
+/**
  * The minimum that a sync with new data needs: the restored state if it is missing, and the published copy next to
  * the one that it replaces. One entry per file system.
  */
-export async function measureLeastDisk(
+async function measureLeastDisk(
   settings: OfflineSettings,
   readDisk?: ReadDisk,
 ): Promise<readonly DiskNeed[]> {

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { readMeta } from '../../../state/migrations.ts';
 import { assertIdentity } from '../../../state/owner.ts';
@@ -9,7 +10,7 @@ import {
   writePublishedRecord,
 } from '../../../state/published-record.ts';
 import { resolveLinks } from '../../files/real-paths.ts';
-import { PublishError, type SyncError } from '../../model/errors.ts';
+import { PublishError, StorageError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { fingerprintFile, isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { lookInto } from '../../warehouse/look-into.ts';
@@ -27,7 +28,6 @@ import type {
   VerifyKit,
 } from '../publisher.ts';
 import { replaceFile } from './replace-file.ts';
-import { restoreFile } from './restore-file.ts';
 
 /** Publishes a copy of the work file: one DuckDB file, replaced by a rename. */
 export class DuckdbFilePublisher implements ClosedPublisher {
@@ -192,6 +192,26 @@ function assertFolderIsWritable(target: string): void {
       code: 'publish_failed',
       hint: 'Fix the permissions of the folder, or set destination.duckdb to another file. Nothing was requested.',
       context: { path: target },
+      cause: error,
+    });
+  }
+}
+
+/** Copies a published file to the place of the work file, whole or not at all. */
+async function restoreFile(published: string, file: string): Promise<void> {
+  const temporary = `${file}.restore`;
+  try {
+    await copyFile(published, temporary);
+    await chmod(temporary, 0o600);
+    const handle = await open(temporary, 'r+');
+    await handle.sync().finally(() => handle.close());
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw new StorageError(`cannot restore the state from ${published}: ${toSyncError(error).message}`, {
+      code: 'storage_failed',
+      hint: 'Fix the cause (permissions of both folders, disk space) and run again. Nothing is lost.',
+      context: { path: published },
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { estimateFinish } from '../../../src/cli/progress/estimate-finish.ts';
+import { estimateFinish } from '../../../src/cli/progress/render-progress.ts';
 import type { TimedEvent } from '../support/progress-events.ts';
 import { page, replay, start } from '../support/progress-events.ts';
 import { NOW_MS } from '../support/reports.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from '../../../src/cli/frame/engine.ts';
-import { collectSecrets } from '../../../src/cli/collect-secrets.ts';
+import { collectSecrets } from '../../../src/cli/prepare-process.ts';
 import type { CliContext } from '../../../src/cli/frame/context.ts';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
 import { createOutput } from '../../../src/cli/terminal/output.ts';
