@@ -14,6 +14,8 @@ export interface Arrival {
   readonly keyId: string;
   /** Start of the key's hourly window that this arrival was counted in. */
   readonly windowStartMs: number;
+  /** Whose key it was, where the service has accounts. */
+  readonly account?: string;
   readonly connection?: ConnectionFault;
 }
 

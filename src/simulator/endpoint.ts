@@ -65,14 +65,18 @@ interface DayCache {
 
 const MAX_KEPT_FILTERS = 64;
 
-/** Makes the table of one endpoint; it keeps the day it was asked for last. */
-export function createRecordTable(records: EndpointOptions['records']): RecordTable {
+/** Makes the table of one endpoint; it keeps the day it was asked for last. `mark` changes each record, edited ones too. */
+export function createRecordTable(
+  records: EndpointOptions['records'],
+  mark?: (record: unknown) => unknown,
+): RecordTable {
   const edits: RecordEdit[] = [];
   let cache: DayCache | undefined;
 
   function open(day: string): DayCache {
     if (cache?.day !== day) {
-      const list = edits.reduce<RecordList>((made, edit) => edit(toArray(made)), records(day));
+      const edited = edits.reduce<RecordList>((made, edit) => edit(toArray(made)), records(day));
+      const list = mark === undefined ? edited : markAll(edited, mark);
       cache = { day, list, texts: [], matches: new Map(), arrays: new Map() };
     }
     return cache;
@@ -130,6 +134,11 @@ function keep<T>(kept: Map<string, T>, name: string, make: () => T): T {
   const made = make();
   kept.set(name, made);
   return made;
+}
+
+function markAll(list: RecordList, mark: (record: unknown) => unknown): RecordList {
+  if (Array.isArray(list)) return list.map(mark);
+  return { length: list.length, at: (index) => mark(list.at(index)) };
 }
 
 function toArray(list: RecordList): readonly unknown[] {

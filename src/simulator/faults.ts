@@ -8,8 +8,8 @@ export interface SimulatorControls {
   readonly day: string;
   setDay(day: string): void;
   advanceDay(days?: number): void;
-  /** Changes an endpoint's records from now on, on top of what each day gives. */
-  editRecords(endpointPath: string, edit: RecordEdit): void;
+  /** Changes an endpoint's records from now on, on top of what each day gives: of one account, or of all. */
+  editRecords(endpointPath: string, edit: RecordEdit, account?: string): void;
   setKeyState(key: string, state: KeyState): void;
 }
 
@@ -24,6 +24,8 @@ export interface FaultContext {
   readonly query: URLSearchParams;
   /** The offset asked for; 0 when none or no number was. */
   readonly offset: number;
+  /** Whose key it came with; undefined for an unknown key, and without accounts. */
+  readonly account: string | undefined;
   readonly controls: SimulatorControls;
 }
 
@@ -66,6 +68,7 @@ export type Fault = (context: FaultContext) => FaultOverride | undefined;
 export interface FaultMatch {
   readonly path?: string;
   readonly offset?: number;
+  readonly account?: string;
   readonly where?: (context: FaultContext) => boolean;
   /** First matching arrival that is hit, counted from 1. */
   readonly nth?: number;
@@ -81,6 +84,7 @@ export function when(match: FaultMatch, effect: Fault): Fault {
   return (context) => {
     if (match.path !== undefined && match.path !== context.path) return undefined;
     if (match.offset !== undefined && match.offset !== context.offset) return undefined;
+    if (match.account !== undefined && match.account !== context.account) return undefined;
     if (match.where?.(context) === false) return undefined;
     seen++;
     return seen >= first && seen < first + count ? effect(context) : undefined;

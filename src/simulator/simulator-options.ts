@@ -1,3 +1,4 @@
+import type { SimulatedAccount } from './accounts.ts';
 import type { SimulatedKey } from './credentials.ts';
 import type { DatasetSizes } from './dataset.ts';
 import type { EndpointOptions } from './endpoint.ts';
@@ -33,6 +34,8 @@ export interface SimulatorOptions {
 
   readonly keys?: readonly (string | SimulatedKey)[];
   readonly bearerTokens?: readonly string[];
+  /** In place of `keys` and `bearerTokens`: each account sees its own records only. */
+  readonly accounts?: readonly SimulatedAccount[];
 
   readonly rateLimit?: Partial<RateLimits & RateLimitHeaderOptions>;
   /** What a limit above the maximum gets: 400 (the default), or the maximum. */

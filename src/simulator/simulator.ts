@@ -1,18 +1,17 @@
+import { listAccountKeys } from './accounts.ts';
 import { writeAnswer } from './answer.ts';
-import type { Endpoint } from './answer.ts';
 import { ApiProblem, codeOfStatus, writeErrorBody } from './api-problem.ts';
 import { createArrivalLog } from './arrivals.ts';
 import type { Arrival, ArrivalStatistics } from './arrivals.ts';
+import { DEFAULT_DAY, openClients } from './clients.ts';
+import type { Client } from './clients.ts';
 import { createKeyRing, readCredential } from './credentials.ts';
-import { createDataset, DEMO_SIZES } from './dataset.ts';
-import { createRecordTable } from './endpoint.ts';
-import type { EndpointOptions } from './endpoint.ts';
+import type { KeyRing } from './credentials.ts';
 import { applyFaults } from './faults.ts';
 import type { Fault, FaultOverride, SimulatorControls } from './faults.ts';
-import { addDays, assertIsoDay, readDayNumber } from './iso-day.ts';
+import { addDays, assertIsoDay } from './iso-day.ts';
 import type { HeaderMap, SimulatorRequest, SimulatorResponse } from './message.ts';
 import { buildRateLimitHeaders, DOCUMENTED_HEADERS, readRetryAfterSeconds } from './rate-limit-headers.ts';
-import { createRateLimiter, DOCUMENTED_LIMITS } from './rate-limiter.ts';
 import type { RateLimitVerdict } from './rate-limiter.ts';
 import { DEMO_KEY } from './simulator-options.ts';
 import type { SimulatorOptions } from './simulator-options.ts';
@@ -27,8 +26,16 @@ export interface Simulator extends SimulatorControls {
   readonly log: readonly Arrival[];
   readonly arrivals: ArrivalStatistics;
   clearLog(): void;
-  /** How many records each endpoint holds on the current day. */
-  countRows(): Readonly<Record<string, number>>;
+  /** How many records each endpoint holds on the current day: of one account, or of all together. */
+  countRows(account?: string): Readonly<Record<string, number>>;
+}
+
+/** An arrival and what is known of it before it is answered. */
+interface Judged {
+  readonly arrival: ParsedRequest;
+  readonly client: Client;
+  readonly verdict: RateLimitVerdict;
+  readonly override: FaultOverride;
 }
 
 interface Answer {
@@ -36,28 +43,25 @@ interface Answer {
   readonly body: string | Buffer;
 }
 
-const DEFAULT_DAY = '2026-01-31';
 const DEFAULT_LOG_ENTRIES = 250_000;
 
 /** Makes a simulated service; without options it behaves as documented and holds the demo's data. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const basePath = options.basePath ?? '/api/v1';
   const skewMs = options.clockSkewMs ?? 0;
-  const limits = { ...DOCUMENTED_LIMITS, ...options.rateLimit };
   const headerOptions = { ...DOCUMENTED_HEADERS, ...options.rateLimit };
-  const limiter = createRateLimiter(limits);
-  const keyRing = createKeyRing(options.keys ?? [DEMO_KEY], options.bearerTokens ?? []);
-  const endpoints = openEndpoints(options);
+  const keyRing = openKeyRing(options);
+  const clients = openClients(options);
   const log = createArrivalLog(options.maxLogEntries ?? DEFAULT_LOG_ENTRIES);
   let faults = options.faults ?? [];
   let day = options.day ?? DEFAULT_DAY;
 
-  function answer(arrival: ParsedRequest, verdict: RateLimitVerdict, override: FaultOverride): Answer {
+  function answer({ arrival, client, verdict, override }: Judged): Answer {
     if (override.status !== undefined || override.body !== undefined) return readReplacement(override);
     try {
       keyRing.assertAllowed(arrival.credential, arrival.endpointPath);
       if (verdict.broken !== undefined) return toRateLimitedAnswer(verdict, headerOptions.retryAfterInBody);
-      const endpoint = arrival.method === 'GET' ? endpoints.get(arrival.endpointPath) : undefined;
+      const endpoint = arrival.method === 'GET' ? client.endpoints.get(arrival.endpointPath) : undefined;
       if (endpoint === undefined) throw new ApiProblem(404, 'NOT_FOUND', 'No such endpoint.');
       const limitTooHigh = options.limitTooHigh ?? 'reject';
       return {
@@ -73,7 +77,9 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   function handle(request: SimulatorRequest, atMs: number): SimulatorResponse {
     const arrival = parseRequest(request, basePath);
     const { credential, method, query, endpointPath } = arrival;
-    const verdict = limiter.arrive(credential.id, atMs);
+    const client = clients.find(credential);
+    const { account } = client;
+    const verdict = client.limiter.arrive(credential.id, atMs);
     const offset = Number(query.get('offset') ?? 0) || 0;
     const index = log.statistics.requests;
     const override = applyFaults(faults, {
@@ -83,9 +89,10 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       path: endpointPath,
       query,
       offset,
+      account,
       controls: simulator,
     });
-    const { status, body } = answer(arrival, verdict, override);
+    const { status, body } = answer({ arrival, client, verdict, override });
 
     const { connection, delayMs } = override;
     log.add({
@@ -96,6 +103,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       status,
       keyId: credential.id,
       windowStartMs: verdict.windowStartMs,
+      ...(account !== undefined && { account }),
       ...(connection && { connection }),
     });
     // Only a 429 says when to come back, also when the limit is broken but another refusal comes first.
@@ -109,6 +117,13 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       override.headers,
     );
     return { status, headers, body, ...(connection && { connection }), ...(delayMs && { delayMs }) };
+  }
+
+  function listClients(account: string | undefined): readonly Client[] {
+    if (account === undefined) return clients.all;
+    const found = clients.all.find((client) => client.account === account);
+    if (found === undefined) throw new RangeError(`the simulator has no account ${account}`);
+    return [found];
   }
 
   assertIsoDay(day);
@@ -127,17 +142,24 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     advanceDay(days = 1) {
       day = addDays(day, days);
     },
-    editRecords(endpointPath, edit) {
-      const endpoint = endpoints.get(endpointPath);
-      if (endpoint === undefined) throw new RangeError(`the simulator serves no endpoint ${endpointPath}`);
-      endpoint.table.edit(edit);
+    editRecords(endpointPath, edit, account) {
+      const tables = listClients(account).flatMap(
+        ({ endpoints }) => endpoints.get(endpointPath)?.table ?? [],
+      );
+      if (tables.length === 0) throw new RangeError(`the simulator serves no endpoint ${endpointPath}`);
+      for (const table of tables) table.edit(edit);
     },
     setKeyState: (key, state) => keyRing.setState(key, state),
     setFaults(plan) {
       faults = plan;
     },
     clearLog: () => log.clear(),
-    countRows: () => Object.fromEntries([...endpoints].map(([path, { table }]) => [path, table.count(day)])),
+    countRows(account) {
+      const rows: Record<string, number> = {};
+      for (const [path, { table }] of listClients(account).flatMap(({ endpoints }) => [...endpoints]))
+        rows[path] = (rows[path] ?? 0) + table.count(day);
+      return rows;
+    },
   };
   return simulator;
 }
@@ -166,43 +188,11 @@ function parseRequest(request: SimulatorRequest, basePath: string): ParsedReques
   };
 }
 
-function openEndpoints(options: SimulatorOptions): ReadonlyMap<string, Endpoint> {
-  const builtIns = options.builtIns === false ? {} : createBuiltIns(options);
-  const mentions = builtIns['visibility/mentions'];
-  const all: Record<string, EndpointOptions> = {
-    ...builtIns,
-    ...(options.requireEntity &&
-      mentions && { 'visibility/mentions': { ...mentions, requiredParams: ['entity'] } }),
-    ...options.endpoints,
-  };
-  return new Map(
-    Object.entries(all).map(([path, endpoint]) => [
-      path,
-      { options: endpoint, table: createRecordTable(reshapeRecords(options, path, endpoint.records)) },
-    ]),
-  );
-}
-
-function createBuiltIns({ day = DEFAULT_DAY, seed = 1, ...options }: SimulatorOptions) {
-  const sizes = { ...DEMO_SIZES, ...options.sizes };
-  const shiftDays = options.dates === 'relative' ? readDayNumber(day) - readDayNumber(DEFAULT_DAY) : 0;
-  const firstDay = options.history === 'slides' ? undefined : addDays(day, 1 - sizes.historyDays - shiftDays);
-  return createDataset({ seed, sizes, firstDay, shiftDays });
-}
-
-function reshapeRecords(
-  options: SimulatorOptions,
-  path: string,
-  records: EndpointOptions['records'],
-): EndpointOptions['records'] {
-  const reshape = options.reshape?.[path];
-  if (reshape === undefined) return records;
-  const firstDay = readDayNumber(options.day ?? DEFAULT_DAY);
-  return (day) => {
-    const list = records(day);
-    const all = Array.from({ length: list.length }, (_, index) => list.at(index));
-    return reshape(all, readDayNumber(day) - firstDay);
-  };
+function openKeyRing({ accounts, keys, bearerTokens = [] }: SimulatorOptions): KeyRing {
+  if (accounts === undefined) return createKeyRing(keys ?? [DEMO_KEY], bearerTokens);
+  if (keys !== undefined || bearerTokens.length > 0)
+    throw new RangeError('the simulator takes accounts or keys and tokens, not both');
+  return createKeyRing(listAccountKeys(accounts), []);
 }
 
 function toRateLimitedAnswer(verdict: RateLimitVerdict, inBody: boolean): Answer {
