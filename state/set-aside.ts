@@ -17,11 +17,6 @@ export async function restoreRunRecords(session: SqlSession): Promise<void> {
   }
 }
 
-/** Removes the copies that `keepRunRecords` made. */
-export async function dropRunRecords(session: SqlSession): Promise<void> {
-  for (const table of KEPT) await session.run(`DROP TABLE IF EXISTS temp.kept_${table}`);
-}
-
 /** Deletes the learned columns of a stream. */
 export async function deleteContract(session: SqlSession, stream: string): Promise<void> {
   await session.run('DELETE FROM _sluice.contracts WHERE stream = $1', [stream]);

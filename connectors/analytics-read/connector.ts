@@ -27,7 +27,6 @@ export const analyticsRead: Connector = {
     offsetParam: 'offset',
     records: '/data',
     total: '/pagination/total',
-    limit: '/pagination/limit',
     offset: '/pagination/offset',
     hasMore: '/pagination/hasMore',
   },

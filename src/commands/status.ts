@@ -11,7 +11,7 @@ import type { RunSummary, StatusReport, StreamStatusRow, UnsettledAttempt } from
 import { isSync, kindOf, type RunReport, type Verdict } from '../model/run-report.ts';
 import type { RunUnderWay } from '../model/run-under-way.ts';
 import type { OfflineSettings } from '../model/settings.ts';
-import type { SqlRow } from '../model/sql.ts';
+import { type SqlRow, toIso } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
@@ -253,12 +253,11 @@ function summarizeRun(run: RunReport): RunSummary {
 }
 
 function toSummary(row: SqlRow, streams: Parameters<typeof kindOf>[0]['streams']): RunSummary {
-  const time = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
   return {
     runId: String(row['run_id']),
     kind: kindOf({ status: String(row['status']), streams }),
-    startedAt: time(row['started_at']),
-    finishedAt: time(row['finished_at'] ?? row['started_at']),
+    startedAt: toIso(row['started_at']),
+    finishedAt: toIso(row['finished_at'] ?? row['started_at']),
     status: String(row['status']),
     exitCode: Number(row['exit_code']),
     requests: Number(row['requests']),

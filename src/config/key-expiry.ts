@@ -1,6 +1,6 @@
 import type { Connector } from '../model/connector.ts';
+import { DAY_MS } from '../model/dates.ts';
 
-const DAY_MS = 86_400_000;
 const WARN_DAYS = 14;
 
 /** A warning from 14 days before the key expires, so that unattended syncs do not stop by surprise. */

@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  compareNumbers,
-  isJsonNumber,
-  isMultipleOf,
-  isWhole,
-  type JsonNumber,
-  writeNumber,
-} from './exact-arithmetic.ts';
+import { isJsonNumber, type JsonNumber } from '../json/exact-number.ts';
+import { compareNumbers, isMultipleOf, isWhole, writeNumber } from './exact-arithmetic.ts';
 import { compilePattern, type JsonObject } from './find-schema-problems.ts';
 import { compileFormat, isTemporalFormat } from './formats.ts';
 import { reportIssue } from './report-issue.ts';

@@ -1,12 +1,4 @@
-import { ExactNumber, normalizeDecimal } from '../json/exact-number.ts';
-
-/** A number as JSON gave it. */
-export type JsonNumber = number | ExactNumber;
-
-/** True for a JSON number, also one that a double could not hold. */
-export function isJsonNumber(value: unknown): value is JsonNumber {
-  return typeof value === 'number' || value instanceof ExactNumber;
-}
+import { ExactNumber, type JsonNumber, normalizeDecimal } from '../json/exact-number.ts';
 
 // A decimal is sign * digits * 10^power; the digits of zero are "0", others end in no zero.
 interface Decimal {

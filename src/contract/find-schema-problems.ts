@@ -1,6 +1,7 @@
 import { resolvePointer } from '../json/pointer.ts';
 import { suggestName } from '../text/suggest-name.ts';
-import { isJsonNumber, writeNumber } from './exact-arithmetic.ts';
+import { isJsonNumber } from '../json/exact-number.ts';
+import { writeNumber } from './exact-arithmetic.ts';
 import { checkedFormats } from './formats.ts';
 
 /** What keeps a contract file from being honoured, and where in the file. */

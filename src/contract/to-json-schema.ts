@@ -18,7 +18,7 @@ export interface ContractField {
   readonly values?: readonly (string | number | boolean)[] | undefined;
 }
 
-export const SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+const SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /** The JSON Schema of one record, as `contracts/<stream>.schema.json` holds it; nested fields are nested objects. */
 export function toJsonSchema(

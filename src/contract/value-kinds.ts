@@ -1,4 +1,5 @@
-import { isJsonNumber, isWhole } from './exact-arithmetic.ts';
+import { isJsonNumber } from '../json/exact-number.ts';
+import { isWhole } from './exact-arithmetic.ts';
 
 /** What a JSON value is, as JSON Schema tells values apart. */
 export type ValueKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';

@@ -23,8 +23,6 @@ export interface FilterPlan {
   readonly values: readonly { readonly column: SampledColumn; readonly value: string }[];
   /** A value nothing has. */
   readonly nonsense: string;
-  /** Config sets the parameter already: every record of the sample went through it. */
-  readonly isSet: boolean;
 }
 
 export const NONSENSE = 'no-such-value';
@@ -58,6 +56,7 @@ export function planFilter(
   stream: Stream,
   isMasked: (path: readonly string[]) => boolean,
 ): FilterPlan {
+  // Config sets it already: every record of the sample went through it.
   const isSet = Object.hasOwn(stream.params, param);
   const names = listNames(param);
   const columns = sample.columns
@@ -70,7 +69,7 @@ export function planFilter(
         const value = chooseValue(sample, column);
         return value === undefined ? [] : [{ column, value }];
       });
-  return { kind: 'filter', param, values, nonsense: NONSENSE, isSet };
+  return { kind: 'filter', param, values, nonsense: NONSENSE };
 }
 
 /** A date in the sample that some rows come before, as near to the middle as there is. */

@@ -19,10 +19,10 @@ export const MAX_TRIES = 5;
 export const MAX_UNREADABLE_TRIES = 2;
 
 /** A Retry-After of a 5xx beyond this ends the request instead: it speaks of maintenance, ms. */
-export const LONGEST_RETRY_AFTER_MS = 120_000;
+const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /** Requests of one client in flight at once; the quota's rules may allow fewer. */
-export const MAX_IN_FLIGHT = 32;
+const MAX_IN_FLIGHT = 32;
 
 export interface ApiClientOptions {
   readonly connector: Connector;

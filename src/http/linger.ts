@@ -1,7 +1,7 @@
 import type { Clock } from '../model/clock.ts';
 
 /** How long a stop waits for answers on their way; the rest of its 5 s is for the disk, ms. */
-export const LINGER_MS = 3_500;
+const LINGER_MS = 3_500;
 
 /** Turns the signal of a run into the one of its requests on their way, which aborts later. */
 export type Linger = (signal: AbortSignal) => AbortSignal;

@@ -6,7 +6,7 @@ import { ANSWER_POLL_MS, type QuotaWait } from './quota-wait.ts';
 export const BURST_WINDOW_MS = 1_000;
 
 /** Room for clocks that tick in whole milliseconds and timers that fire a little early, ms. */
-export const TIMER_MARGIN_MS = 20;
+const TIMER_MARGIN_MS = 20;
 
 const FILLS_MS = BURST_WINDOW_MS + TIMER_MARGIN_MS;
 
@@ -41,7 +41,7 @@ export function readBurstWait(state: QuotaState, now: number, burstPerSecond: nu
 }
 
 /** How long a pace learned from 429s is kept before the configured one is tried again, ms. */
-export const SLOWED_BURST_MS = 10 * 60_000;
+const SLOWED_BURST_MS = 10 * 60_000;
 
 /** The pace in force: what config allows, or less where the server refused it lately. */
 export function readBurstLimit(state: QuotaState, burstPerSecond: number): number {

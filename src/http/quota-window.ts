@@ -9,7 +9,7 @@ import type {
 import { readOwnBudget, readOwnReturn } from './quota-own-count.ts';
 
 /** Observations whose resets differ by no more than this are of one window, ms. */
-export const SAME_WINDOW_MS = 5_000;
+const SAME_WINDOW_MS = 5_000;
 
 /** Room after the reset, ms: a server may have cut up to a second off its Reset header, and clocks drift apart. */
 export const RESET_SLACK_MS = 1_500;

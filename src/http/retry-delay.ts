@@ -1,13 +1,13 @@
 import type { FaultKind } from '../model/http.ts';
 
 /** First backoff, ms; doubles with every try. */
-export const BASE_BACKOFF_MS = 500;
+const BASE_BACKOFF_MS = 500;
 
 /** Longest backoff, ms; a server's own hint may be longer. */
 export const LONGEST_BACKOFF_MS = 30_000;
 
 /** Shortest wait after a 429, whatever its hint says, ms: Retry-After: 0 must not make a hot loop. */
-export const SHORTEST_PAUSE_MS = 1_000;
+const SHORTEST_PAUSE_MS = 1_000;
 
 /** Backoff before try `attempt + 1` with full jitter, ms; `random` is in [0, 1). */
 export function computeBackoff(attempt: number, random: number): number {

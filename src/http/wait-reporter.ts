@@ -2,7 +2,7 @@ import type { Clock } from '../model/clock.ts';
 import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
 
 /** Waits shorter than this are the normal pace and are not reported, ms. */
-export const SHORTEST_REPORTED_WAIT_MS = 2_000;
+const SHORTEST_REPORTED_WAIT_MS = 2_000;
 
 /** What a quota reports while it is used; wall times, epoch ms. */
 export interface QuotaListener {

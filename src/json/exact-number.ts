@@ -15,6 +15,14 @@ export class ExactNumber {
   }
 }
 
+/** A number as JSON gave it. */
+export type JsonNumber = number | ExactNumber;
+
+/** True for a JSON number, also one that a double could not hold. */
+export function isJsonNumber(value: unknown): value is JsonNumber {
+  return typeof value === 'number' || value instanceof ExactNumber;
+}
+
 // JSON.rawJSON is in Node >= 21 and not yet in TypeScript's library.
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);

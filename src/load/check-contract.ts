@@ -9,13 +9,18 @@ import { toFieldName, toPathPart } from '../schema/field-paths.ts';
 import { compileNames } from '../schema/match-names.ts';
 import { findForcedTypes, type ForcedField } from '../schema/force-types.ts';
 import { pathKey } from '../schema/name-columns.ts';
-import { createFieldTree, type FieldTree, observeConstant, observeRecord } from '../schema/observe-fields.ts';
+import {
+  createFieldTree,
+  type FieldTree,
+  observeConstant,
+  observeRecord,
+  findNode,
+} from '../schema/observe-fields.ts';
 import type { ForcedColumn } from '../schema/resolve-columns.ts';
 import type { HeldRecord } from '../warehouse/project-stage.ts';
 import { readStagedRecords } from '../stage/staged-records.ts';
 import { listSliceValues } from '../schema/mask-records.ts';
 import { findKeyPaths, isFilledEverywhere } from './key-paths.ts';
-import { findNode } from './seen-types.ts';
 
 /** A scan's records after the check against the stream's contract, before they become rows. */
 export interface CheckedScan {
@@ -97,7 +102,7 @@ export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean
 }
 
 /** The contract of a stream that applies to one scan. */
-export function buildContract(
+function buildContract(
   { stream, hashKey, checkpoint, learned }: ContractQuestion,
   forced: readonly ForcedField[],
   key: readonly (readonly string[])[],

@@ -96,7 +96,7 @@ export async function judgeDuplicates(
 }
 
 /** Whether each position still has the staged record; `request` asks for the page that starts there. */
-export async function recordsStillThere(
+async function recordsStillThere(
   recordsFile: string,
   positions: readonly number[],
   request: (offset: number) => Promise<Page>,

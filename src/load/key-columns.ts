@@ -38,7 +38,7 @@ export function findCompanion(
 }
 
 /** Names of the columns that a table has, or is given. */
-export function storedNames(columns: readonly ColumnPlan[]): readonly string[] {
+export function storedNames(columns: readonly Pick<ColumnPlan, 'name' | 'type'>[]): readonly string[] {
   return columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name);
 }
 

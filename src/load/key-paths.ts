@@ -2,8 +2,7 @@ import type { LearnedColumn, Stream } from '../model/stream.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
 import { namesField } from '../schema/field-rules.ts';
 import { pathKey } from '../schema/name-columns.ts';
-import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
-import { findNode } from './seen-types.ts';
+import { type FieldNode, type FieldTree, findNode } from '../schema/observe-fields.ts';
 
 /**
  * Paths of the fields of a configured key. Fields that no record fills are left out: then the config is wrong, not

@@ -4,7 +4,7 @@ import {
   chooseCursorCandidate,
   rankCursorCandidates,
 } from '../schema/key-candidates.ts';
-import type { FieldTree } from '../schema/observe-fields.ts';
+import { type FieldTree, findNode } from '../schema/observe-fields.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
@@ -32,7 +32,7 @@ import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { readInFull, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
-import { findNode, listSeenTypes } from './seen-types.ts';
+import { listSeenTypes } from './seen-types.ts';
 import { settleKey } from './settle-key.ts';
 
 /** Turns a fetched scan into typed rows and determines their key. */

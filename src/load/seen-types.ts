@@ -1,9 +1,8 @@
 import type { LearnedColumn } from '../model/stream.ts';
 import type { JsonType } from '../model/schema.ts';
 import { listJsonTypes, uniteJsonTypes } from '../schema/json-types.ts';
-import { toFieldName } from '../schema/field-paths.ts';
 import { pathKey } from '../schema/name-columns.ts';
-import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
+import { type FieldTree, findNode } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 
 /**
@@ -26,9 +25,4 @@ export function listSeenTypes(
       return [[name, uniteJsonTypes(before?.jsonTypes ?? [], seen)]];
     }),
   );
-}
-
-/** What was seen of the field at a path. */
-export function findNode(root: FieldNode, path: readonly string[]): FieldNode | undefined {
-  return path.reduce<FieldNode | undefined>((node, part) => node?.children.get(toFieldName(part)), root);
 }

@@ -1,4 +1,5 @@
-export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** A time before every other (ISO): that of something of which nobody knows when it was. */
 export const LONG_AGO = new Date(0).toISOString();

@@ -25,7 +25,6 @@ interface AnyPaging {
 export interface OffsetPaging extends AnyPaging {
   readonly offsetParam: string;
   readonly total: string;
-  readonly limit: string;
   readonly offset: string;
   readonly hasMore: string;
 }

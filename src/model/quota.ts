@@ -1,3 +1,5 @@
+import { HOUR_MS } from './dates.ts';
+
 /** The two limits every request obeys, after config and documented defaults were merged. */
 export interface QuotaLimits {
   /** Length of the server's window, ms. */
@@ -244,8 +246,6 @@ export const noQuota: QuotaSnapshot = {
   resetAtMs: undefined,
   notBeforeMs: undefined,
 };
-
-const HOUR_MS = 3_600_000;
 
 /** Requests of a window as requests of an hour, as config and people count them. */
 export function perHour(perWindow: number, windowMs: number): number {

@@ -1,4 +1,5 @@
 import type { QuotaSnapshot } from './quota.ts';
+import type { RecordedChange } from './schema-report.ts';
 import type { RefusedRun } from './refused-run.ts';
 import type { StreamStatusRow } from './reports.ts';
 import type { ReportedError, RowCounts } from './run-report.ts';
@@ -23,7 +24,7 @@ export interface ReportData {
   readonly requests: RequestFacts;
   readonly quota: QuotaSnapshot | undefined;
   readonly tables: readonly TableFacts[];
-  readonly schemaChanges: { readonly total: number; readonly newest: readonly SchemaChangeFacts[] };
+  readonly schemaChanges: { readonly total: number; readonly newest: readonly RecordedChange[] };
   readonly quarantine: { readonly total: number; readonly reasons: readonly QuarantineFacts[] };
   /** What was left out because it was too much, as sentences. */
   readonly leftOut: readonly string[];
@@ -68,16 +69,6 @@ export interface RequestFacts {
   readonly hours: readonly { readonly hour: string; readonly requests: number }[];
   /** What the server allows in an hour, as it last said. */
   readonly limit: number | undefined;
-}
-
-export interface SchemaChangeFacts {
-  readonly runId: string;
-  readonly stream: string;
-  readonly column: string;
-  readonly change: string;
-  readonly fromType: string | undefined;
-  readonly toType: string | undefined;
-  readonly changedAt: string;
 }
 
 /** One reason why records of a stream are in quarantine, with the newest of them. */

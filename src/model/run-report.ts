@@ -37,6 +37,15 @@ export interface RowCounts {
   readonly quarantined: number;
 }
 
+export const noRows: RowCounts = {
+  read: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  deleted: 0,
+  quarantined: 0,
+};
+
 export interface StreamReport {
   readonly stream: string;
   readonly slice: string;

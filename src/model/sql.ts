@@ -7,3 +7,8 @@ export interface SqlSession {
   /** Rows as JS values: BIGINT as bigint, timestamps as Date, JSON as text. */
   all(sql: string, values?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
 }
+
+/** A time as the engine gives it, as ISO text. */
+export function toIso(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value);
+}

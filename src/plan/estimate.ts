@@ -1,7 +1,6 @@
 import type { PlannedStream } from '../model/reports.ts';
+import { DAY_MS } from '../model/dates.ts';
 import type { QuotaLimits, QuotaSnapshot } from '../model/quota.ts';
-
-const DAY_MS = 24 * 3_600_000;
 
 /** Requests a paginated scan of so many rows takes: pages overlap by one row, and the head is read twice. */
 export function countRequests(

@@ -1,4 +1,5 @@
 import { sum } from 'd3-array';
+import { DAY_MS } from '../model/dates.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { type Bar, drawBarChart } from './bar-chart.ts';
@@ -11,7 +12,6 @@ import { drawEmpty, type Section } from './section.ts';
 /** Runs in a chart; more would be thinner than a finger. */
 const CHART_RUNS = 40;
 const LEAST_ROOM = 14;
-const DAY_MS = 86_400_000;
 
 /** What the last runs brought, and how long they took. */
 export function buildRunSection(data: ReportData): Section {

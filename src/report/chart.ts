@@ -108,7 +108,7 @@ function drawColumnLabel({ at, label, anchor, isMinor }: ColumnTick, height: num
 }
 
 /** The numbers as a table that opens on demand. */
-export function drawNumbers({ head, rows }: NumberTable): Markup {
+function drawNumbers({ head, rows }: NumberTable): Markup {
   const [first = '', ...others] = head;
   return html`<details class="numbers">
     <summary>Numbers</summary>

@@ -1,5 +1,6 @@
 import { groups } from 'd3-array';
-import type { ReportData, SchemaChangeFacts } from '../model/report-data.ts';
+import type { ReportData } from '../model/report-data.ts';
+import type { RecordedChange } from '../model/schema-report.ts';
 import { nameScan } from '../model/stream.ts';
 import { drawIcon } from './badge.ts';
 import { formatCount } from '../text/format-count.ts';
@@ -70,14 +71,14 @@ export function buildSchemaSection({ schemaChanges }: ReportData): Section {
   return { id: 'schema', heading: 'Schema changes', body };
 }
 
-function describeChange(change: SchemaChangeFacts | undefined): string {
+function describeChange(change: RecordedChange | undefined): string {
   if (change === undefined) return '';
   const { change: word, fromType, toType } = change;
   if (word === 'added' || word === 'removed') return word;
   return `${word}: ${fromType ?? 'none'} to ${toType ?? 'none'}`;
 }
 
-function drawColumns(changes: readonly SchemaChangeFacts[]): Markup {
+function drawColumns(changes: readonly RecordedChange[]): Markup {
   const more = changes.length - MOST_COLUMNS;
   const names = changes
     .slice(0, MOST_COLUMNS)

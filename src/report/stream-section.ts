@@ -31,7 +31,7 @@ export function buildStreamSection(data: ReportData, health: Health): Section {
 }
 
 /** The worst first, else as in the config. */
-export function sortByTone(streams: readonly JudgedStream[]): readonly JudgedStream[] {
+function sortByTone(streams: readonly JudgedStream[]): readonly JudgedStream[] {
   const order = ['bad', 'note', 'good', 'idle'];
   return streams.toSorted((a, b) => order.indexOf(a.tone) - order.indexOf(b.tone));
 }

@@ -1,4 +1,5 @@
 import { median } from 'd3-array';
+import { HOUR_MS } from '../model/dates.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { RunFacts, StreamFacts } from '../model/report-data.ts';
 import { nameScan } from '../model/stream.ts';
@@ -50,7 +51,6 @@ const tones: Readonly<Record<StreamState, Tone>> = {
   verified: 'good',
 };
 
-const HOUR_MS = 3_600_000;
 // The API refreshes its data daily, "typically": half a day more is still no news.
 const LEAST_LATENESS_MS = 36 * HOUR_MS;
 const RHYTHM_RUNS = 10;

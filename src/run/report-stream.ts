@@ -1,10 +1,5 @@
 import type { SyncError } from '../model/errors.ts';
-import {
-  type RowCounts,
-  type StreamReport,
-  type StreamStatus,
-  toReportedError,
-} from '../model/run-report.ts';
+import { noRows, type StreamReport, type StreamStatus, toReportedError } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
 import type { Recording } from './run-context.ts';
@@ -36,8 +31,6 @@ export interface ReportParts {
   readonly error?: SyncError | undefined;
 }
 
-const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
-
 /** A report of a stream as it stands; what did not happen is empty. */
 export function reportStream(
   context: Recording,
@@ -57,7 +50,7 @@ export function reportStream(
     verdict: parts.verdict,
     reasons: hideSecrets(context.settings, parts.reasons ?? []),
     rowsDeclared: (scan ?? staged)?.total,
-    rows: committed?.rows ?? NO_ROWS,
+    rows: committed?.rows ?? noRows,
     rowsInTable: committed?.rowsInTable ?? parts.rowsInTable,
     rowsInApi: committed?.rowsInApi,
     difference: committed?.difference,

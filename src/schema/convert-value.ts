@@ -1,10 +1,8 @@
 import { ExactNumber, isExactAsDouble, normalizeDecimal } from '../json/exact-number.ts';
 import type { ForcedType } from '../model/schema.ts';
 import { decimalRoom } from './column-types.ts';
-import { classifyString, Kind } from './field-kinds.ts';
+import { classifyString, INT128_MAX, INT64_MAX, Kind } from './field-kinds.ts';
 
-const INT64_MAX = 2n ** 63n - 1n;
-const INT128_MAX = 2n ** 127n - 1n;
 // A number of JSON's own spelling; text that only begins like one, or has zeros in front, is not a number.
 const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 // Beyond every type's digits, and short enough to write out.

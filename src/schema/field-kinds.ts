@@ -32,8 +32,8 @@ export const numberKinds = integerKinds | Kind.double | Kind.decimal | Kind.huge
 export const stringKinds = Kind.date | Kind.timestampWithZone | Kind.timestampWithoutZone | Kind.text;
 export const containerKinds = Kind.array | Kind.object;
 
-const INT64_MAX = 2n ** 63n - 1n;
-const INT128_MAX = 2n ** 127n - 1n;
+export const INT64_MAX = 2n ** 63n - 1n;
+export const INT128_MAX = 2n ** 127n - 1n;
 
 /** Kind of a number whose exact text is `source` (see ExactNumber). */
 export function classifyExactNumber(source: string): { kind: number; whole: number; scale: number } {

@@ -1,9 +1,9 @@
 import { ExactNumber } from '../json/exact-number.ts';
 import { classifyExactNumber, classifyString, Kind, stringKinds } from './field-kinds.ts';
-import { toPathPart } from './field-paths.ts';
+import { toFieldName, toPathPart } from './field-paths.ts';
 
 /** Objects nested deeper than this stay whole, as JSON. */
-export const MAX_FLATTEN_DEPTH = 6;
+const MAX_FLATTEN_DEPTH = 6;
 /** A nested object with more member names than this over a scan is a map, not a record: it stays whole. */
 export const MAX_NESTED_FIELDS = 250;
 
@@ -146,4 +146,9 @@ export function isRecordObject(value: unknown): value is Readonly<Record<string,
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
   );
+}
+
+/** What was seen of the field at a path. */
+export function findNode(root: FieldNode, path: readonly string[]): FieldNode | undefined {
+  return path.reduce<FieldNode | undefined>((node, part) => node?.children.get(toFieldName(part)), root);
 }

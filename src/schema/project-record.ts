@@ -1,4 +1,4 @@
-import { ExactNumber } from '../json/exact-number.ts';
+import { ExactNumber, isJsonNumber } from '../json/exact-number.ts';
 import type { ColumnType, ForcedType } from '../model/schema.ts';
 import { decimalRoom, kindsHeldBy } from './column-types.ts';
 import { convertValue, toPlainText } from './convert-value.ts';
@@ -59,7 +59,8 @@ function compileCell(column: ColumnPlan, main: ColumnPlan | undefined): WriteCel
   if (column.companion) {
     const room = main && decimalRoom(main.type);
     return (value) =>
-      (kindOf(value) & takes) !== 0 || (room !== undefined && isNumber(value) && !fitsDecimal(value, room))
+      (kindOf(value) & takes) !== 0 ||
+      (room !== undefined && isJsonNumber(value) && !fitsDecimal(value, room))
         ? cellText(value, type)
         : undefined;
   }
@@ -78,10 +79,6 @@ export function holdsValue(type: ColumnType, value: unknown): boolean {
   if ((kindOf(value) & kindsHeldBy(type)) === 0) return false;
   const room = decimalRoom(type);
   return room === undefined || fitsDecimal(value, room);
-}
-
-function isNumber(value: unknown): boolean {
-  return typeof value === 'number' || value instanceof ExactNumber;
 }
 
 // The engine would round more decimals than a column has, and fail on more digits before the point.

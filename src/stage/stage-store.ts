@@ -14,7 +14,7 @@ const ENOUGH_BYTES = 2 ** 19;
 const TURNS_TO_WAIT = 4;
 
 /** The request of a staged scan; pages of a different request cannot be used. */
-export const stagedScanSchema = z.object({
+const stagedScanSchema = z.object({
   version: z.literal(1),
   stream: z.string(),
   /** Hash of connector, parameters, page size and start date. */

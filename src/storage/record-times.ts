@@ -1,4 +1,5 @@
 import { readCheckpointsAfter, writeCheckpoint } from '../../state/checkpoints.ts';
+import { HOUR_MS } from '../model/dates.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { limitRunTimes } from '../../state/run-file.ts';
 import type { Clock } from '../model/clock.ts';
@@ -30,7 +31,6 @@ interface TimedRun {
 }
 
 const LAST_TIME = 'last_time';
-const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** The clock of what a run records, which continues where earlier runs left it. */

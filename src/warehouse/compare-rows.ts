@@ -1,3 +1,4 @@
+import type { ComparedRow } from '../model/reports.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { readColumns, tableName, toEngineType } from './evolve-table.ts';
@@ -24,17 +25,9 @@ export interface RowDifferences {
   readonly missing: number;
   readonly extra: number | undefined;
   readonly differing: number;
-  readonly examples: readonly RowExample[];
+  readonly examples: readonly ComparedRow[];
   /** Columns that only the incoming rows have. */
   readonly unknownColumns: readonly string[];
-}
-
-export interface RowExample {
-  readonly what: 'missing' | 'extra' | 'differing';
-  /** Its key as a JSON object, shortened if necessary. */
-  readonly row: string;
-  /** For a differing row, a JSON object with the incoming and the table's value of each differing column. */
-  readonly values: string | undefined;
 }
 
 const THEIRS = 'temp."~theirs"';
@@ -111,7 +104,7 @@ async function compareByKey(
     toJson(`s.${quoteIdentifier(name)}`),
     toJson(`t.${quoteIdentifier(name)}`),
   ]);
-  const examples: RowExample[] = [];
+  const examples: ComparedRow[] = [];
   for (const [row = ''] of await read(database, `SELECT ${describeRow('s', key)} ${lacking} ${first(show)}`))
     examples.push({ what: 'missing', row, values: undefined });
   const differing = `SELECT ${[describeRow('s', key), ...pairs].join(', ')} ${other} ${first(show)}`;
@@ -139,7 +132,7 @@ async function compareWhole(
   // The table may have several copies of a sampled row: duplicates are only counted if everything was read.
   const lacking = isWhole ? `(${theirs} EXCEPT ALL ${ours})` : `(${theirs} EXCEPT ${ours})`;
   const beyond = `(${ours} EXCEPT ALL ${theirs})`;
-  const examples: RowExample[] = [];
+  const examples: ComparedRow[] = [];
   const shown = describeRow('r', names.slice(0, EXAMPLE_COLUMNS));
   for (const [row = ''] of await read(database, `SELECT ${shown} FROM ${lacking} r ${first(show)}`))
     examples.push({ what: 'missing', row, values: undefined });

@@ -1,4 +1,5 @@
 import { toDay } from './count-days.ts';
+import { toIso } from '../model/sql.ts';
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { quoteLiteral } from './identifiers.ts';
@@ -41,7 +42,7 @@ export async function readNewestDates(
       String(row['slice']),
       {
         dates: JSON.parse(String(row['dates'])) as readonly string[],
-        since: row['since'] instanceof Date ? row['since'].toISOString() : String(row['since']),
+        since: toIso(row['since']),
       },
     ]),
   );

@@ -13,7 +13,7 @@ export interface QuarantineScope {
 export const QUARANTINE_ID = 'sha256(stream || chr(10) || slice || chr(10) || record)';
 
 /** The same for a text in memory. */
-export function hashQuarantined({ stream, slice }: QuarantineScope, text: string): string {
+function hashQuarantined({ stream, slice }: QuarantineScope, text: string): string {
   return createHash('sha256').update(`${stream}\n${slice}\n${text}`).digest('hex');
 }
 

@@ -1,7 +1,7 @@
 import type { ColumnType } from '../model/schema.ts';
 import { Kind, stringKinds } from '../schema/field-kinds.ts';
 import { toFieldName } from '../schema/field-paths.ts';
-import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
+import { type FieldNode, type FieldTree, findNode } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
@@ -47,10 +47,6 @@ export function selectStage(
   const position = 'CASE WHEN r IS NOT NULL THEN i END AS _sluice_position';
   return `SELECT ${[position, ...cells].join(', ')} FROM read_json(${quoteLiteral(file)},
     format = 'newline_delimited', maximum_object_size = ${lineLimit}, columns = {i: 'BIGINT', r: ${quoteLiteral(record)}})`;
-}
-
-function findNode(root: FieldNode, path: readonly string[]): FieldNode | undefined {
-  return path.reduce<FieldNode | undefined>((node, part) => node?.children.get(toFieldName(part)), root);
 }
 
 /** SQL for a constant value; undefined if its text could differ from a projection's. */

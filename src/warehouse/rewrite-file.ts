@@ -9,7 +9,7 @@ import { quoteLiteral } from './identifiers.ts';
  */
 export async function rewriteFile(file: string, prepare: (fresh: Database) => Promise<void>): Promise<void> {
   const fresh = `${file}.rewrite`;
-  await remove(fresh);
+  await removeDatabase(fresh);
   try {
     const database = await Database.open({ file: fresh, folders: [dirname(file)] });
     try {
@@ -25,10 +25,11 @@ export async function rewriteFile(file: string, prepare: (fresh: Database) => Pr
     await handle.sync().finally(() => handle.close());
     await rename(fresh, file);
   } finally {
-    await remove(fresh);
+    await removeDatabase(fresh);
   }
 }
 
-async function remove(file: string): Promise<void> {
+/** Removes a closed file of the engine, with the log that may lie next to it. */
+export async function removeDatabase(file: string): Promise<void> {
   for (const name of [file, `${file}.wal`]) await rm(name, { force: true });
 }

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  compareNumbers,
-  isJsonNumber,
-  isMultipleOf,
-  isWhole,
-  type JsonNumber,
-} from '../../src/contract/exact-arithmetic.ts';
-import { parseExact } from '../../src/json/exact-number.ts';
+import { compareNumbers, isMultipleOf, isWhole } from '../../src/contract/exact-arithmetic.ts';
+import { parseExact, isJsonNumber, type JsonNumber } from '../../src/json/exact-number.ts';
 
 /** digits * 10^-scale, as JSON writes it and as whole numbers of 10^-12. */
 const decimal = fc

@@ -11,7 +11,6 @@ const offset: OrderCase = {
     offsetParam: 'offset',
     records: '/data',
     total: '/page/total',
-    limit: '/page/limit',
     offset: '/page/offset',
     hasMore: '/page/hasMore',
   },

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { capitalize } from '../render/format-values.ts';
 import { resolve } from 'node:path';
 import { StorageError } from '../../model/errors.ts';
 import { defineCommand } from '../frame/command.ts';
@@ -36,7 +37,7 @@ export const stateExportCommand = defineCommand({
     if (values.output === undefined) return { exitCode: 0, summary, result: report.state, text: json };
     const path = resolve(context.cwd, values.output);
     await write(path, json);
-    const text = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.\nWritten: ${toSafeLine(path)}`;
+    const text = `${capitalize(summary)}.\nWritten: ${toSafeLine(path)}`;
     return { exitCode: 0, summary, result: { path, ...report.state }, text };
   },
 });

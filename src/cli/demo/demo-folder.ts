@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 
 /** Marks a folder as the demo's, which may recreate it. */
-export const DEMO_MARKER = '.sluice-demo';
+const DEMO_MARKER = '.sluice-demo';
 
 // Only what the demo makes itself is removed: a notebook somebody kept there stays.
 const OWN_ENTRIES = ['sluice.yaml', 'warehouse.duckdb', 'warehouse.duckdb.wal', '.sluice', DEMO_MARKER];

@@ -1,4 +1,5 @@
 import type { WaitReason } from '../../model/quota.ts';
+import type { StreamUnderWay } from '../../model/run-under-way.ts';
 import type { StreamReport } from '../../model/run-report.ts';
 
 /** Everything needed to draw the display of a run. */
@@ -16,13 +17,7 @@ export interface ProgressState {
 }
 
 /** One stream's line. */
-export interface StreamProgress {
-  readonly stream: string;
-  readonly state: 'queued' | 'reading' | 'loading' | 'finished';
-  readonly pagesDone: number;
-  readonly pagesPlanned: number | undefined;
-  readonly rowsDone: number;
-  readonly rowsDeclared: number | undefined;
+export interface StreamProgress extends StreamUnderWay {
   /** Rows an earlier run staged: they count as done, but not for this run's speed. */
   readonly rowsHeld: number;
   /** `activeMs` of the run when this stream began. */

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
+import { HOUR_MS } from '../../model/dates.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { formatCount } from '../../text/format-count.ts';
 import { formatUpcoming } from '../render/format-values.ts';
@@ -8,7 +9,6 @@ import type { ProgressState } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';
 import { renderStream } from './render-stream.ts';
 
-const HOUR_MS = 3_600_000;
 // Before this, the measured speed reflects the start of the connection more than the run.
 const LEAST_ACTIVE_MS = 500;
 

@@ -1,3 +1,7 @@
+import type { RunReport } from '../../model/run-report.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
+import { toSafeLine } from './safe-text.ts';
+
 /**
  * A moment in the future, to the minute: `14:00 UTC`, with the date unless it is today. Rounded up, so that
  * nobody returns too early.
@@ -31,4 +35,15 @@ function withLocalTime(utc: string, ms: number, parts: 2 | 3): string {
     .map((part) => String(part).padStart(2, '0'))
     .join(':');
   return `${utc} (${time} local time)`;
+}
+
+/** A summary as a sentence begins. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Where a command published what it changed, after its summary; empty if it published nothing. */
+export function describePlace(published: RunReport['published']): string {
+  if (published === undefined) return '';
+  return ` Published: ${toSafeLine(published.path)} (${formatBytes(published.bytes)}).`;
 }

@@ -1,4 +1,5 @@
 import type { CheckItem, CheckReport } from '../../model/reports.ts';
+import { capitalize } from './format-values.ts';
 import type { Terminal } from '../terminal/output.ts';
 import { describeQuota } from './describe-run.ts';
 import { formatCountOf } from '../../text/format-count.ts';
@@ -48,7 +49,3 @@ function renderItem({ name, status, detail, fix }: CheckItem, nameWidth: number,
 
 const WORDS = { ok: 'ok', warning: 'warning', failed: 'FAILED', skipped: 'skipped' } as const;
 const STYLES = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const;
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}

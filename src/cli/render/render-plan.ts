@@ -1,4 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
+import { capitalize } from './format-values.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
@@ -128,7 +129,7 @@ function describeTotals(plan: PlanReport, nowMs: number): string {
       : ` It would end about ${formatForecast(nowMs + etaMs, nowMs)}.`;
   const summary = summarizePlan(plan);
   return [
-    `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.${finish}`,
+    `${capitalize(summary)}.${finish}`,
     `Quota: ${formatCountOf(quota.requestsPerHour, 'request')} an hour${left === '' ? '' : `; ${left}`}.`,
     ...describeDisk(plan.disk ?? []),
     plan.requestsSpent === 0

@@ -5,11 +5,11 @@ import type {
   RetriedStream,
   RetryReport,
 } from '../../model/quarantine-report.ts';
+import { capitalize, describePlace } from './format-values.ts';
 import { nameScan } from '../../model/stream.ts';
 import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
-import { formatBytes } from '../../text/format-bytes.ts';
 import { formatMoment } from '../../text/format-moment.ts';
 import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';
@@ -156,13 +156,7 @@ export function summarizeRetry({ streams, error }: RetryReport): string {
 }
 
 function describeFooter(report: RetryReport): string {
-  const summary = summarizeRetry(report);
-  const { published } = report;
-  const where =
-    published === undefined
-      ? ''
-      : ` Published: ${toSafeLine(published.path)} (${formatBytes(published.bytes)}).`;
-  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.${where}`;
+  return `${capitalize(summarizeRetry(report))}.${describePlace(report.published)}`;
 }
 
 /** Ids for a summary. */

@@ -1,8 +1,8 @@
 import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
+import { capitalize, describePlace } from './format-values.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
-import { formatBytes } from '../../text/format-bytes.ts';
 import { describeEnd, withoutName } from '../../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
@@ -98,11 +98,5 @@ function describeFailure({ stream, error }: RebuiltStream): readonly string[] {
 }
 
 function describeFooter(report: RebuildReport): string {
-  const summary = summarizeRebuild(report);
-  const { published } = report;
-  const where =
-    published === undefined
-      ? ''
-      : ` Published: ${toSafeLine(published.path)} (${formatBytes(published.bytes)}).`;
-  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.${where}`;
+  return `${capitalize(summarizeRebuild(report))}.${describePlace(report.published)}`;
 }

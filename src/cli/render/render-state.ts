@@ -1,9 +1,9 @@
 import { LONG_AGO } from '../../model/dates.ts';
+import { capitalize, describePlace } from './format-values.ts';
 import type { StateChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { formatBytes } from '../../text/format-bytes.ts';
 import { formatMoment } from '../../text/format-moment.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
@@ -57,15 +57,11 @@ export function describeChanges(changes: readonly StateChange[]): readonly strin
 /** A change that was made, or was not confirmed. */
 export function renderStateChange(report: StateChangeReport, columns: number | undefined): string {
   const { changes, warnings, published } = report;
-  const where =
-    published === undefined
-      ? ''
-      : ` Published: ${toSafeLine(published.path)} (${formatBytes(published.bytes)}).`;
   return wrapText(
     [
       ...describeChanges(changes),
       ...warnings.map((warning) => `warning: ${toSafeLine(warning)}`),
-      `${capitalize(summarizeStateChange(report))}.${where}`,
+      `${capitalize(summarizeStateChange(report))}.${describePlace(published)}`,
     ].join('\n'),
     columns,
   );
@@ -106,8 +102,4 @@ function describeRow(checkpoint: Checkpoint): readonly string[] {
 function describeScanTime(time: string | undefined): string {
   if (time === undefined) return '-';
   return time === LONG_AGO ? 'unknown' : formatMoment(time);
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

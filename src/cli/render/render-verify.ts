@@ -1,4 +1,5 @@
 import type { ComparedRow, ComparedStream, ComparisonReport, VerifyReport } from '../../model/reports.ts';
+import { capitalize } from './format-values.ts';
 import { nameScan } from '../../model/stream.ts';
 import type { Terminal } from '../terminal/output.ts';
 import { describeQuota } from './describe-run.ts';
@@ -116,8 +117,4 @@ function describeCost(comparison: ComparisonReport | undefined, nowMs: number): 
   const quota = describeQuota(comparison.quota, nowMs);
   const spent = formatCountOf(comparison.requestsSpent, 'request');
   return `${spent} used${quota === '' ? '' : `; ${quota}`}.`;
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

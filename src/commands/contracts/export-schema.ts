@@ -1,4 +1,5 @@
 import { readContract } from '../../../state/checkpoints.ts';
+import { storedNames } from '../../load/key-columns.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import type { ExportedColumn, ExportedTable } from '../../contract/exported-table.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
@@ -135,8 +136,4 @@ function nameField({ path }: LearnedColumn): string {
   const source = companionSource(path);
   const field = (source ?? path).map(toFieldName).join('.');
   return source === undefined ? field : `${field}, what its column cannot hold`;
-}
-
-function storedNames(columns: readonly LearnedColumn[]): readonly string[] {
-  return columns.filter(({ type }) => type !== 'NULL').map(({ name }) => name);
 }

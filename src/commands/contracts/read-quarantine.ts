@@ -7,7 +7,7 @@ import type {
   QuarantineReason,
 } from '../../model/quarantine-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import type { SqlRow } from '../../model/sql.ts';
+import { type SqlRow, toIso } from '../../model/sql.ts';
 import { QUARANTINE_ID } from '../../warehouse/quarantine.ts';
 import { withPublished } from '../../warehouse/query-published.ts';
 
@@ -100,7 +100,6 @@ function toReason(row: SqlRow): QuarantineReason {
 }
 
 function toRecord(row: SqlRow): QuarantinedRecord {
-  const time = row['quarantined_at'];
   return {
     id: String(row['id']).slice(0, ID_DIGITS),
     stream: String(row['stream']),
@@ -110,7 +109,7 @@ function toRecord(row: SqlRow): QuarantinedRecord {
     rowIndex: Number(row['row_index']),
     reason: String(row['reason']),
     path: String(row['path']),
-    quarantinedAt: time instanceof Date ? time.toISOString() : String(time),
+    quarantinedAt: toIso(row['quarantined_at']),
     absentSince: typeof row['absent_since'] === 'string' ? row['absent_since'] : undefined,
   };
 }

@@ -11,7 +11,7 @@ import type {
   StreamSchema,
 } from '../../model/schema-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import type { SqlRow } from '../../model/sql.ts';
+import { type SqlRow, toIso } from '../../model/sql.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
 import { companionSource, toFieldName } from '../../schema/field-paths.ts';
 import { namesField } from '../../schema/field-rules.ts';
@@ -130,12 +130,12 @@ async function readChanges(
        ORDER BY changed_at, stream, column_name`,
     [since, ...streams.map(({ name }) => name)],
   );
-  return rows.map(toChange);
+  return rows.map(toRecordedChange);
 }
 
-function toChange(row: SqlRow): RecordedChange {
+/** A row of `_sluice.schema_changes` as reports have it. */
+export function toRecordedChange(row: SqlRow): RecordedChange {
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  const time = row['changed_at'];
   return {
     runId: String(row['run_id']),
     stream: String(row['stream']),
@@ -143,7 +143,7 @@ function toChange(row: SqlRow): RecordedChange {
     change: String(row['change']),
     fromType: text(row['from_type']),
     toType: text(row['to_type']),
-    changedAt: time instanceof Date ? time.toISOString() : String(time),
+    changedAt: toIso(row['changed_at']),
   };
 }
 

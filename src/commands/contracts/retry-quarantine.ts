@@ -1,7 +1,7 @@
 import { selectStreams } from '../../config/select-streams.ts';
 import type { SyncError } from '../../model/errors.ts';
 import type { RetriedStream, RetryReport } from '../../model/quarantine-report.ts';
-import { type RowCounts, type StreamReport, toReportedError } from '../../model/run-report.ts';
+import { noRows, type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
 import { type OfflineRun, runOffline } from '../offline-run.ts';
@@ -125,10 +125,8 @@ class Retry {
   }
 }
 
-const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
-
 function failedRetry(stream: Stream, error: SyncError): RetriedStream {
-  const { inserted, updated, unchanged } = NO_ROWS;
+  const { inserted, updated, unchanged } = noRows;
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { HOUR_MS } from '../../model/dates.ts';
 import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
 import type { ExportedTable } from '../../contract/exported-table.ts';
 import { isNeverNull } from '../../contract/never-null.ts';
@@ -14,7 +15,6 @@ import { type CatalogTable, readLakeEntry } from '../../warehouse/lake-entry.ts'
 import { selectCurrent } from '../../warehouse/select-lake.ts';
 import { lakeOf, nameDatabase } from '../../warehouse/query-published.ts';
 
-const HOUR_MS = 3_600_000;
 // The report calls a stream late after the same time.
 const LEAST_LATENESS_HOURS = 36;
 

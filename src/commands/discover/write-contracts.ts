@@ -33,7 +33,7 @@ export async function writeContract(
 }
 
 /** Fields as a contract names them: required is what every record of a sample worth the name has. */
-export function listContractFields({ fields, sample }: DiscoveredStream): readonly ContractField[] {
+function listContractFields({ fields, sample }: DiscoveredStream): readonly ContractField[] {
   const { records = 0, isWhole = false } = sample ?? {};
   const isEnough = records > 0 && (isWhole || records >= FEWEST_RECORDS);
   return fields.map(({ path: fieldPath, type, filled, seen }) => {

@@ -133,7 +133,7 @@ async function maskTable(
 }
 
 /** All scans of a stream's slices, in the order in which they were loaded; a slice's own order comes first. */
-export function orderScans(
+function orderScans(
   archives: readonly SliceArchive[],
 ): readonly { readonly archive: SliceArchive; readonly scan: ArchivedScan }[] {
   const queues = archives.map((archive) => archive.scans.map((scan) => ({ archive, scan })));

@@ -1,9 +1,9 @@
 import type { RequestFacts } from '../../model/report-data.ts';
+import { HOUR_MS } from '../../model/dates.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { toIso } from './read-history.ts';
+import { toIso } from '../../model/sql.ts';
 
-const HOUR_MS = 3_600_000;
 /** Hours that are shown: a week. */
 const MOST_HOURS = 168;
 /** Fewer say nothing of the rhythm. */

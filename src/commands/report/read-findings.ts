@@ -1,7 +1,8 @@
 import type { ReportData } from '../../model/report-data.ts';
+import { toRecordedChange } from '../contracts/read-schema.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { QUARANTINE_ID } from '../../warehouse/quarantine.ts';
-import { toIso } from './read-history.ts';
+import { toIso } from '../../model/sql.ts';
 
 const MOST_CHANGES = 200;
 const MOST_REASONS = 20;
@@ -13,18 +14,9 @@ export async function readSchemaChanges(database: Database): Promise<ReportData[
   const rows = await database.all(
     `SELECT * FROM _sluice.schema_changes ORDER BY changed_at DESC, stream, column_name LIMIT ${MOST_CHANGES}`,
   );
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return {
     total: await database.count('SELECT count(*) FROM _sluice.schema_changes'),
-    newest: rows.map((row) => ({
-      runId: String(row['run_id']),
-      stream: String(row['stream']),
-      column: String(row['column_name']),
-      change: String(row['change']),
-      fromType: text(row['from_type']),
-      toType: text(row['to_type']),
-      changedAt: toIso(row['changed_at']),
-    })),
+    newest: rows.map(toRecordedChange),
   };
 }
 

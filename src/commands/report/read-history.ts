@@ -1,7 +1,7 @@
 import type { AttemptFacts, RunFacts } from '../../model/report-data.ts';
 import type { ReportedError, RowCounts, RunReport } from '../../model/run-report.ts';
 import { isOfSync, isSync, isUnfinished } from '../../model/run-report.ts';
-import type { SqlRow } from '../../model/sql.ts';
+import { type SqlRow, toIso } from '../../model/sql.ts';
 import { nameScan } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 
@@ -151,9 +151,4 @@ function toCounts(row: SqlRow): RowCounts {
     deleted: count('deleted'),
     quarantined: count('quarantined'),
   };
-}
-
-/** A moment as the engine gives it, as ISO text. */
-export function toIso(value: unknown): string {
-  return value instanceof Date ? value.toISOString() : String(value);
 }

@@ -6,7 +6,7 @@ import { forgetUnprovedStream } from '../../../state/unproved-streams.ts';
 import { canonicalText } from '../../json/fingerprint.ts';
 import { ConfigError } from '../../model/errors.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import type { RowCounts, StreamReport } from '../../model/run-report.ts';
+import { noRows, type StreamReport } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { ConfirmChange, StateChange, StateChangeReport } from '../../model/state-report.ts';
 import { type Checkpoint, nameScan } from '../../model/stream.ts';
@@ -185,8 +185,6 @@ async function applyChange(
   await planned.after?.();
 }
 
-const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
-
 /** The row of a changed checkpoint in the record of runs. */
 function describeChange(
   { streams }: OfflineSettings,
@@ -209,7 +207,7 @@ function describeChange(
         : [`its table was dropped, with ${formatCountOf(rowsDropped, 'row')}`]),
     ],
     rowsDeclared: undefined,
-    rows: NO_ROWS,
+    rows: noRows,
     rowsInTable: undefined,
     pages: 0,
     requests: 0,

@@ -30,7 +30,7 @@ export interface CompareOptions {
 }
 
 /** Requests that a comparison takes at most when nobody says how many. */
-export const COMPARE_REQUESTS = 50;
+const COMPARE_REQUESTS = 50;
 
 /**
  * Compares the API with the published tables and lists differences. Streams share the requests evenly; unused ones go

@@ -1,4 +1,5 @@
 import { readCheckpoint, readContract } from '../../../state/checkpoints.ts';
+import { keepsGone } from '../../load/compare-counts.ts';
 import { ConfigError } from '../../model/errors.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { Page } from '../../model/page.ts';
@@ -94,12 +95,7 @@ export async function compareStream(
 }
 
 function isDifferent(stream: Stream, { missing, extra, differing }: RowDifferences): boolean {
-  return missing > 0 || differing > 0 || (!mayKeep(stream) && (extra ?? 0) > 0);
-}
-
-/** Whether rows that left the source stay in the table by its config. */
-function mayKeep({ deletes, write }: Stream): boolean {
-  return deletes === 'keep' || write === 'append';
+  return missing > 0 || differing > 0 || (!keepsGone(stream) && (extra ?? 0) > 0);
 }
 
 function describe(
@@ -112,7 +108,7 @@ function describe(
       ? ''
       : `${formatCountOf(rejected, 'record')} would go to quarantine and ${verbOf(rejected, 'was', 'were')} not compared`,
     unknownColumns.length === 0 ? '' : `the table has no column for ${unknownColumns.join(', ')} yet`,
-    mayKeep(stream) && (extra ?? 0) > 0
+    keepsGone(stream) && (extra ?? 0) > 0
       ? 'rows that left the source are kept (deletes: keep): extra rows are not an error'
       : '',
   ].filter((note) => note !== '');

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { removeDatabase } from '../../warehouse/rewrite-file.ts';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
@@ -79,8 +80,4 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
     LAKE_ENTRY,
     JSON.stringify(held),
   ]);
-}
-
-async function removeDatabase(file: string): Promise<void> {
-  for (const name of [file, `${file}.wal`]) await rm(name, { force: true });
 }

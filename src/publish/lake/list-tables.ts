@@ -4,11 +4,9 @@ import type { PartitionRule } from '../../model/lake.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint } from '../../model/stream.ts';
 import type { LakeTable } from './lake-job.ts';
-import { resolvePartitions } from './partitions.ts';
+import { DATED, resolvePartitions } from './partitions.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf, readColumns } from '../../warehouse/evolve-table.ts';
-
-const DATED = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
 
 /** All tables of the work file as published in a lake; throws ConfigError for invalid partitions. */
 export async function listLakeTables(

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { chmod, rename, rm } from 'node:fs/promises';
+import { removeDatabase } from '../../warehouse/rewrite-file.ts';
+import { chmod, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFile } from '../../files/sync-to-disk.ts';
 import { PublishError, StorageError } from '../../model/errors.ts';
@@ -99,8 +100,4 @@ function toIncompleteError(lake: string, problems: readonly string[], cause?: un
       cause,
     },
   );
-}
-
-async function removeDatabase(file: string): Promise<void> {
-  for (const name of [file, `${file}.wal`]) if (existsSync(name)) await rm(name, { force: true });
 }
