@@ -1,7 +1,7 @@
-import { formatDuration } from '../text/duration.ts';
+import { describeWindow, formatDuration } from '../text/duration.ts';
 import { ConfigError, QuotaError } from '../model/errors.ts';
 import { formatCountOf } from '../text/format-count.ts';
-import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
+import type { QuotaLimits, QuotaSnapshot, WaitReason } from '../model/quota.ts';
 
 /** The quota needs a longer wait than `--max-wait` leaves, or the command never waits; times are epoch ms. */
 export function buildQuotaExhaustedError(
@@ -53,10 +53,10 @@ export function buildRequestLimitError(maxRequests: number, nowMs: number): Quot
   });
 }
 
-/** Config leaves not one request of the hour. */
-export function buildNoQuotaError(limit: number, reserve: number): ConfigError {
+/** Config leaves not one request of a window. */
+export function buildNoQuotaError(limit: number, { reserve, windowMs }: QuotaLimits): ConfigError {
   return new ConfigError(
-    `source.quota leaves no request: ${limit} an hour, of which ${reserve} are held in reserve`,
+    `source.quota leaves no request: ${limit} ${describeWindow(windowMs)}, of which ${reserve} are held in reserve`,
     {
       code: 'config_invalid',
       hint: 'Lower source.quota.reserve, or raise source.quota.requestsPerHour.',

@@ -24,7 +24,7 @@ export interface QuotaOptions {
   readonly store: QuotaStore;
   readonly limits: QuotaLimits;
   readonly clock: Clock;
-  /** How long this run may wait in all for the hourly quota and for 429s, ms; Infinity for ever. */
+  /** How long this run may wait in all for the quota and for 429s, ms; Infinity for ever. */
   readonly maxWaitMs: number;
   /** For commands that have no wait to give: they end where a run would wait, and say so. */
   readonly neverWaits?: boolean;
@@ -72,7 +72,7 @@ export class Quota {
     });
   }
 
-  /** Time this run has waited for the hourly quota, for 429s and between tries, ms. */
+  /** Time this run has waited for the quota, for 429s and between tries, ms. */
   get waitedMs(): number {
     return this.#quotaWaitMs + this.#retryWaitMs;
   }
@@ -182,7 +182,7 @@ export class Quota {
           this.#ahead.push(...others.slice(0, ahead));
           return first;
         }
-        if (decision.kind === 'impossible') throw buildNoQuotaError(decision.limit, limits.reserve);
+        if (decision.kind === 'impossible') throw buildNoQuotaError(decision.limit, limits);
         // An answer that came while the store decided may be the one to wait for.
         if (decision.endsBy === 'answer-or-time' && settled !== this.#settled) continue;
         await this.#waitOut(decision, told, signal);

@@ -103,7 +103,12 @@ function addQuota(
   { limit, remaining, resetAtMs }: Pick<QuotaSnapshot, 'limit' | 'remaining' | 'resetAtMs'>,
 ): void {
   if (limit !== undefined)
-    addGauge(registry, 'sluice_quota_limit_requests', 'Requests the key has in an hour.', limit);
+    addGauge(
+      registry,
+      'sluice_quota_limit_requests',
+      'Requests the key has in a window: an hour, where the connector says nothing else.',
+      limit,
+    );
   if (remaining !== undefined)
     addGauge(
       registry,
@@ -115,7 +120,7 @@ function addQuota(
     addGauge(
       registry,
       'sluice_quota_reset_timestamp_seconds',
-      'When the hour of that answer ends; after it the quota is whole again.',
+      'When the window of that answer ends; after it the quota is whole again.',
       Math.ceil(resetAtMs / 1_000),
     );
 }

@@ -152,6 +152,6 @@ export interface RequestUsage {
   readonly requests: number;
   readonly retries: number;
   readonly rateLimited: number;
-  /** Time spent waiting for the hourly quota, for 429s and between tries, in ms. */
+  /** Time spent waiting for the quota, for 429s and between tries, in ms. */
   readonly waitedMs: number;
 }

@@ -22,7 +22,7 @@ export interface ReportData {
   /** A sync after them that was refused before it began. */
   readonly refused: RefusedRun | undefined;
   readonly requests: RequestFacts;
-  readonly quota: QuotaSnapshot | undefined;
+  readonly quota: (QuotaSnapshot & { readonly windowMs: number }) | undefined;
   readonly tables: readonly TableFacts[];
   readonly schemaChanges: { readonly total: number; readonly newest: readonly RecordedChange[] };
   readonly quarantine: { readonly total: number; readonly reasons: readonly QuarantineFacts[] };

@@ -20,8 +20,8 @@ export interface PlanReport {
   readonly notes?: readonly string[] | undefined;
   /** Requests spent on this plan. */
   readonly requestsSpent: number;
-  readonly quota: QuotaSnapshot & { readonly requestsPerHour: number };
-  /** Hourly windows the sync would touch, and its least possible duration. */
+  readonly quota: QuotaSnapshot & { readonly requestsPerHour: number; readonly windowSeconds: number };
+  /** Windows of the quota that the sync would touch, and its least possible duration. */
   readonly windows: number | undefined;
   readonly etaMs: number | undefined;
   /**

@@ -11,7 +11,7 @@ export interface Source {
   readonly client: ApiClient;
   /** Whether a text has the key in it. */
   showsKey(text: string): boolean;
-  /** The hourly quota as it is now, with what other processes used of it. */
+  /** The quota as it is now, with what other processes used of it. */
   readQuota(): Promise<QuotaSnapshot>;
   /** The same as this process saw it last: exact right after `readQuota`, and cheap enough for each page. */
   seenQuota(): QuotaSnapshot;

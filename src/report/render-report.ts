@@ -1,4 +1,5 @@
 import { sum } from 'd3-array';
+import { describeWindow } from '../text/duration.ts';
 import {
   type RenderedReport,
   REPORT_START,
@@ -134,7 +135,10 @@ function listFacts(data: ReportData, { streams }: Health): readonly Fact[] {
     {
       name: 'Quota left',
       value: quota?.remaining === undefined ? '–' : formatCount(quota.remaining),
-      aside: quota?.limit === undefined ? undefined : `of ${formatCount(quota.limit)} requests an hour`,
+      aside:
+        quota?.limit === undefined
+          ? undefined
+          : `of ${formatCount(quota.limit)} requests ${describeWindow(quota.windowMs)}`,
     },
     { name: 'In quarantine', value: formatCount(quarantine.total), aside: undefined },
   ];

@@ -22,3 +22,8 @@ export function formatDuration(ms: number): string {
   const days = Math.floor(hours / 24);
   return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
+
+/** The time that a quota lasts, after a number of requests: `an hour`, `in 15 min`. */
+export function describeWindow(windowMs: number): string {
+  return windowMs === UNIT_MS.h ? 'an hour' : `in ${formatDuration(windowMs)}`;
+}

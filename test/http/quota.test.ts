@@ -145,7 +145,20 @@ describe('the run', () => {
   it('is reported when config leaves no request', async () => {
     const { clock, quota } = setUp({ limits: { ...limits, reserve: 600 } });
     await ask(quota, clock, 599);
-    expect(await fail(quota.acquire())).toMatchObject({ code: 'config_invalid', exitCode: 2 });
+    expect(await fail(quota.acquire())).toMatchObject({
+      code: 'config_invalid',
+      exitCode: 2,
+      message: expect.stringContaining('600 an hour, of which 600 are held in reserve') as unknown,
+    });
+  });
+
+  it('names the length of a window that is not an hour, when config leaves no request of it', async () => {
+    const { clock, quota } = setUp({ limits: { ...limits, reserve: 600, windowMs: 900_000 } });
+    await ask(quota, clock, 599);
+    expect(await fail(quota.acquire())).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('600 in 15 min, of which 600 are held in reserve') as unknown,
+    });
   });
 
   it('is interrupted by its signal, in the queue and in the wait, and leaves no slot behind', async () => {

@@ -229,7 +229,13 @@ export function makeBusyData(more: Partial<ReportData> = {}): ReportData {
         requests: at % 24 === 14 ? 420 : at % 24 === 15 ? 130 : at === 120 ? 600 : 0,
       })),
     },
-    quota: { limit: 600, remaining: 412, resetAtMs: MADE_MS + 22 * 60_000, notBeforeMs: undefined },
+    quota: {
+      limit: 600,
+      remaining: 412,
+      resetAtMs: MADE_MS + 22 * 60_000,
+      notBeforeMs: undefined,
+      windowMs: 3_600_000,
+    },
     tables: [...names, 'commerce_top_products', 'sentiment_topics'].map((name) => makeTable(name)),
     schemaChanges: {
       total: 8,

@@ -91,6 +91,13 @@ describe('a busy report', () => {
     expect(text).toContain('of the 600 that the server allows');
   });
 
+  it('names the length of the window that its quota is for', () => {
+    expect(text).toContain('of 600 requests an hour');
+    const quota = { limit: 100, remaining: 41, resetAtMs: undefined, notBeforeMs: undefined };
+    const short = render(makeBusyData({ quota: { ...quota, windowMs: 900_000 } }));
+    expect(short.text).toContain('of 100 requests in 15 min');
+  });
+
   it('shows no value of a masked column', () => {
     expect(text).toContain('personal data, not shown');
     const shown = render(makeBusyData({ tables: [makeTable('t', { profile: undefined })] }));

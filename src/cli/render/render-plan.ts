@@ -1,4 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
+import { HOUR_MS } from '../../model/dates.ts';
 import { capitalize } from './format-values.ts';
 import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
 import { nameScan } from '../../model/stream.ts';
@@ -80,11 +81,18 @@ function withoutAnyName(message: string, streams: readonly PlannedStream[]): str
 }
 
 /** One sentence about a plan. */
-export function summarizePlan({ totals, streams, windows, etaMs }: PlanReport): string {
+export function summarizePlan({ totals, streams, quota, windows, etaMs }: PlanReport): string {
   if (totals.requests === undefined) return summarizeIncomplete(streams);
   const eta = etaMs === undefined ? '' : `, about ${formatDuration(etaMs)}`;
-  const inWindows = windows === undefined || windows <= 1 ? '' : ` in ${windows} hourly windows`;
+  const inWindows =
+    windows === undefined || windows <= 1 ? '' : ` in ${nameWindows(windows, quota.windowSeconds * 1_000)}`;
   return `the next sync takes ${formatCountOf(totals.requests, 'request')}${inWindows}${eta}`;
+}
+
+function nameWindows(windows: number, windowMs: number): string {
+  return windowMs === HOUR_MS
+    ? `${windows} hourly windows`
+    : `${windows} windows of ${formatDuration(windowMs)}`;
 }
 
 // A stream that failed has no size either, but reading it would not reveal one.

@@ -32,7 +32,7 @@ export interface PlanOptions extends SyncOptions {
 }
 
 /**
- * What the next sync would do: rows, pages, requests, hourly windows and time. Spends at most one request
+ * What the next sync would do: rows, pages, requests, windows of the quota and time. Spends at most one request
  * a stream and writes nothing; what earlier runs learned is read from the published file or, without one, the work file.
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
@@ -167,7 +167,7 @@ function summarize(
     streams: streams.map((stream) => noteLength(stream, perDay)),
     totals,
     ...(keyCheck.notes.length > 0 && { notes: keyCheck.notes }),
-    quota: { ...quota, requestsPerHour: perHour(perWindow, windowMs) },
+    quota: { ...quota, requestsPerHour: perHour(perWindow, windowMs), windowSeconds: windowMs / 1_000 },
     windows: estimate?.windows,
     etaMs: estimate?.etaMs,
   };

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { perHour } from '../../model/quota.ts';
 import { readContract } from '../../../state/checkpoints.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import type { ReportData, ReportRequest, StreamFacts } from '../../model/report-data.ts';
@@ -42,6 +43,7 @@ async function gather(
   const history = await readHistory(database, recent);
   const held = await readPublished(settings, database, { showValues, clock });
   const { quota, published, refused } = status;
+  const { windowMs } = settings.quotaLimits;
   return {
     madeAt: new Date(nowMs).toISOString(),
     version,
@@ -55,8 +57,11 @@ async function gather(
     ...describeStreams(status, history, held.leftOut),
     runs: history.runs,
     refused,
-    requests: await countRequests(database, recent, { nowMs, limit: quota?.limit }),
-    quota,
+    requests: await countRequests(database, recent, {
+      nowMs,
+      limit: quota?.limit === undefined ? undefined : perHour(quota.limit, windowMs),
+    }),
+    quota: quota && { ...quota, windowMs },
     tables: held.tables,
     schemaChanges: held.schemaChanges,
     quarantine: held.quarantine,

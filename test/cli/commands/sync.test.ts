@@ -39,6 +39,7 @@ const plan: PlanReport = {
     resetAtMs: NOW_MS + 60_000,
     notBeforeMs: undefined,
     requestsPerHour: 600,
+    windowSeconds: 3_600,
   },
   windows: 1,
   etaMs: 3_000,

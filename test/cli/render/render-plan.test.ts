@@ -37,6 +37,7 @@ function makePlan(streams: readonly PlannedStream[]): PlanReport {
       resetAtMs: NOW_MS + 720_000,
       notBeforeMs: undefined,
       requestsPerHour: 600,
+      windowSeconds: 3_600,
     },
     windows: undefined,
     etaMs: undefined,
@@ -70,6 +71,14 @@ describe('a plan', () => {
     expect(summarizePlan(makePlan([makeStream('a'), failed]))).toBe(
       'the next sync takes 12 requests, and more for 1 stream that failed',
     );
+  });
+
+  it('counts windows of the quota by their length', () => {
+    const plan = makePlan([makeStream('a')]);
+    const totals = { ...plan.totals, requests: 1_500 };
+    expect(summarizePlan({ ...plan, totals, windows: 3 })).toContain('1,500 requests in 3 hourly windows');
+    const quota = { ...plan.quota, windowSeconds: 900 };
+    expect(summarizePlan({ ...plan, totals, windows: 3, quota })).toContain('in 3 windows of 15 min');
   });
 
   it('calls a fresh stream fresh, and cuts no name on a narrow terminal', () => {
