@@ -9,12 +9,12 @@ import { findNearestName } from '../text/suggest-name.ts';
 
 /** Serves a simulator from this process. */
 export async function startSimulator(request: SimulatorRequest): Promise<RunningSimulator> {
-  const { host, port, key = DEMO_KEY, day, dates, seed, requestsPerHour, burstPerSecond } = request;
+  const { host, port, key = DEMO_KEY, accounts, day, dates, seed, requestsPerHour, burstPerSecond } = request;
   const scenario = request.scenario === undefined ? undefined : findScenario(request.scenario);
   const simulator = createSimulator({
     ...scenario?.options(),
     day,
-    keys: [key],
+    ...(accounts === undefined ? { keys: [key] } : { accounts }),
     ...(dates !== undefined && { dates }),
     ...(seed !== undefined && { seed }),
     rateLimit: {

@@ -11,11 +11,24 @@ export interface TemplateAnswers {
   readonly connector?: Connector | undefined;
   /** Left out, the default stays the default. */
   readonly stateDir?: string | undefined;
+  /** With accounts, `${account}` is in `duckdb` and in `stateDir`. */
+  readonly accounts?: TemplateAccounts | undefined;
   /** Where an editor finds the config's schema, from the file's folder. */
   readonly editorSchema?: string | undefined;
 }
 
+/** What differs in a config of several accounts. */
+export interface TemplateAccounts {
+  readonly names: readonly string[];
+  /** The lake; `${account}` is in it. */
+  readonly parquet: string;
+}
+
+/** Where the key of each account is read from, relative to the config. */
+export const ACCOUNT_KEY_FILE = './keys/${account}';
+
 const ANALYTICS = 'analytics-read';
+const COMMENT_COLUMN = 42;
 
 const ANALYTICS_STREAMS = `#   visibility_mentions:
 #     params: { entity: acme }            # sent as query parameters
@@ -30,26 +43,27 @@ const ANALYTICS_STREAMS = `#   visibility_mentions:
 
 /** The commented `sluice.yaml` that `sluice init` writes; it is valid as written. */
 export function buildConfigTemplate(answers: TemplateAnswers): string {
-  const { baseUrl, duckdb, stateDir, editorSchema, connector } = answers;
+  const { baseUrl, editorSchema, connector, accounts } = answers;
   const { requestsPerHour, burstPerSecond } = readLimits(connector);
   const own = connector === undefined || connector.name === ANALYTICS ? undefined : connector;
+  const { made, keyLine, accountLines, destination, state } =
+    accounts === undefined ? describeOne(answers) : describeMany(answers, accounts);
   const firstLine = editorSchema === undefined ? '' : `# yaml-language-server: $schema=${editorSchema}\n`;
-  return `${firstLine}# Sluice: syncs the ${own?.title ?? 'analytics API'} into a DuckDB file. Settings behind a # show their defaults.
+  return `${firstLine}# Sluice: syncs the ${own?.title ?? 'analytics API'} into ${made}. Settings behind a # show their defaults.
 source:
   connector: ${own?.name ?? ANALYTICS}
   baseUrl: ${toYamlText(baseUrl)}
-  apiKey: \${ANALYTICS_API_KEY}            # or \${file:/run/secrets/analytics_api_key}; never the key itself
+  ${keyLine}; never the key itself
   # keyExpiresAt: 2027-06-30              # warns from 14 days before
   # quota:
   #   requestsPerHour: ${String(requestsPerHour).padEnd(19)}# a ceiling of your own; default: what the server says
   #   burstPerSecond: ${burstPerSecond}
   #   reserve: 0                          # requests of each hour left for others
 
-destination:
-  duckdb: ${toYamlText(duckdb)}
-  # parquet: ./lake                       # Parquet files as well, or in its place
+${accountLines}destination:
+${destination}
 
-${toStateLine(stateDir)}
+${state}
 
 # defaults:
 #   lookback: 3d                          # days read again, because the API restates them
@@ -78,11 +92,53 @@ function describeStreams({ streams }: Connector): string {
   return streams.map(({ name }) => `#   ${name}:\n#     enabled: true\n`).join('');
 }
 
-function toStateLine(stateDir: string | undefined): string {
+/** What the config says in other words where it has accounts. */
+interface TemplateParts {
+  readonly made: string;
+  readonly keyLine: string;
+  readonly accountLines: string;
+  readonly destination: string;
+  readonly state: string;
+}
+
+function describeOne({ duckdb, stateDir }: TemplateAnswers): TemplateParts {
   const what = '# work file, checkpoints, lock; private';
-  return stateDir === undefined
-    ? `# stateDir: ${configDefaults.stateDir}                     ${what}`
-    : `stateDir: ${toYamlText(stateDir)}   ${what}, and never shared with another config`;
+  return {
+    made: 'a DuckDB file',
+    keyLine: 'apiKey: ${ANALYTICS_API_KEY}            # or ${file:/run/secrets/analytics_api_key}',
+    accountLines: '',
+    destination: `  duckdb: ${toYamlText(duckdb)}
+  # parquet: ./lake                       # Parquet files as well, or in its place`,
+    state:
+      stateDir === undefined
+        ? `# stateDir: ${configDefaults.stateDir}                     ${what}`
+        : `stateDir: ${toYamlText(stateDir)}   ${what}, and never shared with another config`,
+  };
+}
+
+function describeMany(
+  { duckdb, stateDir = `${configDefaults.stateDir}/\${account}`, connector }: TemplateAnswers,
+  { names, parquet }: TemplateAccounts,
+): TemplateParts {
+  const stream = connector?.streams[0]?.name ?? 'visibility_mentions';
+  const all = `${parquet.replaceAll('${account}', '*')}/<table>/current/**/*.parquet`;
+  return {
+    made: 'files of each account',
+    keyLine: `apiKey: \${file:${ACCOUNT_KEY_FILE}}       # one file per account, readable to you alone`,
+    accountLines: `${comment('accounts:', '${account} stands for the name of each')}
+${names.map((name) => `  ${toYamlText(name)}: {}\n`).join('')}${comment('  # another-account:', 'what this file says, an account may say for itself')}
+  #   streams: { ${stream}: { enabled: false } }
+
+`,
+    destination: `${comment(`  parquet: ${toYamlText(parquet)}`, `all accounts together: ${all}`)}
+${comment(`  duckdb: ${toYamlText(duckdb)}`, 'one file per account; either of the two is enough')}`,
+    state: `${comment(`stateDir: ${toYamlText(stateDir)}`, 'work file, checkpoints, lock of each; private')}
+${comment('concurrency: 4', 'accounts at work at once; one that waits for its quota is not counted')}`,
+  };
+}
+
+function comment(line: string, text: string): string {
+  return `${line.padEnd(COMMENT_COLUMN - 1)} # ${text}`;
 }
 
 function toYamlText(text: string): string {

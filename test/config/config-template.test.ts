@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { exampleOrders } from '../connectors/example-orders/connector.ts';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { findEditorSchema } from '../../src/config/find-editor-schema.ts';
@@ -41,6 +42,26 @@ describe('buildConfigTemplate', () => {
     expect(config.source.quota).toEqual({ requestsPerHour: 400, burstPerSecond: 5, reserve: 0 });
     expect(Object.keys(config.streams ?? {})).toEqual(['orders', 'my_endpoint']);
     expect(written.split('\n')[0]).toContain('Example Orders API');
+  });
+
+  it('quotes names of accounts that YAML would read as something else', () => {
+    const names = ['acme', '123', 'true', '1e3', 'null', '0x1f', 'a-b_c'];
+    const text = buildConfigTemplate({
+      ...answers,
+      duckdb: './accounts/${account}.duckdb',
+      accounts: { names, parquet: './lake/account=${account}' },
+    });
+    expect(Object.keys((parse(text) as { accounts: object }).accounts).toSorted()).toEqual(names.toSorted());
+    expect(text).toContain(
+      'parquet: ./lake/account=${account}      # all accounts together: ./lake/account=*/',
+    );
+  });
+
+  it('names a stream of the API as the example of what an account may say for itself', () => {
+    const accounts = { names: ['acme'], parquet: './lake/account=${account}' };
+    expect(buildConfigTemplate({ ...answers, accounts, connector: exampleOrders })).toContain(
+      '  #   streams: { orders: { enabled: false } }\n',
+    );
   });
 
   it('names the schema for editors in its first line, where there is one', () => {

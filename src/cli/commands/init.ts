@@ -1,19 +1,24 @@
 import { writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Connector } from '../../model/connector.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
+import { listNames } from '../../text/list-names.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext } from '../frame/context.ts';
+import type { ConfigAnswers } from '../frame/engine.ts';
 import type { Output } from '../terminal/output.ts';
+import { readAccountNames } from '../options/account-names.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { suggestName } from '../options/suggest-name.ts';
 import { usageError } from '../options/usage-error.ts';
+import { placeAccounts } from '../steps/account-places.ts';
 import { chooseOwnPlaces } from '../steps/own-places.ts';
 import { DEFAULT_CONFIG } from '../steps/load-settings.ts';
 
 const EXAMPLE_URL = 'https://analytics.example.com/api/v1';
 const group = 'Answers:';
+const ONE_FILE_EACH = 'the DuckDB file needs ${account} in its path, so that each account has its own';
 
 /** The first config file. */
 export const initCommand = defineCommand({
@@ -42,25 +47,38 @@ export const initCommand = defineCommand({
       group,
       example: './warehouse.duckdb',
     }),
+    accounts: textOption({
+      flag: 'accounts',
+      valueName: 'names',
+      summary: 'Accounts to sync, each with a key and files of its own (default: one key, no accounts)',
+      group,
+      example: 'acme,globex',
+    }),
     yes: flagOption({ flag: 'yes', summary: 'Ask nothing', group }),
   },
   examples: [
     ['sluice init', 'Asks'],
     [`sluice init --yes --base-url ${EXAMPLE_URL}`, 'Asks nothing'],
+    ['sluice init --accounts acme,globex', 'For several accounts, each with its key'],
   ],
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     const path = globals.config ?? DEFAULT_CONFIG;
     const connector = values.connector === undefined ? undefined : await findConnector(values.connector);
     if (values.baseUrl !== undefined) await assertUrl(values.baseUrl);
+    const names = values.accounts === undefined ? undefined : readAccountNames(values.accounts, '--accounts');
+    if (names !== undefined && values.duckdb !== undefined) assertNamesAccount(values.duckdb);
     const asks = values.yes !== true && globals.json !== true;
     const prompt = asks ? context.prompt : undefined;
     const baseUrl = values.baseUrl ?? (await askForUrl(prompt, context.output));
     const absolutePath = resolve(context.cwd, path);
     const own = chooseOwnPlaces(absolutePath);
-    const duckdb = values.duckdb ?? (await ask(prompt, 'DuckDB file to publish', own.duckdb));
-    const { stateDir } = own;
-    const answers = { baseUrl, duckdb, stateDir, connector, folder: dirname(absolutePath) };
+    const isSecond = own.stateDir !== undefined;
+    const places = names === undefined ? own : placeAccounts(isSecond ? dirname(own.duckdb) : '.', names);
+    const duckdb = values.duckdb ?? (await askForFile(prompt, places, context.output));
+    const { stateDir } = places;
+    const answers = { ...places, baseUrl, duckdb, connector, folder: dirname(absolutePath) };
+    const accounts = names && (await listKeyFiles(names));
     await writeNewFile(absolutePath, path, await context.engine.buildConfigTemplate(answers));
     return {
       exitCode: 0,
@@ -71,8 +89,14 @@ export const initCommand = defineCommand({
         duckdb,
         ...(connector && { connector: connector.name }),
         ...(stateDir !== undefined && { stateDir }),
+        ...(accounts && {
+          accounts: accounts.map(({ name, keyFile }) => ({
+            name,
+            keyFile: resolve(dirname(absolutePath), keyFile),
+          })),
+        }),
       },
-      text: describeNextSteps({ path, baseUrl, stateDir, connector }),
+      text: describeNextSteps({ path, baseUrl, isSecond, connector, accounts }),
     };
   },
 });
@@ -89,6 +113,32 @@ async function askForUrl(prompt: CliContext['prompt'], output: Pick<Output, 'wri
     if (flaw === undefined) return answer;
     output.writeNote(`The base URL ${flaw}, for example ${EXAMPLE_URL}`);
   }
+}
+
+/** Asks until the path has a file for each account, where there are accounts. */
+async function askForFile(
+  prompt: CliContext['prompt'],
+  { duckdb, accounts }: Pick<ConfigAnswers, 'duckdb' | 'accounts'>,
+  output: Pick<Output, 'writeNote'>,
+): Promise<string> {
+  for (;;) {
+    const answer = await ask(prompt, 'DuckDB file to publish', duckdb);
+    if (accounts === undefined || answer.includes('${account}')) return answer;
+    output.writeNote(`${ONE_FILE_EACH}, for example ${duckdb}`);
+  }
+}
+
+function assertNamesAccount(duckdb: string): void {
+  if (duckdb.includes('${account}')) return;
+  throw usageError(
+    ONE_FILE_EACH,
+    "For example: --duckdb './accounts/${account}.duckdb', in single quotes, so that the shell leaves it as it is.",
+  );
+}
+
+async function listKeyFiles(names: readonly string[]): Promise<readonly KeyFile[]> {
+  const { ACCOUNT_KEY_FILE } = await import('../../config/config-template.ts');
+  return names.map((name) => ({ name, keyFile: ACCOUNT_KEY_FILE.replace('${account}', name) }));
 }
 
 async function assertUrl(text: string): Promise<void> {
@@ -147,25 +197,35 @@ async function writeNewFile(absolutePath: string, path: string, text: string): P
   }
 }
 
+/** Where the key of an account is read from, as the config says it. */
+interface KeyFile {
+  readonly name: string;
+  readonly keyFile: string;
+}
+
 interface Written {
   readonly path: string;
   readonly baseUrl: string;
-  readonly stateDir: string | undefined;
+  /** Whether another config is in its folder. */
+  readonly isSecond: boolean;
   readonly connector: Connector | undefined;
+  readonly accounts: readonly KeyFile[] | undefined;
 }
 
-function describeNextSteps({ path, baseUrl, stateDir, connector }: Written): string {
+function describeNextSteps({ path, baseUrl, isSecond, connector, accounts }: Written): string {
   const place = connector?.auth.whereKeysAreMade ?? 'the dashboard: Settings > API Keys';
   const option = path === DEFAULT_CONFIG ? '' : ` -c ${path}`;
   const steps = [
     ...(baseUrl === EXAMPLE_URL ? [`set source.baseUrl in ${path} to your API's address`] : []),
-    `export ANALYTICS_API_KEY=...   (from ${place})`,
+    accounts === undefined
+      ? `export ANALYTICS_API_KEY=...   (from ${place})`
+      : `write the key of each account (from ${place}) into its file, readable to you alone: ` +
+        listNames(accounts.map(({ keyFile }) => join(dirname(path), keyFile))),
     `sluice check${option}`,
     `sluice sync${option}`,
   ];
-  const own =
-    stateDir === undefined
-      ? ''
-      : ' Another config is in this folder: this one has a state folder and a destination of its own.';
+  const own = !isSecond
+    ? ''
+    : ' Another config is in this folder: this one has a state folder and a destination of its own.';
   return [`Wrote ${path}.${own} Next:`, ...steps.map((step, i) => `  ${i + 1}. ${step}`)].join('\n');
 }

@@ -6,6 +6,9 @@ import { countOption, dateOption, flagOption, patternOption, textOption } from '
 import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../../text/format-count.ts';
 import { describeScenario, renderScenarios, toScenarioResult } from '../render/render-scenarios.ts';
+import { describeServedAccounts } from '../render/render-simulated-accounts.ts';
+import { placeAccounts } from '../steps/account-places.ts';
+import { chooseSimulatedAccounts } from '../steps/simulated-accounts.ts';
 
 const group = 'Simulator:';
 const DEFAULT_PORT = 4010;
@@ -45,6 +48,20 @@ export const simulateCommand = defineCommand({
       example: 'my-simulator-key',
       pattern: /^[\x21-\x7e]{1,200}$/,
       problem: 'must be 1 to 200 visible ASCII characters',
+    }),
+    accounts: textOption({
+      flag: 'accounts',
+      valueName: 'names',
+      summary: 'Accounts to serve, each with a new key, a quota and data of its own',
+      group,
+      example: 'acme,globex,initech',
+    }),
+    revoked: textOption({
+      flag: 'revoked',
+      valueName: 'names',
+      summary: 'Those of them whose key is revoked',
+      group,
+      example: 'globex',
     }),
     requestsPerHour: countOption({
       flag: 'requests-per-hour',
@@ -93,6 +110,10 @@ export const simulateCommand = defineCommand({
     ['sluice simulate --requests-per-hour 20', 'See what a sync does when the quota runs out'],
     ['sluice simulate --scenario refresh-mid-scan', 'See what it does when the data changes during the scan'],
     ['sluice simulate --list-scenarios', 'See the other scenarios'],
+    [
+      'sluice simulate --accounts acme,globex,initech --revoked globex',
+      'See a sync of several accounts, one of which is refused',
+    ],
   ],
   async run(context, { values, announce }) {
     const { signal, clock, engine, output } = context;
@@ -105,20 +126,38 @@ export const simulateCommand = defineCommand({
     const { port = DEFAULT_PORT, host = '127.0.0.1', requestsPerHour, burst, seed } = values;
     // Clients remember what is left of a key's hour: with an old key they would apply the last simulator's
     // quota to a restarted one with other limits.
+    const accounts = chooseSimulatedAccounts(
+      values,
+      (name) => `sim-${name}-${context.randomHex(KEY_DIGITS)}`,
+    );
     const key = values.key ?? `sim-${context.randomHex(KEY_DIGITS)}`;
     const day = values.day ?? formatDay(clock.now() - DEFAULT_AGE_DAYS * DAY_MS);
     const { scenario: name } = values;
-    const request = { port, host, key, day, seed, requestsPerHour, burstPerSecond: burst, scenario: name };
+    const limited = { requestsPerHour, burstPerSecond: burst };
+    const whose = accounts === undefined ? { key } : { accounts };
+    const request = { port, host, ...whose, day, seed, ...limited, scenario: name };
     const simulator = await engine.startSimulator(request);
     try {
       const { baseUrl, origin, scenario } = simulator;
       const limits = { requestsPerHour: requestsPerHour ?? 600, burstPerSecond: burst ?? 10 };
-      const config = await engine.buildConfigTemplate({ baseUrl, duckdb: './simulated.duckdb' });
-      const text = describeServer({ baseUrl, origin, key: simulator.key, day, config, scenario, ...limits });
+      const places =
+        accounts === undefined
+          ? { duckdb: './simulated.duckdb' }
+          : placeAccounts(
+              '.',
+              accounts.map((account) => account.name),
+            );
+      const config = await engine.buildConfigTemplate({ baseUrl, ...places });
+      const settings = listSettings(config);
+      const served = { baseUrl, origin, day, settings, ...limits };
+      const text =
+        accounts === undefined
+          ? describeServer({ ...served, key: simulator.key, scenario })
+          : describeServedAccounts({ ...served, accounts });
       const result = {
         baseUrl,
         origin,
-        key: simulator.key,
+        ...(accounts === undefined ? { key: simulator.key } : { accounts }),
         day,
         ...limits,
         config,
@@ -133,6 +172,14 @@ export const simulateCommand = defineCommand({
   },
 });
 
+/** The lines of a config without its comments. */
+function listSettings(config: string): readonly string[] {
+  return config
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s*#/.test(line))
+    .map((line) => line.replace(/\s+#.*$/, ''));
+}
+
 function formatDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
@@ -144,7 +191,7 @@ interface ServerDescription {
   readonly day: string;
   readonly requestsPerHour: number;
   readonly burstPerSecond: number;
-  readonly config: string;
+  readonly settings: readonly string[];
   readonly scenario: Scenario | undefined;
 }
 
@@ -155,10 +202,9 @@ function describeServer({
   day,
   requestsPerHour,
   burstPerSecond,
-  config,
+  settings,
   scenario,
 }: ServerDescription) {
-  const settings = config.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line));
   return [
     ...(scenario === undefined ? [] : [`${scenario.name}: ${scenario.sentence}`, '']),
     `Serving ${baseUrl}: data up to ${day}, ${formatCount(requestsPerHour)} requests an hour, ` +
@@ -166,7 +212,7 @@ function describeServer({
     '',
     'A config for it, e.g. in simulated.yaml:',
     '',
-    ...settings.map((line) => `  ${line.replace(/\s+#.*$/, '')}`),
+    ...settings.map((line) => `  ${line}`),
     '',
     'Then:',
     `  export ANALYTICS_API_KEY=${quoteForShell(key)}`,

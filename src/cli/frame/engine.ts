@@ -29,6 +29,7 @@ import type { NotifyEffects } from '../../notify/notify-run.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../../schedule/run-schedule.ts';
+import type { SimulatedAccount } from '../../simulator/accounts.ts';
 import type { Scenario, ScenarioGroup } from '../../simulator/scenario.ts';
 
 /** The values of a new config file. */
@@ -38,6 +39,8 @@ export interface ConfigAnswers {
   /** The API to sync; without one it is the analytics API. */
   readonly connector?: Connector | undefined;
   readonly stateDir?: string | undefined;
+  /** Accounts, and the lake of each, where `${account}` is in all paths. */
+  readonly accounts?: { readonly names: readonly string[]; readonly parquet: string } | undefined;
   /** Where the file will be, for the path to the schema that editors use; without it, no schema is named. */
   readonly folder?: string;
 }
@@ -202,6 +205,8 @@ export interface SimulatorRequest {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly key?: string | undefined;
+  /** In place of the key. */
+  readonly accounts?: readonly SimulatedAccount[] | undefined;
   readonly day: string;
   /** As the simulator's option of this name. */
   readonly dates?: 'calendar' | 'relative' | undefined;
@@ -216,6 +221,7 @@ export interface SimulatorRequest {
 export interface RunningSimulator {
   readonly baseUrl: string;
   readonly origin: string;
+  /** The one key it accepts; with accounts, each has its own. */
   readonly key: string;
   readonly scenario?: Scenario | undefined;
   advanceDay(): void;

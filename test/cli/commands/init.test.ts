@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
 import type { Engine } from '../../../src/cli/frame/engine.ts';
@@ -145,5 +146,87 @@ describe('init', () => {
     const { exitCode, stderr } = await run(['init', '--yes', '-c', 'nowhere/sluice.yaml'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('the folder of nowhere/sluice.yaml does not exist');
+  });
+});
+
+describe('init --accounts', () => {
+  const engine: Partial<Engine> = {
+    buildConfigTemplate: (answers) => defaultEngine.buildConfigTemplate(answers),
+  };
+
+  it('writes a config of accounts, each with paths of its own, and names their key files', async () => {
+    const { exitCode, stdout } = await run(['init', '--yes', '--accounts', 'acme, globex'], { cwd, engine });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('readable to you alone: keys/acme, keys/globex\n');
+    expect(stdout).not.toContain('ANALYTICS_API_KEY');
+    const text = await readFile(join(cwd, 'sluice.yaml'), 'utf8');
+    expect(parse(text)).toEqual({
+      source: {
+        connector: 'analytics-read',
+        baseUrl: 'https://analytics.example.com/api/v1',
+        apiKey: '${file:./keys/${account}}',
+      },
+      accounts: { acme: {}, globex: {} },
+      destination: { parquet: './lake/account=${account}', duckdb: './accounts/${account}.duckdb' },
+      stateDir: './.sluice/${account}',
+      concurrency: 4,
+    });
+  });
+
+  it('names key files from where the user is, and not more of them than can be read', async () => {
+    await mkdir(join(cwd, 'jobs'));
+    const argv = ['init', '--yes', '--accounts', 'a,b,c,d,e,f,g', '-c', 'jobs/fleet.yaml'];
+    const { stdout } = await run(argv, { cwd, engine });
+    expect(stdout).toContain(`${join('jobs', 'keys', 'e')} and 2 more\n`);
+    const { stdout: json } = await run(['init', '--json', '--accounts', 'acme', '-c', 'jobs/one.yaml'], {
+      cwd,
+      engine,
+    });
+    expect(JSON.parse(json)).toMatchObject({
+      result: {
+        accounts: [{ name: 'acme', keyFile: join(cwd, 'jobs/keys/acme') }],
+        duckdb: './one/accounts/${account}.duckdb',
+        stateDir: './one/.sluice/${account}',
+      },
+    });
+  });
+
+  it('gives a second config of a folder places of its own', async () => {
+    await run(['init', '--yes', '--accounts', 'acme'], { cwd, engine });
+    const argv = ['init', '--yes', '--accounts', 'acme', '-c', 'other.yaml'];
+    expect((await run(argv, { cwd, engine })).stdout).toContain(
+      'a state folder and a destination of its own',
+    );
+    expect(parse(await readFile(join(cwd, 'other.yaml'), 'utf8'))).toMatchObject({
+      destination: {
+        parquet: './other/lake/account=${account}',
+        duckdb: './other/accounts/${account}.duckdb',
+      },
+      stateDir: './other/.sluice/${account}',
+    });
+  });
+
+  it('does not ask for accounts, and asks again for a file that all would share', async () => {
+    const asked: string[] = [];
+    const files = ['./all.duckdb', './db/${account}.duckdb'];
+    const prompt = (question: string, fallback: string) => {
+      asked.push(question);
+      return Promise.resolve(question.startsWith('Base') ? fallback : (files.shift() ?? ''));
+    };
+    const { stderr } = await run(['init', '--accounts', 'acme'], { cwd, engine, prompt });
+    expect(asked).toEqual(['Base URL of the API', 'DuckDB file to publish', 'DuckDB file to publish']);
+    expect(stderr).toContain('needs ${account} in its path');
+    expect(await readFile(join(cwd, 'sluice.yaml'), 'utf8')).toContain('  duckdb: ./db/${account}.duckdb ');
+  });
+
+  it.each([
+    [['--accounts', 'Acme'], '"Acme" is not an account name: write'],
+    [['--accounts', 'acme,acme'], 'Write each name once: --accounts acme'],
+    [['--accounts', 'acme', '--duckdb', './all.duckdb'], "--duckdb './accounts/${account}.duckdb'"],
+  ])('refuses %j before it writes anything', async (argv, words) => {
+    const { exitCode, stderr } = await run(['init', '--yes', ...argv], { cwd, engine });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(words);
+    await expect(readFile(join(cwd, 'sluice.yaml'))).rejects.toThrow();
   });
 });

@@ -1,6 +1,11 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../src/model/errors.ts';
-import type { SimulatorRequest } from '../../../src/cli/frame/engine.ts';
+import { defaultEngine } from '../../../src/cli/default-engine.ts';
+import type { ConfigAnswers, SimulatorRequest } from '../../../src/cli/frame/engine.ts';
 import { startSimulator } from '../../../src/cli/start-simulator.ts';
 import { scenarioGroups, scenarios } from '../../../src/simulator/scenarios.ts';
 import { run } from '../support/capture.ts';
@@ -28,7 +33,7 @@ function createEngine(requests: SimulatorRequest[], controller: AbortController,
   };
 }
 
-async function simulate(argv: readonly string[], template?: () => Promise<string>) {
+async function simulate(argv: readonly string[], template?: (answers: ConfigAnswers) => Promise<string>) {
   const requests: SimulatorRequest[] = [];
   const closed: string[] = [];
   const controller = new AbortController();
@@ -143,7 +148,105 @@ describe('simulate', () => {
     ['--day', '2027-01-01'],
     ['--key', 'a b'],
     ['--scenario', '../etc'],
+    ['--accounts', 'Acme'],
   ])('refuses %s %s', async (...argv) => {
     await expect(run(['simulate', ...argv])).resolves.toMatchObject({ exitCode: 2, calls: [] });
+  });
+});
+
+describe('simulate --accounts', () => {
+  const template = (answers: ConfigAnswers) => defaultEngine.buildConfigTemplate(answers);
+
+  it('serves accounts with a new key each, some of them revoked', async () => {
+    const { request } = await simulate(['--accounts', 'acme, globex', '--revoked', 'globex'], template);
+    expect(request).not.toHaveProperty('key');
+    expect(request).toMatchObject({
+      accounts: [
+        { name: 'acme', key: 'sim-acme-0123456789abcdef', revoked: false },
+        { name: 'globex', key: 'sim-globex-0123456789abcdef', revoked: true },
+      ],
+    });
+  });
+
+  it('shows a config without the keys, and a file to write for each', async () => {
+    const argv = ['--accounts', 'acme,globex,initech', '--revoked', 'globex'];
+    const { stdout, exitCode } = await simulate(argv, template);
+    expect(exitCode).toBe(143);
+    expect(stdout).toContain('to 3 accounts: data up to 2026-11-13, 600 requests an hour');
+    expect(stdout).toContain('Revoked, answered 401: globex.\n');
+    expect(stdout).toContain(
+      [
+        '  apiKey: ${file:./keys/${account}}',
+        'accounts:',
+        '  acme: {}',
+        '  globex: {}',
+        '  initech: {}',
+        'destination:',
+        '  parquet: ./lake/account=${account}',
+        '  duckdb: ./accounts/${account}.duckdb',
+        'stateDir: ./.sluice/${account}',
+        'concurrency: 4',
+      ]
+        .map((line) => `  ${line}\n`)
+        .join(''),
+    );
+    expect(stdout).toContain(
+      "  (umask 077; printf '%s\\n' sim-globex-0123456789abcdef > keys/globex)\n  (umask 077;",
+    );
+    expect(stdout).not.toContain('ANALYTICS_API_KEY');
+    expect(stdout).toContain('  npx sluice sync -c simulated.yaml\n');
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'shows shell lines that write files for the owner alone',
+    async () => {
+      const { stdout } = await simulate(['--accounts', 'acme,globex'], template);
+      const lines = stdout.split('\n').filter((line) => /^ {2}(mkdir|\(umask)/.test(line));
+      const cwd = mkdtempSync(join(tmpdir(), 'sluice-simulate-'));
+      execFileSync('sh', ['-c', lines.join('\n')], { cwd });
+      expect(readFileSync(join(cwd, 'keys/acme'), 'utf8')).toBe('sim-acme-0123456789abcdef\n');
+      expect(statSync(join(cwd, 'keys/globex')).mode & 0o777).toBe(0o600);
+      rmSync(cwd, { recursive: true });
+    },
+  );
+
+  it('gives the keys and the config with --json', async () => {
+    const { stdout } = await simulate(['--json', '--accounts', 'acme,globex', '--revoked', 'acme'], template);
+    const { result } = JSON.parse(stdout) as { result: Record<string, unknown> };
+    expect(result['accounts']).toEqual([
+      { name: 'acme', key: 'sim-acme-0123456789abcdef', revoked: true },
+      { name: 'globex', key: 'sim-globex-0123456789abcdef', revoked: false },
+    ]);
+    expect(result['config']).toContain('\naccounts: ');
+    expect(result).not.toHaveProperty('key');
+  });
+
+  it('answers each key with its own rows, and a revoked one with 401', async () => {
+    const accounts = [
+      { name: 'acme', key: 'a' },
+      { name: 'globex', key: 'g', revoked: true },
+    ];
+    const simulator = await startSimulator({ port: 0, day: '2026-01-31', accounts });
+    const ask = (key: string) =>
+      fetch(`${simulator.baseUrl}/prompts/analytics?limit=1`, { headers: { 'x-api-key': key } });
+    expect(await (await ask('a')).json()).toMatchObject({ data: [{ workspace: 'acme' }] });
+    expect((await ask('g')).status).toBe(401);
+    await simulator.close();
+  });
+
+  it.each([
+    ['--accounts Acme', '"Acme" is not an account name: write'],
+    ['--accounts acme,../x', '"../x" is not an account name: write'],
+    ['--accounts acme,', '"" is not an account name: write'],
+    ['--accounts acme,globex,acme', 'Write each name once: --accounts acme,globex'],
+    ['--accounts acme --revoked globex', 'Name it in both: --accounts acme,globex --revoked globex'],
+    ['--accounts acme --revoked Globex', '"Globex" is not an account name: write'],
+    ['--revoked acme', 'For example: --accounts acme,globex --revoked globex'],
+    ['--accounts acme --key k', 'Leave out --key: each account gets a key of its own.'],
+    ['--accounts acme --scenario emptied', 'Leave out --accounts: a scenario counts'],
+  ])('refuses %s, and says what to write', async (argv, words) => {
+    const { exitCode, stderr, calls } = await run(['simulate', ...argv.split(' ')]);
+    expect({ exitCode, calls }).toEqual({ exitCode: 2, calls: [] });
+    expect(stderr).toContain(words);
   });
 });
