@@ -9,3 +9,12 @@ export function accountNameMessage(name: string): string {
   const rule = 'write 1 to 63 lower-case letters, digits, - and _, beginning with a letter or a digit';
   return `${JSON.stringify(shown)} is not an account name: ${rule}`;
 }
+
+/** Where readers find the data of one account. */
+export interface AccountData {
+  readonly account: string;
+  /** Absolute path of the DuckDB file that readers open: the published file, or the lake's `lake.duckdb`. */
+  readonly readersFile: string;
+  /** Absolute path of the folder of its Parquet lake; undefined if it publishes none. */
+  readonly lake: string | undefined;
+}

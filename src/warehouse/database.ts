@@ -4,6 +4,7 @@ import type { SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { createInstance } from './create-instance.ts';
+import { type DatabaseOptions, describeAttach } from './database-options.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
@@ -17,24 +18,6 @@ const SELECT_STATEMENT = 1;
 const INTERRUPT_AGAIN_MS = 20;
 /** A statement that takes this long has used enough memory to release it afterwards, ms. */
 const LARGE_STATEMENT_MS = 50;
-
-export interface DatabaseOptions {
-  readonly file: string;
-  readonly readOnly?: boolean;
-  /**
-   * The only folders that the engine may access in addition to the file; the first one (by default one in /tmp) holds
-   * spill files. A read-only file without folders is all that the engine can access, and it cannot spill.
-   */
-  readonly folders: readonly string[];
-  /** A folder with the files that a reader's views select from. */
-  readonly views?: string | undefined;
-  /** Whether this is the published file: if damaged, it is published again instead of restored. */
-  readonly isPublished?: boolean;
-  /** Alias of the file in user statements; ours use `work`. */
-  readonly alias?: string | undefined;
-  /** No statement runs once it is aborted, whatever `proceed` allows. */
-  readonly endedBy?: AbortSignal | undefined;
-}
 
 /**
  * One DuckDB file, attached to an in-memory instance: a file opened that way also survives a crash
@@ -101,13 +84,13 @@ export class Database implements SqlSession {
     }
   }
 
-  async #attach({ file, readOnly = false, folders, views }: DatabaseOptions): Promise<void> {
-    // With an explicit storage version, engine upgrades do not change which readers can open the file.
-    const how = readOnly ? 'READ_ONLY' : "STORAGE_VERSION 'v1.4.0'";
-    await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} (${how})`);
+  async #attach(options: DatabaseOptions): Promise<void> {
+    const { file, readOnly = false, folders, views = [], attachMore } = options;
+    await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} ${describeAttach(options)}`);
     await this.run(`USE ${this.#alias}`);
+    await attachMore?.(this);
     await this.run(`SET TimeZone = 'UTC'`);
-    const reach = views === undefined ? folders : [...folders, views];
+    const reach = [...folders, ...views];
     if (reach.length > 0) await this.run(`SET allowed_directories = [${reach.map(quoteLiteral).join(', ')}]`);
     await this.run('SET enable_external_access = false');
     // Otherwise COPY could still overwrite the file itself or an engine log.

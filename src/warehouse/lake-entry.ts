@@ -37,9 +37,13 @@ const tableSchema = z.object({
 /** What `lake.duckdb` stores about a table: enough to read and check its rows, wherever the lake is. */
 export type CatalogTable = z.infer<typeof tableSchema>;
 
-/** Reads the tables of a lake from an open `lake.duckdb` or a copy of its state. */
-export async function readLakeEntry(session: SqlSession): Promise<readonly CatalogTable[]> {
-  const [entry] = await session.all('SELECT value FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
+/**
+ * Reads the tables of a lake from an open `lake.duckdb` or a copy of its state.
+ *
+ * @param prefix what comes before the schema in SQL, if the file is not the current database: `"acme".`
+ */
+export async function readLakeEntry(session: SqlSession, prefix = ''): Promise<readonly CatalogTable[]> {
+  const [entry] = await session.all(`SELECT value FROM ${prefix}_sluice.meta WHERE key = $1`, [LAKE_ENTRY]);
   return z.array(tableSchema).parse(JSON.parse(String(entry?.['value'])));
 }
 

@@ -17,18 +17,21 @@ export interface LakeLoss {
  * size, or counts differ from those published. The views themselves do not notice.
  *
  * @param isWanted whether to check a table; each check looks at all its files
+ * @param prefix what comes before the schema in SQL, if the file is not the current database: `"acme".`
  */
 export async function findLakeLosses(
   database: Database,
   lake: string,
   isWanted: (table: string) => boolean = () => true,
+  prefix = '',
 ): Promise<readonly LakeLoss[]> {
   // A folder of that name that is not ours has no rows to check.
-  if ((await database.count('SELECT count(*) FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY])) === 0)
-    return [];
+  const entries = `SELECT count(*) FROM ${prefix}_sluice.meta WHERE key = $1`;
+  if ((await database.count(entries, [LAKE_ENTRY])) === 0) return [];
   const losses: LakeLoss[] = [];
-  for (const table of await readLakeEntry(database)) {
-    const loss = isWanted(table.table) ? await findLoss(database, lake, table) : undefined;
+  for (const table of await readLakeEntry(database, prefix)) {
+    const view = `${prefix}main.${quoteIdentifier(table.table)}`;
+    const loss = isWanted(table.table) ? await findLoss(database, lake, table, view) : undefined;
     if (loss !== undefined) losses.push({ table: table.table, text: loss });
   }
   return losses;
@@ -44,6 +47,7 @@ async function findLoss(
   database: Database,
   lake: string,
   { table, generation, files }: CatalogTable,
+  view: string,
 ): Promise<string | undefined> {
   const folder = generationFolder(lake, table, generation);
   const wrong = files.filter(({ path, bytes }) => sizeOf(join(folder, path)) !== bytes);
@@ -53,9 +57,7 @@ async function findLoss(
     return `${table}: ${join(folder, first.path)}${more} missing or of the wrong size`;
   }
   const wanted = files.reduce((sum, { rows }) => sum + rows, 0);
-  const held = await database
-    .count(`SELECT count(*) FROM main.${quoteIdentifier(table)}`)
-    .catch(() => undefined);
+  const held = await database.count(`SELECT count(*) FROM ${view}`).catch(() => undefined);
   if (held === undefined) return `${table}: its files in ${folder} cannot be read`;
   if (held === wanted) return undefined;
   return `${table}: ${formatCountOf(held, 'row')} in ${folder} instead of ${formatCount(wanted)}`;

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { assertNotAborted, toAbortError } from '../model/abort.ts';
-import { BugError, ConfigError, LockedError, StorageError, type SyncError } from '../model/errors.ts';
+import { ConfigError, LockedError, StorageError } from '../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../model/lake.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
+import { answerQuery, type QueryOptions } from './answer-query.ts';
 import { Database } from './database.ts';
-import { isOutOfMemory } from './database-errors.ts';
 import { findLakeLosses, mayRead } from './lake-losses.ts';
 
 /**
@@ -18,43 +17,21 @@ import { findLakeLosses, mayRead } from './lake-losses.ts';
 export async function queryPublished(
   path: string,
   sql: string,
-  { maxRows = Infinity, signal }: { readonly maxRows?: number; readonly signal?: AbortSignal } = {},
+  options: QueryOptions = {},
 ): Promise<QueryResult> {
   const database = await openPublished(path, nameDatabase(path));
-  const interrupt = () => {
-    database.interrupt();
-  };
-  signal?.addEventListener('abort', interrupt, { once: true });
   try {
-    assertNotAborted(signal);
-    // The engine has no words for it.
-    if (isBlank(sql)) {
-      throw new ConfigError('query needs one SQL statement, but the text has none', {
-        code: 'query_failed',
-        hint: 'For example: sluice query "FROM _sluice.runs".',
-      });
-    }
-    const { count, onlyReads } = await database.inspect(sql);
-    if (count !== 1) {
-      throw new ConfigError(`query takes one SQL statement, but the text has ${count}`, {
-        code: 'query_failed',
-        hint: 'Run them one by one.',
-      });
-    }
-    // The engine has access to the lake's files for its views, so writes must be rejected.
-    if (!onlyReads && lakeOf(path) !== undefined) {
-      throw new ConfigError('query over a lake takes a SELECT, and this is another statement', {
-        code: 'query_failed',
-        hint: 'Write it as a SELECT; for anything else open lake.duckdb read-only in a DuckDB program.',
-      });
-    }
-    await assertLakeHas(database, path, sql);
-    return await database.query(sql, maxRows);
-  } catch (error) {
-    if (signal?.aborted === true) throw toAbortError(signal);
-    throw await explainFailure(database, error as SyncError);
+    return await answerQuery(database, sql, options, async ({ onlyReads }) => {
+      // The engine has access to the lake's files for its views, so writes must be rejected.
+      if (!onlyReads && lakeOf(path) !== undefined) {
+        throw new ConfigError('query over a lake takes a SELECT, and this is another statement', {
+          code: 'query_failed',
+          hint: 'Write it as a SELECT; for anything else open lake.duckdb read-only in a DuckDB program.',
+        });
+      }
+      await assertLakeHas(database, path, sql);
+    });
   } finally {
-    signal?.removeEventListener('abort', interrupt);
     await database.release();
   }
 }
@@ -81,7 +58,9 @@ export async function openForReading(
   folders: readonly string[],
   alias?: string,
 ): Promise<Database> {
-  return Database.open({ file, readOnly: true, isPublished: true, folders, views: lakeOf(file), alias });
+  const lake = lakeOf(file);
+  const views = lake === undefined ? [] : [lake];
+  return Database.open({ file, readOnly: true, isPublished: true, folders, views, alias });
 }
 
 /**
@@ -166,40 +145,4 @@ function describeUnreadable(path: string, error: StorageError): ConfigError {
     context: { path },
     cause: error,
   });
-}
-
-async function explainFailure(database: Database, error: SyncError): Promise<SyncError> {
-  const cause = error.cause instanceof Error ? error.cause.message : error.message;
-  if (isOutOfMemory(error)) {
-    return new StorageError(
-      `the query needs more memory than is available: ${cause.split('\n', 1)[0] ?? ''}`,
-      {
-        code: 'storage_failed',
-        hint: 'Queries in Sluice cannot spill to disk. Select less, give the process more memory, or open the file read-only in a DuckDB program.',
-        cause: error,
-      },
-    );
-  }
-  if (!(error instanceof BugError)) return error;
-  if (cause.includes('read-only mode'))
-    return new ConfigError('query only reads, and this statement writes', {
-      code: 'query_failed',
-      hint: 'Write it as a SELECT. The published file is replaced by each sync, so nothing written into it would last: keep tables of your own in another file, and ATTACH this one there.',
-      cause: error,
-    });
-  const tables = await database
-    .all(
-      `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
-    )
-    .catch(() => []);
-  return new ConfigError(`the query failed: ${cause}`, {
-    code: 'query_failed',
-    hint: `Tables: ${tables.map((row) => String(row['table_name'])).join(', ') || 'none yet'}; run details are in schema _sluice (runs, stream_runs, …).`,
-    cause: error,
-  });
-}
-
-/** Whether a text has only comments, white space and semicolons. */
-function isBlank(sql: string): boolean {
-  return /^(?:[\s;]|--[^\n]*|\/\*[\s\S]*?\*\/)*$/.test(sql);
 }

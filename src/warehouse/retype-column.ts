@@ -87,7 +87,7 @@ interface Conversion {
  * that only the engine accepts (1 as true, a date as a timestamp) are not allowed.
  */
 function convert(column: string, from: ColumnType, to: ForcedType): Conversion {
-  const text = spell(column, from);
+  const text = spellValue(column, from);
   if (to === 'VARCHAR') return { value: text, survives: 'true', text };
   if (to === 'JSON') return { value: toJson(column, from, text), survives: 'true', text };
   const value = castText(from === 'DOUBLE' ? spellDigits(column) : text, to);
@@ -95,7 +95,7 @@ function convert(column: string, from: ColumnType, to: ForcedType): Conversion {
 }
 
 /** SQL for a column's values as the API would have written them; the original format of timestamps is not known. */
-function spell(column: string, type: ColumnType): string {
+export function spellValue(column: string, type: string): string {
   const plain = `CAST(${column} AS VARCHAR)`;
   switch (type) {
     case 'JSON':
@@ -106,6 +106,8 @@ function spell(column: string, type: ColumnType): string {
     case 'TIMESTAMP':
       return spellTime(column);
     case 'TIMESTAMPTZ':
+    // As the engine calls it.
+    case 'TIMESTAMP WITH TIME ZONE':
       return `${spellTime(`timezone('UTC', ${column})`)} || 'Z'`;
     default:
       return type.startsWith('DECIMAL') ? withoutZeros(plain) : plain;
@@ -138,13 +140,10 @@ function withoutZeros(text: string): string {
   return `CASE WHEN contains(${text}, '.') THEN regexp_replace(${text}, '[.]?0*$', '') ELSE ${text} END`;
 }
 
-function toJson(column: string, from: ColumnType, text: string): string {
+/** SQL for a column's values as JSON, given the SQL for their text. */
+export function toJson(column: string, from: string, text: string): string {
   const isPlain =
-    from === 'BOOLEAN' ||
-    from === 'BIGINT' ||
-    from === 'HUGEINT' ||
-    from === 'DOUBLE' ||
-    from.startsWith('DECIMAL');
+    ['BOOLEAN', 'INTEGER', 'BIGINT', 'HUGEINT', 'DOUBLE'].includes(from) || from.startsWith('DECIMAL');
   // The engine would convert a long number to a double.
   if (isPlain) return `TRY_CAST(${text} AS JSON)`;
   return from === 'JSON' ? column : `to_json(${text})`;

@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import type { AccountData } from '../model/account.ts';
+import { BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
+import type { SqlSession } from '../model/sql.ts';
+import { checkReadable } from './check-readable.ts';
+import { isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
+import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { groupParts, type PartColumn, type TableParts } from './join-tables.ts';
+import { lakeOf, openForReading } from './query-published.ts';
+
+/** Alias of the database that the accounts' files are attached to. No account can have this name. */
+export const ACCOUNTS_ALIAS = '_accounts';
+
+// Names of the engine's own databases and schemas: `main.prompts` must remain unambiguous.
+const RESERVED = ['main', 'temp', 'system', 'memory', 'information_schema', 'pg_catalog'];
+
+/** A file of an account, and what it is called in SQL. */
+export interface AttachedAccount {
+  readonly account: string;
+  readonly file: string;
+  /** The lake whose files the views of `file` need; undefined if it has its rows itself. */
+  readonly lake: string | undefined;
+  /** What comes before the schema in SQL: `"acme".` */
+  readonly prefix: string;
+}
+
+/** Which accounts have a file, and which have published nothing yet. */
+export interface FoundAccounts {
+  readonly found: readonly AttachedAccount[];
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Looks which accounts have published something. Each is attached under its own name; one that the engine uses itself
+ * gets an underscore at its end.
+ */
+export function findAccounts(
+  accounts: readonly Pick<AccountData, 'account' | 'readersFile'>[],
+): FoundAccounts {
+  const taken = new Set([...RESERVED, ...accounts.map(({ account }) => account)]);
+  const found: AttachedAccount[] = [];
+  const leftOut: string[] = [];
+  for (const { account, readersFile: file } of accounts) {
+    if (!existsSync(file)) {
+      leftOut.push(account);
+      continue;
+    }
+    let alias = account;
+    if (RESERVED.includes(account)) while (taken.has(alias)) alias = `${alias}_`;
+    taken.add(alias);
+    found.push({ account, file, lake: lakeOf(file), prefix: `${quoteIdentifier(alias)}.` });
+  }
+  return { found, leftOut };
+}
+
+/** Attaches the files of accounts read-only. Throws an error that names the account and the file. */
+export async function attachAccounts(
+  session: SqlSession,
+  accounts: readonly AttachedAccount[],
+): Promise<void> {
+  for (const account of accounts) {
+    const alias = account.prefix.slice(0, -1);
+    try {
+      await session.run(`ATTACH ${quoteLiteral(account.file)} AS ${alias} (READ_ONLY)`);
+    } catch (thrown) {
+      const cause = thrown instanceof SyncError ? thrown.cause : thrown;
+      throw describeAccountError(account, wrapDatabaseError(cause ?? thrown, account.file, true));
+    }
+  }
+}
+
+/** The tables of attached files, those of `main` before the system tables. */
+export async function listAccountTables(
+  session: SqlSession,
+  accounts: readonly AttachedAccount[],
+): Promise<readonly TableParts[]> {
+  // The columns of a table as one text: of hundreds of accounts, most tables are the same.
+  const rows = await session.all(
+    `SELECT database_name, schema_name, table_name, to_json(list([column_name, data_type] ORDER BY column_index))::VARCHAR AS columns
+       FROM duckdb_columns() WHERE NOT internal AND schema_name IN ('main', '_sluice')
+       GROUP BY ALL ORDER BY schema_name DESC, table_name`,
+  );
+  const byAccount = Map.groupBy(rows, (row) => `${quoteIdentifier(String(row['database_name']))}.`);
+  const known = new Map<string, readonly PartColumn[]>();
+  const readColumns = (text: string) => {
+    const columns = known.get(text) ?? toColumns(text);
+    known.set(text, columns);
+    return columns;
+  };
+  const tables = accounts.flatMap(({ account, prefix }) =>
+    (byAccount.get(prefix) ?? []).map((row) => {
+      const [schema, name] = [String(row['schema_name']), String(row['table_name'])];
+      const from = `${prefix}${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+      return { account, schema, name, from, columns: readColumns(String(row['columns'])) };
+    }),
+  );
+  return groupParts(tables);
+}
+
+function toColumns(text: string): readonly PartColumn[] {
+  return (JSON.parse(text) as readonly (readonly [string, string])[]).map(([name, type]) => ({ name, type }));
+}
+
+/**
+ * The error of an account whose file cannot be read, given one of a statement over all of them: the engine does not
+ * say which file it was. Undefined if all can be read.
+ */
+export async function findBrokenAccount(
+  accounts: readonly AttachedAccount[],
+  failure: unknown,
+): Promise<SyncError | undefined> {
+  if (!(failure instanceof StorageError) || isOutOfMemory(failure)) return undefined;
+  for (const account of accounts) {
+    const broken = await tryReading(account);
+    if (broken !== undefined) return describeAccountError(account, broken);
+  }
+  return undefined;
+}
+
+async function tryReading({ file, lake }: AttachedAccount): Promise<SyncError | undefined> {
+  try {
+    const database = await openForReading(file, []);
+    try {
+      await checkReadable(database);
+      if (lake !== undefined) await readViews(database);
+    } finally {
+      await database.release();
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof SyncError) return error;
+    throw error;
+  }
+}
+
+async function readViews(session: SqlSession): Promise<void> {
+  const views = await session.all(
+    `SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal`,
+  );
+  for (const { view_name: name } of views) {
+    const view = `main.${quoteIdentifier(String(name))}`;
+    await session.all(`SELECT bit_xor(hash("every value")) FROM ${view} AS "every value"`);
+  }
+}
+
+/** The same error, with the account in it. */
+function describeAccountError({ account, file }: AttachedAccount, error: SyncError): SyncError {
+  const message = `account ${account}: ${error.message}`;
+  const options = { code: error.code, hint: error.hint, context: { path: file }, cause: error };
+  if (error instanceof LockedError) return new LockedError(message, options);
+  if (error instanceof StorageError) return new StorageError(message, options);
+  return error instanceof BugError ? new BugError(message, options) : error;
+}
