@@ -13,6 +13,7 @@ export const tierNames: readonly Tier[] = ['fast', 'daily', 'full'];
 const places: Readonly<Record<Tier, readonly string[]>> = {
   // Pure rooms, rules, texts: no engine, no process, no socket to speak of.
   fast: [
+    'accounts/',
     'architecture',
     'archive/',
     'bench/',

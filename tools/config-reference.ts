@@ -1,4 +1,5 @@
 import { connectors } from '../connectors/registry.ts';
+import { configDefaults } from '../src/model/config.ts';
 import type { Connector } from '../src/model/connector.ts';
 import { orderOf } from '../src/orders/orders.ts';
 
@@ -76,6 +77,23 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: 'none',
     meaning:
       'A [lake](lake.md) of Parquet files, next to the DuckDB file or in its place. A folder of its own, outside `stateDir`.',
+  },
+  'destination.combined': {
+    type: 'file',
+    fallback: 'none',
+    meaning:
+      'With `accounts`: one DuckDB file with the tables of all accounts and a column `account`, replaced as a whole after a sync. See [accounts.md](accounts.md).',
+  },
+  accounts: {
+    type: 'map, or `${file:…}`',
+    fallback: 'none',
+    meaning:
+      'Several accounts, each with what it says for itself: any part of a config. `${account}` is its name in every value. See [accounts.md](accounts.md).',
+  },
+  concurrency: {
+    type: 'whole number',
+    fallback: `\`${configDefaults.concurrency}\``,
+    meaning: 'With `accounts`: how many are at work at once. One that waits for its quota is not.',
   },
   stateDir: {
     type: 'folder',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { connectors } from '../connectors/registry.ts';
 import { configSchema, durationMessage, partitionMessage, plainColumnTypes } from '../src/model/config.ts';
+import { ACCOUNT_NAME } from '../src/model/account.ts';
 import type { Connector } from '../src/model/connector.ts';
 import { DURATION_TEXT } from '../src/text/duration.ts';
 import { PARTITION_TEXT } from '../src/model/lake.ts';
@@ -60,13 +61,18 @@ const additions: Readonly<Record<string, Node>> = {
 export function writeEditorSchema(): Promise<string> {
   const plain = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
   const { $schema, ...config } = complete(plain as Node, []);
-  const { streams, ...properties } = config.properties ?? {};
+  const { streams, accounts, ...properties } = config.properties ?? {};
+  const own = { ...properties, streams: { $ref: '#/properties/streams' } };
   const schema = {
     $schema,
     title: 'sluice.yaml',
     description: 'Config of Sluice: docs/configuration.md',
     ...config,
-    properties: { ...properties, streams: nameBuiltIns(streams) },
+    properties: {
+      ...properties,
+      streams: nameBuiltIns(streams),
+      accounts: { ...accounts, ...describeAccounts(own) },
+    },
     definitions: {
       stream: streams?.additionalProperties,
       // Without a description: editors would show it next to that of each key.
@@ -74,6 +80,27 @@ export function writeEditorSchema(): Promise<string> {
     },
   };
   return Promise.resolve(`${JSON.stringify(schema, undefined, 2)}\n`);
+}
+
+/** An account may say any part of a config; nothing of it is required. */
+function describeAccounts(own: NonNullable<Node['properties']>): Node {
+  const { concurrency: _concurrency, source, destination, ...rest } = own;
+  const { combined: _combined, ...places } = destination?.properties ?? {};
+  const part = (node: Node): Node => ({ type: 'object', additionalProperties: false, ...node });
+  const account = part({
+    type: ['object', 'null'],
+    properties: {
+      source: part({ properties: source?.properties ?? {} }),
+      destination: part({ properties: places }),
+      ...rest,
+    },
+  });
+  return {
+    anyOf: [
+      placeholder,
+      { type: 'object', propertyNames: { pattern: ACCOUNT_NAME.source }, additionalProperties: account },
+    ],
+  };
 }
 
 /** A node and all below it, with what a config may hold beyond its zod schema, and with words. */

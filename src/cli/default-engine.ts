@@ -1,4 +1,4 @@
-import type { ConfigRequest, Engine } from './frame/engine.ts';
+import type { ConfigRequest, Engine, ToldSettings } from './frame/engine.ts';
 
 /**
  * The real engine. Each function loads its part of Sluice when it is called, so that `--help` and the
@@ -8,6 +8,14 @@ export const defaultEngine: Engine = {
   async loadSettings(request) {
     const { resolveSettings } = await import('../config/resolve-settings.ts');
     return resolveSettings(await loadResolveOptions(request, 'required'));
+  },
+  async listAccounts({ path, env }) {
+    const { listAccounts } = await import('../config/accounts.ts');
+    const { readConfigFile } = await import('../config/config-file.ts');
+    const found = listAccounts(readConfigFile(path), env);
+    if (found === undefined) return undefined;
+    const { findPlaces } = await import('../config/account-places.ts');
+    return { ...found, ...findPlaces(found.accounts, { env }) };
   },
   async loadOfflineSettings(request) {
     const { resolveOfflineSettings } = await import('../config/resolve-settings.ts');
@@ -77,16 +85,30 @@ export const defaultEngine: Engine = {
     // Most configs ask for no notices.
     if (Object.keys(settings.notify).length === 0) return [];
     const { notifyRun } = await import('../notify/notify-run.ts');
-    const { findExpiryWarnings } = await import('../config/key-expiry.ts');
-    const { keyExpiresAt, connector } = settings;
-    const [keyExpiryWarning] = findExpiryWarnings(keyExpiresAt, effects.clock.now(), connector);
-    return notifyRun({ ...settings, keyExpiryWarning }, run, effects);
+    return notifyRun(await addExpiry(settings, effects.clock.now()), run, effects);
+  },
+  async notifyAccounts(accounts, exitCode, effects) {
+    const asking = accounts.filter(({ settings }) => Object.keys(settings.notify).length > 0);
+    if (asking.length === 0) return [];
+    const { notifyAccounts } = await import('../notify/notify-accounts.ts');
+    const nowMs = effects.clock.now();
+    const told = asking.map(async (one) => ({ ...one, settings: await addExpiry(one.settings, nowMs) }));
+    return notifyAccounts(await Promise.all(told), exitCode, effects);
   },
   collectMetrics: lend(() => import('../metrics/collect-metrics.ts'), 'collectMetrics'),
   renderMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderMetrics'),
+  renderAccountMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderAccountMetrics'),
   writeMetricsFile: lend(() => import('../metrics/write-metrics-file.ts'), 'writeMetricsFile'),
   startMetricsServer: lend(() => import('../metrics/metrics-server.ts'), 'startMetricsServer'),
 };
+
+/** Settings for notices, with the warning of a key that expires soon. */
+async function addExpiry(settings: ToldSettings, nowMs: number) {
+  const { findExpiryWarnings } = await import('../config/key-expiry.ts');
+  const { keyExpiresAt, connector } = settings;
+  const [keyExpiryWarning] = findExpiryWarnings(keyExpiresAt, nowMs, connector);
+  return { ...settings, keyExpiryWarning };
+}
 
 /** A function of a module that is loaded when the function is called. */
 function lend<Name extends string, Module extends Readonly<Record<Name, Lent>>>(
@@ -100,13 +122,13 @@ function lend<Name extends string, Module extends Readonly<Record<Name, Lent>>>(
 type Lent = (...given: never[]) => unknown;
 
 async function loadResolveOptions(
-  { path, env, nowMs, contracts }: ConfigRequest,
+  { path, env, nowMs, contracts, account }: ConfigRequest,
   secrets: 'required' | 'optional',
 ) {
   const { loadConfig } = await import('../config/load-config.ts');
   const { connectors } = await import('../../connectors/registry.ts');
   return {
-    loaded: loadConfig({ path, env, secrets }),
+    loaded: loadConfig({ path, env, secrets, account }),
     connectors,
     env,
     nowMs,

@@ -1,21 +1,17 @@
-import path from 'node:path';
 import type { Config, ConfigInput } from '../model/config.ts';
-import { ConfigError } from '../model/errors.ts';
+import { type ConfigAccount, layerAccount, listAccounts, withoutAccounts } from './accounts.ts';
+import { type ConfigFile, readConfigFile, wrapConfig } from './config-file.ts';
 import type { ConfigPath } from './config-path.ts';
 import { interpolate, listLeaves, type ConfigLeaf } from './interpolate.ts';
-import { parseYaml, type ParsedYaml } from './parse-yaml.ts';
-import { buildConfigError, type Problem, type ProblemSource } from './problem.ts';
-import { readConfigFile } from './read-config-file.ts';
+import { buildConfigError, type Problem } from './problem.ts';
 import { optionalPaths } from './secret-paths.ts';
 import { validateConfig, withoutFollowing } from './validate-config.ts';
 
 /** A valid config and where each of its values came from. */
-export interface LoadedConfig extends ProblemSource {
+export interface LoadedConfig extends Pick<ConfigFile, 'path' | 'baseDir' | 'fileName' | 'locate'> {
   readonly config: Config;
-  /** Absolute path of the file; undefined when the library was given an object. */
-  readonly path: string | undefined;
-  /** Absolute folder that relative paths of the config start from. */
-  readonly baseDir: string;
+  /** The account it is of; undefined in a config without accounts. */
+  readonly account: string | undefined;
   readonly leaves: readonly ConfigLeaf[];
 }
 
@@ -25,21 +21,18 @@ export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `optional`: an unset key is not an error, for commands that send no request. Default `required`. */
   readonly secrets?: 'required' | 'optional';
+  /** One account of a config that has several. */
+  readonly account?: ConfigAccount | undefined;
 }
 
 /** Reads, interpolates and validates a config file; throws one ConfigError that lists every problem. */
-export function loadConfig(options: LoadOptions): LoadedConfig {
-  const fileName = path.normalize(options.path);
-  const filePath = path.resolve(options.path);
-  const parsed = parseYaml(readConfigFile(filePath, fileName));
-  const source = { fileName, locate: parsed.locate };
-  if (parsed.problems.length > 0) throw buildConfigError(parsed.problems, source);
-  assertMap(parsed.value, fileName);
-  const baseDir = path.dirname(filePath);
-  const interpolated = interpolate(parsed.value, {
-    env: options.env,
-    baseDir,
-    optional: options.secrets === 'optional' ? optionalPaths : [],
+export function loadConfig({ path, env, secrets, account }: LoadOptions): LoadedConfig {
+  const file = account === undefined ? withoutAccounts(readConfigFile(path)) : layerAccount(account);
+  const interpolated = interpolate(file.value, {
+    env,
+    baseDir: file.baseDir,
+    account: account?.name,
+    optional: secrets === 'optional' ? optionalPaths : [],
   });
   const replaced = interpolated.leaves
     .filter((leaf) => leaf.placeholders.length > 0)
@@ -47,47 +40,37 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const validation = validateConfig(interpolated.value, replaced);
   const problems = [
     ...interpolated.problems,
-    ...findChangedNumbers(interpolated.leaves, parsed),
+    ...findChangedNumbers(interpolated.leaves, file),
     ...('problems' in validation ? withoutFollowing(validation.problems, interpolated.problems) : []),
   ];
-  if (problems.length > 0 || 'problems' in validation) throw buildConfigError(problems, source);
-  return { ...source, config: validation.config, path: filePath, baseDir, leaves: interpolated.leaves };
+  if (problems.length > 0 || 'problems' in validation) throw buildConfigError(problems, file);
+  return { ...file, account: account?.name, config: validation.config, leaves: interpolated.leaves };
 }
 
 /** Validates a config given as an object; relative paths start at `baseDir`, by default the current folder. */
-export function parseConfig(input: unknown, baseDir: string = process.cwd()): LoadedConfig {
-  const source = { fileName: undefined, locate: () => undefined };
-  const validation = validateConfig(input, []);
-  if ('problems' in validation) throw buildConfigError(validation.problems, source);
-  return {
-    ...source,
-    config: validation.config,
-    path: undefined,
-    baseDir: path.resolve(baseDir),
-    leaves: listLeaves(input),
-  };
+export function parseConfig(
+  input: unknown,
+  baseDir: string = process.cwd(),
+  account?: ConfigAccount,
+): LoadedConfig {
+  const file = account === undefined ? withoutAccounts(wrapConfig(input, baseDir)) : layerAccount(account);
+  const validation = validateConfig(file.value, []);
+  if ('problems' in validation) throw buildConfigError(validation.problems, file);
+  return { ...file, account: account?.name, config: validation.config, leaves: listLeaves(file.value) };
 }
 
 /** Types a config written in TypeScript, and returns it unchanged. */
 export function defineConfig(input: ConfigInput): ConfigInput {
-  parseConfig(input);
+  const { accounts } = listAccounts(wrapConfig(input), {}) ?? {};
+  if (accounts === undefined) parseConfig(input);
+  else for (const account of accounts) parseConfig(input, undefined, account);
   return input;
 }
 
-function assertMap(value: unknown, fileName: string): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
-  const what = value === null ? 'is empty' : `holds ${Array.isArray(value) ? 'a list' : 'a single value'}`;
-  throw new ConfigError(`config file ${fileName} ${what}; it must be a map that starts with source:`, {
-    code: 'config_invalid',
-    hint: 'Run `sluice init` in an empty folder to see a complete file.',
-    context: { path: fileName },
-  });
-}
-
 // YAML reads 007 as 7 and 1.10 as 1.1, which would be a different query parameter.
-function findChangedNumbers(leaves: readonly ConfigLeaf[], parsed: ParsedYaml): readonly Problem[] {
+function findChangedNumbers(leaves: readonly ConfigLeaf[], { numberText }: ConfigFile): readonly Problem[] {
   return leaves.filter(isParam).flatMap(({ path: leafPath, value }) => {
-    const text = parsed.numberText(leafPath);
+    const text = numberText(leafPath);
     if (text === undefined || text === String(value)) return [];
     return [
       {

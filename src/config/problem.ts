@@ -5,6 +5,10 @@ import { escapeText, formatPath, type ConfigPath } from './config-path.ts';
 export interface Position {
   readonly line: number;
   readonly column: number;
+  /** Path of the value as written there, where it differs from the one that the problem names. */
+  readonly writtenAs?: ConfigPath;
+  /** As messages show it, where it is not the config file itself. */
+  readonly fileName?: string;
 }
 
 /** One thing that is wrong with the config. */
@@ -54,10 +58,11 @@ function formatProblem(
   position: Position | undefined,
   fileName: string | undefined,
 ): string {
-  const file = fileName === undefined ? undefined : escapeText(fileName);
+  const name = position?.fileName ?? fileName;
+  const file = name === undefined ? undefined : escapeText(name);
   const place =
     file === undefined || position === undefined ? file : `${file}:${position.line}:${position.column}`;
-  const path = formatPath(problem.path);
+  const path = formatPath(position?.writtenAs ?? problem.path);
   const start =
     path === '' ? (place ?? 'config') : [place, path].filter((part) => part !== undefined).join(' ');
   return `${start}: ${problem.message}`;

@@ -1,14 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { escapeText } from './config-path.ts';
-import { decodeUtf8, fileErrorCode } from './read-config-file.ts';
+import { decodeUtf8, fileErrorCode } from './read-text-file.ts';
 
 /** Where the text of a placeholder came from. */
 export type PlaceholderOrigin =
   | { readonly kind: 'environment'; readonly name: string }
   /** `mode`: permission bits, known for plain files only. */
   | { readonly kind: 'file'; readonly path: string; readonly mode: number | undefined }
-  | { readonly kind: 'default' };
+  | { readonly kind: 'default' }
+  | { readonly kind: 'account' };
 
 /** A placeholder without a value, and why. */
 export interface MissingValue {
@@ -30,6 +31,8 @@ export interface PlaceholderScope {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Relative `${file:…}` paths start here. */
   readonly baseDir: string;
+  /** What `${account}` stands for; undefined in a config without accounts, where it is a variable like others. */
+  readonly account?: string | undefined;
 }
 
 const MAX_FILE_BYTES = 64 * 1024;
@@ -59,6 +62,7 @@ export function readPlaceholder(
       hint: 'Write ${NAME}, ${NAME:-default} or ${file:path}, and $${ for a literal ${.',
       wanted: undefined,
     });
+  if (name === 'account' && scope.account !== undefined) return succeed(scope.account, { kind: 'account' });
   const value: unknown = scope.env[name];
   // An empty variable counts as unset for a default, as in a shell.
   if (fallback !== undefined && (typeof value !== 'string' || value === '')) {

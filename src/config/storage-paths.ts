@@ -9,6 +9,11 @@ import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 
+/** The default state folder: with accounts, each has one of its own. */
+export function defaultStateDir(account: string | undefined): string {
+  return account === undefined ? configDefaults.stateDir : `${configDefaults.stateDir}/${account}`;
+}
+
 /** The places a run writes to, absolute. */
 export interface StoragePaths {
   readonly destinations: readonly Destination[];
@@ -31,7 +36,7 @@ export function resolveStoragePaths(
   home: string | undefined,
   overrides: PathOverrides,
 ): StoragePaths {
-  const { destination, stateDir: configured = configDefaults.stateDir } = loaded.config;
+  const { destination, stateDir: configured = defaultStateDir(loaded.account) } = loaded.config;
   const refuse: Refuse = (key, message, hint) => {
     throw buildConfigError([{ path: key, message, hint }], loaded);
   };

@@ -2,22 +2,65 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../model/version.ts';
 import { addRunInProgress, addRunMetrics } from './add-run-metrics.ts';
 import { addStreamMetrics } from './add-stream-metrics.ts';
+import { joinStreams } from './join-streams.ts';
 import type { MetricFacts, ScheduleFacts } from './metric-facts.ts';
 
 /** The facts in the text format of Prometheus; each call has a registry of its own, so nothing is shared. */
 export function renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Promise<string> {
+  const registry = createRegistry(schedule);
+  addRunMetrics(registry, facts, schedule?.run);
+  addStreamMetrics(registry, facts);
+  return registry.metrics();
+}
+
+/** What the metrics of several accounts depend on in addition to their facts. */
+export interface AccountMetricsOptions {
+  readonly schedule?: ScheduleFacts | undefined;
+  /** Of each account, one series in place of one for each stream; default: by stream. */
+  readonly withoutStreams?: boolean;
+}
+
+/** The facts of several accounts; each series but those of the process has the label `account`. */
+export async function renderAccountMetrics(
+  accounts: ReadonlyMap<string, MetricFacts>,
+  { schedule, withoutStreams = false }: AccountMetricsOptions,
+): Promise<string> {
+  const own = await createRegistry(schedule).metrics();
+  const texts: string[] = [];
+  for (const [account, facts] of accounts) {
+    const registry = new Registry();
+    registry.setDefaultLabels({ account });
+    addRunMetrics(registry, facts);
+    addStreamMetrics(registry, withoutStreams ? joinStreams(facts) : facts);
+    texts.push(await registry.metrics());
+  }
+  return mergeFamilies([own, ...texts]);
+}
+
+/** Joins texts of metrics: the samples of one metric have to stand together, below one heading. */
+function mergeFamilies(texts: readonly string[]): string {
+  const families = new Map<string, string[]>();
+  for (const family of texts.flatMap((text) => text.split(/^(?=# HELP )/m))) {
+    const [help = '', type = '', ...samples] = family.trimEnd().split('\n');
+    if (help === '') continue;
+    const heading = `${help}\n${type}`;
+    const known = families.get(heading);
+    if (known === undefined) families.set(heading, samples);
+    else known.push(...samples);
+  }
+  return [...families].map(([heading, samples]) => [heading, ...samples, ''].join('\n')).join('\n');
+}
+
+function createRegistry(schedule: ScheduleFacts | undefined): Registry {
   const registry = new Registry();
-  const registers = [registry];
   new Gauge({
     name: 'sluice_build_info',
     help: 'Always 1; the version of Sluice and of Node.',
     labelNames: ['version', 'node_version'],
-    registers,
+    registers: [registry],
   }).set({ version, node_version: process.versions.node }, 1);
   if (schedule !== undefined) addScheduleMetrics(registry, schedule);
-  addRunMetrics(registry, facts, schedule?.run);
-  addStreamMetrics(registry, facts);
-  return registry.metrics();
+  return registry;
 }
 
 function addScheduleMetrics(registry: Registry, schedule: ScheduleFacts): void {

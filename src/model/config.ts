@@ -158,7 +158,8 @@ export const streamConfigSchema = z.strictObject({
   pageSize: z.int().min(2).optional(),
 });
 
-export const configSchema = z.strictObject({
+/** What a config says of one account, or of all where there is only one. */
+const sharedSchema = z.strictObject({
   source: z.strictObject({
     connector: z.string(),
     baseUrl: z.string().min(1),
@@ -177,7 +178,12 @@ export const configSchema = z.strictObject({
     keyExpiresAt: date.optional(),
   }),
   destination: z
-    .strictObject({ duckdb: filePath.optional(), parquet: filePath.optional() })
+    .strictObject({
+      duckdb: filePath.optional(),
+      parquet: filePath.optional(),
+      /** One file with the tables of all accounts. */
+      combined: filePath.optional(),
+    })
     .refine(
       ({ duckdb, parquet }) => duckdb !== undefined || parquet !== undefined,
       'needs duckdb (a file), parquet (a folder), or both',
@@ -225,6 +231,22 @@ export const configSchema = z.strictObject({
   streams: z.record(streamName, streamConfigSchema).optional(),
 });
 
+export const configSchema = sharedSchema.extend({
+  /** What each account says for itself; or `${file:…}`, the file that holds this map. */
+  accounts: z.custom<Readonly<Record<string, AccountInput | null>> | string>().optional(),
+  /** How many accounts are at work at once. */
+  concurrency: z.int().min(1).max(64).optional(),
+});
+
+/** What an account may say for itself: any part of the config, laid over what all accounts share. */
+export type AccountInput = DeepPartial<z.input<typeof sharedSchema>>;
+
+type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T;
+
 /** The config file's shape as users write it. */
 export type ConfigInput = DeepReadonly<z.input<typeof configSchema>>;
 
@@ -241,6 +263,7 @@ export type StreamConfig = z.output<typeof streamConfigSchema>;
 /** Defaults, with times in milliseconds. */
 export const configDefaults = {
   stateDir: './.sluice',
+  concurrency: 4,
   lookbackMs: 3 * 86_400_000,
   freshnessMs: 3_600_000,
   fullRefreshEveryMs: 30 * 86_400_000,

@@ -84,4 +84,6 @@ export interface SyncOptions {
   readonly strict?: boolean;
   /** Read at most this many rows of each stream. */
   readonly limit?: number;
+  /** Scans, as `nameScan` names them, that an earlier run of the same sync completed: they are not read again. */
+  readonly completed?: readonly string[];
 }

@@ -46,6 +46,8 @@ export interface MessageFacts {
 }
 
 const MOST_STREAMS = 100;
+const MOST_ACCOUNTS = 100;
+const MOST_NAMED = 5;
 const LONGEST_TEXT = 1_000;
 
 /**
@@ -70,6 +72,59 @@ export function buildMessage(notice: Notice, run: EndedRun, facts: MessageFacts)
     error: error && toSafeError(error),
     streams: listStreams(report),
     streamCount: report?.streams.length ?? 0,
+    version: facts.version,
+  };
+}
+
+/** What one account has to tell. */
+export interface ToldAccount {
+  readonly account: string;
+  readonly event: NotifyEvent;
+  readonly summary: string;
+  readonly exitCode: ExitCode;
+  readonly runId: string | undefined;
+  readonly error: ReportedError | undefined;
+}
+
+/** What a webhook or a program gets after a sync of several accounts: one message for all that have the same to tell. */
+export interface AccountsMessage extends Pick<
+  NoticeMessage,
+  'event' | 'text' | 'summary' | 'ok' | 'exitCode' | 'source' | 'error' | 'version'
+> {
+  /** Always undefined: each account has a run of its own. */
+  readonly runId: undefined;
+  /** At most 100. */
+  readonly accounts: readonly (Omit<ToldAccount, 'event' | 'error'> & Pick<NoticeMessage, 'error'>)[];
+  /** All that the sync was of. */
+  readonly accountCount: number;
+}
+
+/** One message about several accounts; at least one. */
+export function buildAccountsMessage(
+  told: readonly ToldAccount[],
+  facts: MessageFacts & Pick<AccountsMessage, 'exitCode' | 'accountCount'>,
+): AccountsMessage {
+  const [first] = told;
+  const { source, exitCode, accountCount } = facts;
+  const count = `${told.length} of ${accountCount} accounts`;
+  const some = told.slice(0, MOST_NAMED).map(({ account, summary }) => `${account}: ${toSafeText(summary)}`);
+  const more = told.length - some.length;
+  const summary = toSafeText(`${count}: ${[...some, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`);
+  return {
+    event: first?.event ?? 'failure',
+    text: toChatText(`Sluice (${source}): ${summary}`),
+    summary,
+    ok: exitCode === 0,
+    exitCode,
+    runId: undefined,
+    source,
+    error: first?.error && toSafeError(first.error),
+    accounts: told.slice(0, MOST_ACCOUNTS).map(({ event: _event, error, ...one }) => ({
+      ...one,
+      summary: toSafeText(one.summary),
+      error: error && toSafeError(error),
+    })),
+    accountCount,
     version: facts.version,
   };
 }

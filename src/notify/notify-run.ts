@@ -1,10 +1,10 @@
 import type { Clock } from '../model/clock.ts';
-import type { NotifyTarget } from '../model/notify.ts';
+import type { NotifyEvent, NotifyTarget } from '../model/notify.ts';
 import { keyOfEvent, listWebhookSecrets } from '../model/notify.ts';
 import { escapeForTerminal, redact, redactDeep } from '../text/redact.ts';
 import type { Settings } from '../model/settings.ts';
 import { version } from '../model/version.ts';
-import { buildMessage, type NoticeMessage } from './build-message.ts';
+import { type AccountsMessage, buildMessage, type NoticeMessage } from './build-message.ts';
 import { findNotices } from './find-notices.ts';
 import type { EndedRun } from './notice.ts';
 import { isDue, readNoticeMemory, remember, writeNoticeMemory } from './notice-memory.ts';
@@ -39,27 +39,35 @@ export async function notifyRun(
   const memory = readNoticeMemory(stateDir);
   const { keyExpiryWarning, keyExpiresAt } = settings;
   const found = findNotices(run, { keyExpiry: keyExpiryWarning, keyExpiresAt });
+  const secrets = listSecrets(settings);
   const facts = { source: settings.baseUrl.host, version };
   const outcomes = await Promise.all(
     found.flatMap((notice) => {
       const target = notify[notice.event];
       if (target === undefined || !isDue(memory, notice, day)) return [];
-      const message = redactDeep(buildMessage(notice, run, facts), listSecrets(settings));
-      return [send(target, message, settings, effects).then((flaw) => ({ notice, flaw }))];
+      const message = redactDeep(buildMessage(notice, run, facts), secrets);
+      return [sendNotice(target, message, secrets, effects).then((flaw) => ({ notice, flaw }))];
     }),
   );
   const told = outcomes.filter(({ flaw }) => flaw === undefined).map(({ notice }) => notice);
   const warnings = outcomes.flatMap(({ notice, flaw }) =>
-    flaw === undefined ? [] : [`notify.${keyOfEvent[notice.event]} failed: ${flaw}; the run is not affected`],
+    flaw === undefined ? [] : [describeFlaw(notice.event, flaw)],
   );
-  const next = remember(memory, found, told, day);
-  const isSame = JSON.stringify(next) === JSON.stringify(memory);
-  return isSame ? warnings : [...warnings, ...keepMemory(stateDir, next)];
+  return [...warnings, ...keepMemory(stateDir, memory, remember(memory, found, told, day))];
 }
 
-function keepMemory(stateDir: string, memory: ReturnType<typeof remember>): readonly string[] {
+/** A notice that could not be sent, as a warning. */
+export function describeFlaw(event: NotifyEvent, flaw: string): string {
+  return `notify.${keyOfEvent[event]} failed: ${flaw}; the run is not affected`;
+}
+
+type Memory = ReturnType<typeof remember>;
+
+/** Writes down which notices were sent; returns what went wrong, as warnings. */
+export function keepMemory(stateDir: string, before: Memory, next: Memory): readonly string[] {
+  if (JSON.stringify(next) === JSON.stringify(before)) return [];
   try {
-    writeNoticeMemory(stateDir, memory);
+    writeNoticeMemory(stateDir, next);
     return [];
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
@@ -67,14 +75,14 @@ function keepMemory(stateDir: string, memory: ReturnType<typeof remember>): read
   }
 }
 
-async function send(
+/** Sends one message; returns what went wrong. */
+export async function sendNotice(
   target: NotifyTarget,
-  message: NoticeMessage,
-  settings: NotifySettings,
+  message: NoticeMessage | AccountsMessage,
+  secrets: readonly string[],
   { clock, env, signal, post = postJson }: NotifyEffects,
 ): Promise<string | undefined> {
   const text = JSON.stringify(message);
-  const secrets = listSecrets(settings);
   if (target.kind === 'webhook') {
     const sleep = (ms: number, until: AbortSignal) => clock.sleep(ms, until);
     return postWebhook(target, text, { post, sleep, signal });
@@ -83,7 +91,8 @@ async function send(
   return flaw && redact(escapeForTerminal(redact(flaw, secrets)), secrets);
 }
 
-function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly string[] {
+/** What no message and no program of a notice may show. */
+export function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly string[] {
   return [
     ...(credentials === undefined ? [] : [credentials.secret]),
     ...(hashKey === undefined ? [] : [hashKey]),
@@ -94,7 +103,7 @@ function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly
 /** The environment of a command: ours without secrets of Sluice, plus the facts of the run. */
 function buildEnvironment(
   env: NotifyEffects['env'],
-  { event, runId, exitCode, summary }: NoticeMessage,
+  { event, runId, exitCode, summary }: NoticeMessage | AccountsMessage,
   secrets: readonly string[],
 ): Readonly<Record<string, string | undefined>> {
   const kept = Object.entries(env).filter(

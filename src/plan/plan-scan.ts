@@ -1,6 +1,6 @@
 import { DAY_MS, subtractDays, toDate } from '../model/dates.ts';
 import type { SyncOptions } from '../model/settings.ts';
-import type { Checkpoint, Stream } from '../model/stream.ts';
+import { type Checkpoint, nameOf, type Stream } from '../model/stream.ts';
 import type { ScanPlan, StreamPlan } from './scan-plan.ts';
 import { countRequests } from './estimate.ts';
 import { formatMoment } from '../text/format-moment.ts';
@@ -26,6 +26,8 @@ export function planStream(
   options: SyncOptions,
   facts: PlanFacts,
 ): StreamPlan {
+  if (options.completed?.includes(nameOf(stream)) === true)
+    return { action: 'skip', reason: 'read by an earlier run of this sync' };
   if (isFresh(stream, checkpoint, options, facts.nowMs) && findDue(stream, checkpoint, facts) === undefined) {
     return {
       action: 'skip',

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { listDefaults } from '../../src/config/list-defaults.ts';
+import { listAccounts } from '../../src/config/accounts.ts';
+import { readConfigFile } from '../../src/config/config-file.ts';
 import { loadConfig, parseConfig } from '../../src/config/load-config.ts';
 import { resolveOfflineSettings, resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
@@ -18,6 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const sections = [
   '## `source`',
   '## `destination`, `stateDir` and `audit`',
+  '## `accounts` and `concurrency`',
   '## `defaults`',
   '## `retention`',
   '## `notify`',
@@ -95,11 +98,23 @@ describe('YAML in the docs', () => {
         SLUICE_HASH_KEY: 'example-hash-key-0123456789',
         HOME: folder,
       };
-      const loaded = loadConfig({ path: file, env });
-      expect(resolveSettings({ loaded, connectors, env, nowMs: 0 }).warnings).toEqual([]);
+      const { accounts = [undefined] } = listAccounts(readConfigFile(file), env) ?? {};
+      for (const account of accounts) {
+        if (account !== undefined) writeKey(account.name);
+        const loaded = loadConfig({ path: file, env, account });
+        expect(resolveSettings({ loaded, connectors, env, nowMs: 0 }).warnings).toEqual([]);
+      }
     },
   );
 });
+
+/** Where examples of several accounts have their keys. */
+function writeKey(account: string): void {
+  for (const place of ['sluice', 'keys']) {
+    mkdirSync(path.join(folder, place), { recursive: true });
+    writeFileSync(path.join(folder, place, account), 'example-key-0123456789\n', { mode: 0o600 });
+  }
+}
 
 function setAt(value: unknown, [key, ...rest]: readonly string[], leaf: unknown): unknown {
   if (key === undefined) return leaf;

@@ -24,6 +24,28 @@ describe('a lake in a folder that readers take for a column', () => {
     expect(await queryFiles(counted)).toEqual([{ n: 40, client: 'acme' }]);
   });
 
+  it('is published where each row has its value, until one has another', async () => {
+    let others = 0;
+    const flow = createItemsFlow(
+      () => [...makeItems(12)].map((item, at) => ({ ...item, client: at < others ? 'globex' : 'acme' })),
+      { stream, config: { destination: { parquet: './client=acme/lake' } } },
+    );
+    expect(await flow.sync()).toMatchObject({ exitCode: 0 });
+    const lake = join(flow.folder, 'client=acme', 'lake');
+    const counted = `SELECT count(*)::INTEGER AS n, any_value(client) AS client FROM ${globOf(lake)}`;
+    expect(await queryFiles(counted)).toEqual([{ n: 12, client: 'acme' }]);
+    rmSync(flow.stateDir, { recursive: true });
+    expect(await flow.sync({ force: true })).toMatchObject({
+      exitCode: 0,
+      streams: [{ rows: { inserted: 0, updated: 0, unchanged: 12 } }],
+    });
+    others = 1;
+    flow.simulator.advanceDay();
+    const refused = await flow.sync({ force: true, fullRefresh: true });
+    expect(refused).toMatchObject({ exitCode: 2, error: { code: 'publish_refused' } });
+    expect(await queryFiles(counted)).toEqual([{ n: 12, client: 'acme' }]);
+  });
+
   it.each(['id=7', 'DATE=2026-01-01'])(
     'is refused where %s stands for a column of a table',
     async (folder) => {

@@ -2,13 +2,14 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { CheckItem, CheckReport } from '../../model/reports.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 import type { Settings } from '../../model/settings.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { withName } from '../../text/name-once.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 
 /** Whether a sync would work. */
-export const checkCommand = defineCommand({
+export const checkCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Tests everything a sync needs and names a fix for each failure. At most one request per stream.',
   options: {},

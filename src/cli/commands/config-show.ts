@@ -1,10 +1,11 @@
 import type { ConfigEntry } from '../../config/config-entry.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { requestConfig } from '../steps/load-settings.ts';
 
 /** The settings in effect, and where each comes from. */
-export const configShowCommand = defineCommand({
+export const configShowCommand = defineAccountCommand({
+  accounts: 'each',
   description: 'Shows every setting in effect and where it comes from. Never shows a secret.',
   options: {},
   examples: [

@@ -2,7 +2,7 @@ import type { ContractFile, DiscoverReport } from '../../model/discover-report.t
 import type { ExitCode } from '../../model/errors.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import type { DiscoverRequest } from '../frame/engine.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
@@ -19,7 +19,8 @@ const trying = 'Parameters:';
 const saving = 'Contracts:';
 
 /** What endpoints contain and support, learned from a few of their records. */
-export const discoverCommand = defineCommand({
+export const discoverCommand = defineAccountCommand({
+  accounts: ({ values }) => (values.write === true ? 'one' : 'each'),
   description:
     'Samples streams with a few requests and shows their fields, keys and cursors, each with its evidence. ' +
     'Then offers to test start dates and filters, and says beforehand what that costs.',

@@ -2,7 +2,7 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { toSafeLine } from '../render/safe-text.ts';
@@ -11,7 +11,8 @@ import { loadOfflineSettings, loadSettings } from '../steps/load-settings.ts';
 import { selectionOptions, toSelection } from '../steps/sync-options.ts';
 
 /** What the next sync would cost. */
-export const planCommand = defineCommand({
+export const planCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Shows what the next sync would read and cost. Asks each stream for its size: one request per stream.',
   options: {

@@ -1,4 +1,4 @@
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { countOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
@@ -6,7 +6,8 @@ import { loadOfflineSettings } from '../steps/load-settings.ts';
 const MOST_RECORDS = 20;
 
 /** Records that could not become rows, and why. */
-export const quarantineListCommand = defineCommand({
+export const quarantineListCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Counts the records in quarantine by what is wrong with them, and lists the newest. ' +
     'Reads the published file: works while a sync runs.',

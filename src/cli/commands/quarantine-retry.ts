@@ -1,12 +1,13 @@
 import type { RetryReport } from '../../model/quarantine-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Loads quarantined records that the contract now allows. */
-export const quarantineRetryCommand = defineCommand({
+export const quarantineRetryCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Re-checks quarantined records against the current contract, loads those it accepts by key, and publishes: ' +
     'no request, no key. A record older than the row with its key is dropped.',

@@ -1,8 +1,9 @@
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** One quarantined record in full. */
-export const quarantineShowCommand = defineCommand({
+export const quarantineShowCommand = defineAccountCommand({
+  accounts: 'one',
   description: 'Shows one record in quarantine as it was received, with what is wrong with it.',
   argument: { name: 'ID', summary: 'its id, or the first digits of it', required: true },
   options: {},

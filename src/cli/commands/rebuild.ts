@@ -1,6 +1,6 @@
 import type { RebuildReport } from '../../model/reports.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
@@ -8,7 +8,8 @@ import { openProgressDisplay } from '../progress/open-display.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Rebuilds tables from the pages that earlier syncs archived. */
-export const rebuildCommand = defineCommand({
+export const rebuildCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Rebuilds tables from archived pages using the current config, and publishes them: no request, no key. ' +
     'A stream whose archive is incomplete is refused, and its table stays unchanged.',

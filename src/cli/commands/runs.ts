@@ -1,7 +1,7 @@
 import type { RunSummary } from '../../model/reports.ts';
 import { kindOf, type RunReport } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { wrapText } from '../render/wrap-text.ts';
@@ -10,7 +10,8 @@ import { loadOfflineSettings } from '../steps/load-settings.ts';
 const MOST_RUNS = 20;
 
 /** Earlier runs. */
-export const runsCommand = defineCommand({
+export const runsCommand = defineAccountCommand({
+  accounts: ({ argument }) => (argument === undefined ? 'each' : 'one'),
   description: `Shows the last ${MOST_RUNS} runs, or one of them stream by stream.`,
   argument: { name: 'ID', summary: 'the id of a run', required: false },
   options: {},

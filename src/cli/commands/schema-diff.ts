@@ -1,12 +1,13 @@
 import type { SchemaDiff } from '../../model/schema-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** How contract files and learned columns differ. */
-export const schemaDiffCommand = defineCommand({
+export const schemaDiffCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Compares the contract files with the learned columns; with --since, shows the columns that changed ' +
     'since a run. Reads the published file: works while a sync runs.',

@@ -2,7 +2,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { exportFormats, type SchemaExport } from '../../model/schema-report.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { choiceOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { escapeJson } from '../render/write-json.ts';
@@ -13,7 +13,8 @@ import { loadOfflineSettings } from '../steps/load-settings.ts';
 const group = 'Export:';
 
 /** The learned schema in the format of another tool. */
-export const schemaExportCommand = defineCommand({
+export const schemaExportCommand = defineAccountCommand({
+  accounts: 'one',
   description:
     'Writes the schema of the published tables as JSON Schema (which you can put into contracts/), TypeScript types, ' +
     'dbt sources or SQL.',

@@ -1,10 +1,11 @@
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** The columns learned for each stream. */
-export const schemaShowCommand = defineCommand({
+export const schemaShowCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Shows the columns learned for each stream: type, field, and the run that added them. ' +
     'Reads the published file: works while a sync runs.',

@@ -2,14 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { capitalize } from '../render/format-values.ts';
 import { resolve } from 'node:path';
 import { StorageError } from '../../model/errors.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Checkpoints as JSON. */
-export const stateExportCommand = defineCommand({
+export const stateExportCommand = defineAccountCommand({
+  accounts: 'one',
   description:
     'Writes the checkpoints as JSON, to stdout or into a file. It contains no secret. `sluice state import FILE` reads it back.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
 import { confirmChange } from '../steps/confirm-change.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Restores checkpoints. */
-export const stateImportCommand = defineCommand({
+export const stateImportCommand = defineAccountCommand({
+  accounts: 'one',
   description:
     'Replaces the current checkpoints with exported ones and publishes them. A checkpoint whose rows are missing from the table here is imported without its progress: the next sync reads that stream in full. Refused if the checkpoints are of another source, or if the tables here could not continue from them.',
   argument: { name: 'FILE', summary: 'what `sluice state export` wrote', required: true },

@@ -1,11 +1,12 @@
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { confirmChange } from '../steps/confirm-change.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Forgets checkpoints. */
-export const stateResetCommand = defineCommand({
+export const stateResetCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Forgets checkpoints, so that the next sync reads their streams in full. Tables and archived pages stay.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },

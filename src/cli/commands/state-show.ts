@@ -1,9 +1,10 @@
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** What each scan reached. */
-export const stateShowCommand = defineCommand({
+export const stateShowCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Shows each checkpoint: how far its stream was read, and what was learned about it. No request, no key. While a run has the work file open, the published file is read.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },

@@ -13,6 +13,7 @@ import {
   metricsFileOption,
   recordRefusals,
   resolveMetricsFile,
+  saveAccountsMetrics,
   saveMetrics,
   sendNotices,
 } from '../steps/follow-run.ts';
@@ -20,13 +21,17 @@ import { loadSettings } from '../steps/load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 import { syncOnce } from '../steps/sync-once.ts';
+import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
+import { runForEach } from '../steps/define-account-command.ts';
+import type { Settings, SyncOptions } from '../../model/settings.ts';
+import { withName } from '../../text/name-once.ts';
 
 /** One run. */
 export const syncCommand = defineCommand({
   description:
     'Reads what is new, loads it and publishes the DuckDB file. Stopped at any point, the ' +
     'next sync continues from there. Exit code 75: try again later, progress is saved.',
-  options: { ...selectionOptions, ...runOptions, metricsFile: metricsFileOption },
+  options: { ...selectionOptions, ...runOptions, metricsFile: metricsFileOption, accounts: accountsOption },
   examples: [
     ['sluice sync', 'Everything that is not fresh; waits for the quota when it has to'],
     ['sluice sync --streams prompts_analytics --from 2026-01-31', 'One stream, from a date on'],
@@ -35,9 +40,12 @@ export const syncCommand = defineCommand({
   async run(context, { values, globals }) {
     const selection = toSelection(values);
     // A plan is not a run.
-    if (values.dryRun === true) return planNextSync(context, await loadSettings(context, globals), selection);
-    const { settings, metricsFile } = await prepare(context, globals, values.metricsFile);
-    const ended = await syncOnce(context, globals, settings, { ...selection, ...toRunOptions(values) });
+    if (values.dryRun === true)
+      return planInstead(context, globals, { selection, accounts: values.accounts });
+    const { settings, chosen, metricsFile } = await prepare(context, globals, values);
+    const sync = { ...selection, ...toRunOptions(values) };
+    if (settings === undefined) return runAll(context, globals, { chosen, sync, metricsFile });
+    const ended = await syncOnce(context, globals, settings, sync);
     const place = { stateDir: settings.stateDir, guessed: false };
     await finish(context, globals, { settings, place, metricsFile, ended });
     if (ended.report === undefined) throw ended.error;
@@ -45,12 +53,66 @@ export const syncCommand = defineCommand({
   },
 });
 
+async function planInstead(
+  context: CliContext,
+  globals: GlobalValues,
+  {
+    selection,
+    accounts,
+  }: { readonly selection: SyncOptions; readonly accounts: readonly string[] | undefined },
+): Promise<CommandOutcome> {
+  const chosen = await chooseAccounts(context, globals, accounts);
+  const planOne = async (own: CliContext) => planNextSync(own, await loadSettings(own, globals), selection);
+  return chosen === undefined ? planOne(context) : runForEach(context, chosen, planOne);
+}
+
+/** All accounts of the config, or those that were named. */
+async function runAll(
+  context: CliContext,
+  globals: GlobalValues,
+  {
+    chosen,
+    sync,
+    metricsFile,
+  }: {
+    readonly chosen: ChosenAccounts;
+    readonly sync: SyncOptions;
+    readonly metricsFile: string | undefined;
+  },
+): Promise<CommandOutcome> {
+  const { syncAccounts } = await import('../steps/sync-accounts.ts');
+  const wantsMetrics = metricsFile !== undefined;
+  const { report, facts } = await syncAccounts(context, globals, chosen, { sync, wantsMetrics });
+  await warn(context, globals, await saveAccountsMetrics(context, metricsFile, facts));
+  const { renderAccountsReport, summarizeAccounts } = await import('../render/render-accounts-sync.ts');
+  const { clock, output } = context;
+  const failed = report.accounts.find(({ exitCode }) => exitCode !== 0);
+  return {
+    exitCode: report.exitCode,
+    summary: summarizeAccounts(report),
+    result: report,
+    text: renderAccountsReport(report, { nowMs: clock.now(), columns: output.stdout.columns() }),
+    error: failed?.error && { ...failed.error, message: withName(failed.error.message, failed.account) },
+  };
+}
+
+type Prepared = { readonly metricsFile: string | undefined } & (
+  | { readonly settings: Settings; readonly chosen?: undefined }
+  | { readonly settings?: undefined; readonly chosen: ChosenAccounts }
+);
+
 /** Everything a run needs. What keeps it from starting is reported and recorded like the end of a run. */
-async function prepare(context: CliContext, globals: GlobalValues, wantedFile: string | undefined) {
+async function prepare(
+  context: CliContext,
+  globals: GlobalValues,
+  wanted: { readonly metricsFile: string | undefined; readonly accounts: readonly string[] | undefined },
+): Promise<Prepared> {
   const startedAtMs = context.clock.now();
   let metricsFile: string | undefined;
   try {
-    metricsFile = resolveMetricsFile(context, wantedFile);
+    metricsFile = resolveMetricsFile(context, wanted.metricsFile);
+    const chosen = await chooseAccounts(context, globals, wanted.accounts);
+    if (chosen !== undefined) return { chosen, metricsFile };
     return { settings: await loadSettings(context, globals), metricsFile };
   } catch (thrown) {
     const ended = { startedAtMs, error: toSyncError(thrown) };
@@ -80,6 +142,10 @@ async function finish(
     ],
     ended,
   );
+  await warn(context, globals, warnings);
+}
+
+async function warn(context: CliContext, globals: GlobalValues, warnings: readonly string[]): Promise<void> {
   if (warnings.length === 0) return;
   const { openLog } = await import('../progress/open-log.ts');
   const log = await openLog(context, globals);

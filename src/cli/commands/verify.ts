@@ -2,7 +2,7 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { ComparisonReport, VerifyReport } from '../../model/reports.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
-import { defineCommand } from '../frame/command.ts';
+import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
@@ -15,7 +15,8 @@ const DEFAULT_REQUESTS = 50;
 const group = 'Against the API:';
 
 /** Whether the copy is correct. */
-export const verifyCommand = defineCommand({
+export const verifyCommand = defineAccountCommand({
+  accounts: 'each',
   description:
     'Checks that the published file, the work file, the checkpoints and the archive agree: ' +
     'no request, no key. With --against-api it also asks the API and shows the rows that differ.',

@@ -1,3 +1,4 @@
+import type { ConfigAccount } from '../../config/accounts.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Engine } from './engine.ts';
 import type { globalOptions } from '../options/global-options.ts';
@@ -19,6 +20,8 @@ export interface CliContext {
   /** Sets what that first Ctrl-C or SIGTERM does; by default it keeps a run's pages. */
   readonly chooseStop: (behaviour: StopBehaviour) => void;
   readonly engine: Engine;
+  /** The account a command works on; undefined for a config without accounts, or for all of them. */
+  readonly account?: ConfigAccount | undefined;
   /** Registers a secret to be masked in all output from now on. */
   readonly keepSecret: (secret: string) => void;
   /** Asks questions; undefined if nobody is there to answer. */

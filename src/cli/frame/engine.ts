@@ -1,6 +1,6 @@
 import type { Connector } from '../../model/connector.ts';
 import type { DiscoverReport } from '../../model/discover-report.ts';
-import type { ErrorCode } from '../../model/errors.ts';
+import type { ErrorCode, ExitCode } from '../../model/errors.ts';
 import type { OnProgress } from '../../model/progress.ts';
 import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../../model/quarantine-report.ts';
 import type {
@@ -19,10 +19,13 @@ import type { RunObserver } from '../../model/run-observer.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
+import type { AccountPlaces } from '../../config/account-places.ts';
+import type { ConfigAccount, ConfigAccounts } from '../../config/accounts.ts';
 import type { ConfigEntry } from '../../config/config-entry.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
 import type { CollectedMetrics, CountedRun } from '../../metrics/collect-metrics.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
+import type { AccountMetricsOptions } from '../../metrics/render-metrics.ts';
 import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { EndedRun } from '../../notify/notice.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
@@ -48,6 +51,8 @@ export interface ConfigAnswers {
 /** The functions of Sluice that commands call; tests pass a fake. */
 export interface Engine {
   loadSettings(request: ConfigRequest): Promise<Settings>;
+  /** The accounts of a config and where their data lies; undefined for a config without accounts. */
+  listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;
   /** The same without a key, for commands that send no request. */
   loadOfflineSettings(request: ConfigRequest): Promise<OfflineSettings>;
   explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;
@@ -102,6 +107,12 @@ export interface Engine {
   runSchedule(options: ScheduleOptions): Promise<void>;
   /** Sends the notices of a run; returns those that failed, as warnings. */
   notifyRun(settings: ToldSettings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
+  /** The same for several accounts: one notice for all that have the same to tell. */
+  notifyAccounts(
+    accounts: readonly ToldAccount[],
+    exitCode: ExitCode,
+    effects: NotifyEffects,
+  ): Promise<readonly string[]>;
   /** Reads the metrics and adds `run`; without settings only the run is known. */
   collectMetrics(
     settings: OfflineSettings | undefined,
@@ -109,12 +120,23 @@ export interface Engine {
     nowMs: number,
   ): Promise<CollectedMetrics>;
   renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Promise<string>;
+  renderAccountMetrics(
+    accounts: ReadonlyMap<string, MetricFacts>,
+    options: AccountMetricsOptions,
+  ): Promise<string>;
   writeMetricsFile(file: string, text: string): Promise<void>;
   startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
 }
 
 /** Settings for the notices of a run; a run without a key has no credentials. */
 export type ToldSettings = OfflineSettings & Partial<Pick<Settings, 'credentials'>>;
+
+/** An account for the notices of a sync, and how it ended. */
+export interface ToldAccount {
+  readonly account: string;
+  readonly settings: ToldSettings;
+  readonly run: EndedRun;
+}
 
 /** Where the config is read from. */
 export interface ConfigRequest {
@@ -124,7 +146,12 @@ export interface ConfigRequest {
   readonly nowMs: number;
   /** `ignored` leaves contract files unread. */
   readonly contracts?: 'ignored';
+  /** One of the accounts that `listAccounts` found. */
+  readonly account?: ConfigAccount | undefined;
 }
+
+/** The accounts of a config. */
+export interface KnownAccounts extends ConfigAccounts, AccountPlaces {}
 
 export interface Cancellable {
   readonly signal?: AbortSignal;

@@ -3,24 +3,82 @@ import type { Clock } from '../../model/clock.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { Output } from '../terminal/output.ts';
 import type { LogWriter } from './log-writer.ts';
-import { describeEvent } from './describe-event.ts';
+import { withName } from '../../text/name-once.ts';
+import type { AccountsDisplay } from './accounts-display.ts';
+import { createAccountsState, reduceAccount, reduceAccounts } from './accounts-state.ts';
+import { describeAccountEvent, nameLine } from './describe-account-event.ts';
+import { describeEvent, type LogLine } from './describe-event.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 import { createProgressState } from './progress-state.ts';
 import { reduceProgress } from './reduce-progress.ts';
+import { renderAccounts } from './render-accounts.ts';
+import type { RenderOptions } from './render-options.ts';
 import { renderProgress } from './render-progress.ts';
 
 const REDRAW_MS = 200;
 
 /** Shows a run as lines that redraw themselves, with warnings and errors kept above them. */
 export function createLiveDisplay(output: Output, clock: Clock, log: LogWriter): ProgressDisplay {
+  let state = createProgressState(clock.now());
+  const picture = createLivePicture(output, clock, (options) => renderProgress(state, options));
+  return {
+    onProgress(event) {
+      const nowMs = clock.now();
+      const line = isWorthKeeping(event) ? describeEvent(event, state, nowMs) : undefined;
+      state = reduceProgress(state, event, nowMs);
+      if (line !== undefined) log(line);
+    },
+    close: picture.close,
+  };
+}
+
+/** Shows the accounts of a sync as lines that redraw themselves, with what failed kept above them. */
+export function createLiveAccounts(
+  output: Output,
+  clock: Clock,
+  options: { readonly log: LogWriter; readonly names: readonly string[] },
+): AccountsDisplay {
+  const { log, names } = options;
+  let state = createAccountsState(names);
+  const picture = createLivePicture(output, clock, (drawn) => renderAccounts(state, drawn));
+  return {
+    onAccount(event) {
+      const nowMs = clock.now();
+      state = reduceAccounts(state, event, nowMs);
+      const isFailed = event.type === 'account-ended' && event.end.exitCode !== 0;
+      const line = isFailed ? describeAccountEvent(event, nowMs) : undefined;
+      if (line !== undefined) log(line);
+    },
+    follow: (account) => (event) => {
+      state = reduceAccount(state, account, event, clock.now());
+      if (event.type === 'warning') log(nameLine(account, toWarning(event)));
+    },
+    close: picture.close,
+  };
+}
+
+function toWarning(event: ProgressEvent & { readonly type: 'warning' }): LogLine {
+  const { message, stream } = event;
+  return {
+    level: 'warn',
+    message: stream === undefined ? message : withName(message, stream),
+    fields: event,
+  };
+}
+
+/** Draws at every tick, and around the lines of the log, until it is closed. */
+function createLivePicture(
+  output: Output,
+  clock: Clock,
+  render: (options: RenderOptions) => string,
+): { readonly close: () => void } {
   const terminal = output.stderr;
   // Without hiding the cursor, no exit handler is needed to restore it.
   const update = createLogUpdate(terminal.stream as NodeJS.WritableStream, { showCursor: true });
-  let state = createProgressState(clock.now());
   let isClosed = false;
 
   function draw(): void {
-    const picture = renderProgress(state, {
+    const picture = render({
       // Some consoles wrap a line that fills the last column.
       columns: (terminal.columns() ?? 80) - 1,
       nowMs: clock.now(),
@@ -40,12 +98,6 @@ export function createLiveDisplay(output: Output, clock: Clock, log: LogWriter):
   ticker.unref();
 
   return {
-    onProgress(event) {
-      const nowMs = clock.now();
-      const line = isWorthKeeping(event) ? describeEvent(event, state, nowMs) : undefined;
-      state = reduceProgress(state, event, nowMs);
-      if (line !== undefined) log(line);
-    },
     close() {
       if (isClosed) return;
       isClosed = true;

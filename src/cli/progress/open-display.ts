@@ -1,4 +1,5 @@
 import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { AccountsDisplay } from './accounts-display.ts';
 import { openLog } from './open-log.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 
@@ -8,16 +9,33 @@ export async function openProgressDisplay(
   globals: GlobalValues,
 ): Promise<ProgressDisplay> {
   const { output, clock } = context;
-  const format = globals.logFormat ?? 'pretty';
-  const level = globals.logLevel ?? 'info';
-  const wantsQuiet = level === 'silent' || level === 'error' || level === 'warn';
-  const wantsLive = format === 'pretty' && !wantsQuiet && globals.noProgress !== true;
-  if (wantsLive && output.stderr.canRedraw) {
+  if (isLive(context, globals)) {
     const { createLiveDisplay } = await import('./live-display.ts');
     return createLiveDisplay(output, clock, await openLog(context, globals));
   }
   const { createLineDisplay } = await import('./line-display.ts');
-  return createLineDisplay(clock, await openLog(context, globals), {
-    showsPages: globals.noProgress !== true,
-  });
+  const showsPages = globals.noProgress !== true;
+  return createLineDisplay(clock, await openLog(context, globals), { showsPages });
+}
+
+/** The same for a sync of several accounts. */
+export async function openAccountsDisplay(
+  context: CliContext,
+  globals: GlobalValues,
+  names: readonly string[],
+): Promise<AccountsDisplay> {
+  const { output, clock } = context;
+  const log = await openLog(context, globals);
+  if (isLive(context, globals)) {
+    const { createLiveAccounts } = await import('./live-display.ts');
+    return createLiveAccounts(output, clock, { log, names });
+  }
+  const { createAccountsLines } = await import('./accounts-lines.ts');
+  return createAccountsLines(clock, log, { showsPages: globals.noProgress !== true });
+}
+
+function isLive({ output }: CliContext, globals: GlobalValues): boolean {
+  const { logFormat = 'pretty', logLevel = 'info', noProgress } = globals;
+  const wantsQuiet = logLevel === 'silent' || logLevel === 'error' || logLevel === 'warn';
+  return output.stderr.canRedraw && logFormat === 'pretty' && !wantsQuiet && noProgress !== true;
 }

@@ -128,8 +128,26 @@ export async function saveMetrics(
   schedule?: ScheduleFacts,
 ): Promise<readonly string[]> {
   if (file === undefined) return [];
+  return writeMetrics(engine, file, () => engine.renderMetrics(facts, schedule));
+}
+
+/** The same for several accounts: each series names its account. */
+export async function saveAccountsMetrics(
+  { engine }: CliContext,
+  file: string | undefined,
+  facts: ReadonlyMap<string, MetricFacts>,
+): Promise<readonly string[]> {
+  if (file === undefined) return [];
+  return writeMetrics(engine, file, () => engine.renderAccountMetrics(facts, {}));
+}
+
+async function writeMetrics(
+  engine: CliContext['engine'],
+  file: string,
+  render: () => Promise<string>,
+): Promise<readonly string[]> {
   try {
-    await engine.writeMetricsFile(file, await engine.renderMetrics(facts, schedule));
+    await engine.writeMetricsFile(file, await render());
     return [];
   } catch (thrown) {
     const { message } = thrown instanceof SyncError ? thrown : toSyncError(thrown);

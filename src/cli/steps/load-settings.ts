@@ -37,5 +37,7 @@ function keepSecrets({ keepSecret }: CliContext, { hashKey, notify }: OfflineSet
 
 /** Which config the command line means. */
 export function requestConfig(context: CliContext, globals: GlobalValues): ConfigRequest {
-  return { path: globals.config ?? DEFAULT_CONFIG, env: context.env, nowMs: context.clock.now() };
+  const { account, env, clock } = context;
+  const path = globals.config ?? DEFAULT_CONFIG;
+  return { path, env, nowMs: clock.now(), ...(account !== undefined && { account }) };
 }

@@ -1,22 +1,40 @@
 import { sep } from 'node:path';
 import { PublishError } from '../../model/errors.ts';
+import type { SqlSession } from '../../model/sql.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+
+/** A table of a lake, and where its rows are read from without the folders above. */
+interface PublishedTable {
+  readonly table: string;
+  readonly columns: readonly { readonly name: string }[];
+  /** What follows FROM. */
+  readonly source: string;
+}
 
 /**
- * Readers take a parent folder named like `client=acme` for a column. Its value then hides a column of the same name.
+ * Readers take a parent folder named like `client=acme` for a column. Its value then hides a column of the same name,
+ * which does no harm where each row has that value.
  *
- * @throws PublishError if a table has such a column
+ * @throws PublishError if a table has such a column with another value
  */
-export function assertPathNamesNoColumn(
+export async function refuseHiddenColumns(
+  session: SqlSession,
   lake: string,
-  table: { readonly table: string; readonly columns: readonly { readonly name: string }[] },
-): void {
+  { table, columns, source }: PublishedTable,
+): Promise<void> {
   const folders = lake.split(sep).filter((name) => name.includes('='));
   for (const folder of folders) {
-    const [named = ''] = folder.split('=', 1);
-    const column = table.columns.find(({ name }) => name.toLowerCase() === named.toLowerCase());
+    const at = folder.indexOf('=');
+    const named = folder.slice(0, at).toLowerCase();
+    const column = columns.find(({ name }) => name.toLowerCase() === named);
     if (column === undefined) continue;
+    const differs = `${quoteIdentifier(column.name)}::VARCHAR IS DISTINCT FROM $1`;
+    const found = await session.all(`SELECT 1 FROM ${source} WHERE ${differs} LIMIT 1`, [
+      folder.slice(at + 1),
+    ]);
+    if (found.length === 0) continue;
     throw new PublishError(
-      `the lake ${lake} lies in a folder ${folder}: readers would take its value for the column ${column.name} of ${table.table}`,
+      `the lake ${lake} lies in a folder ${folder}: readers would take its value for the column ${column.name} of ${table}, which has other values`,
       {
         code: 'publish_refused',
         hint: 'Nothing is lost. Move the lake to a path without such a folder, set destination.parquet to that path, and run again: publishing needs no request.',

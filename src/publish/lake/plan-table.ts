@@ -6,7 +6,7 @@ import { readCurrent } from './folders.ts';
 import { inspectTable } from './inspect-lake.ts';
 import type { LakeJob, LakeTable } from './lake-job.ts';
 import type { LakeColumn, LakeFile, TableManifest } from './manifest.ts';
-import { assertPathNamesNoColumn } from './path-columns.ts';
+import { refuseHiddenColumns } from './path-columns.ts';
 import { columnsInFolders, keyExpression, type PartitionKey, partitionFolder } from './partitions.ts';
 import { isWholeFile } from './whole-file.ts';
 
@@ -45,7 +45,8 @@ export async function planTable(
   earlier: TableManifest | undefined = before,
 ): Promise<TablePlan> {
   const { columns, fieldIds } = await planColumns(job, table, earlier);
-  assertPathNamesNoColumn(job.lake, { table: table.table, columns });
+  const source = `main.${quoteIdentifier(table.table)}`;
+  await refuseHiddenColumns(job.session, job.lake, { table: table.table, columns, source });
   const parts = await readParts(job, table);
   const current = readCurrent(job.lake, table.table);
   const isReshaped =

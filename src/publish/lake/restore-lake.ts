@@ -14,7 +14,7 @@ import {
   readLakeEntry,
 } from '../../warehouse/lake-entry.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
-import { assertPathNamesNoColumn } from './path-columns.ts';
+import { refuseHiddenColumns } from './path-columns.ts';
 import { describeFiles } from './inspect-lake.ts';
 import { findWrongRows, measureRows } from './prove-rows.ts';
 import { findUnreadable } from './unreadable-file.ts';
@@ -70,7 +70,11 @@ async function copyLake(database: Database, lake: string): Promise<void> {
   await database.run('DELETE FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
   const problems = tables.flatMap((table) => describeLosses(lake, table));
   if (problems.length > 0) throw toIncompleteError(lake, problems);
-  for (const table of tables) assertPathNamesNoColumn(lake, table);
+  for (const table of tables) {
+    const files = `${generationFolder(lake, table.table, table.generation)}/**/*.parquet`;
+    const source = `read_parquet(${quoteLiteral(files)}, hive_partitioning = false)`;
+    if (table.files.length > 0) await refuseHiddenColumns(database, lake, { ...table, source });
+  }
   for (const one of tables) {
     const table = `main.${quoteIdentifier(one.table)}`;
     const columns = one.columns.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);

@@ -29,6 +29,7 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
   const usual: Engine = {
     loadSettings: () => Promise.resolve(settings),
     loadOfflineSettings: () => Promise.resolve(settings as OfflineSettings),
+    listAccounts: () => Promise.resolve(undefined),
     explainConfig: () => Promise.resolve([]),
     buildConfigTemplate: ({ baseUrl, duckdb }) =>
       Promise.resolve(
@@ -67,12 +68,14 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
       Promise.resolve({ expression, timezone: 'UTC', next: (afterMs) => afterMs + 3_600_000 }),
     owesRun: () => Promise.resolve(false),
     runSchedule: () => Promise.resolve(),
+    notifyAccounts: () => Promise.resolve([]),
     notifyRun: () => Promise.resolve([]),
     collectMetrics: () =>
       Promise.resolve({
         facts: { status: undefined, totals: undefined, lastRun: undefined, keyExpiresAt: undefined },
         warnings: [],
       }),
+    renderAccountMetrics: () => Promise.resolve(''),
     renderMetrics: () => Promise.resolve(''),
     writeMetricsFile: () => Promise.resolve(),
     startMetricsServer: () => refuse('startMetricsServer'),
@@ -81,7 +84,8 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
   const recorded = Object.entries(merged).map(([name, answer]) => [
     name,
     (...given: unknown[]) => {
-      calls.push({ name, arguments: given });
+      // Every command asks for the accounts first, and most tests have none.
+      if (name !== 'listAccounts') calls.push({ name, arguments: given });
       return (answer as (...given: unknown[]) => unknown)(...given);
     },
   ]);

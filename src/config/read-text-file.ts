@@ -3,7 +3,7 @@ import { ConfigError, type ErrorCode } from '../model/errors.ts';
 import { escapeText } from './config-path.ts';
 
 /** Reads a config file as text; every way that can fail says what to do. */
-export function readConfigFile(path: string, fileName: string): string {
+export function readText(path: string, fileName: string): string {
   const bytes = readBytes(path, fileName);
   const text = decodeUtf8(bytes);
   if (text === undefined || text.includes('\0'))

@@ -1,0 +1,228 @@
+import { toAbortError } from '../model/abort.ts';
+import type { AccountEnd, AccountEvent } from '../model/accounts-report.ts';
+import type { Clock } from '../model/clock.ts';
+import { configDefaults } from '../model/config.ts';
+import { QuotaError } from '../model/errors.ts';
+import { listErrors } from '../model/outage.ts';
+import type { EndedRun } from '../model/run-observer.ts';
+import { type RunReport, toReportedError } from '../model/run-report.ts';
+import type { SyncOptions } from '../model/settings.ts';
+import { joinReports, listCompleted } from './join-reports.ts';
+
+/** The limits of one run of an account, and the scans that its earlier runs completed. */
+export type RunLimits = Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs' | 'completed'>;
+
+/** An account to be synced. */
+export interface AccountTask {
+  readonly name: string;
+  /** Runs once, to its end. Never throws. */
+  readonly run: (limits: RunLimits) => Promise<EndedRun>;
+}
+
+/** How accounts are run. */
+export interface AccountLoopOptions {
+  /** Each account waits this long for its quota in all; default 24 h. */
+  readonly maxWaitMs?: number | undefined;
+  /** No run is begun or goes on after this time. */
+  readonly deadlineMs?: number | undefined;
+  /** Accounts at work at once; one that waits for its quota is not at work. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: ((event: AccountEvent) => void) | undefined;
+}
+
+/** An account and how far it is. */
+interface Turn {
+  readonly task: AccountTask;
+  readonly runs: number;
+  readonly waitedMs: number;
+  /** Wall time before which it has nothing to do. */
+  readonly notBeforeMs: number;
+  readonly last: EndedRun | undefined;
+  readonly report: RunReport | undefined;
+}
+
+// Setting the clock, or sleep, moves the wall time without the timer, so it is checked again.
+const LONGEST_SLEEP_MS = 60_000;
+/** For a time to continue that has passed already: the next run must not follow at once again and again. */
+const LEAST_PAUSE_MS = 1_000;
+
+/**
+ * Runs every account to its end, several at once. One whose quota is spent gives up its place, and continues once the
+ * quota returns, within the limits. Accounts know nothing of each other: what fails in one stays in it.
+ */
+export async function runAccounts(
+  tasks: readonly AccountTask[],
+  options: AccountLoopOptions,
+): Promise<readonly AccountEnd[]> {
+  const loop = new AccountLoop(options);
+  const ends = await loop.run(tasks);
+  return tasks.flatMap(({ name }) => ends.get(name) ?? []);
+}
+
+class AccountLoop {
+  readonly #options: AccountLoopOptions;
+  readonly #deadlineMs: number;
+  readonly #ends = new Map<string, AccountEnd>();
+  readonly #atWork = new Set<Promise<void>>();
+  #turns: readonly Turn[] = [];
+
+  constructor(options: AccountLoopOptions) {
+    this.#options = options;
+    this.#deadlineMs = options.clock.monotonic() + (options.deadlineMs ?? Infinity);
+  }
+
+  async run(tasks: readonly AccountTask[]): Promise<ReadonlyMap<string, AccountEnd>> {
+    const { concurrency, signal } = this.#options;
+    this.#turns = tasks.map((task) => ({
+      task,
+      runs: 0,
+      waitedMs: 0,
+      notBeforeMs: -Infinity,
+      last: undefined,
+      report: undefined,
+    }));
+    while (this.#turns.length > 0 || this.#atWork.size > 0) {
+      if (signal?.aborted === true || this.#leftMs() <= 0) this.#dropAll();
+      while (this.#atWork.size < concurrency) {
+        const turn = this.#takeDue();
+        if (turn === undefined) break;
+        const work: Promise<void> = this.#work(turn).finally(() => this.#atWork.delete(work));
+        this.#atWork.add(work);
+      }
+      if (this.#turns.length > 0 || this.#atWork.size > 0) await this.#waitForNews();
+    }
+    return this.#ends;
+  }
+
+  #leftMs(): number {
+    return this.#deadlineMs - this.#options.clock.monotonic();
+  }
+
+  /** Of those whose time has come, the one that has waited longest. */
+  #takeDue(): Turn | undefined {
+    const nowMs = this.#options.clock.now();
+    const [due] = this.#turns
+      .filter(({ notBeforeMs }) => notBeforeMs <= nowMs)
+      .toSorted((a, b) => a.notBeforeMs - b.notBeforeMs);
+    if (due !== undefined) this.#turns = this.#turns.filter((turn) => turn !== due);
+    return due;
+  }
+
+  async #work(turn: Turn): Promise<void> {
+    const { task, report: earlier } = turn;
+    const runs = turn.runs + 1;
+    this.#emit({ type: 'account-started', account: task.name, run: runs });
+    const leftMs = this.#leftMs();
+    const last = await task.run({
+      maxWaitMs: 0,
+      ...(Number.isFinite(leftMs) && { deadlineMs: Math.max(1, Math.floor(leftMs)) }),
+      ...(earlier !== undefined && { completed: listCompleted(earlier) }),
+    });
+    const report = last.report === undefined ? earlier : joinReports(earlier, last.report);
+    this.#continue({ ...turn, runs, last, report });
+  }
+
+  /** Lets an account wait for its quota, or ends it. */
+  #continue(turn: Turn): void {
+    const { clock, maxWaitMs = configDefaults.maxWaitMs, signal } = this.#options;
+    const { name } = turn.task;
+    const nowMs = clock.now();
+    const resumeMs = findResume(turn.last);
+    if (resumeMs === undefined || signal?.aborted === true) return this.#end(turn);
+    const notBeforeMs = Math.max(resumeMs, nowMs + LEAST_PAUSE_MS);
+    const waitMs = notBeforeMs - nowMs;
+    if (turn.waitedMs + waitMs > maxWaitMs || waitMs >= this.#leftMs()) return this.#end(turn);
+    this.#turns = [...this.#turns, { ...turn, waitedMs: turn.waitedMs + waitMs, notBeforeMs }];
+    this.#emit({ type: 'account-waiting', account: name, untilMs: notBeforeMs });
+  }
+
+  /** Ends those that are not at work: the run was stopped, or its time is over. */
+  #dropAll(): void {
+    const dropped = this.#turns;
+    this.#turns = [];
+    for (const turn of dropped) this.#drop(turn);
+  }
+
+  #end({ task: { name }, last, report, runs }: Turn): void {
+    const end = last === undefined ? undefined : describeEnd(name, { last, report, runs });
+    // A run that was stopped by the signal has said so itself.
+    this.#finish(end ?? this.#describeDropped(name, { report, runs, resumeAt: undefined }));
+  }
+
+  /** Ends one that is not at work: a person stopped it while it waited, or its turn never came. */
+  #drop(turn: Turn): void {
+    const { task, last, report, runs } = turn;
+    if (this.#options.signal?.aborted !== true) return this.#end(turn);
+    const resumeAt = last && describeEnd(task.name, { last, report, runs }).resumeAt;
+    this.#finish(this.#describeDropped(task.name, { report, runs, resumeAt }));
+  }
+
+  #finish(end: AccountEnd): void {
+    this.#ends.set(end.account, end);
+    this.#emit({ type: 'account-ended', end });
+  }
+
+  #describeDropped(account: string, kept: Pick<AccountEnd, 'report' | 'runs' | 'resumeAt'>): AccountEnd {
+    const { signal } = this.#options;
+    const stopped =
+      signal?.aborted === true
+        ? toAbortError(signal)
+        : new QuotaError(`the deadline was reached before it was the turn of ${account}`, {
+            code: 'deadline_reached',
+            hint: 'Nothing was requested for it. Run again, or allow more time with --deadline or more accounts at once with concurrency.',
+          });
+    const error = toReportedError(stopped);
+    return { account, exitCode: error.exitCode, error, ...kept };
+  }
+
+  /** Waits until a run ends or, where accounts wait, until the first of them may go on or the time is over. */
+  async #waitForNews(): Promise<void> {
+    const { clock, signal, concurrency } = this.#options;
+    const hasPlace = this.#atWork.size < concurrency;
+    const nextMs = hasPlace ? Math.min(...this.#turns.map(({ notBeforeMs }) => notBeforeMs)) : Infinity;
+    const sleepMs = Math.min(LONGEST_SLEEP_MS, nextMs - clock.now(), this.#leftMs());
+    const awake = new AbortController();
+    const ends = signal === undefined ? awake.signal : AbortSignal.any([awake.signal, signal]);
+    // When a sleep is interrupted, the loop looks at what has changed.
+    const sleep =
+      this.#turns.length === 0 ? [] : [clock.sleep(Math.max(0, sleepMs), ends).catch(() => undefined)];
+    await Promise.race([...this.#atWork, ...sleep]);
+    awake.abort();
+  }
+
+  #emit(event: AccountEvent): void {
+    this.#options.onEvent?.(event);
+  }
+}
+
+/** When the quota of a run returns, in epoch ms; undefined for a run that did not end for its quota. */
+function findResume(ended: EndedRun | undefined): number | undefined {
+  const errors = ended?.report === undefined ? [] : listErrors(ended.report);
+  const times = errors.flatMap(({ code, resumeAt }) =>
+    code === 'quota_exhausted' && resumeAt !== undefined ? [Date.parse(resumeAt)] : [],
+  );
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+function describeEnd(
+  account: string,
+  { last, report, runs }: { readonly last: EndedRun } & Pick<Turn, 'report' | 'runs'>,
+): AccountEnd {
+  const resumeMs = findResume(last);
+  const resumeAt = resumeMs === undefined ? undefined : new Date(resumeMs).toISOString();
+  if (last.report === undefined) {
+    const error = toReportedError(last.error);
+    return { account, exitCode: error.exitCode, report, error, runs, resumeAt };
+  }
+  const { exitCode } = last.report;
+  return {
+    account,
+    exitCode,
+    report,
+    error: last.report.error ?? listErrors(last.report)[0],
+    runs,
+    resumeAt,
+  };
+}

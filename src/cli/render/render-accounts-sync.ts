@@ -1,0 +1,96 @@
+import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { listNames } from '../../text/list-names.ts';
+import { drawFittingTable } from './fitting-table.ts';
+import { formatReturnTime } from './format-values.ts';
+import type { ReportOptions } from './render-sync.ts';
+import { toSafeLine } from './safe-text.ts';
+import { wrapText } from './wrap-text.ts';
+
+const MOST_FAILURES = 10;
+
+/** A sync of several accounts for people: a line an account, what failed and why, and when to run again. */
+export function renderAccountsReport(report: AccountsReport, { nowMs, columns }: ReportOptions): string {
+  const table = drawFittingTable(
+    [
+      { title: 'ACCOUNT' },
+      { title: 'RESULT' },
+      { title: 'VERIFIED' },
+      { title: 'NEW', align: 'right' },
+      { title: 'CHANGED', align: 'right' },
+      { title: 'IN TABLE', align: 'right' },
+      { title: 'REQUESTS', align: 'right', dropAt: 1 },
+    ],
+    report.accounts.map(describeRow),
+    columns,
+  );
+  const prose = [
+    report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
+    describeFailures(report.accounts),
+    [describeCost(report), describeReturn(report, nowMs)].filter((line) => line !== '').join('\n'),
+  ];
+  return [table, ...prose.map((text) => wrapText(text, columns))].filter((part) => part !== '').join('\n\n');
+}
+
+/** One sentence about it. */
+export function summarizeAccounts({ accounts }: AccountsReport): string {
+  const names = (pick: (one: AccountEnd) => boolean) => accounts.filter(pick).map(({ account }) => account);
+  const failed = names(({ exitCode }) => exitCode !== 0 && exitCode !== 75);
+  const later = names(({ exitCode }) => exitCode === 75);
+  const done = accounts.length - failed.length - later.length;
+  const parts = [
+    `${formatCount(done)} of ${formatCountOf(accounts.length, 'account')} complete`,
+    failed.length === 0 ? '' : `${formatCount(failed.length)} failed (${listNames(failed)})`,
+    later.length === 0 ? '' : `${formatCount(later.length)} to be continued (${listNames(later)})`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function describeRow({ account, exitCode, report, runs }: AccountEnd): readonly string[] {
+  if (report === undefined) return [account, runs === 0 ? 'not run' : 'failed', '', '', '', '', ''];
+  const { rows, streams, requests } = report;
+  const verified = streams.filter(({ verdict }) => verdict === 'verified').length;
+  const inTable = streams.reduce((sum, { rowsInTable = 0 }) => sum + rowsInTable, 0);
+  return [
+    account,
+    exitCode === 0 ? 'complete' : report.status,
+    `${formatCount(verified)} of ${formatCountOf(streams.length, 'stream')}`,
+    formatCount(rows.inserted),
+    formatCount(rows.updated),
+    formatCount(inTable),
+    formatCount(requests),
+  ];
+}
+
+function describeFailures(accounts: readonly AccountEnd[]): string {
+  const failed = accounts.filter(({ exitCode }) => exitCode !== 0);
+  // What all accounts share, such as a broken config, is said once.
+  const byCause = new Map<string, AccountEnd[]>();
+  for (const one of failed) {
+    const cause = `${one.error?.message ?? ''}\n${one.error?.hint ?? ''}`;
+    byCause.set(cause, [...(byCause.get(cause) ?? []), one]);
+  }
+  const lines = [...byCause.values()].slice(0, MOST_FAILURES).map((alike) => {
+    const [first] = alike;
+    const names = listNames(alike.map(({ account }) => account));
+    const { message = `exit code ${first?.exitCode ?? 1}`, hint = '' } = first?.error ?? {};
+    const next = hint === '' ? '' : `\n  next: ${toSafeLine(hint)}`;
+    return `${names}: ${toSafeLine(message)}${next}`;
+  });
+  const more = byCause.size - lines.length;
+  return [...lines, ...(more > 0 ? [`and ${formatCountOf(more, 'more cause')}`] : [])].join('\n');
+}
+
+function describeCost({ accounts, startedAt, finishedAt }: AccountsReport): string {
+  const requests = accounts.reduce((sum, { report }) => sum + (report?.requests ?? 0), 0);
+  const tookMs = Date.parse(finishedAt) - Date.parse(startedAt);
+  return `${formatCountOf(accounts.length, 'account')}, ${formatCountOf(requests, 'request')}; took ${formatDuration(tookMs)}.`;
+}
+
+function describeReturn({ exitCode, resumeAt, accounts }: AccountsReport, nowMs: number): string {
+  if (!accounts.some((one) => one.exitCode === 75) || exitCode === 130 || exitCode === 143) return '';
+  const ms = resumeAt === undefined ? Number.NaN : Date.parse(resumeAt);
+  const from = ms > nowMs ? ` from ${formatReturnTime(ms, nowMs)} on` : ' later';
+  return `Run the same command again${from}: those that are not done continue from here.`;
+}

@@ -1,0 +1,43 @@
+import type { ConfigAccount } from '../../config/accounts.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { KnownAccounts } from '../frame/engine.ts';
+import { listOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
+import { requestConfig } from './load-settings.ts';
+
+/** Which accounts a command works on. */
+export const accountsOption = listOption({
+  flag: 'accounts',
+  summary: 'Only these accounts of the config, separated by commas; * stands for any text',
+  group: 'Accounts:',
+  example: 'acme,globex',
+  pattern: /^[a-z0-9_*?-]{1,63}$/,
+  problem: 'must be account names separated by commas, with * for any text',
+});
+
+/** The accounts that a command works on, of those that the config has. */
+export interface ChosenAccounts extends KnownAccounts {
+  readonly chosen: readonly ConfigAccount[];
+}
+
+/** Finds the accounts that the command line means; undefined for a config without accounts. */
+export async function chooseAccounts(
+  context: CliContext,
+  globals: GlobalValues,
+  patterns: readonly string[] | undefined,
+): Promise<ChosenAccounts | undefined> {
+  const known = await context.engine.listAccounts(requestConfig(context, globals));
+  if (known === undefined) {
+    if (patterns === undefined) return undefined;
+    throw usageError(
+      '--accounts names accounts, and the config has none',
+      'Leave it out, or write accounts: into the config; docs/accounts.md shows how.',
+    );
+  }
+  const { matchAccounts } = await import('../../accounts/match-accounts.ts');
+  const names = matchAccounts(
+    known.accounts.map(({ name }) => name),
+    patterns,
+  );
+  return { ...known, chosen: known.accounts.filter(({ name }) => names.includes(name)) };
+}

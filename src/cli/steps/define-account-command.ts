@@ -1,0 +1,116 @@
+import { judgeAccounts } from '../../accounts/judge-accounts.ts';
+import { toAbortError } from '../../model/abort.ts';
+import { toSyncError } from '../../model/errors.ts';
+import { type ReportedError, toReportedError } from '../../model/run-report.ts';
+import { formatCountOf } from '../../text/format-count.ts';
+import { listNames } from '../../text/list-names.ts';
+import { withName } from '../../text/name-once.ts';
+import {
+  type Command,
+  type CommandDefinition,
+  type CommandInput,
+  type CommandOutcome,
+  defineCommand,
+} from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
+import type { Options } from '../options/resolve-values.ts';
+import { usageError } from '../options/usage-error.ts';
+import { renderError } from '../render/render-error.ts';
+import { accountsOption, type ChosenAccounts, chooseAccounts } from './choose-accounts.ts';
+
+/** `each`: one account after the other. `one`: its result is of a single account. */
+export type AccountWay = 'each' | 'one';
+
+/** A command that knows one account, and how it works on several. */
+export interface AccountCommandDefinition<O extends Options> extends CommandDefinition<O> {
+  readonly accounts: AccountWay | ((input: CommandInput<O>) => AccountWay);
+}
+
+/** A command for a config with or without accounts; it is written as if there was only one. */
+export function defineAccountCommand<const O extends Options>(
+  definition: AccountCommandDefinition<O>,
+): Command {
+  const { accounts, ...single } = definition;
+  return defineCommand<Options>({
+    ...single,
+    options: { ...definition.options, accounts: accountsOption },
+    async run(context, given) {
+      const input = given as unknown as CommandInput<O>;
+      const patterns = (given.values as { readonly accounts?: readonly string[] }).accounts;
+      const chosen = await chooseAccounts(context, given.globals, patterns);
+      if (chosen === undefined) return definition.run(context, input);
+      const way = typeof accounts === 'function' ? accounts(input) : accounts;
+      if (way === 'one') return definition.run(onlyOne(context, chosen), input);
+      return runForEach(context, chosen, (own) => definition.run(own, input));
+    },
+  });
+}
+
+function onlyOne(context: CliContext, { chosen }: ChosenAccounts): CliContext {
+  const [account, ...more] = chosen;
+  if (more.length === 0) return { ...context, account };
+  throw usageError(
+    `this works on one account at a time, and ${chosen.length} are meant`,
+    `Name one, e.g. --accounts ${account?.name ?? ''}.`,
+  );
+}
+
+/** One account and what a command found in it. */
+interface AccountOutcome extends CommandOutcome {
+  readonly account: string;
+}
+
+/** Runs a command for one account after the other; what fails in one is part of the outcome. */
+export async function runForEach(
+  context: CliContext,
+  { chosen }: Pick<ChosenAccounts, 'chosen'>,
+  run: (own: CliContext) => Promise<CommandOutcome>,
+): Promise<CommandOutcome> {
+  const outcomes: AccountOutcome[] = [];
+  for (const account of chosen) {
+    if (context.signal.aborted) throw toAbortError(context.signal);
+    const { name } = account;
+    const writeNote = (line: string) => context.output.writeNote(`${name}: ${line}`);
+    const own = { ...context, account, output: { ...context.output, writeNote } };
+    outcomes.push({
+      account: name,
+      ...(await run(own).catch((thrown: unknown) => toFailed(context, thrown))),
+    });
+  }
+  return joinOutcomes(outcomes);
+}
+
+function toFailed({ output }: CliContext, thrown: unknown): CommandOutcome {
+  const error = toSyncError(thrown);
+  const { exitCode, message } = error;
+  const text = renderError(error, output.stdout);
+  return { exitCode, summary: message, result: null, text, error: toReportedError(error) };
+}
+
+function joinOutcomes(outcomes: readonly AccountOutcome[]): CommandOutcome {
+  const failed = outcomes.filter(({ exitCode }) => exitCode !== 0);
+  const count = formatCountOf(outcomes.length, 'account');
+  const names = listNames(failed.map(({ account }) => account));
+  return {
+    exitCode: judgeAccounts(outcomes.map(({ exitCode }) => exitCode)),
+    summary: failed.length === 0 ? count : `${count}, ${failed.length} failed: ${names}`,
+    result: {
+      accounts: outcomes.map(({ account, exitCode, summary, result, error = null }) => ({
+        account,
+        ok: exitCode === 0,
+        exitCode,
+        summary,
+        result,
+        error,
+      })),
+    },
+    text: outcomes.map(({ account, text }) => `${account}:\n${text}`).join('\n\n'),
+    error: nameError(failed),
+  };
+}
+
+/** The first failure, with the name of its account. */
+function nameError([first]: readonly AccountOutcome[]): ReportedError | undefined {
+  if (first?.error === undefined) return undefined;
+  return { ...first.error, message: withName(first.error.message, first.account) };
+}

@@ -1,0 +1,160 @@
+import type { AccountTask, RunLimits } from '../../accounts/run-accounts.ts';
+import type { ConfigAccount } from '../../config/accounts.ts';
+import type { MetricFacts } from '../../metrics/metric-facts.ts';
+import type { AccountsReport } from '../../model/accounts-report.ts';
+import type { ExitCode } from '../../model/errors.ts';
+import { toSyncError } from '../../model/errors.ts';
+import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
+import { toReportedError } from '../../model/run-report.ts';
+import type { Settings, SyncOptions } from '../../model/settings.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { ToldSettings } from '../frame/engine.ts';
+import type { AccountsDisplay } from '../progress/accounts-display.ts';
+import { openAccountsDisplay } from '../progress/open-display.ts';
+import type { ChosenAccounts } from './choose-accounts.ts';
+import { countMetrics, findPlace, type KnownPlace, recordRefusals } from './follow-run.ts';
+import { loadSettings } from './load-settings.ts';
+
+/** How a sync of several accounts is made. */
+export interface AccountsSyncOptions {
+  /** Of each account's runs; the limits are those of the whole. */
+  readonly sync: SyncOptions;
+  /** Each account's metrics are counted only if somebody collects them. */
+  readonly wantsMetrics: boolean;
+}
+
+/** A sync of several accounts, and what is known of each after it. */
+export interface EndedAccounts {
+  readonly report: AccountsReport;
+  /** By account; only with `wantsMetrics`. */
+  readonly facts: ReadonlyMap<string, MetricFacts>;
+}
+
+/** Syncs the chosen accounts, several at once, and shows their progress. What fails in one stays in it. */
+export async function syncAccounts(
+  context: CliContext,
+  globals: GlobalValues,
+  known: ChosenAccounts,
+  options: AccountsSyncOptions,
+): Promise<EndedAccounts> {
+  const { clock, signal } = context;
+  const { maxWaitMs, deadlineMs } = options.sync;
+  const startedAt = new Date(clock.now()).toISOString();
+  const names = known.chosen.map(({ name }) => name);
+  const display = await openAccountsDisplay(context, globals, names);
+  const runs = new AccountRuns(context, globals, { ...options, display });
+  try {
+    const { runAccounts } = await import('../../accounts/run-accounts.ts');
+    const { judgeAccounts } = await import('../../accounts/judge-accounts.ts');
+    const accounts = await runAccounts(
+      known.chosen.map((account) => runs.toTask(account)),
+      { concurrency: known.concurrency, clock, signal, maxWaitMs, deadlineMs, onEvent: display.onAccount },
+    );
+    const exitCode = judgeAccounts(accounts.map((one) => one.exitCode));
+    const [resumeAt] = accounts.flatMap((one) => one.resumeAt ?? []).toSorted();
+    const finishedAt = new Date(clock.now()).toISOString();
+    const warnings = await runs.sendNotices(exitCode);
+    return {
+      report: { exitCode, startedAt, finishedAt, accounts, resumeAt, warnings },
+      facts: runs.facts,
+    };
+  } finally {
+    display.close();
+  }
+}
+
+/** An account whose config could be read, or why it could not. */
+type LoadedAccount = { readonly place: KnownPlace['place'] } & (
+  | { readonly settings: Settings; readonly error?: undefined }
+  | { readonly settings: KnownPlace['settings']; readonly error: EndedRun }
+);
+
+/** The runs of the accounts, and what follows each of them. */
+class AccountRuns {
+  readonly facts = new Map<string, MetricFacts>();
+  readonly #context: CliContext;
+  readonly #globals: GlobalValues;
+  readonly #options: AccountsSyncOptions & { readonly display: AccountsDisplay };
+  /** The last run of each account, for the notices. */
+  readonly #ended = new Map<
+    string,
+    { readonly settings: ToldSettings | undefined; readonly run: EndedRun }
+  >();
+
+  constructor(
+    context: CliContext,
+    globals: GlobalValues,
+    options: AccountsSyncOptions & { readonly display: AccountsDisplay },
+  ) {
+    this.#context = context;
+    this.#globals = globals;
+    this.#options = options;
+  }
+
+  toTask(account: ConfigAccount): AccountTask {
+    const own = { ...this.#context, account };
+    return { name: account.name, run: (limits) => this.#run(own, account.name, limits) };
+  }
+
+  async #run(own: CliContext, name: string, limits: RunLimits): Promise<EndedRun> {
+    const { display, wantsMetrics } = this.#options;
+    const loaded = await this.#load(own);
+    const { settings, place, error } = loaded;
+    const run = error ?? (await this.#sync(name, loaded.settings, limits));
+    this.#ended.set(name, { settings, run });
+    const keep = (facts: MetricFacts) => {
+      this.facts.set(name, facts);
+      return Promise.resolve([]);
+    };
+    const observers: readonly RunObserver[] = [
+      recordRefusals(own, place),
+      ...(wantsMetrics ? [countMetrics(own, settings, keep)] : []),
+    ];
+    for (const message of await tellEnd(observers, run)) display.follow(name)({ type: 'warning', message });
+    return run;
+  }
+
+  async #load(own: CliContext): Promise<LoadedAccount> {
+    const startedAtMs = own.clock.now();
+    try {
+      const settings = await loadSettings(own, this.#globals);
+      return { settings, place: { stateDir: settings.stateDir, guessed: false } };
+    } catch (thrown) {
+      const error = { startedAtMs, error: toSyncError(thrown) };
+      return { ...(await findPlace(own, this.#globals)), error };
+    }
+  }
+
+  async #sync(name: string, settings: Settings, limits: RunLimits): Promise<EndedRun> {
+    const { clock, engine, signal } = this.#context;
+    const { display, sync } = this.#options;
+    const startedAtMs = clock.now();
+    const observers: readonly RunObserver[] = [{ name: 'the display', onEvent: display.follow(name) }];
+    try {
+      return {
+        startedAtMs,
+        report: await engine.runSync(settings, { ...sync, ...limits, signal, observers }),
+      };
+    } catch (thrown) {
+      return { startedAtMs, error: toSyncError(thrown) };
+    }
+  }
+
+  /** Sends the notices of all accounts together. */
+  async sendNotices(exitCode: ExitCode): Promise<readonly string[]> {
+    const { engine, clock, env, signal } = this.#context;
+    // A person who stopped the run is watching it.
+    if (signal.aborted) return [];
+    const told = [...this.#ended].flatMap(([account, { settings, run }]) => {
+      if (settings === undefined) return [];
+      const ended = run.report === undefined ? { error: toReportedError(run.error) } : { report: run.report };
+      return [{ account, settings, run: ended }];
+    });
+    try {
+      return await engine.notifyAccounts(told, exitCode, { clock, env, signal });
+    } catch (thrown) {
+      // Not even a defect in a notice may change the outcome of the run.
+      return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import path from 'node:path';
+import { isInside, resolveLinks } from '../files/real-paths.ts';
+import { LAKE_CATALOG } from '../model/lake.ts';
+import { type ConfigAccount, layerAccount } from './accounts.ts';
+import { type ConfigPath, valueAt } from './config-path.ts';
+import { expandText } from './expand-text.ts';
+import { findHome } from './ledger-dir.ts';
+import type { PlaceholderScope } from './read-placeholder.ts';
+import { buildConfigError, type Problem } from './problem.ts';
+import { defaultStateDir, resolvePath } from './storage-paths.ts';
+
+/** What may hold data of an account; its key in the config follows from it. */
+export type PlaceKind = 'duckdb' | 'parquet' | 'stateDir';
+
+/** A place of one account, or of all of them together. */
+export interface AccountPlace {
+  /** Undefined for what belongs to all accounts. */
+  readonly account: string | undefined;
+  readonly kind: PlaceKind | 'combined' | 'catalog';
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** A place as the config writes it for any account. */
+export interface PlacePattern {
+  readonly kind: PlaceKind;
+  /** The absolute path for an account of this name. */
+  readonly pathOf: (account: string) => string;
+}
+
+/** Where the data of all accounts lies. */
+export interface AccountPlaces {
+  readonly places: readonly AccountPlace[];
+  /** Those that hold `${account}`: names that the config no longer has are found by them. */
+  readonly patterns: readonly PlacePattern[];
+  /** Absolute path of the one file with the tables of all accounts; undefined where the config names none. */
+  readonly combined: string | undefined;
+  /** Absolute path of the file with views over the lakes of all accounts; undefined without a folder they share. */
+  readonly catalog: string | undefined;
+}
+
+/** What the places depend on outside the config. */
+export interface PlaceScope extends Pick<PlaceholderScope, 'env'> {
+  readonly platform?: NodeJS.Platform;
+}
+
+const KEYS: Readonly<Record<PlaceKind, ConfigPath>> = {
+  duckdb: ['destination', 'duckdb'],
+  parquet: ['destination', 'parquet'],
+  stateDir: ['stateDir'],
+};
+const KINDS = ['duckdb', 'parquet', 'stateDir'] as const satisfies readonly PlaceKind[];
+/** No path holds a NUL, so that this stands for a name in a path. */
+const ANY_NAME = '\0';
+
+/**
+ * Finds where each account's data lies. Throws a ConfigError where two of them share a place: one would replace
+ * what the other wrote. Paths that cannot be read are left to the check of their own account.
+ */
+export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope): AccountPlaces {
+  const [first] = accounts;
+  if (first === undefined) return { places: [], patterns: [], combined: undefined, catalog: undefined };
+  const { shared } = first;
+  const resolve = (text: string | undefined, account: string | undefined) => {
+    if (text === undefined) return undefined;
+    const expanded = expandText(text, { ...scope, baseDir: shared.baseDir, account }, false);
+    const home = findHome(scope.env, scope.platform ?? process.platform);
+    return expanded.missing.length > 0 ? undefined : resolvePath(expanded.text, shared.baseDir, home);
+  };
+  const own = accounts.flatMap((account) => {
+    const { value } = layerAccount(account);
+    return KINDS.flatMap((kind): readonly AccountPlace[] => {
+      const found = resolve(readPath(value, kind, account.name), account.name);
+      return found === undefined ? [] : [{ account: account.name, kind, path: found }];
+    });
+  });
+  const patterns = KINDS.flatMap((kind): readonly PlacePattern[] => {
+    const written = readPath(shared.value, kind, ANY_NAME);
+    const found = resolve(written, ANY_NAME);
+    if (found?.includes(ANY_NAME) !== true) return [];
+    return [{ kind, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
+  });
+  const combined = resolve(textAt(shared.value, ['destination', 'combined']), undefined);
+  const catalog = findCatalog(patterns);
+  const all: readonly AccountPlace[] = [
+    ...own,
+    ...(combined === undefined ? [] : [{ account: undefined, kind: 'combined' as const, path: combined }]),
+    ...(catalog === undefined ? [] : [{ account: undefined, kind: 'catalog' as const, path: catalog }]),
+  ];
+  const problem = findShared(all, accounts, scope.platform ?? process.platform);
+  if (problem !== undefined) throw buildConfigError([problem], shared);
+  return { places: own, patterns, combined, catalog };
+}
+
+function readPath(value: unknown, kind: PlaceKind, account: string): string | undefined {
+  const written = textAt(value, KEYS[kind]);
+  return written ?? (kind === 'stateDir' ? defaultStateDir(account) : undefined);
+}
+
+function textAt(value: unknown, at: ConfigPath): string | undefined {
+  const found = valueAt(value, at);
+  return typeof found === 'string' && found.trim() !== '' ? found : undefined;
+}
+
+/** Views over all lakes lie beside them, where the name is in the last part of the path: `lake/account=acme`. */
+function findCatalog(patterns: readonly PlacePattern[]): string | undefined {
+  const lake = patterns.find(({ kind }) => kind === 'parquet')?.pathOf(ANY_NAME);
+  if (lake === undefined || path.dirname(lake).includes(ANY_NAME)) return undefined;
+  return path.join(path.dirname(lake), LAKE_CATALOG);
+}
+
+/** The first two places of different accounts that are the same, or one inside the other. */
+function findShared(
+  places: readonly AccountPlace[],
+  accounts: readonly ConfigAccount[],
+  platform: NodeJS.Platform,
+): Problem | undefined {
+  const real = places
+    .map((place) => ({ place, path: resolveLinks(place.path) }))
+    .map((found) => ({ ...found, order: orderOf(found.path, platform) }))
+    .sort((a, b) => (a.order < b.order ? -1 : 1));
+  const open: (typeof real)[number][] = [];
+  for (const next of real) {
+    while (open.length > 0 && !isInside(next.path, open.at(-1)?.path ?? '', platform)) open.pop();
+    const outer = open.find(
+      ({ place }) => place.account !== next.place.account || place.account === undefined,
+    );
+    if (outer !== undefined) return describeShared(outer.place, next.place, accounts);
+    open.push(next);
+  }
+  return undefined;
+}
+
+/** Sorts what lies inside a folder directly behind it. */
+function orderOf(target: string, platform: NodeJS.Platform): string {
+  const folded =
+    platform === 'darwin' || platform === 'win32' ? target.normalize('NFC').toLowerCase() : target;
+  return folded.replaceAll(path.sep, '\u0001');
+}
+
+function describeShared(
+  outer: AccountPlace,
+  inner: AccountPlace,
+  accounts: readonly ConfigAccount[],
+): Problem {
+  const at = keyOf(inner);
+  const isSame = outer.path === inner.path;
+  if (isSame && outer.account !== undefined && inner.account !== undefined && outer.kind === inner.kind) {
+    const names = `${outer.account} and ${inner.account}`;
+    const written = textAt(accounts[0]?.shared.value, at) ?? inner.path;
+    return {
+      path: at,
+      message: `${names} would share ${inner.path}, and each account needs its own`,
+      hint: `Write ${String(at.at(-1))}: "${suggestPath(outer.kind as PlaceKind, written)}"`,
+    };
+  }
+  const how = isSame ? 'is the same as' : 'lies inside';
+  return {
+    path: at,
+    message: `the ${nameOf(inner)} (${inner.path}) ${how} the ${nameOf(outer)} (${outer.path})`,
+    hint: 'Give each account places of its own, e.g. "./lake/account=${account}" and "./accounts/${account}.duckdb".',
+  };
+}
+
+function keyOf({ kind }: AccountPlace): ConfigPath {
+  if (kind === 'combined') return ['destination', 'combined'];
+  return kind === 'catalog' ? KEYS.parquet : KEYS[kind];
+}
+
+function nameOf({ account, kind }: AccountPlace): string {
+  if (kind === 'combined') return 'file of all accounts';
+  if (kind === 'catalog') return 'file with views over all lakes';
+  const names = { duckdb: 'DuckDB file', parquet: 'lake', stateDir: 'state folder' } as const;
+  return `${names[kind]} of ${account ?? ''}`;
+}
+
+/** The line to write in place of a path that is the same for all. */
+function suggestPath(kind: PlaceKind, written: string): string {
+  const folder = written.replace(/[/\\]+$/, '');
+  if (kind === 'parquet') return `${folder}/account=\${account}`;
+  if (kind === 'stateDir') return `${folder}/\${account}`;
+  const parent = /^(.*)[/\\]/.exec(folder)?.[1];
+  return `${parent === undefined ? '' : `${parent}/`}accounts/\${account}.duckdb`;
+}

@@ -1,0 +1,149 @@
+import path from 'node:path';
+import { ACCOUNT_NAME, accountNameMessage } from '../model/account.ts';
+import { configDefaults } from '../model/config.ts';
+import { type ConfigFile, isMap, readConfigFile } from './config-file.ts';
+import { type ConfigPath, valueAt } from './config-path.ts';
+import { expandText } from './expand-text.ts';
+import type { PlaceholderScope } from './read-placeholder.ts';
+import { buildConfigError, type Problem } from './problem.ts';
+
+/** One account of a config: its name, and where the config says what. */
+export interface ConfigAccount {
+  readonly name: string;
+  /** What all accounts share. */
+  readonly shared: ConfigFile;
+  /** What this one says for itself; a file of its own for `accounts: ${file:…}`. */
+  readonly own: Readonly<Record<string, unknown>>;
+  readonly ownFile: ConfigFile;
+  /** Where that stands in its file. */
+  readonly ownPath: ConfigPath;
+}
+
+/** The accounts of a config. */
+export interface ConfigAccounts {
+  /** In the order in which they are written; at least one. */
+  readonly accounts: readonly ConfigAccount[];
+  /** How many are at work at once. */
+  readonly concurrency: number;
+}
+
+const ONLY_SHARED: readonly ConfigPath[] = [['accounts'], ['concurrency'], ['destination', 'combined']];
+
+/** The accounts of a config, or undefined where it has none; throws a ConfigError for what cannot be one. */
+export function listAccounts(shared: ConfigFile, env: PlaceholderScope['env']): ConfigAccounts | undefined {
+  if (!isMap(shared.value) || shared.value.accounts === undefined) return undefined;
+  const { accounts: written, concurrency } = shared.value;
+  const { map, file, at } = findMap(shared, written);
+  const accounts = Object.entries(map).map(([name, own]) => ({
+    name,
+    shared,
+    own: isMap(own) ? own : {},
+    ownFile: file,
+    ownPath: [...at, name],
+  }));
+  const problems = [
+    ...Object.entries(map).flatMap(([name, own]) => findProblems(name, own, [...at, name])),
+    ...(accounts.length === 0
+      ? [{ path: at, message: 'must name at least one account, e.g. acme: {}', hint: NO_ACCOUNT }]
+      : []),
+  ];
+  if (problems.length > 0) throw buildConfigError(problems, file);
+  return { accounts, concurrency: readNumber(concurrency, { env, baseDir: shared.baseDir }) };
+}
+
+/** A wrong number is a problem of every account, which checks it. */
+function readNumber(written: unknown, scope: PlaceholderScope): number {
+  const text = typeof written === 'string' ? expandText(written, scope, false).text : written;
+  const number = Number(text ?? configDefaults.concurrency);
+  return Number.isInteger(number) && number > 0 ? number : configDefaults.concurrency;
+}
+
+const NO_ACCOUNT = 'Without accounts, leave the key out; the config is then of one account.';
+
+interface FoundMap {
+  readonly map: Readonly<Record<string, unknown>>;
+  readonly file: ConfigFile;
+  readonly at: ConfigPath;
+}
+
+function findMap(shared: ConfigFile, written: unknown): FoundMap {
+  if (isMap(written)) return { map: written, file: shared, at: ['accounts'] };
+  const [, named] = typeof written === 'string' ? (/^\$\{file:([^}]+)\}$/.exec(written.trim()) ?? []) : [];
+  if (named === undefined || shared.path === undefined) {
+    // A section with all lines commented out is null in YAML.
+    const message =
+      written === null
+        ? 'must name at least one account, e.g. acme: {}'
+        : 'must be a map of account names, or ${file:accounts.yaml}';
+    throw buildConfigError([{ path: ['accounts'], message, hint: NO_ACCOUNT }], shared);
+  }
+  const file = readConfigFile(path.resolve(shared.baseDir, named));
+  return { map: file.value, file: { ...file, fileName: named, baseDir: shared.baseDir }, at: [] };
+}
+
+function findProblems(name: string, own: unknown, at: ConfigPath): readonly Problem[] {
+  if (!ACCOUNT_NAME.test(name)) return [{ path: at, message: accountNameMessage(name) }];
+  if (own === null) return [];
+  if (!isMap(own)) return [{ path: at, message: 'must be a map of settings; {} if it has none of its own' }];
+  return ONLY_SHARED.filter((key) => valueAt(own, key) !== undefined).map((key) => ({
+    path: [...at, ...key],
+    message: `is a setting of all accounts together; write it at the top of the config`,
+  }));
+}
+
+/** The config of one account: what all share, with what it says for itself on top. */
+export function layerAccount({ shared, own, ownFile, ownPath }: ConfigAccount): ConfigFile {
+  const { accounts: _accounts, ...base } = shared.value;
+  const isOwn = (at: ConfigPath) => at.length > 0 && valueAt(own, at) !== undefined;
+  return {
+    ...shared,
+    value: layer(withoutOtherSecret(base, own), own) as ConfigFile['value'],
+    locate: (at) => {
+      if (!isOwn(at)) return shared.locate(at);
+      const writtenAs = [...ownPath, ...at];
+      const position = ownFile.locate(writtenAs);
+      if (position === undefined) return undefined;
+      const { fileName } = ownFile;
+      return { ...position, writtenAs, ...(fileName !== undefined && { fileName }) };
+    },
+    numberText: (at) => (isOwn(at) ? ownFile.numberText([...ownPath, ...at]) : shared.numberText(at)),
+  };
+}
+
+/** Maps are laid over each other; a text, a number or a list takes the place of what was there. */
+function layer(base: unknown, own: unknown): unknown {
+  // A section with all lines commented out is null in YAML and means: nothing set here.
+  if (own === null || own === undefined) return base;
+  if (!isMap(base) || !isMap(own)) return own;
+  const names = [...new Set([...Object.keys(base), ...Object.keys(own)])];
+  return Object.fromEntries(names.map((name) => [name, layer(base[name], own[name])]));
+}
+
+/** An account with a bearer token of its own does not use the API key of the others, and the other way round. */
+function withoutOtherSecret(
+  base: Readonly<Record<string, unknown>>,
+  own: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  if (!isMap(base.source) || !isMap(own.source)) return base;
+  const { apiKey: _key, bearerToken: _token, ...source } = base.source;
+  if ((own.source.apiKey ?? own.source.bearerToken ?? null) === null) return base;
+  return { ...base, source };
+}
+
+/** A config without accounts, as it is; throws a ConfigError where it has some, because one has to be chosen. */
+export function withoutAccounts(file: ConfigFile, env: PlaceholderScope['env'] = {}): ConfigFile {
+  const names = listAccounts(file, env)?.accounts.map(({ name }) => name);
+  if (names !== undefined) {
+    const some =
+      names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+    const message = `has several accounts (${some}), and this works on one at a time`;
+    throw buildConfigError([{ path: ['accounts'], message, hint: 'Name one of them.' }], file);
+  }
+  const alone = ONLY_SHARED.filter((at) => isMap(file.value) && (valueAt(file.value, at) ?? null) !== null);
+  if (alone.length === 0) return file;
+  const message = 'only means something together with accounts';
+  throw buildConfigError(
+    alone.map((at) => ({ path: at, message, hint: 'Remove it, or name the accounts.' })),
+    file,
+  );
+}

@@ -1,0 +1,54 @@
+import path from 'node:path';
+import { ConfigError } from '../model/errors.ts';
+import type { ConfigPath } from './config-path.ts';
+import { parseYaml } from './parse-yaml.ts';
+import { buildConfigError, type ProblemSource } from './problem.ts';
+import { readText } from './read-text-file.ts';
+
+/** A config as it was written: its placeholders are not replaced, and nothing of it is checked. */
+export interface ConfigFile extends ProblemSource {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Absolute path of the file; undefined when the library was given an object. */
+  readonly path: string | undefined;
+  /** Absolute folder that relative paths of the config start from. */
+  readonly baseDir: string;
+  /** A number's text as written, e.g. `007`. */
+  readonly numberText: (path: ConfigPath) => string | undefined;
+}
+
+/** Reads a YAML file that holds a map; throws a ConfigError for one that is missing or cannot be parsed. */
+export function readConfigFile(file: string): ConfigFile {
+  const fileName = path.normalize(file);
+  const filePath = path.resolve(file);
+  const { value, locate, numberText, problems } = parseYaml(readText(filePath, fileName));
+  if (problems.length > 0) throw buildConfigError(problems, { fileName, locate });
+  const baseDir = path.dirname(filePath);
+  return { fileName, locate, numberText, value: assertMap(value, fileName), path: filePath, baseDir };
+}
+
+/** A config given as an object; what is not a map is left to the check of its values. */
+export function wrapConfig(input: unknown, baseDir: string = process.cwd()): ConfigFile {
+  return {
+    fileName: undefined,
+    locate: () => undefined,
+    numberText: () => undefined,
+    value: input as ConfigFile['value'],
+    path: undefined,
+    baseDir: path.resolve(baseDir),
+  };
+}
+
+function assertMap(value: unknown, fileName: string): ConfigFile['value'] {
+  if (isMap(value)) return value;
+  const what = value === null ? 'is empty' : `holds ${Array.isArray(value) ? 'a list' : 'a single value'}`;
+  throw new ConfigError(`config file ${fileName} ${what}; it must be a map that starts with source:`, {
+    code: 'config_invalid',
+    hint: 'Run `sluice init` in an empty folder to see a complete file.',
+    context: { path: fileName },
+  });
+}
+
+/** Whether a value of a config is a map. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,37 @@
+import type { ExitCode } from './errors.ts';
+import type { RunReport, ReportedError } from './run-report.ts';
+
+/** How one account ended within a sync of several. */
+export interface AccountEnd {
+  readonly account: string;
+  readonly exitCode: ExitCode;
+  /** Of all its runs together; undefined if none could begin. */
+  readonly report: RunReport | undefined;
+  /** What failed first. */
+  readonly error: ReportedError | undefined;
+  /** Runs that were begun: more than one if it waited for its quota and was continued. */
+  readonly runs: number;
+  /** ISO time at which running again makes progress, if it waits for its quota. */
+  readonly resumeAt: string | undefined;
+}
+
+/** What happened in a sync of several accounts. */
+export interface AccountsReport {
+  readonly exitCode: ExitCode;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  /** In the order of the config. */
+  readonly accounts: readonly AccountEnd[];
+  /** The earliest time at which one of those that are not done can go on; undefined if none waits. */
+  readonly resumeAt: string | undefined;
+  /** About what belongs to all accounts together. */
+  readonly warnings: readonly string[];
+}
+
+/** What a sync of several accounts reports while it works. */
+export type AccountEvent =
+  /** `run` counts from 1. */
+  | { readonly type: 'account-started'; readonly account: string; readonly run: number }
+  /** Its quota is spent: others take its place until then. */
+  | { readonly type: 'account-waiting'; readonly account: string; readonly untilMs: number }
+  | { readonly type: 'account-ended'; readonly end: AccountEnd };

@@ -1,0 +1,126 @@
+import type { ExitCode } from '../model/errors.ts';
+import type { NotifyEvent } from '../model/notify.ts';
+import type { ReportedError } from '../model/run-report.ts';
+import { redactDeep } from '../text/redact.ts';
+import { version } from '../model/version.ts';
+import { buildAccountsMessage } from './build-message.ts';
+import { findNotices } from './find-notices.ts';
+import { type EndedRun, exitCodeOf, type Notice } from './notice.ts';
+import { isDue, readNoticeMemory, remember } from './notice-memory.ts';
+import {
+  describeFlaw,
+  keepMemory,
+  listSecrets,
+  type NotifyEffects,
+  type NotifySettings,
+  sendNotice,
+} from './notify-run.ts';
+
+/** One account of a sync, and how it ended. */
+export interface NotifiedAccount {
+  readonly account: string;
+  readonly settings: NotifySettings;
+  readonly run: EndedRun;
+}
+
+/** What an account has to tell, before it is known whether it could be sent. */
+interface AccountNotice extends NotifiedAccount {
+  readonly notice: Notice;
+}
+
+/**
+ * Sends the notices of a sync of several accounts: one for each event and target, however many accounts it is about.
+ * Returns those that failed, as warnings. Never throws.
+ */
+export async function notifyAccounts(
+  accounts: readonly NotifiedAccount[],
+  exitCode: ExitCode,
+  effects: NotifyEffects,
+): Promise<readonly string[]> {
+  const day = new Date(effects.clock.now()).toISOString().slice(0, 10);
+  const known = accounts.map((one) => ({ ...one, ...findOwn(one) }));
+  const due = known.flatMap(({ memory, found, ...one }) =>
+    found.filter((notice) => isDue(memory, notice, day)).map((notice) => ({ ...one, notice })),
+  );
+  const sent = await Promise.all(
+    groupByTarget(due).map(async (group) => ({
+      group,
+      flaw: await sendGroup(group, { exitCode, accountCount: accounts.length }, effects),
+    })),
+  );
+  const told = new Set(
+    sent.flatMap(({ group, flaw }) => (flaw === undefined ? group.map(({ notice }) => notice) : [])),
+  );
+  const warnings = sent.flatMap(({ group: [first], flaw }) =>
+    flaw === undefined || first === undefined ? [] : [describeFlaw(first.notice.event, flaw)],
+  );
+  return [
+    ...warnings,
+    ...known.flatMap(({ settings, memory, found }) =>
+      keepMemory(
+        settings.stateDir,
+        memory,
+        remember(
+          memory,
+          found,
+          found.filter((one) => told.has(one)),
+          day,
+        ),
+      ),
+    ),
+  ];
+}
+
+/** The notices of an account for which its config names a target. */
+function findOwn({ settings, run }: NotifiedAccount) {
+  const { notify, stateDir, keyExpiryWarning, keyExpiresAt } = settings;
+  const all = findNotices(run, { keyExpiry: keyExpiryWarning, keyExpiresAt });
+  const found = all.filter(({ event }) => notify[event] !== undefined);
+  return { found, memory: readNoticeMemory(stateDir) };
+}
+
+/** Accounts with the same event and target: they share one notice. */
+function groupByTarget(due: readonly AccountNotice[]): readonly (readonly AccountNotice[])[] {
+  const groups = new Map<string, AccountNotice[]>();
+  for (const one of due) {
+    const { event } = one.notice;
+    const key = JSON.stringify([event, describeTarget(one.settings, event)]);
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()];
+}
+
+function describeTarget({ notify }: NotifySettings, event: NotifyEvent): unknown {
+  const target = notify[event];
+  return target?.kind === 'webhook' ? target.url.href : target;
+}
+
+async function sendGroup(
+  group: readonly AccountNotice[],
+  facts: { readonly exitCode: ExitCode; readonly accountCount: number },
+  effects: NotifyEffects,
+): Promise<string | undefined> {
+  const [first] = group;
+  if (first === undefined) return undefined;
+  const { notice, settings } = first;
+  const target = settings.notify[notice.event];
+  if (target === undefined) return undefined;
+  const secrets = group.flatMap((one) => listSecrets(one.settings));
+  const message = buildAccountsMessage(
+    group.map(({ account, notice: { event, summary }, run }) => ({
+      account,
+      event,
+      summary,
+      exitCode: exitCodeOf(run),
+      runId: run.report?.runId,
+      error: findError(run),
+    })),
+    { ...facts, source: settings.baseUrl.host, version },
+  );
+  return sendNotice(target, redactDeep(message, secrets), secrets, effects);
+}
+
+function findError(run: EndedRun): ReportedError | undefined {
+  if (run.report === undefined) return run.error;
+  return run.report.error ?? run.report.streams.find(({ error }) => error !== undefined)?.error;
+}

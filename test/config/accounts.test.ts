@@ -1,0 +1,263 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { connectors } from '../../connectors/registry.ts';
+import { findPlaces } from '../../src/config/account-places.ts';
+import { type ConfigAccount, listAccounts } from '../../src/config/accounts.ts';
+import { readConfigFile, wrapConfig } from '../../src/config/config-file.ts';
+import { guessStateDir } from '../../src/config/guess-state-dir.ts';
+import { defineConfig, loadConfig } from '../../src/config/load-config.ts';
+import { resolveSettings } from '../../src/config/resolve-settings.ts';
+import { catchConfigError, configText, makeFolder, validEnv } from './support.ts';
+
+const SHARED = `source:
+  connector: analytics-read
+  baseUrl: https://analytics.example.com/api/v1
+  apiKey: \${file:./keys/\${account}}
+destination:
+  parquet: ./lake/account=\${account}
+  duckdb: ./accounts/\${account}.duckdb
+stateDir: ./.sluice/\${account}
+`;
+
+function write(text: string, files: Readonly<Record<string, string>> = {}): string {
+  const folder = makeFolder();
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), content, { mode: 0o600 });
+  }
+  const file = path.join(folder, 'sluice.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+const list = (file: string, env = {}) => listAccounts(readConfigFile(file), env);
+const listSome = (file: string): readonly ConfigAccount[] => list(file)?.accounts ?? [];
+const keys = { 'keys/acme': 'key-of-acme-0123456789\n', 'keys/globex': 'key-of-globex-0123456789\n' };
+
+function settingsOf(file: string, name: string) {
+  const account = listSome(file).find((one) => one.name === name);
+  const loaded = loadConfig({ path: file, env: validEnv, account });
+  return resolveSettings({ loaded, connectors, env: validEnv, nowMs: 0, platform: 'linux' });
+}
+
+describe('accounts of a config', () => {
+  it('are undefined without the key, and in the order of the file with it', () => {
+    expect(list(write(configText()))).toBeUndefined();
+    const found = list(write(`${SHARED}concurrency: 7\naccounts:\n  globex:\n  acme: {}\n`));
+    expect(found?.accounts.map(({ name }) => name)).toEqual(['globex', 'acme']);
+    expect(found?.concurrency).toBe(7);
+  });
+
+  it('take a variable for their number at work, and 4 by default', () => {
+    const text = `${SHARED}accounts: { acme: {} }\n`;
+    expect(list(write(text))?.concurrency).toBe(4);
+    expect(list(write(`${text}concurrency: \${N}\n`), { N: '9' })?.concurrency).toBe(9);
+  });
+
+  it('have paths and a key of their own, by their name', () => {
+    const file = write(`${SHARED}accounts: { acme: {}, globex: {} }\n`, keys);
+    const folder = path.dirname(file);
+    expect(settingsOf(file, 'globex')).toMatchObject({
+      credentials: { secret: 'key-of-globex-0123456789' },
+      stateDir: path.join(folder, '.sluice/globex'),
+      destinations: [
+        { kind: 'duckdb', path: path.join(folder, 'accounts/globex.duckdb') },
+        { kind: 'parquet', path: path.join(folder, 'lake/account=globex') },
+      ],
+    });
+  });
+
+  it('have a state folder of their own where none is written', () => {
+    const text = SHARED.replace(/stateDir.*\n/, '');
+    const file = write(`${text}accounts: { acme: {}, globex: {} }\n`, keys);
+    expect(settingsOf(file, 'acme').stateDir).toBe(path.join(path.dirname(file), '.sluice/acme'));
+  });
+
+  it('may say for themselves what a config may say: maps join, lists and values replace', () => {
+    const file = write(
+      `${SHARED}defaults: { lookback: 5d, freshness: 2h }
+streams:
+  visibility_mentions: { params: { entity: [a, b], region: eu } }
+  commerce_top_products: { enabled: false }
+accounts:
+  acme: {}
+  globex:
+    source: { bearerToken: own-token-0123456789 }
+    defaults: { lookback: 9d }
+    streams:
+      visibility_mentions: { params: { entity: [globex] } }
+      commerce_top_products: { enabled: true }
+    notify:
+`,
+      keys,
+    );
+    const globex = settingsOf(file, 'globex');
+    expect(globex.credentials).toEqual({ kind: 'bearer', secret: 'own-token-0123456789' });
+    const mentions = globex.streams.find(({ name }) => name === 'visibility_mentions');
+    expect(mentions?.params).toEqual({ entity: ['globex'], region: 'eu' });
+    expect(mentions?.lookbackMs).toBe(9 * 86_400_000);
+    expect(mentions?.freshnessMs).toBe(2 * 3_600_000);
+    expect(globex.disabledStreams).toEqual([]);
+    expect(settingsOf(file, 'acme').disabledStreams).toEqual(['commerce_top_products']);
+  });
+
+  it('may stand in a file of their own, whose mistakes are found there', () => {
+    const text = `${SHARED}accounts: \${file:clients.yaml}\n`;
+    const file = write(text, {
+      ...keys,
+      'clients.yaml': 'acme: {}\nglobex:\n  streams:\n    x: { pathh: y }\n',
+    });
+    expect(listSome(file).map(({ name }) => name)).toEqual(['acme', 'globex']);
+    const error = catchConfigError(() => settingsOf(file, 'globex'));
+    expect(error.message).toMatch(/^clients\.yaml:4:10 globex\.streams\.x\.pathh: /);
+    expect(settingsOf(file, 'acme').credentials.secret).toBe('key-of-acme-0123456789');
+  });
+
+  it('name the place of a mistake as it is written', () => {
+    const file = write(`${SHARED}accounts:\n  acme:\n    defaults: { lookback: 1h }\n`, keys);
+    const error = catchConfigError(() => settingsOf(file, 'acme'));
+    expect(error.message).toMatch(
+      /sluice\.yaml:11:17 accounts\.acme\.defaults\.lookback: must be at least 1d/,
+    );
+  });
+
+  it('say which key file is missing', () => {
+    const file = write(`${SHARED}accounts: { acme: {}, other: {} }\n`, keys);
+    const error = catchConfigError(() => settingsOf(file, 'other'));
+    expect(error).toMatchObject({ code: 'key_missing', exitCode: 2 });
+    expect(error.message).toContain('keys/other does not exist');
+  });
+
+  it.each([
+    ['accounts: { ../evil: {} }', /"\.\.\/evil" is not an account name/],
+    ['accounts: { .hidden: {} }', /is not an account name/],
+    ['accounts: { Acme: {} }', /is not an account name/],
+    ['accounts: { "a/b": {} }', /is not an account name/],
+    ['accounts: { "": {} }', /is not an account name/],
+    [`accounts: { ${'a'.repeat(64)}: {} }`, /is not an account name/],
+    ['accounts: {}', /must name at least one account/],
+    ['accounts:', /must name at least one account/],
+    ['accounts: [acme]', /must be a map of account names/],
+    ['accounts: acme', /must be a map of account names/],
+    ['accounts: { acme: yes please }', /must be a map of settings/],
+    ['accounts: { acme: { concurrency: 3 } }', /setting of all accounts together/],
+    ['accounts: { acme: { accounts: { a: {} } } }', /setting of all accounts together/],
+    ['accounts: { acme: { destination: { combined: ./a.duckdb } } }', /setting of all accounts together/],
+  ])('refuse %s', (line, message) => {
+    const error = catchConfigError(() => list(write(`${SHARED}${line}\n`)));
+    expect(error).toMatchObject({ code: 'config_invalid', exitCode: 2 });
+    expect(error.message).toMatch(message);
+  });
+
+  it('cannot be read as one config, and their settings mean nothing without them', () => {
+    const both = write(`${SHARED}accounts: { acme: {}, globex: {} }\n`, keys);
+    expect(catchConfigError(() => loadConfig({ path: both, env: validEnv })).message).toContain(
+      'has several accounts (acme, globex)',
+    );
+    for (const line of [
+      'concurrency: 4\n',
+      'destination: { duckdb: ./w.duckdb, combined: ./all.duckdb }\n',
+    ]) {
+      const text = configText(line).replace(/destination:\n {2}duckdb: .*\n(?=destination)/, '');
+      const error = catchConfigError(() => loadConfig({ path: write(text), env: validEnv }));
+      expect(error.message).toContain('only means something together with accounts');
+    }
+  });
+
+  it('leave ${account} a variable in a config without them', () => {
+    const file = write(configText('', '', './${account}.duckdb'));
+    const { config } = loadConfig({ path: file, env: { ...validEnv, account: 'mine' } });
+    expect(config.destination.duckdb).toBe('./mine.duckdb');
+  });
+
+  it('are written as an object in a program', () => {
+    const input = {
+      source: { connector: 'analytics-read', baseUrl: 'https://x.example/v1', apiKey: 'key-0123456789' },
+      destination: { duckdb: './w.duckdb' },
+      accounts: { acme: { destination: { duckdb: './acme.duckdb' } }, globex: null },
+    };
+    expect(defineConfig(input)).toBe(input);
+    expect(listAccounts(wrapConfig(input), {})?.accounts).toHaveLength(2);
+    const wrong = { ...input, accounts: { acme: { defaults: { lookback: 'soon' } } } };
+    expect(catchConfigError(() => defineConfig(wrong)).message).toContain('lookback');
+  });
+
+  it('have a state folder that can be guessed in a broken config', () => {
+    const file = write(`${SHARED}nonsense: 1\naccounts: { acme: {} }\n`);
+    const [account] = listSome(file);
+    expect(guessStateDir({ path: file, env: {}, account })).toBe(
+      path.join(path.dirname(file), '.sluice/acme'),
+    );
+    expect(guessStateDir({ path: file, env: {} })).toBeUndefined();
+  });
+});
+
+describe('places of accounts', () => {
+  const find = (text: string) => {
+    const file = write(text);
+    return { file, ...findPlaces(listSome(file), { env: {}, platform: 'linux' }) };
+  };
+  const withPaths = (destination: string, rest = '') =>
+    `source: { connector: analytics-read, baseUrl: https://x.example/v1, apiKey: k }
+destination: ${destination}
+${rest}accounts: { acme: {}, globex: {} }
+`;
+
+  it('are found by name, and for names that the config no longer has', () => {
+    const { file, places, patterns, combined, catalog } = find(
+      withPaths(
+        '{ parquet: "./lake/account=${account}", duckdb: "./a/${account}.duckdb", combined: ./all.duckdb }',
+      ),
+    );
+    const folder = path.dirname(file);
+    expect(places.filter(({ account }) => account === 'acme').map((place) => place.path)).toEqual([
+      path.join(folder, 'a/acme.duckdb'),
+      path.join(folder, 'lake/account=acme'),
+      path.join(folder, '.sluice/acme'),
+    ]);
+    expect(patterns.map((one) => one.pathOf('old'))).toEqual([
+      path.join(folder, 'a/old.duckdb'),
+      path.join(folder, 'lake/account=old'),
+      path.join(folder, '.sluice/old'),
+    ]);
+    expect(combined).toBe(path.join(folder, 'all.duckdb'));
+    expect(catalog).toBe(path.join(folder, 'lake/lake.duckdb'));
+  });
+
+  it.each([
+    ['{ duckdb: ./data/w.duckdb }', '', 'Write duckdb: "./data/accounts/${account}.duckdb"'],
+    ['{ duckdb: w.duckdb }', '', 'Write duckdb: "accounts/${account}.duckdb"'],
+    ['{ parquet: ./lake }', '', 'Write parquet: "./lake/account=${account}"'],
+    ['{ duckdb: "./${account}.duckdb" }', 'stateDir: ./.s\n', 'Write stateDir: "./.s/${account}"'],
+  ])('are refused where accounts share %s %s', (destination, rest, hint) => {
+    const error = catchConfigError(() => find(withPaths(destination, rest)));
+    expect(error.message).toMatch(/acme and globex would share .*, and each account needs its own$/);
+    expect(error.hint).toBe(hint);
+  });
+
+  it.each([
+    [
+      '{ parquet: "./${account}", duckdb: "./acme/${account}.duckdb" }',
+      '',
+      /DuckDB file of globex .* lies inside the lake of acme/,
+    ],
+    ['{ duckdb: "./${account}.duckdb", combined: ./acme.duckdb }', '', /is the same as the/],
+    [
+      '{ parquet: "./lake/${account}", duckdb: "./${account}.duckdb", combined: ./lake/lake.duckdb }',
+      '',
+      /is the same as the/,
+    ],
+    ['{ duckdb: "./d-${account}/globex/w.duckdb" }', 'stateDir: "./d-acme/${account}"\n', /lies inside/],
+  ])('are refused where they overlap: %s %s', (destination, rest, message) => {
+    expect(catchConfigError(() => find(withPaths(destination, rest))).message).toMatch(message);
+  });
+
+  it('may have names that sort between a folder and what is in it', () => {
+    const text = withPaths('{ parquet: "./l/${account}", duckdb: "./l/acme-x/w.duckdb" }').replace(
+      'accounts: { acme: {}, globex: {} }',
+      'accounts: { acme: {}, acme-x: { destination: { duckdb: ./l/acme/w.duckdb } } }',
+    );
+    expect(catchConfigError(() => find(text)).message).toMatch(/lies inside/);
+  });
+});
