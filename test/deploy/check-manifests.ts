@@ -30,14 +30,21 @@ function checkWithPython(folder: string, say: (text: string) => void): string | 
   run(join(bin, 'hadolint'), ['docker/Dockerfile']);
   say('hadolint has nothing to say');
   const schema = (name: string) => ['--builtin-schema', `vendor.${name}`];
-  run(join(bin, 'check-jsonschema'), [...schema('compose-spec'), 'docker/compose.yaml']);
+  const composeFiles = ['docker/compose.yaml', 'docker/compose.accounts.yaml'];
+  run(join(bin, 'check-jsonschema'), [...schema('compose-spec'), ...composeFiles]);
   run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/ci.yml']);
   run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/soak.yml']);
-  say('compose.yaml and the workflows follow their schemas');
+  say('the compose files and the workflows follow their schemas');
   const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
-  for (const name of ['cronjob', 'schedule']) {
+  const wholeFiles = {
+    cronjob: ['docker/kubernetes/cronjob/cronjob.yaml'],
+    schedule: ['docker/kubernetes/schedule/deployment.yaml'],
+    // Its file is a patch, which follows no schema by itself.
+    accounts: [],
+  };
+  for (const [name, whole] of Object.entries(wholeFiles)) {
     const built = join(folder, `${name}.yaml`);
-    const files = [`docker/kubernetes/${name}/${name === 'cronjob' ? 'cronjob' : 'deployment'}.yaml`];
+    const files: string[] = [...whole];
     if (hasKubectl) {
       writeFileSync(
         built,

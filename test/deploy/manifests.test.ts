@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { connectors } from '../../connectors/registry.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { globalOptions } from '../../src/cli/options/global-options.ts';
@@ -10,18 +11,37 @@ import { parseCommandLine } from '../../src/cli/parse-command-line.ts';
 import { resolveValues } from '../../src/cli/options/resolve-values.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
+import { ACCOUNT_NAME } from '../../src/model/account.ts';
 import { listBlocks, listTableRows, readSection } from '../docs/markdown.ts';
-import { compose, cronJob, deployment, type Pod, readFile, readUnit } from './manifests.ts';
+import {
+  accountsCompose,
+  accountsCronJob,
+  compose,
+  cronJob,
+  deployment,
+  type Pod,
+  readFile,
+  readUnit,
+  readYaml,
+} from './manifests.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-manifests-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const job = cronJob.spec.jobTemplate.spec;
-const pods: readonly (readonly [string, Pod])[] = [
+const accountsPod = accountsCronJob.spec.jobTemplate.spec.template.spec;
+const podsOfOneKey: readonly (readonly [string, Pod])[] = [
   ['cronjob', job.template.spec],
   ['deployment', deployment.spec.template.spec],
 ];
-const services = Object.entries(compose.services);
+const pods = [...podsOfOneKey, ['cronjob of accounts', accountsPod] as const];
+const accountsService = accountsCompose.services['sluice'];
+const services = [
+  ...Object.entries(compose.services),
+  ...Object.entries(accountsCompose.services).map(
+    ([name, service]) => [`accounts ${name}`, service] as const,
+  ),
+];
 const unit = readUnit('docker/systemd/sluice.service');
 const unitCommand = (unit.get('ExecStart')?.[0] ?? '').split(' ').slice(2);
 
@@ -46,7 +66,7 @@ const invocations: readonly (readonly [string, readonly string[], Readonly<Recor
 describe('commands of the manifests and of docs/deploy.md', () => {
   it('are found', () => {
     const documented = listDocumentedCommands().map((line) => line.split(' ')[0]);
-    expect(documented).toEqual(['demo', 'sync', 'status', 'check', 'sync']);
+    expect(documented).toEqual(['demo', 'sync', 'status', 'check', 'check', 'sync']);
   });
 
   it.each(invocations)('%s: is one that Sluice takes', async (_, argv, env) => {
@@ -98,7 +118,9 @@ describe('configs of the manifests', () => {
   it('find the key where it is mounted', () => {
     expect(readFile('docker/config/sluice.yaml')).toContain('${file:/run/secrets/analytics_api_key}');
     expect(compose.services['sluice']?.secrets).toEqual(['analytics_api_key']);
-    const mounts = pods.map(([, pod]) => pod.containers[0].volumeMounts.find(({ name }) => name === 'key'));
+    const mounts = podsOfOneKey.map(([, pod]) =>
+      pod.containers[0].volumeMounts.find(({ name }) => name === 'key'),
+    );
     for (const mount of mounts) {
       const file = `${mount?.mountPath}/analytics_api_key`;
       expect(readFile('docker/kubernetes/common/sluice.yaml')).toContain(`\${file:${file}}`);
@@ -108,6 +130,70 @@ describe('configs of the manifests', () => {
     expect(readFile('docker/systemd/sluice.yaml')).toContain(
       `\${file:/run/credentials/sluice.service/${name}}`,
     );
+  });
+});
+
+describe('the manifests of several accounts', () => {
+  const folderOfKeys = '/run/secrets/sluice';
+
+  it.each([
+    [
+      'compose',
+      'docker/config/accounts.yaml',
+      accountsService?.secrets.map((secret) => (typeof secret === 'string' ? secret : secret.target)),
+    ],
+    [
+      'kubernetes',
+      'docker/kubernetes/accounts/sluice.yaml',
+      accountsPod.volumes.flatMap(({ projected }) =>
+        (projected?.sources ?? []).map(({ secret }) => `${folderOfKeys}/${secret.items[0].path}`),
+      ),
+    ],
+  ])('mount the key of each account where the config reads it: %s', (_, file, mounted) => {
+    const config = z
+      .object({
+        source: z.object({ apiKey: z.string() }),
+        accounts: z.record(z.string().regex(ACCOUNT_NAME), z.object({})),
+      })
+      .parse(readYaml(file));
+    const names = Object.keys(config.accounts);
+    expect(names).toEqual(['acme', 'globex']);
+    const keyFile = /^\$\{file:(.+)\}$/.exec(config.source.apiKey)?.[1] ?? '';
+    expect(mounted).toEqual(names.map((name) => keyFile.replace('${account}', name)));
+  });
+
+  it('have a secret each: a file for compose, an object that may be missing for the job', () => {
+    const { secrets } = accountsCompose;
+    const sources = accountsService?.secrets.map((secret) =>
+      typeof secret === 'string' ? '' : secret.source,
+    );
+    expect(sources).toEqual(Object.keys(secrets));
+    expect(Object.values(secrets).map(({ file }) => file)).toEqual(
+      sources?.map((name) => `\${SLUICE_KEYS:-./secrets}/${name}`),
+    );
+    const sourcesOfJob = accountsPod.volumes.flatMap(({ projected }) => projected?.sources ?? []);
+    expect(sourcesOfJob.map(({ secret }) => secret)).toEqual(
+      ['acme', 'globex'].map((name) => ({
+        name: `sluice-${name}`,
+        items: [{ key: 'api_key', path: name }],
+        optional: true,
+      })),
+    );
+    const mount = accountsPod.containers[0].volumeMounts.find(({ name }) => name === 'key');
+    expect(mount).toMatchObject({ mountPath: folderOfKeys, readOnly: true });
+  });
+
+  it('differ from those of one key in the keys, the config and the memory alone', () => {
+    const usual = compose.services['sluice'];
+    expect(accountsService).toEqual({
+      ...usual,
+      profiles: [],
+      mem_limit: '1g',
+      secrets: accountsService?.secrets,
+      volumes: usual?.volumes.map((volume) => volume.replace('config/sluice.yaml', 'config/accounts.yaml')),
+    });
+    const [, ...lines] = readFile('docker/config/accounts.yaml').split('\n');
+    expect(lines.join('\n')).toBe(readFile('docker/kubernetes/accounts/sluice.yaml'));
   });
 });
 
@@ -142,7 +228,7 @@ describe('containers', () => {
       read_only: true,
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
-      mem_limit: '512m',
+      mem_limit: service === accountsService ? '1g' : '512m',
     });
     expect(service.tmpfs[0]).toMatch(/^\/tmp:.*noexec/);
     // What listens in a container is for this machine alone.
@@ -162,10 +248,13 @@ describe('containers', () => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
-    expect(container.resources.limits).toEqual({ memory: '512Mi' });
+    const memory = pod === accountsPod ? '1Gi' : '512Mi';
+    expect(container.resources.limits).toEqual({ memory });
+    expect(container.resources.requests['memory']).toBe(memory);
     const writable = container.volumeMounts.filter(({ readOnly }) => !readOnly);
     expect(writable.map(({ mountPath }) => mountPath)).toEqual(['/data', '/tmp']);
     expect(container.volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name));
+    expect(pod.volumes.map((volume) => Object.keys(volume).length)).toEqual(pod.volumes.map(() => 2));
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(10);
   });
 

@@ -26,6 +26,17 @@ const containerSchema = z.object({
     z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
   ),
 });
+const projectedSchema = z.object({
+  sources: z.array(
+    z.object({
+      secret: z.object({
+        name: z.string(),
+        items: z.tuple([z.object({ key: z.string(), path: z.string() })]),
+        optional: z.boolean(),
+      }),
+    }),
+  ),
+});
 const podSchema = z.object({
   restartPolicy: z.string().optional(),
   terminationGracePeriodSeconds: z.number(),
@@ -36,7 +47,7 @@ const podSchema = z.object({
     seccompProfile: z.object({ type: z.string() }),
   }),
   containers: z.tuple([containerSchema]),
-  volumes: z.array(z.looseObject({ name: z.string() })),
+  volumes: z.array(z.looseObject({ name: z.string(), projected: projectedSchema.optional() })),
 });
 const ruleSchema = z.object({
   action: z.enum(['Ignore', 'FailJob', 'Count', 'FailIndex']),
@@ -72,9 +83,9 @@ const serviceSchema = z.object({
   security_opt: z.array(z.string()),
   tmpfs: z.array(z.string()),
   mem_limit: z.string(),
-  profiles: z.array(z.string()),
+  profiles: z.array(z.string()).default([]),
   ports: z.array(z.string()).default([]),
-  secrets: z.array(z.string()).default([]),
+  secrets: z.array(z.union([z.string(), z.object({ source: z.string(), target: z.string() })])).default([]),
   volumes: z.array(z.string()).default([]),
   network_mode: z.string().optional(),
 });
@@ -88,8 +99,39 @@ export type Pod = z.infer<typeof podSchema>;
 
 /** The manifests, as far as tests ask about them. */
 export const cronJob = cronJobSchema.parse(readYaml('docker/kubernetes/cronjob/cronjob.yaml'));
+/** The same for several accounts. */
+export const accountsCronJob = cronJobSchema.parse(
+  patchManifest(
+    readYaml('docker/kubernetes/cronjob/cronjob.yaml'),
+    readYaml('docker/kubernetes/accounts/cronjob.yaml'),
+  ),
+);
 export const deployment = deploymentSchema.parse(readYaml('docker/kubernetes/schedule/deployment.yaml'));
 export const compose = composeSchema.parse(readYaml('docker/compose.yaml'));
+export const accountsCompose = composeSchema.parse(readYaml('docker/compose.accounts.yaml'));
+
+/** A manifest after a patch, as kustomize makes it: maps and lists of named items are merged, null takes away. */
+function patchManifest(manifest: unknown, patch: unknown): unknown {
+  if (isNamedList(manifest) && isNamedList(patch)) {
+    const names = new Set([...manifest, ...patch].map(({ name }) => name));
+    const find = (list: typeof patch, name: string) => list.find((item) => item.name === name);
+    return [...names].map((name) => patchManifest(find(manifest, name), find(patch, name)));
+  }
+  if (patch === undefined) return manifest;
+  if (!isMap(manifest) || !isMap(patch)) return patch;
+  const merged = Object.entries({ ...manifest, ...patch }).map(
+    ([key, value]) => [key, key in patch ? patchManifest(manifest[key], value) : value] as const,
+  );
+  return Object.fromEntries(merged.filter(([, value]) => value !== null));
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNamedList(value: unknown): value is readonly { readonly name: string }[] {
+  return Array.isArray(value) && value.every((item) => isMap(item) && typeof item['name'] === 'string');
+}
 
 /** The lines of a systemd unit by name; a name may have several. */
 export function readUnit(file: string): ReadonlyMap<string, readonly string[]> {
