@@ -4,12 +4,38 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { exampleOrders } from '../connectors/example-orders/connector.ts';
+import { connectors } from '../../connectors/registry.ts';
+import { listAccounts } from '../../src/config/accounts.ts';
+import { readConfigFile } from '../../src/config/config-file.ts';
 import { buildConfigTemplate } from '../../src/config/config-template.ts';
 import { findEditorSchema } from '../../src/config/find-editor-schema.ts';
-import { load, makeFolder, resolve, validEnv } from './support.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { resolveSettings } from '../../src/config/resolve-settings.ts';
+import { load, makeFolder, resolve, validEnv, writeConfig } from './support.ts';
 import { countRuns } from '../support/seeds.ts';
 
 const answers = { baseUrl: 'https://analytics.example.com/api/v1', duckdb: './warehouse.duckdb' };
+
+const ofAccounts = {
+  ...answers,
+  duckdb: './accounts/${account}.duckdb',
+  accounts: { names: ['acme', 'globex'], parquet: './lake/account=${account}' },
+};
+
+/** The settings of each account of a config, with a key file for it where the config looks for one. */
+function loadAccounts(text: string) {
+  const file = writeConfig(text);
+  const folder = path.dirname(file);
+  const { accounts = [] } = listAccounts(readConfigFile(file), validEnv) ?? {};
+  mkdirSync(path.join(folder, 'keys'));
+  return accounts.map((account) => {
+    const { name } = account;
+    writeFileSync(path.join(folder, 'keys', name), `key-of-${name}-0123456789\n`, { mode: 0o600 });
+    const loaded = loadConfig({ path: file, env: validEnv, account });
+    const nowMs = Date.parse('2026-01-01');
+    return { name, folder, settings: resolveSettings({ loaded, connectors, env: validEnv, nowMs }) };
+  });
+}
 
 describe('buildConfigTemplate', () => {
   it('loads as it is, without a warning', () => {
@@ -44,13 +70,37 @@ describe('buildConfigTemplate', () => {
     expect(written.split('\n')[0]).toContain('Example Orders API');
   });
 
+  it('loads for each account as it is, without a warning', () => {
+    const loaded = loadAccounts(buildConfigTemplate(ofAccounts));
+    expect(loaded.map(({ name }) => name)).toEqual(['acme', 'globex']);
+    for (const { name, folder, settings } of loaded) {
+      expect(settings.warnings).toEqual([]);
+      expect(settings).toMatchObject({
+        credentials: { secret: `key-of-${name}-0123456789` },
+        stateDir: path.join(folder, '.sluice', name),
+        destinations: [
+          { kind: 'duckdb', path: path.join(folder, `accounts/${name}.duckdb`) },
+          { kind: 'parquet', path: path.join(folder, `lake/account=${name}`) },
+        ],
+      });
+      expect(settings.streams).toHaveLength(4);
+    }
+  });
+
+  it('loads with every comment in effect for accounts, and for what one says for itself', () => {
+    const text = buildConfigTemplate(ofAccounts)
+      .replace(/^# Sluice.*\n/, '')
+      .replace(/^(\s*)# /gm, '$1');
+    const loaded = loadAccounts(text);
+    expect(loaded.map(({ name }) => name)).toEqual(['acme', 'globex', 'another-account']);
+    const [acme, , another] = loaded.map(({ settings }) => settings.streams.map(({ name }) => name));
+    expect(acme).toContain('visibility_mentions');
+    expect(another).toEqual(acme?.filter((name) => name !== 'visibility_mentions'));
+  });
+
   it('quotes names of accounts that YAML would read as something else', () => {
     const names = ['acme', '123', 'true', '1e3', 'null', '0x1f', 'a-b_c'];
-    const text = buildConfigTemplate({
-      ...answers,
-      duckdb: './accounts/${account}.duckdb',
-      accounts: { names, parquet: './lake/account=${account}' },
-    });
+    const text = buildConfigTemplate({ ...ofAccounts, accounts: { ...ofAccounts.accounts, names } });
     expect(Object.keys((parse(text) as { accounts: object }).accounts).toSorted()).toEqual(names.toSorted());
     expect(text).toContain(
       'parquet: ./lake/account=${account}      # all accounts together: ./lake/account=*/',
@@ -58,8 +108,7 @@ describe('buildConfigTemplate', () => {
   });
 
   it('names a stream of the API as the example of what an account may say for itself', () => {
-    const accounts = { names: ['acme'], parquet: './lake/account=${account}' };
-    expect(buildConfigTemplate({ ...answers, accounts, connector: exampleOrders })).toContain(
+    expect(buildConfigTemplate({ ...ofAccounts, connector: exampleOrders })).toContain(
       '  #   streams: { orders: { enabled: false } }\n',
     );
   });

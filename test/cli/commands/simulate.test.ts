@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { listAccounts } from '../../../src/config/accounts.ts';
+import { readConfigFile } from '../../../src/config/config-file.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import { AbortedError } from '../../../src/model/errors.ts';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
 import type { ConfigAnswers, SimulatorRequest } from '../../../src/cli/frame/engine.ts';
@@ -198,14 +201,22 @@ describe('simulate --accounts', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'shows shell lines that write files for the owner alone',
+    'shows what to write so that each account has its key',
     async () => {
-      const { stdout } = await simulate(['--accounts', 'acme,globex'], template);
-      const lines = stdout.split('\n').filter((line) => /^ {2}(mkdir|\(umask)/.test(line));
+      const { stdout, request } = await simulate(['--accounts', 'acme,globex'], template);
+      const lines = stdout.split('\n').filter((line) => line.startsWith('  '));
       const cwd = mkdtempSync(join(tmpdir(), 'sluice-simulate-'));
-      execFileSync('sh', ['-c', lines.join('\n')], { cwd });
-      expect(readFileSync(join(cwd, 'keys/acme'), 'utf8')).toBe('sim-acme-0123456789abcdef\n');
+      const isShell = (line: string) => /^ {2}(mkdir|\(umask)/.test(line);
+      execFileSync('sh', ['-c', lines.filter(isShell).join('\n')], { cwd });
       expect(statSync(join(cwd, 'keys/globex')).mode & 0o777).toBe(0o600);
+      const path = join(cwd, 'simulated.yaml');
+      writeFileSync(path, lines.slice(0, lines.findIndex(isShell)).join('\n'));
+      const { accounts = [] } = listAccounts(readConfigFile(path), {}) ?? {};
+      const keys = accounts.map((account) => ({
+        name: account.name,
+        key: loadConfig({ path, env: {}, account }).config.source.apiKey,
+      }));
+      expect(keys).toEqual(request?.accounts?.map(({ name, key }) => ({ name, key })));
       rmSync(cwd, { recursive: true });
     },
   );
