@@ -1,5 +1,5 @@
-import { AbortedError, toSyncError } from '../../model/errors.ts';
-import { METRICS_TYPE, noFacts } from '../../metrics/metric-facts.ts';
+import { AbortedError } from '../../model/errors.ts';
+import { METRICS_TYPE } from '../../metrics/metric-facts.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
@@ -10,10 +10,9 @@ import type { LogLine } from '../progress/describe-event.ts';
 import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
-import { provedByStart, ScheduledSyncs } from '../schedule/scheduled-syncs.ts';
-import { findPlace, metricsFileOption, recordRefusals, resolveMetricsFile } from '../steps/follow-run.ts';
-import { tellEnd } from '../../model/run-observer.ts';
-import { loadSettings } from '../steps/load-settings.ts';
+import { accountsOption } from '../steps/choose-accounts.ts';
+import { metricsFileOption, resolveMetricsFile, withoutStreamsOption } from '../steps/follow-run.ts';
+import { prepareSchedule, startAccounts, startOne } from '../schedule/begin-schedule.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 
 const when = 'When:';
@@ -60,6 +59,8 @@ const scheduleOptions = {
     example: '127.0.0.1',
   }),
   metricsFile: metricsFileOption,
+  withoutStreams: withoutStreamsOption,
+  accounts: accountsOption,
 } as const;
 
 const { streams, force } = selectionOptions;
@@ -84,11 +85,7 @@ export const scheduleCommand = defineCommand({
     const metricsFile = resolveMetricsFile(context, values.metricsFile);
     if (values.metricsHost !== undefined && values.metricsPort === undefined)
       throw usageError('--metrics-host needs --metrics-port', 'For example: --metrics-port 9464');
-    const settings = await loadSettings(context, globals).catch(async (thrown: unknown) => {
-      const ended = { startedAtMs: clock.now(), error: toSyncError(thrown) };
-      await tellEnd([recordRefusals(context, (await findPlace(context, globals)).place)], ended);
-      throw thrown;
-    });
+    const prepared = await prepareSchedule(context, globals, values.accounts);
     const { streams, force, maxRequests, maxWait, deadline, strict } = values;
     const selection = toSelection({
       streams,
@@ -97,10 +94,6 @@ export const scheduleCommand = defineCommand({
       from: undefined,
       limit: undefined,
     });
-    if (streams !== undefined) {
-      const { selectStreams } = await import('../../config/select-streams.ts');
-      selectStreams(settings, streams);
-    }
     const limits = { maxRequests, maxWait, deadline, strict };
     const sync = {
       ...selection,
@@ -112,26 +105,17 @@ export const scheduleCommand = defineCommand({
         runId: undefined,
       }),
     };
-    const isOwed = await engine.owesRun(schedule, settings, clock.now());
-    const atStart = values.now === true ? 'asked' : isOwed ? 'catch-up' : undefined;
-    // A run at the start will show whether the cause is fixed; without one, starting up has shown that these
-    // are.
-    if (atStart === undefined) await engine.settleRefusal(settings.stateDir, provedByStart);
-    const wantsMetrics = values.metricsPort !== undefined || metricsFile !== undefined;
-    const { facts } = wantsMetrics
-      ? await engine.collectMetrics(settings, undefined, clock.now())
-      : { facts: noFacts };
     const log = await openLog(context, globals);
-    const syncs = new ScheduledSyncs({
-      context,
-      globals,
-      sync,
-      metricsFile,
-      wantsMetrics,
-      log,
-      settings,
-      facts,
-    });
+    const metrics = {
+      file: metricsFile,
+      isWanted: values.metricsPort !== undefined || metricsFile !== undefined,
+      withoutStreams: values.withoutStreams === true,
+    };
+    const start = { context, globals, sync, metrics, log, schedule, isAsked: values.now === true };
+    const { atStart, syncs } =
+      prepared.chosen === undefined
+        ? await startOne(start, prepared.settings)
+        : await startAccounts(start, prepared.chosen, values.accounts);
     const server =
       values.metricsPort === undefined
         ? undefined
@@ -144,10 +128,10 @@ export const scheduleCommand = defineCommand({
       const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
       const origin = server?.origin;
       const isRunDue = atStart !== undefined;
-      const start = toStart(context, { schedule, jitterMs, isRunDue, origin, metricsFile });
+      const began = toStart(context, { schedule, jitterMs, isRunDue, origin, metricsFile });
       // A JSON log gets this as a JSON line too, since a container often merges stdout and stderr.
-      if (globals.logFormat === 'json' && globals.json !== true) log(start.line);
-      else announce(start.outcome);
+      if (globals.logFormat === 'json' && globals.json !== true) log(began.line);
+      else announce(began.outcome);
       await engine.runSchedule({
         schedule,
         jitterMs,

@@ -11,6 +11,8 @@ import {
   findPlace,
   type KnownPlace,
   metricsFileOption,
+  refuseWithoutStreams,
+  withoutStreamsOption,
   recordRefusals,
   resolveMetricsFile,
   saveAccountsMetrics,
@@ -31,7 +33,13 @@ export const syncCommand = defineCommand({
   description:
     'Reads what is new, loads it and publishes the DuckDB file. Stopped at any point, the ' +
     'next sync continues from there. Exit code 75: try again later, progress is saved.',
-  options: { ...selectionOptions, ...runOptions, metricsFile: metricsFileOption, accounts: accountsOption },
+  options: {
+    ...selectionOptions,
+    ...runOptions,
+    metricsFile: metricsFileOption,
+    withoutStreams: withoutStreamsOption,
+    accounts: accountsOption,
+  },
   examples: [
     ['sluice sync', 'Everything that is not fresh; waits for the quota when it has to'],
     ['sluice sync --streams prompts_analytics --from 2026-01-31', 'One stream, from a date on'],
@@ -44,7 +52,9 @@ export const syncCommand = defineCommand({
       return planInstead(context, globals, { selection, accounts: values.accounts });
     const { settings, chosen, metricsFile } = await prepare(context, globals, values);
     const sync = { ...selection, ...toRunOptions(values) };
-    if (settings === undefined) return runAll(context, globals, { chosen, sync, metricsFile });
+    const { withoutStreams } = values;
+    if (settings === undefined)
+      return runAll(context, globals, { chosen, sync, metricsFile, withoutStreams: withoutStreams === true });
     const ended = await syncOnce(context, globals, settings, sync);
     const place = { stateDir: settings.stateDir, guessed: false };
     await finish(context, globals, { settings, place, metricsFile, ended });
@@ -74,16 +84,18 @@ async function runAll(
     chosen,
     sync,
     metricsFile,
+    withoutStreams,
   }: {
     readonly chosen: ChosenAccounts;
     readonly sync: SyncOptions;
     readonly metricsFile: string | undefined;
+    readonly withoutStreams: boolean;
   },
 ): Promise<CommandOutcome> {
   const { syncAccounts } = await import('../steps/sync-accounts.ts');
   const wantsMetrics = metricsFile !== undefined;
   const { report, facts } = await syncAccounts(context, globals, chosen, { sync, wantsMetrics });
-  await warn(context, globals, await saveAccountsMetrics(context, metricsFile, facts));
+  await warn(context, globals, await saveAccountsMetrics(context, metricsFile, facts, { withoutStreams }));
   const { renderAccountsReport, summarizeAccounts } = await import('../render/render-accounts-sync.ts');
   const { clock, output } = context;
   const failed = report.accounts.find(({ exitCode }) => exitCode !== 0);
@@ -105,7 +117,11 @@ type Prepared = { readonly metricsFile: string | undefined } & (
 async function prepare(
   context: CliContext,
   globals: GlobalValues,
-  wanted: { readonly metricsFile: string | undefined; readonly accounts: readonly string[] | undefined },
+  wanted: {
+    readonly metricsFile: string | undefined;
+    readonly accounts: readonly string[] | undefined;
+    readonly withoutStreams: boolean | undefined;
+  },
 ): Promise<Prepared> {
   const startedAtMs = context.clock.now();
   let metricsFile: string | undefined;
@@ -113,6 +129,7 @@ async function prepare(
     metricsFile = resolveMetricsFile(context, wanted.metricsFile);
     const chosen = await chooseAccounts(context, globals, wanted.accounts);
     if (chosen !== undefined) return { chosen, metricsFile };
+    refuseWithoutStreams(wanted.withoutStreams);
     return { settings: await loadSettings(context, globals), metricsFile };
   } catch (thrown) {
     const ended = { startedAtMs, error: toSyncError(thrown) };

@@ -1,7 +1,7 @@
 import type { ExitCode } from '../../model/errors.ts';
 import type { Answer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { CliContext } from '../frame/context.ts';
-import type { ScheduledSyncs } from './scheduled-syncs.ts';
+import type { ScheduledRuns } from './schedule-record.ts';
 
 // Waits are split into minutes, so a scheduled time this far in the past means that the loop is stuck.
 const LONGEST_DELAY_MS = 5 * 60_000;
@@ -15,7 +15,7 @@ const FATAL: readonly ExitCode[] = [1, 2, 3, 6];
 /** What the endpoint serves: codes and times, never text from config, server or key. */
 export function listHealthPaths(
   { clock }: Pick<CliContext, 'clock'>,
-  syncs: ScheduledSyncs,
+  syncs: Pick<ScheduledRuns, 'schedule' | 'lastEnd' | 'isStateReadable' | 'renderMetrics'>,
   metricsType: string,
 ): MetricsServerOptions['paths'] {
   return {

@@ -1,18 +1,17 @@
 import { type ErrorCode, type ExitCode, toSyncError } from '../../model/errors.ts';
 import { findTryLater, isOutage, listErrors } from '../../model/outage.ts';
-import type { ProgressEvent } from '../../model/progress.ts';
 import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import { type RunReport, toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
-import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
 import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import { countMetrics, recordRefusals, saveMetrics, sendNotices } from '../steps/follow-run.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 import { syncOnce } from '../steps/sync-once.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
-import { countSkipped, describeEnd, describeScheduleEvent } from './describe-schedule.ts';
+import { describeEnd } from './describe-schedule.ts';
+import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
 
 /**
  * Causes of a refused run that are known to be fixed once a schedule starts, because it reads config and key
@@ -41,17 +40,12 @@ export interface ScheduledSyncsOptions {
 }
 
 /** The runs of one schedule, and what is reported between them. */
-export class ScheduledSyncs {
+export class ScheduledSyncs implements ScheduledRuns {
   readonly #options: ScheduledSyncsOptions;
   /** The last settings that could be read: notices use them when the config is broken. */
   #settings: Settings;
   #facts: MetricFacts;
-  #schedule: ScheduleFacts = {
-    run: undefined,
-    nextRunAtMs: undefined,
-    skippedTicks: 0,
-    outageSinceMs: undefined,
-  };
+  readonly #record = new ScheduleRecord();
   #lastExitCode: ExitCode | undefined;
   #lastErrorCode: string | undefined;
   #runs = 0;
@@ -73,32 +67,26 @@ export class ScheduledSyncs {
   }
 
   get schedule(): ScheduleFacts {
-    return this.#schedule;
+    return this.#record.facts;
   }
 
-  /**
-   * How the last run of this process ended; before the first one, the refused run of an earlier process, if
-   * any.
-   */
-  get lastEnd(): { readonly exitCode: ExitCode; readonly code: string | undefined } | undefined {
+  get lastEnd(): LastEnd | undefined {
     return this.#lastExitCode === undefined
       ? undefined
       : { exitCode: this.#lastExitCode, code: this.#lastErrorCode };
   }
 
-  /** Whether the published file and the state folder could be read. */
   get isStateReadable(): boolean {
     return this.#facts.status !== undefined;
   }
 
   renderMetrics(): Promise<string> {
-    return this.#options.context.engine.renderMetrics(this.#facts, this.#schedule);
+    return this.#options.context.engine.renderMetrics(this.#facts, this.#record.facts);
   }
 
-  /** One run, from the config to the notices. A failure is reported, and the schedule continues. */
   async run(reason: TickReason): Promise<TryLater | undefined> {
     const { context, log } = this.#options;
-    this.#schedule = { ...this.#schedule, run: beginRun(context.clock.now()), nextRunAtMs: undefined };
+    this.#record.begin(context.clock.now());
     context.chooseStop('keep-pages');
     const ended = await this.#sync(reason);
     this.#runs += 1;
@@ -107,11 +95,9 @@ export class ScheduledSyncs {
     const errors = report === undefined ? [toReportedError(error)] : listErrors(report);
     this.#lastExitCode = report === undefined ? error.exitCode : report.exitCode;
     this.#lastErrorCode = report === undefined ? error.code : (report.error ?? errors[0])?.code;
-    const { outageSinceMs = ended.startedAtMs } = this.#schedule;
-    const isOut = isOutage(this.#lastExitCode, errors);
-    this.#schedule = { ...this.#schedule, outageSinceMs: isOut ? outageSinceMs : undefined };
+    this.#record.judge(ended.startedAtMs, isOutage(this.#lastExitCode, errors));
     this.#warn(await tellEnd(this.#listObservers(), ended));
-    this.#schedule = { ...this.#schedule, run: undefined };
+    this.#record.end();
     context.chooseStop('close');
     if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
     return findTryLater(this.#lastExitCode, errors);
@@ -127,13 +113,8 @@ export class ScheduledSyncs {
     const sync = this.#chooseOptions(reason);
     return syncOnce(context, globals, this.#settings, {
       ...sync,
-      observers: [{ name: 'metrics', onEvent: (event) => this.#followRun(event) }],
+      observers: [{ name: 'metrics', onEvent: (event) => this.#record.followRun(event) }],
     });
-  }
-
-  #followRun(event: ProgressEvent): void {
-    const { run } = this.#schedule;
-    if (run !== undefined) this.#schedule = { ...this.#schedule, run: followRun(run, event) };
   }
 
   /** Those of the end of a run. */
@@ -161,19 +142,14 @@ export class ScheduledSyncs {
     return left.length === 0 ? rest : { ...sync, streams: left };
   }
 
-  /** Keeps what the schedule reports, and logs it. */
   async follow(event: ScheduleEvent): Promise<void> {
     const { context, log } = this.#options;
-    const { skippedTicks } = this.#schedule;
-    this.#schedule = { ...this.#schedule, skippedTicks: skippedTicks + countSkipped(event) };
-    if (event.type === 'waiting') this.#schedule = { ...this.#schedule, nextRunAtMs: event.nextRunAtMs };
-    const line = describeScheduleEvent(event, context.clock.now());
+    const line = this.#record.follow(event, context.clock);
     if (line !== undefined) log(line);
     // Each wait follows a run, or the start.
-    if (event.type === 'waiting') await this.save(this.#schedule);
+    if (event.type === 'waiting') await this.save(this.#record.facts);
   }
 
-  /** Writes the metrics file; without a schedule, as one that has ended. */
   async save(schedule: ScheduleFacts | undefined): Promise<void> {
     const { context, metricsFile } = this.#options;
     this.#warn(await saveMetrics(context, metricsFile, this.#facts, schedule));

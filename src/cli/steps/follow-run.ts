@@ -9,7 +9,8 @@ import type { Output } from '../terminal/output.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { ToldSettings } from '../frame/engine.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
-import { patternOption } from '../options/option-kinds.ts';
+import type { AccountMetricsOptions } from '../../metrics/render-metrics.ts';
+import { flagOption, patternOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
 import { loadOfflineSettings, requestConfig } from './load-settings.ts';
 
@@ -23,6 +24,22 @@ export const metricsFileOption = patternOption({
   pattern: /[^/\\]\.prom$/,
   problem: 'must be a file that ends in .prom',
 });
+
+/** Fewer series, for a config with many accounts. */
+export const withoutStreamsOption = flagOption({
+  flag: 'metrics-without-streams',
+  summary: 'With accounts: one series an account, in place of one for each of its streams',
+  group: 'Metrics:',
+});
+
+/** Throws a usage error where the config has one account, whose streams are few. */
+export function refuseWithoutStreams(wanted: boolean | undefined): void {
+  if (wanted !== true) return;
+  throw usageError(
+    '--metrics-without-streams is for a config with accounts, and this one has none',
+    'Leave it out.',
+  );
+}
 
 /** The absolute path of `--metrics-file`; throws a usage error where its folder is missing, before the run. */
 export function resolveMetricsFile({ cwd }: CliContext, file: string | undefined): string | undefined {
@@ -136,9 +153,10 @@ export async function saveAccountsMetrics(
   { engine }: CliContext,
   file: string | undefined,
   facts: ReadonlyMap<string, MetricFacts>,
+  options: AccountMetricsOptions,
 ): Promise<readonly string[]> {
   if (file === undefined) return [];
-  return writeMetrics(engine, file, () => engine.renderAccountMetrics(facts, {}));
+  return writeMetrics(engine, file, () => engine.renderAccountMetrics(facts, options));
 }
 
 async function writeMetrics(

@@ -1,7 +1,8 @@
 import type { AccountTask, RunLimits } from '../../accounts/run-accounts.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { MetricFacts } from '../../metrics/metric-facts.ts';
-import type { AccountsReport } from '../../model/accounts-report.ts';
+import { listCompleted } from '../../accounts/join-reports.ts';
+import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
 import type { ExitCode } from '../../model/errors.ts';
 import { toSyncError } from '../../model/errors.ts';
 import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
@@ -21,6 +22,8 @@ export interface AccountsSyncOptions {
   readonly sync: SyncOptions;
   /** Each account's metrics are counted only if somebody collects them. */
   readonly wantsMetrics: boolean;
+  /** How accounts ended that are tried again: what they completed is not read again, even with `--force`. */
+  readonly earlier?: ReadonlyMap<string, AccountEnd> | undefined;
 }
 
 /** A sync of several accounts, and what is known of each after it. */
@@ -127,13 +130,21 @@ class AccountRuns {
 
   async #sync(name: string, settings: Settings, limits: RunLimits): Promise<EndedRun> {
     const { clock, engine, signal } = this.#context;
-    const { display, sync } = this.#options;
+    const { display, sync, earlier } = this.#options;
     const startedAtMs = clock.now();
+    const before = earlier?.get(name)?.report;
+    const completed = [...(before === undefined ? [] : listCompleted(before)), ...(limits.completed ?? [])];
     const observers: readonly RunObserver[] = [{ name: 'the display', onEvent: display.follow(name) }];
     try {
       return {
         startedAtMs,
-        report: await engine.runSync(settings, { ...sync, ...limits, signal, observers }),
+        report: await engine.runSync(settings, {
+          ...sync,
+          ...limits,
+          ...(completed.length > 0 && { completed }),
+          signal,
+          observers,
+        }),
       };
     } catch (thrown) {
       return { startedAtMs, error: toSyncError(thrown) };

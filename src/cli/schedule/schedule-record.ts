@@ -1,0 +1,75 @@
+import type { ScheduleFacts } from '../../metrics/metric-facts.ts';
+import { beginRun, followRun } from '../../metrics/run-in-progress.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { ExitCode } from '../../model/errors.ts';
+import type { ProgressEvent } from '../../model/progress.ts';
+import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
+import type { LogLine } from '../progress/describe-event.ts';
+import { countSkipped, describeScheduleEvent } from './describe-schedule.ts';
+
+/** How a run of a schedule ended, for probes. */
+export interface LastEnd {
+  readonly exitCode: ExitCode;
+  readonly code: string | undefined;
+}
+
+/** The runs of a schedule, of one account or of several, and what is reported between them. */
+export interface ScheduledRuns {
+  /** Runs that ended. */
+  readonly runs: number;
+  readonly schedule: ScheduleFacts;
+  /**
+   * How the last run of this process ended; before the first one, the refused run of an earlier process, if any.
+   */
+  readonly lastEnd: LastEnd | undefined;
+  /** Whether what was published and the state folder could be read. */
+  readonly isStateReadable: boolean;
+  renderMetrics(): Promise<string>;
+  /** One run, from the config to the notices. A failure is reported, and the schedule continues. */
+  run(reason: TickReason): Promise<TryLater | undefined>;
+  /** Keeps what the schedule reports, and logs it. */
+  follow(event: ScheduleEvent): Promise<void>;
+  /** Writes the metrics file; without a schedule, as one that has ended. */
+  save(schedule: ScheduleFacts | undefined): Promise<void>;
+}
+
+/** What a schedule has to tell of itself. */
+export class ScheduleRecord {
+  #facts: ScheduleFacts = {
+    run: undefined,
+    nextRunAtMs: undefined,
+    skippedTicks: 0,
+    outageSinceMs: undefined,
+  };
+
+  get facts(): ScheduleFacts {
+    return this.#facts;
+  }
+
+  begin(nowMs: number): void {
+    this.#facts = { ...this.#facts, run: beginRun(nowMs), nextRunAtMs: undefined };
+  }
+
+  followRun(event: ProgressEvent): void {
+    const { run } = this.#facts;
+    if (run !== undefined) this.#facts = { ...this.#facts, run: followRun(run, event) };
+  }
+
+  /** `isOut`: network or server ended the run. */
+  judge(startedAtMs: number, isOut: boolean): void {
+    const { outageSinceMs = startedAtMs } = this.#facts;
+    this.#facts = { ...this.#facts, outageSinceMs: isOut ? outageSinceMs : undefined };
+  }
+
+  end(): void {
+    this.#facts = { ...this.#facts, run: undefined };
+  }
+
+  /** Keeps what the schedule reports; returns its line for the log, if it needs one. */
+  follow(event: ScheduleEvent, clock: Clock): LogLine | undefined {
+    const skippedTicks = this.#facts.skippedTicks + countSkipped(event);
+    this.#facts = { ...this.#facts, skippedTicks };
+    if (event.type === 'waiting') this.#facts = { ...this.#facts, nextRunAtMs: event.nextRunAtMs };
+    return describeScheduleEvent(event, clock.now());
+  }
+}

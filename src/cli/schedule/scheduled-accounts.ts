@@ -1,0 +1,176 @@
+import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
+import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
+import { type SyncError, toSyncError } from '../../model/errors.ts';
+import { findTryLater, isOutage, listErrors } from '../../model/outage.ts';
+import { toReportedError } from '../../model/run-report.ts';
+import type { SyncOptions } from '../../model/settings.ts';
+import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { LogWriter } from '../progress/log-writer.ts';
+import { summarizeAccounts } from '../render/render-accounts-sync.ts';
+import { type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
+import { saveAccountsMetrics } from '../steps/follow-run.ts';
+import { syncAccounts } from '../steps/sync-accounts.ts';
+import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
+
+/** What the syncs of a schedule are made with, for a config with accounts. */
+export interface ScheduledAccountsOptions {
+  readonly context: CliContext;
+  readonly globals: GlobalValues;
+  /** As on the command line; each run finds their accounts in the config as it is then. */
+  readonly patterns: readonly string[] | undefined;
+  readonly sync: SyncOptions;
+  readonly metrics: AccountMetricsTarget;
+  readonly log: LogWriter;
+  /** By account, before the first run. */
+  readonly facts: ReadonlyMap<string, MetricFacts>;
+}
+
+/** Where the metrics of accounts go. */
+export interface AccountMetricsTarget {
+  readonly file: string | undefined;
+  /** What was published is read for metrics only if somebody collects them. */
+  readonly isWanted: boolean;
+  readonly withoutStreams: boolean;
+}
+
+/** The runs of one schedule over all accounts of a config, and what is reported between them. */
+export class ScheduledAccounts implements ScheduledRuns {
+  readonly #options: ScheduledAccountsOptions;
+  readonly #record = new ScheduleRecord();
+  readonly #facts: Map<string, MetricFacts>;
+  #last: LastEnd | undefined;
+  #runs = 0;
+  /** Those of the last run that have to be tried again. */
+  #left: ReadonlyMap<string, AccountEnd> = new Map();
+
+  constructor(options: ScheduledAccountsOptions) {
+    this.#options = options;
+    this.#facts = new Map(options.facts);
+  }
+
+  get runs(): number {
+    return this.#runs;
+  }
+
+  get schedule(): ScheduleFacts {
+    return this.#record.facts;
+  }
+
+  get lastEnd(): LastEnd | undefined {
+    return this.#last;
+  }
+
+  /** Accounts fail by themselves; only if none can be read, something is wrong with all of them. */
+  get isStateReadable(): boolean {
+    return [...this.#facts.values()].some(({ status }) => status !== undefined);
+  }
+
+  renderMetrics(): Promise<string> {
+    const { context, metrics } = this.#options;
+    const { withoutStreams } = metrics;
+    return context.engine.renderAccountMetrics(this.#facts, { schedule: this.#record.facts, withoutStreams });
+  }
+
+  async run(reason: TickReason): Promise<TryLater | undefined> {
+    const { context } = this.#options;
+    const startedAtMs = context.clock.now();
+    this.#record.begin(startedAtMs);
+    context.chooseStop('keep-pages');
+    const later = await this.#sync(reason).then(
+      (report) => this.#settle(report, startedAtMs),
+      (thrown: unknown) => this.#refuse(toSyncError(thrown), startedAtMs),
+    );
+    this.#runs += 1;
+    this.#record.end();
+    context.chooseStop('close');
+    return later;
+  }
+
+  async #sync(reason: TickReason): Promise<AccountsReport> {
+    const { context, globals, patterns, sync, metrics } = this.#options;
+    const known = await this.#choose(patterns);
+    const isAgain = reason === 'again' && this.#left.size > 0;
+    const chosen = isAgain ? known.chosen.filter(({ name }) => this.#left.has(name)) : known.chosen;
+    const { report, facts } = await syncAccounts(
+      context,
+      globals,
+      { ...known, chosen: chosen.length === 0 ? known.chosen : chosen },
+      { sync, wantsMetrics: metrics.isWanted, earlier: isAgain ? this.#left : undefined },
+    );
+    for (const [account, found] of facts) this.#facts.set(account, found);
+    const names = known.accounts.map(({ name }) => name);
+    for (const account of this.#facts.keys()) if (!names.includes(account)) this.#facts.delete(account);
+    return report;
+  }
+
+  async #choose(patterns: readonly string[] | undefined): Promise<ChosenAccounts> {
+    const { context, globals } = this.#options;
+    const known = await chooseAccounts(context, globals, patterns);
+    if (known !== undefined) return known;
+    const { usageError } = await import('../options/usage-error.ts');
+    throw usageError('the config has no accounts any more', 'Restart the schedule to sync it as one.');
+  }
+
+  #settle(report: AccountsReport, startedAtMs: number): TryLater | undefined {
+    const { exitCode, accounts } = report;
+    this.#last = { exitCode, code: accounts.find((one) => one.exitCode !== 0)?.error?.code };
+    this.#record.judge(
+      startedAtMs,
+      accounts.every((one) => isOutage(one.exitCode, errorsOf(one))),
+    );
+    const level = exitCode === 0 ? 'info' : [5, 75, 130, 143].includes(exitCode) ? 'warn' : 'error';
+    const code = exitCode === 0 ? '' : `, exit code ${exitCode}`;
+    const fields = {
+      type: 'run-ended',
+      exitCode,
+      durationMs: this.#options.context.clock.now() - startedAtMs,
+    };
+    this.#options.log({ level, message: `${summarizeAccounts(report)}${code}`, fields });
+    this.#warn(report.warnings);
+    const later = accounts.flatMap((one) => {
+      const found = findTryLater(one.exitCode, errorsOf(one));
+      return found === undefined ? [] : [{ one, found }];
+    });
+    this.#left = new Map(later.map(({ one }) => [one.account, one]));
+    if (later.length === 0) return undefined;
+    const times = later.flatMap(({ found }) => found.notBeforeMs ?? []);
+    // One without a time to wait for may succeed at once.
+    return { notBeforeMs: times.length === later.length ? Math.min(...times) : undefined };
+  }
+
+  /** The config as a whole could not be used: no account was begun. */
+  #refuse(error: SyncError, startedAtMs: number): TryLater | undefined {
+    const { exitCode, code, hint, message } = error;
+    this.#last = { exitCode, code };
+    this.#record.judge(startedAtMs, false);
+    const { log } = this.#options;
+    log({ level: 'error', message, fields: { type: 'run-ended', exitCode, code, hint } });
+    log({ level: 'error', message: hint, fields: { type: 'hint' } });
+    return findTryLater(exitCode, [toReportedError(error)]);
+  }
+
+  async follow(event: ScheduleEvent): Promise<void> {
+    const { context, log } = this.#options;
+    const line = this.#record.follow(event, context.clock);
+    if (line !== undefined) log(line);
+    // Each wait follows a run, or the start.
+    if (event.type === 'waiting') await this.save(this.#record.facts);
+  }
+
+  async save(schedule: ScheduleFacts | undefined): Promise<void> {
+    const { context, metrics } = this.#options;
+    const { file, withoutStreams } = metrics;
+    this.#warn(await saveAccountsMetrics(context, file, this.#facts, { schedule, withoutStreams }));
+  }
+
+  #warn(warnings: readonly string[]): void {
+    for (const message of warnings)
+      this.#options.log({ level: 'warn', message, fields: { type: 'warning', message } });
+  }
+}
+
+function errorsOf({ report, error }: AccountEnd) {
+  const found = report === undefined ? [] : listErrors(report);
+  return found.length > 0 || error === undefined ? found : [error];
+}
