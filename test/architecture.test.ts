@@ -138,7 +138,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     packages: [],
   },
-  accounts: { rooms: ['text', 'model'], packages: [] },
+  accounts: { rooms: ['text', 'model', 'state', 'storage'], packages: [] },
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },

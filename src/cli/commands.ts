@@ -11,6 +11,7 @@ export interface CommandEntry {
 
 /** The line of a group of commands; by default the summaries of its members. */
 export const groupSummaries: Readonly<Record<string, string>> = {
+  accounts: 'Accounts of the config: list, remove',
   quarantine: 'Records that could not become rows: list, show, retry',
   schema: 'Learned columns and contracts: show, diff, export',
   state: 'What each scan reached: show, export, import, reset',
@@ -67,6 +68,16 @@ export const commands: readonly CommandEntry[] = [
     name: 'query',
     summary: 'Run SQL over the published file, read-only',
     load: async () => (await import('./commands/query.ts')).queryCommand,
+  },
+  {
+    name: 'accounts list',
+    summary: 'The accounts of the config, and what is left of others',
+    load: async () => (await import('./commands/accounts-list.ts')).accountsListCommand,
+  },
+  {
+    name: 'accounts remove',
+    summary: 'Delete what is left of an account',
+    load: async () => (await import('./commands/accounts-remove.ts')).accountsRemoveCommand,
   },
   {
     name: 'quarantine list',

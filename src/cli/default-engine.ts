@@ -17,6 +17,22 @@ export const defaultEngine: Engine = {
     const { findPlaces } = await import('../config/account-places.ts');
     return { ...found, ...findPlaces(found.accounts, { env }) };
   },
+  async findLeftovers({ patterns, accounts }) {
+    const { findLeftovers } = await import('../accounts/find-leftovers.ts');
+    return findLeftovers(
+      patterns,
+      accounts.map(({ name }) => name),
+    );
+  },
+  async removeAccount(request, left, effects) {
+    const { removeAccount } = await import('../accounts/remove-account.ts');
+    const { nameAccount } = await import('../config/accounts.ts');
+    const { readConfigFile } = await import('../config/config-file.ts');
+    // As if the config still had it, with no settings of its own.
+    const account = nameAccount(readConfigFile(request.path), left.account);
+    const settings = await defaultEngine.loadOfflineSettings({ ...request, account, contracts: 'ignored' });
+    return removeAccount(settings, left, effects);
+  },
   async loadOfflineSettings(request) {
     const { resolveOfflineSettings } = await import('../config/resolve-settings.ts');
     return resolveOfflineSettings(await loadResolveOptions(request, 'optional'));

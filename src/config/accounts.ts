@@ -27,6 +27,11 @@ export interface ConfigAccounts {
   readonly concurrency: number;
 }
 
+/** An account of this name with no settings of its own, whether the config has it or not. */
+export function nameAccount(shared: ConfigFile, name: string): ConfigAccount {
+  return { name, shared, own: {}, ownFile: shared, ownPath: ['accounts', name] };
+}
+
 const ONLY_SHARED: readonly ConfigPath[] = [['accounts'], ['concurrency'], ['destination', 'combined']];
 
 /** The accounts of a config, or undefined where it has none; throws a ConfigError for what cannot be one. */

@@ -43,7 +43,8 @@ describe.skipIf(process.platform === 'win32')('shell commands', () => {
   it.each(listCases('sh').filter(([, { file }]) => !stories.includes(file)))(
     'run, those of %s',
     async (_, { text }) => {
-      const { exitCode, output } = await runBlock(text, world.project);
+      const isOfAccounts = /\bsluice accounts\b|--accounts\b/.test(text);
+      const { exitCode, output } = await runBlock(text, isOfAccounts ? world.accounts : world.project);
       expect(exitCode, output).toBe(0);
     },
   );

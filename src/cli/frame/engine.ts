@@ -19,6 +19,8 @@ import type { RunObserver } from '../../model/run-observer.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
+import type { Leftover } from '../../accounts/find-leftovers.ts';
+import type { RemovalEffects } from '../../accounts/remove-account.ts';
 import type { AccountPlaces } from '../../config/account-places.ts';
 import type { ConfigAccount, ConfigAccounts } from '../../config/accounts.ts';
 import type { ConfigEntry } from '../../config/config-entry.ts';
@@ -48,11 +50,17 @@ export interface ConfigAnswers {
   readonly folder?: string;
 }
 
+export type { Leftover } from '../../accounts/find-leftovers.ts';
+
 /** The functions of Sluice that commands call; tests pass a fake. */
 export interface Engine {
   loadSettings(request: ConfigRequest): Promise<Settings>;
   /** The accounts of a config and where their data lies; undefined for a config without accounts. */
   listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;
+  /** What is left of accounts that the config no longer has. */
+  findLeftovers(known: KnownAccounts): Promise<readonly Leftover[]>;
+  /** Deletes what is left of an account; false if nobody agreed. */
+  removeAccount(request: ConfigRequest, left: Leftover, effects: RemovalEffects): Promise<boolean>;
   /** The same without a key, for commands that send no request. */
   loadOfflineSettings(request: ConfigRequest): Promise<OfflineSettings>;
   explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;

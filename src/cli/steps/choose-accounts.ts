@@ -41,3 +41,10 @@ export async function chooseAccounts(
   );
   return { ...known, chosen: known.accounts.filter(({ name }) => names.includes(name)) };
 }
+
+/** The accounts of the config, for a command that is about them; throws where it has none. */
+export async function requireAccounts(context: CliContext, globals: GlobalValues): Promise<KnownAccounts> {
+  const known = await context.engine.listAccounts(requestConfig(context, globals));
+  if (known !== undefined) return known;
+  throw usageError('the config has no accounts', 'Write accounts: into it; docs/accounts.md shows how.');
+}

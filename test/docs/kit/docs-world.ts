@@ -23,6 +23,8 @@ export interface DocsWorld {
   readonly folder: string;
   /** Where the pages' commands run: config, contracts, DuckDB file and lake are there. */
   readonly project: string;
+  /** The same for commands about accounts: two in the config, and one that was removed from it. */
+  readonly accounts: string;
   readonly env: NodeJS.ProcessEnv;
   /** A text of the docs with this world's address, key, folders and ids in place of the examples'. */
   settle(text: string): string;
@@ -65,6 +67,16 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
   for (const place of ['project', 'etc', 'srv/analytics'])
     writeFileSync(path.join(folder, place, 'sluice.yaml'), config);
 
+  const accounts = path.join(folder, 'accounts');
+  mkdirSync(path.join(accounts, '.sluice/old-client'), { recursive: true });
+  writeFileSync(path.join(accounts, '.sluice/old-client/runs.json'), '[]');
+  const agency = {
+    source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${ANALYTICS_API_KEY}' },
+    destination: { duckdb: './accounts/${account}.duckdb', parquet: './lake/account=${account}' },
+    accounts: { acme: {}, globex: {} },
+  };
+  writeFileSync(path.join(accounts, 'sluice.yaml'), JSON.stringify(agency));
+
   const env = {
     PATH: `${path.join(folder, 'bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
     HOME: home,
@@ -84,6 +96,7 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
   return {
     folder,
     project,
+    accounts,
     env,
     run,
     settle: (text) => {
