@@ -138,7 +138,10 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     packages: [],
   },
-  accounts: { rooms: ['text', 'model', 'state', 'storage'], packages: [] },
+  accounts: {
+    rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
+    packages: ['zod'],
+  },
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
@@ -173,7 +176,7 @@ const rules: Readonly<Record<string, Rule>> = {
 const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'render', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'commands', '.'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
-  publish: ['publisher.ts', 'lineage.ts', 'published-file.ts', 'duckdb-file', 'lake', '.'],
+  publish: ['publisher.ts', 'lineage.ts', 'published-file.ts', 'put-in-place.ts', 'duckdb-file', 'lake', '.'],
 };
 
 /** Rooms and modules that may use a builtin which reaches out of the process; everybody may use the others. */

@@ -48,6 +48,8 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   ],
   // The whole syncs that guard the core promises, the engine, what the README shows.
   daily: [
+    'accounts/accounts-catalog',
+    'accounts/combined-file',
     'connectors/',
     'deploy/healthcheck',
     'docs/shown',

@@ -3,9 +3,11 @@ import type { AccountData } from '../model/account.ts';
 import { BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
 import type { SqlSession } from '../model/sql.ts';
 import { checkReadable } from './check-readable.ts';
+import type { Database } from './database.ts';
 import { isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { groupParts, type PartColumn, type TableParts } from './join-tables.ts';
+import { findLakeLosses } from './lake-losses.ts';
 import { lakeOf, openForReading } from './query-published.ts';
 
 /** Alias of the database that the accounts' files are attached to. No account can have this name. */
@@ -40,7 +42,9 @@ export function findAccounts(
   const taken = new Set([...RESERVED, ...accounts.map(({ account }) => account)]);
   const found: AttachedAccount[] = [];
   const leftOut: string[] = [];
-  for (const { account, readersFile: file } of accounts) {
+  // Their order in the config means nothing.
+  const sorted = accounts.toSorted((a, b) => (a.account < b.account ? -1 : 1));
+  for (const { account, readersFile: file } of sorted) {
     if (!existsSync(file)) {
       leftOut.push(account);
       continue;
@@ -102,6 +106,33 @@ function toColumns(text: string): readonly PartColumn[] {
 }
 
 /**
+ * Rejects lakes with missing rows: their views would give the remaining rows without an error.
+ *
+ * @param isWanted whether to check a table; each check looks at all its files
+ * @throws StorageError naming the account
+ */
+export async function assertLakesAreWhole(
+  database: Database,
+  accounts: readonly AttachedAccount[],
+  isWanted: (table: string) => boolean = () => true,
+): Promise<void> {
+  for (const { account, file, lake, prefix } of accounts) {
+    if (lake === undefined) continue;
+    const losses = await findLakeLosses(database, lake, isWanted, prefix);
+    if (losses.length === 0) continue;
+    const what = losses.map(({ text }) => text).join('; ');
+    throw new StorageError(
+      `account ${account}: the lake ${lake} is incomplete, so rows would be missing (${what})`,
+      {
+        code: 'state_damaged',
+        hint: '`sluice verify` shows how to repair it. If a sync was publishing at that moment, run the command again. Nothing was changed.',
+        context: { path: file },
+      },
+    );
+  }
+}
+
+/**
  * The error of an account whose file cannot be read, given one of a statement over all of them: the engine does not
  * say which file it was. Undefined if all can be read.
  */
@@ -109,7 +140,8 @@ export async function findBrokenAccount(
   accounts: readonly AttachedAccount[],
   failure: unknown,
 ): Promise<SyncError | undefined> {
-  if (!(failure instanceof StorageError) || isOutOfMemory(failure)) return undefined;
+  const isOfEngine = failure instanceof StorageError && failure.cause instanceof Error;
+  if (!isOfEngine || isOutOfMemory(failure)) return undefined;
   for (const account of accounts) {
     const broken = await tryReading(account);
     if (broken !== undefined) return describeAccountError(account, broken);

@@ -1,11 +1,12 @@
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import type { AccountData } from '../model/account.ts';
-import { AbortedError, ConfigError, StorageError } from '../model/errors.ts';
+import { AbortedError, ConfigError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { listNames } from '../text/list-names.ts';
 import { answerQuery, type QueryOptions } from './answer-query.ts';
 import {
   ACCOUNTS_ALIAS,
+  assertLakesAreWhole,
   attachAccounts,
   type AttachedAccount,
   findAccounts,
@@ -17,7 +18,7 @@ import { MEMORY_FILE } from './database-options.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { interruptOnAbort } from './interrupt-on-abort.ts';
 import { joinTables } from './join-tables.ts';
-import { findLakeLosses, mayRead } from './lake-losses.ts';
+import { mayRead } from './lake-losses.ts';
 
 /** The answer of a query over several accounts. */
 export interface AccountsQueryResult extends QueryResult {
@@ -50,7 +51,7 @@ export async function queryAccounts(
   assertNotAborted(options.signal);
   const database = await openAccounts(found);
   try {
-    for (const account of found) await assertLakeHas(database, account, sql);
+    await assertLakesAreWhole(database, found, (table) => mayRead(sql, table));
     return { ...(await answer(database, found, sql, options)), leftOut };
   } finally {
     await database.release();
@@ -92,25 +93,6 @@ function refuseToWrite({ onlyReads }: { readonly onlyReads: boolean }): Promise<
     code: 'query_failed',
     hint: 'Write it as a SELECT; for anything else open the files read-only in a DuckDB program.',
   });
-}
-
-/** Rejects a query on lake tables with missing rows: the views would return the remaining rows without an error. */
-async function assertLakeHas(
-  database: Database,
-  { account, file, lake, prefix }: AttachedAccount,
-  sql: string,
-): Promise<void> {
-  if (lake === undefined) return;
-  const losses = await findLakeLosses(database, lake, (table) => mayRead(sql, table), prefix);
-  if (losses.length === 0) return;
-  throw new StorageError(
-    `account ${account}: the lake ${lake} is incomplete, so rows would be missing (${losses.map(({ text }) => text).join('; ')})`,
-    {
-      code: 'state_damaged',
-      hint: '`sluice verify` shows how to repair it. If a sync was publishing at that moment, run the query again. Nothing was changed.',
-      context: { path: file },
-    },
-  );
 }
 
 async function createViews(

@@ -117,12 +117,12 @@ export async function openOwnPublished(path: string): Promise<Database> {
   });
 }
 
-/** Whether a file has Sluice's tables: they are made at once. */
+/** Whether a file has Sluice's tables: they are made at once. In a file of several accounts they have one more column. */
 export async function holdsState(database: Database): Promise<boolean> {
-  const tables = await database.all(
-    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'checkpoints'`,
+  const columns = await database.all(
+    `SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'checkpoints'`,
   );
-  return tables.length > 0;
+  return columns.length > 0 && !columns.some((row) => row['column_name'] === 'account');
 }
 
 /** Reads from the published file, which is available even during a run. */

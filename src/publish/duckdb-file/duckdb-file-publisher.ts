@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { FILE_KIND } from '../../../state/file-kind.ts';
 import { readMeta } from '../../../state/migrations.ts';
 import { assertIdentity } from '../../../state/owner.ts';
 import {
@@ -62,15 +63,16 @@ export class DuckdbFilePublisher implements ClosedPublisher {
       assertIdentity(meta, this.#settings, path);
       return;
     }
-    throw new PublishError(
-      `${path} exists and was not written by Sluice, or is damaged; it is not replaced`,
-      {
-        code: 'publish_refused',
-        hint: 'Set destination.duckdb to another file, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
-        context: { path },
-        exitCode: 2,
-      },
-    );
+    const what =
+      meta?.has(FILE_KIND) === true
+        ? 'has the data of several accounts'
+        : 'exists and was not written by Sluice, or is damaged';
+    throw new PublishError(`${path} ${what}; it is not replaced`, {
+      code: 'publish_refused',
+      hint: 'Set destination.duckdb to another file, or move this one away. (duckdb.connect() on a name that does not exist yet creates an empty file: that one may be deleted.) Nothing was requested.',
+      context: { path },
+      exitCode: 2,
+    });
   }
 
   async inspect(): Promise<PublishedState | undefined> {

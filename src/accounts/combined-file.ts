@@ -1,0 +1,44 @@
+import type { AccountData } from '../model/account.ts';
+import { assertLakesAreWhole, findAccounts, listAccountTables } from '../warehouse/attach-accounts.ts';
+import { quoteIdentifier } from '../warehouse/identifiers.ts';
+import { joinTables } from '../warehouse/join-tables.ts';
+import {
+  type AccountsFileResult,
+  replaceAccountsFile,
+  type ReplaceOptions,
+} from './replace-accounts-file.ts';
+
+/** What to combine, and where. */
+export interface CombineJob extends ReplaceOptions {
+  /** Absolute path of the file to replace. */
+  readonly file: string;
+  /** All accounts of the config, those whose runs failed as well: their last published rows stay in the file. */
+  readonly accounts: readonly AccountData[];
+}
+
+/**
+ * Publishes one DuckDB file with the rows of all accounts: each table with the column `account`, in `main` as in
+ * `_sluice`, whose `meta` says what the file is. The file is replaced whole, so that it costs a copy of everything;
+ * where no account has published since, it stays.
+ *
+ * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
+ * The old file is unchanged.
+ */
+export function publishCombined({ accounts, ...job }: CombineJob): Promise<AccountsFileResult> {
+  const { found, leftOut } = findAccounts(accounts);
+  return replaceAccountsFile({
+    ...job,
+    found,
+    leftOut,
+    kind: 'combined',
+    async fill(database) {
+      await assertLakesAreWhole(database, found);
+      for (const table of await listAccountTables(database, found)) {
+        // That of an account describes its own file.
+        if (table.schema === '_sluice' && table.name === 'meta') continue;
+        const name = `${table.schema}.${quoteIdentifier(table.name)}`;
+        await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
+      }
+    },
+  });
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { lockDestinations } from '../../state/destination-lock.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { resolveLinks } from '../files/real-paths.ts';
+import { assertNotAborted, toAbortError } from '../model/abort.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { LockedError, PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
+import type { StateLock } from '../model/state-lock.ts';
+import { putInPlace, removeLeftovers, temporaryFor } from '../publish/put-in-place.ts';
+import {
+  ACCOUNTS_ALIAS,
+  attachAccounts,
+  findBrokenAccount,
+  type FoundAccounts,
+} from '../warehouse/attach-accounts.ts';
+import { Database } from '../warehouse/database.ts';
+import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
+import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
+
+/** How long to wait for another process that writes the same file, ms: it may have read what is outdated by now. */
+const WAIT_MS = 60_000;
+const LOOK_MS = 100;
+
+/** What both kinds of files can be given. */
+export interface ReplaceOptions {
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait while another process writes the file, ms; a minute when left out. */
+  readonly waitMs?: number;
+}
+
+/** A file to make from the files of accounts. */
+export interface AccountsFileJob extends FoundAccounts, ReplaceOptions {
+  readonly kind: AccountsFileKind;
+  /** Absolute path. */
+  readonly file: string;
+  /** Puts everything but `_sluice.meta` into the new file, in which the accounts' files are attached. */
+  readonly fill: (database: Database) => Promise<void>;
+}
+
+/** What became of a file with the data of several accounts. */
+export interface AccountsFileResult {
+  readonly path: string;
+  /** False where it had all of this already. */
+  readonly isReplaced: boolean;
+  /** Size of the file; 0 if there is none, as nothing is published yet. */
+  readonly bytes: number;
+  /** Accounts that have published nothing yet, so that no row is theirs. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file that was
+ * made from the same commits stays. After a kill at any point there is the old file or the new one, and the next call
+ * removes what the killed one left.
+ *
+ * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
+ * The old file is unchanged.
+ */
+export async function replaceAccountsFile(job: AccountsFileJob): Promise<AccountsFileResult> {
+  const { signal } = job;
+  // A rename over a link would replace the link and leave its target unchanged.
+  const target = resolveLinks(job.file);
+  let lock: StateLock | undefined;
+  try {
+    assertNotAborted(signal);
+    if (job.found.length === 0) return describe(job, false);
+    makeFolders(dirname(target));
+    lock = await takeLock(target, job);
+    return describe(job, await replace({ ...job, file: target }));
+  } catch (thrown) {
+    throw signal?.aborted === true ? toAbortError(signal) : describeFailure(job.file, toSyncError(thrown));
+  } finally {
+    await lock?.release();
+  }
+}
+
+function describe({ file, leftOut }: AccountsFileJob, isReplaced: boolean): AccountsFileResult {
+  return { path: file, isReplaced, bytes: statSync(file, { throwIfNoEntry: false })?.size ?? 0, leftOut };
+}
+
+async function takeLock(
+  target: string,
+  { clock = systemClock, signal, waitMs = WAIT_MS }: ReplaceOptions,
+): Promise<StateLock> {
+  const startedMs = clock.monotonic();
+  for (;;) {
+    try {
+      return await lockDestinations([target]);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      if (clock.monotonic() - startedMs < waitMs) await clock.sleep(LOOK_MS, signal);
+      else
+        throw new LockedError(`another run writes ${target}`, {
+          code: 'state_locked',
+          hint: 'Let it finish, then run again: that needs no request. The data of each account is published where it belongs.',
+          context: { path: target },
+          cause: error,
+        });
+    }
+  }
+}
+
+/** Replaces the file unless it holds all of this already; its lock is held. */
+async function replace(job: AccountsFileJob): Promise<boolean> {
+  const { file: target, found } = job;
+  const look = () => readSources(target, job.kind, [...found.map(({ account }) => account), ...job.leftOut]);
+  const before = await look();
+  await removeLeftovers(target);
+  // A folder: the engine puts its log and what does not fit into memory next to the file.
+  const folder = temporaryFor(target, randomBytes(6).toString('hex'));
+  const file = join(folder, 'new.duckdb');
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    const isDue = await build(job, file, JSON.stringify(before));
+    if (!isDue) return false;
+    assertIsComplete(file);
+    await putInPlace(file, target, async () => void (await look()));
+    return true;
+  } finally {
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** Makes the new file; false if it would be the same as the one that is there. */
+async function build(job: AccountsFileJob, file: string, before: string | undefined): Promise<boolean> {
+  const { found, signal } = job;
+  const database = await Database.open({
+    file,
+    alias: ACCOUNTS_ALIAS,
+    folders: [dirname(file), ...found.flatMap(({ lake }) => lake ?? [])],
+    attachMore: (session) => attachAccounts(session, found),
+    endedBy: signal,
+  });
+  try {
+    return await interruptOnAbort(database, signal, async () => {
+      const sources = await describeSources(database, found);
+      if (JSON.stringify(sources) === before) return false;
+      await database.run('CREATE SCHEMA _sluice');
+      // Each account's part of a table takes memory on each thread: on one, hundreds fit, at half the effort.
+      await database.beginLoad(Infinity);
+      await job.fill(database);
+      await writeSources(database, job.kind, sources);
+      await database.checkpoint();
+      return true;
+    });
+  } catch (error) {
+    // What concerns the new file says nothing about the files of the accounts.
+    const cause = error instanceof StorageError ? error.cause : error;
+    const isOwn = cause instanceof Error && cause.message.includes(dirname(file));
+    throw (isOwn ? undefined : await findBrokenAccount(found, error)) ?? error;
+  } finally {
+    await database.release();
+  }
+}
+
+function assertIsComplete(file: string): void {
+  if (!existsSync(`${file}.wal`)) return;
+  throw new StorageError(`${file} was not written completely`, {
+    code: 'storage_failed',
+    hint: 'Run again: the data of each account is safe.',
+    context: { path: file },
+  });
+}
+
+function describeFailure(file: string, error: SyncError): SyncError {
+  if (!(error instanceof StorageError)) return error;
+  const isDamage = error.code === 'state_damaged';
+  return new PublishError(`cannot write ${file}: ${error.message}`, {
+    code: 'publish_failed',
+    hint: isDamage
+      ? `${file} is unchanged. ${error.hint}`
+      : 'The data of each account is published where it belongs, and this file is unchanged. Fix the cause (disk space, permissions) and run again: that needs no request.',
+    context: { path: file },
+    cause: error,
+  });
+}

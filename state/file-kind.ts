@@ -1,0 +1,7 @@
+/**
+ * The entry of `_sluice.meta` of a file that was made from the files of several accounts. It says which kind of file
+ * that is; the state of an account has no such entry.
+ */
+export const FILE_KIND = 'kind';
+/** The entry that says what it was made from, as JSON. */
+export const FILE_SOURCES = 'sources';
