@@ -70,6 +70,10 @@ export const defaultEngine: Engine = {
   resetState: lend(() => import('../commands/state/change-state.ts'), 'resetState'),
   rebuildStreams: lend(() => import('../commands/rebuild/rebuild.ts'), 'rebuildStreams'),
   readStatus: lend(() => import('../commands/status.ts'), 'readStatus'),
+  async readRecentRuns({ stateDir }) {
+    const { readRecentRuns } = await import('../commands/status.ts');
+    return readRecentRuns(stateDir);
+  },
   readRuns: lend(() => import('../commands/status.ts'), 'readRuns'),
   async findRefusal({ stateDir }) {
     const { findRefusal } = await import('../commands/refused-run.ts');

@@ -1,7 +1,7 @@
 import { median } from 'd3-array';
 import { HOUR_MS } from '../model/dates.ts';
 import { formatDuration } from '../text/duration.ts';
-import type { RunFacts, StreamFacts } from '../model/report-data.ts';
+import type { AttemptFacts, RunFacts, StreamFacts } from '../model/report-data.ts';
 import { nameScan } from '../model/stream.ts';
 
 /** How a stream stands, the first that is true of it. */
@@ -29,6 +29,17 @@ export interface JudgedStream {
   readonly tone: Tone;
 }
 
+/** What the state of a stream follows from. */
+export interface StreamStanding extends Pick<
+  StreamFacts,
+  'isDamaged' | 'verdict' | 'verifiedAt' | 'newest' | 'counts' | 'fullRefreshDue'
+> {
+  readonly lastAttempt: Pick<AttemptFacts, 'status' | 'startedAt'> | undefined;
+}
+
+/** What findings and lateness look at in a run. */
+export type RunStanding = Pick<RunFacts, 'isSync' | 'startedAt' | 'status'>;
+
 /** Something a reader should know, and what to do about it. */
 export interface Finding {
   readonly tone: Tone;
@@ -36,7 +47,8 @@ export interface Finding {
   readonly todo: string | undefined;
 }
 
-const tones: Readonly<Record<StreamState, Tone>> = {
+/** What each state means to a reader. */
+export const streamTones: Readonly<Record<StreamState, Tone>> = {
   damaged: 'bad',
   failed: 'bad',
   stopped: 'note',
@@ -56,7 +68,7 @@ const LEAST_LATENESS_MS = 36 * HOUR_MS;
 const RHYTHM_RUNS = 10;
 
 /** One and a half times the usual time between syncs, and 36 h at least. */
-export function findLateness(runs: readonly RunFacts[]): number {
+export function findLateness(runs: readonly RunStanding[]): number {
   const syncs = runs.filter(({ isSync }) => isSync);
   const starts = syncs.slice(-RHYTHM_RUNS).map(({ startedAt }) => Date.parse(startedAt));
   const gaps = starts.slice(1).map((start, at) => start - (starts[at] ?? start));
@@ -64,18 +76,19 @@ export function findLateness(runs: readonly RunFacts[]): number {
 }
 
 /** The last sync that is over. */
-export function findLastEnded(runs: readonly RunFacts[]): RunFacts | undefined {
+export function findLastEnded<T extends RunStanding>(runs: readonly T[]): T | undefined {
   return runs.findLast(({ isSync, status }) => isSync && status !== 'running');
 }
 
 /** Judges one stream by its last attempt, its verdict and its age. */
 export function judgeStream(facts: StreamFacts, nowMs: number, lateAfterMs: number): JudgedStream {
   const state = findState(facts, nowMs, lateAfterMs);
-  return { name: nameScan(facts.stream, facts.slice), facts, state, tone: tones[state] };
+  return { name: nameScan(facts.stream, facts.slice), facts, state, tone: streamTones[state] };
 }
 
-function findState(
-  { isDamaged, lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamFacts,
+/** The state of one stream: the first that is true of it. */
+export function findState(
+  { isDamaged, lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamStanding,
   nowMs: number,
   lateAfterMs: number,
 ): StreamState {

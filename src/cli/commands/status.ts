@@ -1,9 +1,10 @@
 import type { StatusReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import { defineCommand } from '../frame/command.ts';
-import type { CliContext } from '../frame/context.ts';
+import { type CommandOutcome, defineCommand } from '../frame/command.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const LOOKS_EVERY_MS = 2_000;
@@ -20,11 +21,13 @@ export const statusCommand = defineCommand({
       summary: 'Refresh every 2 s until the current run has ended',
       group: 'Looking:',
     }),
+    accounts: accountsOption,
   },
   examples: [
     ['sluice status', 'With ./sluice.yaml'],
     ['sluice status --watch', 'During a long first sync, in a second terminal'],
     ['sluice status --json', 'For a monitor'],
+    ['sluice status --accounts acme', 'One of several accounts, with its streams'],
   ],
   async run(context, { values, globals }) {
     context.chooseStop('quit');
@@ -33,11 +36,14 @@ export const statusCommand = defineCommand({
         '--watch and --json exclude each other',
         'Run sluice status --json as often as you like.',
       );
+    const isWatch = values.watch === true;
+    const chosen = await chooseAccounts(context, globals, values.accounts);
+    if (chosen !== undefined) {
+      const isNamed = values.accounts !== undefined;
+      return showAccounts(context, globals, { chosen: chosen.chosen, isNamed, isWatch });
+    }
     const settings = await loadOfflineSettings(context, globals);
-    const report =
-      values.watch === true
-        ? await watchStatus(context, settings)
-        : await context.engine.readStatus(settings);
+    const report = isWatch ? await watchStatus(context, settings) : await context.engine.readStatus(settings);
     const { summarizeStatus } = await import('../render/render-status.ts');
     const text = await render(context, report);
     return { exitCode: 0, summary: summarizeStatus(report), result: report, text };
@@ -46,13 +52,40 @@ export const statusCommand = defineCommand({
 
 /** Shows the status repeatedly while a run is in progress; returns the first one after it. */
 async function watchStatus(context: CliContext, settings: OfflineSettings): Promise<StatusReport> {
-  const { engine, clock, output, signal } = context;
-  const { isTerminal } = output.stdout;
   for (;;) {
-    const report = await engine.readStatus(settings);
-    if (report.lastRun?.status !== 'running') return report;
-    output.writeResult(`${isTerminal ? CLEAR_SCREEN : ''}${output.mask(await render(context, report))}\n`);
-    await clock.sleep(isTerminal ? LOOKS_EVERY_MS : LOGS_EVERY_MS, signal);
+    const report = await context.engine.readStatus(settings);
+    if (!isRunning(report)) return report;
+    await showUntilNext(context, await render(context, report));
+  }
+}
+
+function isRunning(report: StatusReport | undefined): boolean {
+  return report?.lastRun?.status === 'running';
+}
+
+async function showUntilNext({ clock, output, signal }: CliContext, text: string): Promise<void> {
+  const { isTerminal } = output.stdout;
+  output.writeResult(`${isTerminal ? CLEAR_SCREEN : ''}${output.mask(text)}\n`);
+  await clock.sleep(isTerminal ? LOOKS_EVERY_MS : LOGS_EVERY_MS, signal);
+}
+
+/** An overview of the accounts; with `isWatch`, again and again while one of them is being synced. */
+async function showAccounts(
+  context: CliContext,
+  globals: GlobalValues,
+  {
+    chosen,
+    isNamed,
+    isWatch,
+  }: Pick<ChosenAccounts, 'chosen'> & { readonly isNamed: boolean; readonly isWatch: boolean },
+): Promise<CommandOutcome> {
+  const { readAccountsStatus, drawAccountsStatus, toStatusOutcome } =
+    await import('../steps/accounts-status.ts');
+  for (;;) {
+    const accounts = await readAccountsStatus(context, globals, { chosen });
+    if (!isWatch || !accounts.some(({ status }) => isRunning(status)))
+      return toStatusOutcome(context, accounts, isNamed);
+    await showUntilNext(context, drawAccountsStatus(context, accounts, isNamed));
   }
 }
 

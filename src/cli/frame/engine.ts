@@ -93,6 +93,8 @@ export interface Engine {
   resetState(settings: OfflineSettings, request: ResetRequest): Promise<StateChangeReport>;
   rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
+  /** The runs of the run file, newest first, without a look at the published file. */
+  readRecentRuns(settings: OfflineSettings): Promise<readonly RunReport[]>;
   readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;
   /** The sync that was refused last and left no record, unless a later one did. */
   findRefusal(settings: OfflineSettings): Promise<RefusedRun | undefined>;

@@ -3,12 +3,11 @@ import { formatDuration } from '../../text/duration.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { listNames } from '../../text/list-names.ts';
 import { drawFittingTable } from './fitting-table.ts';
+import { describeAccountErrors } from './describe-account-errors.ts';
 import { formatReturnTime } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
-
-const MOST_FAILURES = 10;
 
 /** A sync of several accounts for people: a line an account, what failed and why, and when to run again. */
 export function renderAccountsReport(report: AccountsReport, { nowMs, columns }: ReportOptions): string {
@@ -27,7 +26,7 @@ export function renderAccountsReport(report: AccountsReport, { nowMs, columns }:
   );
   const prose = [
     report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
-    describeFailures(report.accounts),
+    describeAccountErrors(report.accounts.filter(({ exitCode }) => exitCode !== 0)),
     [describeCost(report), describeReturn(report, nowMs)].filter((line) => line !== '').join('\n'),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))].filter((part) => part !== '').join('\n\n');
@@ -61,25 +60,6 @@ function describeRow({ account, exitCode, report, runs }: AccountEnd): readonly 
     formatCount(inTable),
     formatCount(requests),
   ];
-}
-
-function describeFailures(accounts: readonly AccountEnd[]): string {
-  const failed = accounts.filter(({ exitCode }) => exitCode !== 0);
-  // What all accounts share, such as a broken config, is said once.
-  const byCause = new Map<string, AccountEnd[]>();
-  for (const one of failed) {
-    const cause = `${one.error?.message ?? ''}\n${one.error?.hint ?? ''}`;
-    byCause.set(cause, [...(byCause.get(cause) ?? []), one]);
-  }
-  const lines = [...byCause.values()].slice(0, MOST_FAILURES).map((alike) => {
-    const [first] = alike;
-    const names = listNames(alike.map(({ account }) => account));
-    const { message = `exit code ${first?.exitCode ?? 1}`, hint = '' } = first?.error ?? {};
-    const next = hint === '' ? '' : `\n  next: ${toSafeLine(hint)}`;
-    return `${names}: ${toSafeLine(message)}${next}`;
-  });
-  const more = byCause.size - lines.length;
-  return [...lines, ...(more > 0 ? [`and ${formatCountOf(more, 'more cause')}`] : [])].join('\n');
 }
 
 function describeCost({ accounts, startedAt, finishedAt }: AccountsReport): string {

@@ -59,6 +59,7 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
     resetState: () => refuse('resetState'),
     rebuildStreams: () => refuse('rebuildStreams'),
     readStatus: () => refuse('readStatus'),
+    readRecentRuns: () => Promise.resolve([]),
     readRuns: () => Promise.resolve([]),
     readRun: () => Promise.resolve(makeRunReport()),
     makeReport: () => refuse('makeReport'),
