@@ -1,6 +1,7 @@
 import { globSync, lstatSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { makeDocsWorld, type DocsWorld } from './kit/docs-world.ts';
 import { listBlocks, readText, root } from './markdown.ts';
 
@@ -22,6 +23,23 @@ describe('what the docs show', () => {
     // The NOTE of a first sync is too wide for the picture, which also leaves out lines with times and folders.
     const written = toLines(stdout).map((line) => lines.find((text) => text !== '' && line.startsWith(text)));
     expect(written.filter((line) => line !== undefined)).toEqual(lines);
+  });
+
+  it('of the demo of accounts is what it leaves', async () => {
+    const folder = path.join(world.folder, 'shown-accounts');
+    const { exitCode, stdout } = await world.run(['demo', '--accounts', '2', '--dir', folder]);
+    expect(exitCode).toBe(0);
+    const [, acme = '', globex = ''] = /^prompts_analytics +([\d,]+) +([\d,]+)$/m.exec(stdout) ?? [];
+    for (const [name, rows] of Object.entries({ acme, globex })) {
+      const file = path.join(folder, 'accounts', `${name}.duckdb`);
+      const { rows: found } = await queryPublished(
+        file,
+        'SELECT workspace, count(*) FROM prompts_analytics GROUP BY ALL',
+      );
+      expect(found.map(([whose, count]) => [whose, Number(count).toLocaleString('en-US')])).toEqual([
+        [name, rows],
+      ]);
+    }
   });
 
   it('of a command is what it writes', async () => {

@@ -7,7 +7,7 @@ import type { CommandInput, CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { RunningSimulator } from '../frame/engine.ts';
-import { textOption } from '../options/option-kinds.ts';
+import { countOption, textOption } from '../options/option-kinds.ts';
 import { openProgressDisplay } from '../progress/open-display.ts';
 
 const DAY_MS = 86_400_000;
@@ -18,6 +18,14 @@ const options = {
     summary: 'Folder to create (default ./sluice-demo)',
     group: 'Demo:',
     example: './sluice-demo',
+  }),
+  accounts: countOption({
+    flag: 'accounts',
+    summary: 'Accounts to sync, each with a key and files of its own (default: one key, no accounts)',
+    group: 'Demo:',
+    example: '3',
+    min: 2,
+    max: 9,
   }),
 } as const;
 
@@ -30,6 +38,7 @@ export const demoCommand = defineCommand({
   examples: [
     ['sluice demo', 'In ./sluice-demo'],
     ['sluice demo --dir /tmp/demo', 'Somewhere else'],
+    ['sluice demo --accounts 3', 'With several accounts in one config'],
   ],
   run: runDemo,
 });
@@ -41,6 +50,11 @@ async function runDemo(context: CliContext, input: CommandInput<typeof options>)
   await prepareDemoFolder(dir, shownAs);
   // Starts with yesterday's data, so that the day that passes ends today.
   const day = new Date(context.clock.now() - DAY_MS).toISOString().slice(0, 10);
+  const { accounts: count } = input.values;
+  if (count !== undefined) {
+    const { runAccountsStory } = await import('../demo/accounts-story.ts');
+    return runAccountsStory(context, input.globals, { count, day, dir, shownAs });
+  }
   // The docs' output of the demo is then the same on every day.
   const simulator = await context.engine.startSimulator({ day, dates: 'relative' });
   try {

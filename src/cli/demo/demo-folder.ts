@@ -1,12 +1,25 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
+import { LAKE_CATALOG } from '../../model/lake.ts';
+import { DEMO_ACCOUNTS } from './demo-accounts.ts';
 
 /** Marks a folder as the demo's, which may recreate it. */
 const DEMO_MARKER = '.sluice-demo';
 
 // Only what the demo makes itself is removed: a notebook somebody kept there stays.
-const OWN_ENTRIES = ['sluice.yaml', 'warehouse.duckdb', 'warehouse.duckdb.wal', '.sluice', DEMO_MARKER];
+const OWN_ENTRIES = [
+  ...['sluice.yaml', 'warehouse.duckdb', 'warehouse.duckdb.wal', '.sluice', DEMO_MARKER],
+  ...DEMO_ACCOUNTS.flatMap((name) => [
+    `keys/${name}`,
+    `accounts/${name}.duckdb`,
+    `accounts/${name}.duckdb.wal`,
+    `lake/account=${name}`,
+  ]),
+  `lake/${LAKE_CATALOG}`,
+];
+/** Removed once nothing is in them. */
+const OWN_FOLDERS = ['keys', 'accounts', 'lake'];
 
 /** Creates the demo's folder, or empties one that an earlier demo created; any other folder is refused. */
 export async function prepareDemoFolder(dir: string, shownAs: string): Promise<void> {
@@ -20,6 +33,7 @@ export async function prepareDemoFolder(dir: string, shownAs: string): Promise<v
   }
   try {
     for (const entry of OWN_ENTRIES) await rm(join(dir, entry), { recursive: true, force: true });
+    for (const folder of OWN_FOLDERS) await rmdir(join(dir, folder)).catch(() => undefined);
     await mkdir(dir, { recursive: true });
     await writeFile(join(dir, DEMO_MARKER), 'Created by `sluice demo`, which may recreate it.\n');
   } catch (cause) {
