@@ -17,7 +17,7 @@ import { Database } from './database.ts';
 import { MEMORY_FILE } from './database-options.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { interruptOnAbort } from './interrupt-on-abort.ts';
-import { joinTables } from './join-tables.ts';
+import { joinTables, type TableParts } from './join-tables.ts';
 import { mayRead } from './lake-losses.ts';
 
 /** The answer of a query over several accounts. */
@@ -77,9 +77,17 @@ async function answer(
   options: QueryOptions,
 ): Promise<QueryResult> {
   const { signal } = options;
+  const run = () => answerQuery(database, sql, options, refuseToWrite);
   try {
-    await interruptOnAbort(database, signal, () => createViews(database, accounts, sql));
-    return await answerQuery(database, sql, options, refuseToWrite);
+    const others = await interruptOnAbort(database, signal, () => prepareViews(database, accounts, sql));
+    try {
+      return await run();
+    } catch (error) {
+      // A name may be written in a way that was not recognised, and the message names all tables.
+      if (!(error instanceof ConfigError) || others.length === 0) throw error;
+      await interruptOnAbort(database, signal, () => createViews(database, others, false));
+      return await run();
+    }
   } catch (error) {
     if (signal?.aborted === true) throw toAbortError(signal);
     throw (await findBrokenAccount(accounts, error)) ?? error;
@@ -95,19 +103,41 @@ function refuseToWrite({ onlyReads }: { readonly onlyReads: boolean }): Promise<
   });
 }
 
-async function createViews(
+/** Statements that list tables. */
+const LISTS_TABLES = /\b(?:show|describe|information_schema|pragma\w*|(?:duckdb|pg|sqlite)_\w+)\b/i;
+
+/**
+ * Creates the views that a statement may read, as each takes a look at the files of all accounts.
+ *
+ * @returns the tables that have no view yet
+ */
+async function prepareViews(
   database: Database,
   accounts: readonly AttachedAccount[],
   sql: string,
-): Promise<void> {
+): Promise<readonly TableParts[]> {
   await database.run('CREATE SCHEMA _sluice');
-  for (const table of await listAccountTables(database, accounts)) {
+  const tables = await listAccountTables(database, accounts);
+  const asked = tables.filter(({ name }) => mayRead(sql, name));
+  const others = tables.filter((table) => !asked.includes(table));
+  await createViews(database, asked, true);
+  if (!LISTS_TABLES.test(sql)) return others;
+  await createViews(database, others, false);
+  return [];
+}
+
+async function createViews(
+  database: Database,
+  tables: readonly TableParts[],
+  isAskedFor: boolean,
+): Promise<void> {
+  for (const table of tables) {
     const view = `${table.schema}.${quoteIdentifier(table.name)}`;
     try {
       await database.run(`CREATE VIEW ${view} AS ${await joinTables(database, table)}`);
     } catch (error) {
       // What cannot be read of a table that is not asked for does not matter.
-      if (error instanceof AbortedError || mayRead(sql, table.name)) throw error;
+      if (isAskedFor || error instanceof AbortedError) throw error;
     }
   }
 }

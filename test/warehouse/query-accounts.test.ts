@@ -205,6 +205,22 @@ describe('queryAccounts', () => {
     await expect(failing).rejects.toThrow(`account b: ${readersFile} is damaged`);
   });
 
+  it('lists all tables, and names them where one does not exist', async () => {
+    const accounts = await writeAccounts(
+      ['CREATE TABLE prompts AS SELECT 1 AS id'],
+      ['CREATE TABLE mentions AS SELECT 1 AS id'],
+    );
+    const listed = await queryAccounts(
+      accounts,
+      `SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' AND table_catalog = current_database() AND table_name <> 'prompts' ORDER BY 1`,
+    );
+    expect(listed.rows).toEqual([['mentions']]);
+    await expect(queryAccounts(accounts, 'FROM prompts JOIN promts USING (id)')).rejects.toMatchObject({
+      code: 'query_failed',
+      hint: expect.stringContaining('Tables: mentions, prompts;') as string,
+    });
+  });
+
   it('reads on where an account publishes or loses its file meanwhile', async () => {
     const accounts = await writeAccounts(
       ['CREATE TABLE t AS SELECT 1 AS id'],
