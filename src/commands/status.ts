@@ -14,6 +14,7 @@ import type { OfflineSettings } from '../model/settings.ts';
 import { type SqlRow, toIso } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
+import { readColumns } from '../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { findLakeLosses, type LakeLoss } from '../warehouse/lake-losses.ts';
 import { lakeOf } from '../warehouse/query-published.ts';
@@ -124,18 +125,18 @@ async function countQuarantined(database: Database): Promise<ReadonlyMap<string,
   );
 }
 
+/** Undefined for a table that cannot be read. */
 async function countRows(database: Database, table: string, slice: string): Promise<number | undefined> {
-  const own = await database.all(
-    `SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'
-       AND table_name = $1 AND column_name IN ('_slice', '_deleted_at')`,
-    [table],
-  );
-  const has = (name: string) => own.some((column) => column['column_name'] === name);
-  const live = has('_deleted_at') ? '_deleted_at IS NULL' : 'true';
-  const part = slice !== '' && has('_slice') ? `_slice = ${quoteLiteral(slice)}` : 'true';
-  return database
-    .count(`SELECT count(*) FROM main.${quoteIdentifier(table)} WHERE ${live} AND ${part}`)
-    .catch(() => undefined);
+  try {
+    const columns = await readColumns(database, table);
+    const live = columns.has('_deleted_at') ? '_deleted_at IS NULL' : 'true';
+    const part = slice !== '' && columns.has('_slice') ? `_slice = ${quoteLiteral(slice)}` : 'true';
+    return await database.count(
+      `SELECT count(*) FROM main.${quoteIdentifier(table)} WHERE ${live} AND ${part}`,
+    );
+  } catch {
+    return undefined;
+  }
 }
 
 function describeStream(

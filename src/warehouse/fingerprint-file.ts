@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, statSync } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 /** The state of a file when it was last written. */
 export interface FileMark {
@@ -17,8 +17,18 @@ const CHUNK_BYTES = 2 ** 20;
 export async function fingerprintFile(path: string): Promise<string | undefined> {
   if (statSync(path).size > MOST_BYTES) return undefined;
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), hash);
-  return hash.digest('hex');
+  const file = await open(path, 'r');
+  try {
+    // A stream would leave a buffer behind for each chunk, which costs more than the hash.
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES);
+      if (bytesRead === 0) return hash.digest('hex');
+      hash.update(chunk.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { answerQuery, type QueryOptions } from './answer-query.ts';
 import { Database } from './database.ts';
+import { readColumnsOf } from './evolve-table.ts';
 import { findLakeLosses, mayRead } from './lake-losses.ts';
 
 /**
@@ -119,10 +120,8 @@ export async function openOwnPublished(path: string): Promise<Database> {
 
 /** Whether a file has Sluice's tables: they are made at once. In a file of several accounts they have one more column. */
 export async function holdsState(database: Database): Promise<boolean> {
-  const columns = await database.all(
-    `SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'checkpoints'`,
-  );
-  return columns.length > 0 && !columns.some((row) => row['column_name'] === 'account');
+  const columns = await readColumnsOf(database, '_sluice.checkpoints');
+  return columns.size > 0 && !columns.has('account');
 }
 
 /** Reads from the published file, which is available even during a run. */
