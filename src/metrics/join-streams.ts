@@ -35,19 +35,24 @@ function joinRows(rows: readonly StreamStatusRow[]): readonly StreamStatusRow[] 
       stream: '',
       slice: '',
       verdict: VERDICTS.find((verdict) => rows.some((row) => row.verdict === verdict)),
-      rows: rows.reduce((sum, row) => sum + (row.rows ?? 0), 0),
+      rows: addUp(rows.flatMap((row) => row.rows ?? [])),
       verifiedAt: oldest(rows.map(({ verifiedAt }) => verifiedAt)),
       watermark: oldest(rows.flatMap(({ watermark }) => watermark ?? [])),
       newest: stalest && { ...stalest, stale: newest.some(({ stale }) => stale) },
       counts: counted && {
         ...counted,
-        inApi: counts.reduce((sum, one) => sum + (one.inApi ?? 0), 0),
+        inApi: addUp(counts.flatMap((one) => one.inApi ?? [])),
         // A row too many here does not make up for one that is missing there.
         difference: counts.reduce((sum, one) => sum + Math.abs(one.difference), 0),
       },
       fullRefreshDue: rows.find((row) => row.fullRefreshDue !== undefined)?.fullRefreshDue,
     },
   ];
+}
+
+/** What nobody knows has no sum. */
+function addUp(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, one) => sum + one, 0);
 }
 
 function joinTotals({ streams }: RunTotals): RunTotals['streams'] {

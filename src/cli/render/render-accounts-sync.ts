@@ -62,10 +62,11 @@ function describeRow({ account, exitCode, report, runs }: AccountEnd): readonly 
   ];
 }
 
-function describeCost({ accounts, startedAt, finishedAt }: AccountsReport): string {
+function describeCost(report: AccountsReport): string {
+  const { accounts, startedAt, finishedAt } = report;
   const requests = accounts.reduce((sum, { report }) => sum + (report?.requests ?? 0), 0);
   const tookMs = Date.parse(finishedAt) - Date.parse(startedAt);
-  return `${formatCountOf(accounts.length, 'account')}, ${formatCountOf(requests, 'request')}; took ${formatDuration(tookMs)}.`;
+  return `${summarizeAccounts(report)}; ${formatCountOf(requests, 'request')} used; took ${formatDuration(tookMs)}.`;
 }
 
 function describeReturn({ exitCode, resumeAt, accounts }: AccountsReport, nowMs: number): string {

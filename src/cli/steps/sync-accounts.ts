@@ -59,11 +59,17 @@ export async function syncAccounts(
     const warnings = await runs.sendNotices(exitCode);
     return {
       report: { exitCode, startedAt, finishedAt, accounts, resumeAt, warnings },
-      facts: runs.facts,
+      facts: new Map(names.flatMap((name) => [[name, runs.facts.get(name)] as const]).filter(hasFacts)),
     };
   } finally {
     display.close();
   }
+}
+
+function hasFacts(
+  entry: readonly [string, MetricFacts | undefined],
+): entry is readonly [string, MetricFacts] {
+  return entry[1] !== undefined;
 }
 
 /** An account whose config could be read, or why it could not. */

@@ -1,0 +1,239 @@
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { AccountsReport } from '../../src/model/accounts-report.ts';
+import { AbortedError } from '../../src/model/errors.ts';
+import { parseMetrics } from '../metrics/parse-metrics.ts';
+import { type AccountsFlow, createAccountsFlow, TABLES } from '../support/accounts-flow.ts';
+import { HOUR_MS } from '../support/sync-harness.ts';
+
+const codesOf = ({ accounts }: AccountsReport) =>
+  Object.fromEntries(accounts.map(({ account, exitCode }) => [account, exitCode]));
+
+/** What an account's tables hold has to be what it alone gives, and no row of another account. */
+async function expectClean(flow: AccountsFlow, account: string): Promise<void> {
+  const alone = await flow.clean(account);
+  for (const table of TABLES) {
+    const rows = await flow.rows(account, table);
+    expect(rows, `${account}.${table}`).toEqual(await alone.rows(account, table));
+    expect(new Set(rows.map(({ workspace }) => workspace)), `${account}.${table}`).toEqual(
+      new Set([account]),
+    );
+  }
+}
+
+describe('a sync of several accounts', () => {
+  it('gives each what it alone would have, and one failure stays in its account', async () => {
+    const names = ['acme', 'globex', 'initech', 'umbrella', 'hooli'];
+    const flow = createAccountsFlow({
+      names,
+      revoked: ['initech'],
+      simulator: { rateLimit: { requestsPerHour: 600, burstPerSecond: 10 } },
+      config: { concurrency: 3 },
+    });
+    const report = await flow.sync();
+    expect(report.exitCode).toBe(5);
+    expect(codesOf(report)).toEqual({ acme: 0, globex: 0, initech: 3, umbrella: 0, hooli: 0 });
+    expect(flow.simulator.log.filter(({ status }) => status === 429)).toEqual([]);
+    expect(flow.isPublished('initech')).toBe(false);
+    for (const name of names.filter((one) => one !== 'initech')) await expectClean(flow, name);
+  });
+
+  it('syncs what is new of each on the next day, and asks nothing of those that are fresh', async () => {
+    const flow = createAccountsFlow({
+      names: ['acme', 'globex'],
+      config: { defaults: { freshness: '20h' } },
+    });
+    await flow.sync();
+    const before = flow.simulator.log.length;
+    expect((await flow.sync()).exitCode).toBe(0);
+    expect(flow.simulator.log.length).toBe(before);
+    flow.simulator.advanceDay();
+    await flow.clock.sleep(24 * HOUR_MS);
+    expect((await flow.sync()).exitCode).toBe(0);
+    for (const name of ['acme', 'globex']) await expectClean(flow, name);
+  });
+
+  it('lets one wait for its window while the others finish, and reads nothing of it twice', async () => {
+    const flow = createAccountsFlow({
+      names: ['slow', 'b', 'c', 'd'],
+      accounts: [{ name: 'slow', rateLimit: { requestsPerHour: 3 } }],
+      config: { concurrency: 1 },
+    });
+    const report = await flow.sync();
+    expect(codesOf(report)).toEqual({ slow: 0, b: 0, c: 0, d: 0 });
+    const [slow] = report.accounts;
+    expect(slow?.runs).toBeGreaterThan(1);
+    expect(flow.simulator.log.filter(({ status }) => status === 429)).toEqual([]);
+    // The others were served in the first window of the one that waits.
+    const last = flow.simulator.log.findLastIndex(({ account }) => account !== 'slow');
+    expect(flow.simulator.log.slice(last + 1).some(({ account }) => account === 'slow')).toBe(true);
+    await expectClean(flow, 'slow');
+    const alone = await flow.clean('slow');
+    // What it costs to be continued: one look at each stream that was not done.
+    const own = flow.simulator.log.filter(({ account }) => account === 'slow').length;
+    expect(own).toBeLessThanOrEqual(alone.simulator.log.length + (slow?.runs ?? 0) * 2);
+  });
+
+  it('reads everything of each once with --full-refresh, in however many windows', async () => {
+    const flow = createAccountsFlow({
+      names: ['a', 'b'],
+      simulator: { rateLimit: { requestsPerHour: 6 } },
+    });
+    expect((await flow.sync()).exitCode).toBe(0);
+    await flow.clock.sleep(HOUR_MS);
+    const report = await flow.sync(['--full-refresh']);
+    expect(codesOf(report)).toEqual({ a: 0, b: 0 });
+    for (const { report: run } of report.accounts)
+      expect(run?.streams.map(({ mode, status }) => [mode, status])).toEqual(
+        TABLES.map(() => ['full', 'complete']),
+      );
+  });
+
+  it('ends with 75 and the earliest time where only the quota keeps some from being done', async () => {
+    const flow = createAccountsFlow({
+      names: ['slow', 'b'],
+      accounts: [{ name: 'slow', rateLimit: { requestsPerHour: 2 } }],
+    });
+    const report = await flow.sync(['--max-wait', '0']);
+    expect(report.exitCode).toBe(75);
+    expect(codesOf(report)).toEqual({ slow: 75, b: 0 });
+    expect(report.resumeAt).toBe(report.accounts[0]?.resumeAt);
+    expect(Date.parse(report.resumeAt ?? '')).toBeGreaterThan(flow.clock.now());
+    const text = await flow.run(['sync', '--max-wait', '0']);
+    expect(text.exitCode).toBe(75);
+    expect(text.stdout).toContain('1 of 2 accounts complete, 1 to be continued (slow)');
+    await flow.clock.sleep(HOUR_MS);
+    expect((await flow.sync()).exitCode).toBe(0);
+    await expectClean(flow, 'slow');
+  });
+
+  it('runs the accounts that are named, and refuses names that the config does not have', async () => {
+    const flow = createAccountsFlow({ names: ['acme', 'globex', 'globex-eu'] });
+    const report = await flow.sync(['--accounts', 'glob*']);
+    expect(codesOf(report)).toEqual({ globex: 0, 'globex-eu': 0 });
+    expect(flow.isPublished('acme')).toBe(false);
+    const wrong = await flow.run(['sync', '--accounts', 'globx']);
+    expect(wrong).toMatchObject({ exitCode: 2 });
+    expect(wrong.stderr).toContain('no account is called "globx"; did you mean "globex"?');
+  });
+
+  it('keeps a mistake in what one account says for itself in that account', async () => {
+    const flow = createAccountsFlow({ names: ['acme', 'globex'] });
+    await flow.sync();
+    flow.simulator.advanceDay();
+    await flow.clock.sleep(24 * HOUR_MS);
+    flow.writeConfig(['acme', 'globex'], { globex: { streams: { prompts_analytics: { keey: ['id'] } } } });
+    const { stdout, exitCode } = await flow.run(['sync']);
+    expect(exitCode).toBe(5);
+    expect(stdout).toContain('accounts.globex.streams.prompts_analytics.keey');
+    await expectClean(flow, 'acme');
+    const status = JSON.parse(
+      readFileSync(join(flow.folder, '.sluice/globex/refused.json'), 'utf8'),
+    ) as object;
+    expect(status).toMatchObject({ refused: { error: { code: 'config_invalid' } } });
+  });
+
+  it('says once what keeps all of them from being synced', async () => {
+    const flow = createAccountsFlow({ names: ['a', 'b', 'c'], config: { defaults: { lookback: '1h' } } });
+    const { stdout, exitCode } = await flow.run(['sync']);
+    expect(exitCode).toBe(2);
+    expect(stdout).toContain('a, b, c: ');
+    expect(stdout.match(/must be at least 1d/g)).toHaveLength(1);
+  });
+
+  it('never runs an account twice at once: a second process does the others', async () => {
+    const flow = createAccountsFlow({ names: ['a', 'b', 'c'], config: { concurrency: 3 } });
+    const [first, second] = await Promise.all([flow.sync(), flow.sync()]);
+    for (const name of ['a', 'b', 'c']) {
+      const codes = [codesOf(first)[name], codesOf(second)[name]];
+      expect(codes).toContain(0);
+      expect(codes.every((code) => code === 0 || code === 75)).toBe(true);
+      await expectClean(flow, name);
+    }
+  });
+
+  it('keeps what each has when it is stopped, and begins no other', async () => {
+    const flow = createAccountsFlow({ names: ['a', 'b', 'c', 'd'], config: { concurrency: 1 } });
+    const stop = new AbortController();
+    const reason = new AbortedError('stopped by SIGTERM', { code: 'aborted', hint: 'Again.', exitCode: 143 });
+    const report = await flow.sync([], {
+      signal: stop.signal,
+      engine: {
+        settleRefusal: () => {
+          stop.abort(reason);
+          return Promise.resolve();
+        },
+      },
+    });
+    expect(report.exitCode).toBe(143);
+    expect(codesOf(report)).toEqual({ a: 0, b: 143, c: 143, d: 143 });
+    expect((await flow.sync()).exitCode).toBe(0);
+    for (const name of ['a', 'b', 'c', 'd']) await expectClean(flow, name);
+  });
+
+  it('writes metrics in which each series names its account', async () => {
+    const flow = createAccountsFlow({ names: ['a', 'b'], revoked: ['b'] });
+    const file = join(flow.folder, 'm.prom');
+    await flow.sync(['--metrics-file', file]);
+    const samples = (name: string) =>
+      parseMetrics(readFileSync(file, 'utf8')).find((one) => one.name === name)?.samples ?? [];
+    expect(
+      samples('sluice_last_run_exit_code').map(({ labels, value }) => [labels['account'], value]),
+    ).toEqual([
+      ['a', 0],
+      ['b', 3],
+    ]);
+    expect(samples('sluice_stream_rows')).toHaveLength(TABLES.length);
+    await flow.sync(['--metrics-file', file, '--metrics-without-streams']);
+    expect(samples('sluice_stream_rows').map(({ labels }) => labels)).toEqual([
+      { account: 'a', stream: '', slice: '' },
+    ]);
+  });
+});
+
+describe('accounts that leave', () => {
+  it('are named, deleted only when asked, and nothing of the others is touched', async () => {
+    const flow = createAccountsFlow({ names: ['acme', 'old'] });
+    await flow.sync();
+    flow.writeConfig(['acme']);
+    const list = await flow.run(['accounts', 'list']);
+    expect(list.stdout).toMatch(/Not in the config any more: old\..*sluice accounts remove old --data/s);
+    expect((await flow.run(['accounts', 'remove', 'old'])).stdout).toContain('Nothing was deleted');
+    expect((await flow.run(['accounts', 'remove', 'old', '--data'])).exitCode).toBe(2);
+    expect(flow.isPublished('old')).toBe(true);
+    expect(await flow.run(['accounts', 'remove', 'old', '--data', '--yes'])).toMatchObject({ exitCode: 0 });
+    for (const place of ['.sluice/old', 'accounts/old.duckdb', 'lake/account=old'])
+      expect(existsSync(join(flow.folder, place)), place).toBe(false);
+    expect((await flow.run(['accounts', 'list'])).stdout).not.toContain('old');
+    await expectClean(flow, 'acme');
+    expect((await flow.sync()).exitCode).toBe(0);
+    expect((await flow.run(['accounts', 'remove', 'old', '--data', '--yes'])).exitCode).toBe(2);
+  });
+
+  it.each(['../acme', '..', '/etc', 'a/b', '.sluice', 'ACME', ''])('cannot be called %j', async (name) => {
+    const flow = createAccountsFlow({ names: ['acme'] });
+    const { exitCode, stderr } = await flow.run(['accounts', 'remove', '--data', '--yes', '--', name]);
+    expect(exitCode).toBe(2);
+    expect(stderr).not.toContain('at ');
+  });
+
+  it('keep what is in the config, what is a link, and what is not ours', async () => {
+    const flow = createAccountsFlow({ names: ['acme', 'old'] });
+    await flow.sync();
+    const inConfig = await flow.run(['accounts', 'remove', 'old', '--data', '--yes']);
+    expect(inConfig).toMatchObject({ exitCode: 2 });
+    expect(inConfig.stderr).toContain('is in the config');
+    flow.writeConfig(['acme']);
+    rmSync(join(flow.folder, 'accounts', 'old.duckdb'));
+    writeFileSync(join(flow.folder, 'accounts', 'old.duckdb'), 'not a database of ours');
+    const foreign = await flow.run(['accounts', 'remove', 'old', '--data', '--yes']);
+    expect(foreign.exitCode).toBe(2);
+    expect(existsSync(join(flow.folder, '.sluice/old/work.duckdb'))).toBe(true);
+    symlinkSync(join(flow.folder, 'accounts', 'acme.duckdb'), join(flow.folder, 'accounts', 'linked.duckdb'));
+    const linked = await flow.run(['accounts', 'remove', 'linked', '--data', '--yes']);
+    expect(linked.exitCode).toBe(2);
+    expect(linked.stderr).toContain('is a link');
+    await expectClean(flow, 'acme');
+  });
+});
