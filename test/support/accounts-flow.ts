@@ -49,6 +49,8 @@ export interface AccountsFlow {
   isPublished(account: string): boolean;
   /** Writes the config again, with these accounts and what they say for themselves. */
   writeConfig(names: readonly string[], own?: Readonly<Record<string, unknown>>): void;
+  /** Writes the config again with this address, for commands that are processes of their own. */
+  serve(baseUrl: string): void;
   /** One account alone, synced from nothing: what a clean run gives. */
   clean(account: string): Promise<AccountsFlow>;
 }
@@ -86,6 +88,8 @@ export function createAccountsFlow(options: AccountsFlowOptions): AccountsFlow {
       defaultEngine.runSync(settings, { ...run, clock, transport, random: () => 0.5 } as typeof run),
   };
 
+  let address = 'http://127.0.0.1:9/api/v1';
+
   function writeConfig(listed: readonly string[], own = options.own): void {
     mkdirSync(join(folder, 'keys'), { recursive: true });
     for (const name of listed) {
@@ -95,7 +99,7 @@ export function createAccountsFlow(options: AccountsFlowOptions): AccountsFlow {
     const config = {
       source: {
         connector: 'analytics-read',
-        baseUrl: 'http://127.0.0.1:9/api/v1',
+        baseUrl: address,
         apiKey: '${file:./keys/${account}}',
         quota: { ledgerDir: './ledger', burstPerSecond: unlimited.burstPerSecond },
       },
@@ -143,6 +147,10 @@ export function createAccountsFlow(options: AccountsFlowOptions): AccountsFlow {
     simulator,
     run,
     writeConfig,
+    serve(baseUrl) {
+      address = baseUrl;
+      writeConfig(names);
+    },
     async sync(args = [], line = {}) {
       const { stdout } = await run(['sync', '--json', ...args], line);
       return (JSON.parse(stdout) as { readonly result: AccountsReport }).result;
