@@ -1,5 +1,14 @@
-export { sync, plan, check, type LibraryOptions, type PlanSyncOptions } from './library.ts';
+export {
+  sync,
+  syncAccounts,
+  plan,
+  check,
+  type AccountsOptions,
+  type LibraryOptions,
+  type PlanSyncOptions,
+} from './library.ts';
 export { defineConfig } from './config/load-config.ts';
+export type { AccountEnd, AccountEvent, AccountsReport } from './model/accounts-report.ts';
 export type { ConfigInput } from './model/config.ts';
 export type { Clock } from './model/clock.ts';
 export type { OnProgress, ProgressEvent } from './model/progress.ts';

@@ -1,10 +1,16 @@
 import { connectors } from '../connectors/registry.ts';
+import { matchAccounts, unknownAccount } from './accounts/match-accounts.ts';
+import type { RunLimits } from './accounts/run-accounts.ts';
+import { findPlaces } from './config/account-places.ts';
+import { type ConfigAccount, type ConfigAccounts, listAccounts, withoutAccounts } from './config/accounts.ts';
+import { type ConfigFile, readConfigFile, wrapConfig } from './config/config-file.ts';
 import { loadConfig, parseConfig } from './config/load-config.ts';
 import { type ResolveOptions, resolveOfflineSettings, resolveSettings } from './config/resolve-settings.ts';
+import type { AccountEvent, AccountsReport } from './model/accounts-report.ts';
 import { type Clock, systemClock } from './model/clock.ts';
 import type { ConfigInput } from './model/config.ts';
-import type { OnProgress } from './model/progress.ts';
-import { toSyncError } from './model/errors.ts';
+import type { OnProgress, ProgressEvent } from './model/progress.ts';
+import { ConfigError, toSyncError } from './model/errors.ts';
 import type { CheckReport, PlanReport } from './model/reports.ts';
 import { type EndedRun, type RunObserver, tellEnd } from './model/run-observer.ts';
 import type { RunReport } from './model/run-report.ts';
@@ -12,6 +18,8 @@ import type { Settings, SyncOptions } from './model/settings.ts';
 
 /** Options of the library's functions: those of the command line, and what a program has instead of a terminal. */
 export interface LibraryOptions extends SyncOptions {
+  /** The account to work on, of a config that has several. */
+  readonly account?: string;
   readonly onProgress?: OnProgress;
   /** Ends the run after what is committed; its report then has exit code 130. */
   readonly signal?: AbortSignal;
@@ -25,34 +33,112 @@ export interface PlanSyncOptions extends LibraryOptions {
   readonly offline?: boolean;
 }
 
+/** Options of `syncAccounts`; those of a sync are of each account's runs. */
+export interface AccountsOptions extends Omit<LibraryOptions, 'account' | 'onProgress' | 'observers'> {
+  /** Only these accounts: names, in which `*` stands for any text and `?` for one character. All when left out. */
+  readonly accounts?: readonly string[];
+  /** Called when an account's turn comes, when it waits for its quota, and when it ended. */
+  readonly onAccount?: (event: AccountEvent) => void;
+  /** Called with each event of a run and the account that it is of. */
+  readonly onProgress?: (event: ProgressEvent, account: string) => void;
+  /** Makes the observers of an account; they see each of its runs. */
+  readonly observers?: (account: string) => readonly RunObserver[];
+}
+
 /**
  * Runs one sync with a config object, or with the path of a `sluice.yaml`. What fails in a stream is in the
  * report; a SyncError is thrown only when the run could not start (config, another run, disk).
  */
 export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
+  const ended = await runOnce(() => toSettings(config, options), options);
+  if (ended.report === undefined) throw ended.error;
+  return ended.report;
+}
+
+/**
+ * Syncs the accounts of a config, several at once; one whose quota is spent gives its place to another until the
+ * quota returns, within `maxWaitMs` and `deadlineMs`. What fails in an account, and an account that could not start, is
+ * in the report; a ConfigError is thrown for a config without accounts, or where two of them share a place.
+ */
+export async function syncAccounts(
+  config: ConfigInput | string,
+  options: AccountsOptions = {},
+): Promise<AccountsReport> {
+  const { clock = systemClock, signal, maxWaitMs, deadlineMs, onAccount, ...rest } = options;
+  const { accounts: patterns, onProgress, observers, ...sync } = rest;
+  const startedAtMs = clock.now();
+  const known = listKnown(config);
+  if (known === undefined) throw missingAccounts();
+  const { accounts, concurrency } = known;
+  const names = matchAccounts(
+    accounts.map(({ name }) => name),
+    patterns,
+  );
+  const warnings = new Set<string>();
+  const onEvent = (event: AccountEvent) => {
+    try {
+      onAccount?.(event);
+    } catch (thrown) {
+      warnings.add(`onAccount threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+  };
+  const { runAccounts } = await import('./accounts/run-accounts.ts');
+  const { reportAccounts } = await import('./accounts/judge-accounts.ts');
+  const tasks = accounts
+    .filter(({ name }) => names.includes(name))
+    .map((account) => ({
+      name: account.name,
+      run: (limits: RunLimits) =>
+        runOnce(() => resolveSettings(toResolveOptions(config, { clock, account }, 'required')), {
+          ...sync,
+          ...limits,
+          clock,
+          ...(signal && { signal }),
+          ...(onProgress && { onProgress: (event: ProgressEvent) => onProgress(event, account.name) }),
+          ...(observers && { observers: observers(account.name) }),
+        }),
+    }));
+  const ends = await runAccounts(tasks, {
+    concurrency,
+    clock,
+    signal,
+    maxWaitMs,
+    deadlineMs,
+    onEvent,
+  });
+  const report = reportAccounts(ends, { startedAtMs, finishedAtMs: clock.now() });
+  return { ...report, warnings: [...warnings] };
+}
+
+/** One run to its end, which observers are told; never throws. */
+async function runOnce(load: () => Settings, options: LibraryOptions): Promise<EndedRun> {
   const { clock = systemClock, observers = [] } = options;
   const startedAtMs = clock.now();
-  const ended: EndedRun = await runOnce(config, options).then(
+  const run = async () => {
+    const settings = load();
+    const { runSync } = await import('./sync/run.ts');
+    return runSync(settings, options);
+  };
+  const ended: EndedRun = await run().then(
     (report) => ({ startedAtMs, report }),
     (thrown: unknown) => ({ startedAtMs, error: toSyncError(thrown) }),
   );
   const warnings = await tellEnd(observers, ended);
-  if (ended.report === undefined) throw ended.error;
+  if (ended.report === undefined || warnings.length === 0) return ended;
   const { report } = ended;
-  return warnings.length === 0 ? report : { ...report, warnings: [...report.warnings, ...warnings] };
-}
-
-async function runOnce(config: ConfigInput | string, options: LibraryOptions): Promise<RunReport> {
-  const settings = toSettings(config, options);
-  const { runSync } = await import('./sync/run.ts');
-  return runSync(settings, options);
+  return { startedAtMs, report: { ...report, warnings: [...report.warnings, ...warnings] } };
 }
 
 /** Tells what the next sync would do, with at most one request a stream. */
 export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
   const { planOffline, planSync } = await import('./commands/plan/plan.ts');
   if (options.offline !== true) return planSync(toSettings(config, options), options);
-  return planOffline(resolveOfflineSettings(toResolveOptions(config, options, 'optional')), options);
+  const { clock } = options;
+  const account = findAccount(config, options.account);
+  return planOffline(
+    resolveOfflineSettings(toResolveOptions(config, { clock, account }, 'optional')),
+    options,
+  );
 }
 
 /** Tries everything a sync needs, with at most one request a stream. */
@@ -64,17 +150,59 @@ export async function check(
   return runChecks(toSettings(config, options), options);
 }
 
-function toSettings(config: ConfigInput | string, options: LibraryOptions): Settings {
-  return resolveSettings(toResolveOptions(config, options, 'required'));
+function toSettings(config: ConfigInput | string, { clock, account }: LibraryOptions): Settings {
+  return resolveSettings(
+    toResolveOptions(config, { clock, account: findAccount(config, account) }, 'required'),
+  );
 }
 
 function toResolveOptions(
   config: ConfigInput | string,
-  { clock = systemClock }: LibraryOptions,
+  {
+    clock = systemClock,
+    account,
+  }: { readonly clock?: Clock | undefined; readonly account: ConfigAccount | undefined },
   secrets: 'required' | 'optional',
 ): ResolveOptions {
   const { env } = process;
   const loaded =
-    typeof config === 'string' ? loadConfig({ path: config, env, secrets }) : parseConfig(config);
+    typeof config === 'string'
+      ? loadConfig({ path: config, env, secrets, account })
+      : parseConfig(config, undefined, account);
   return { loaded, connectors, env, nowMs: clock.now() };
+}
+
+function readFile(config: ConfigInput | string): ConfigFile {
+  return typeof config === 'string' ? readConfigFile(config) : wrapConfig(config);
+}
+
+/** The accounts of a config, each with places of its own; undefined for a config without accounts. */
+function listKnown(config: ConfigInput | string): ConfigAccounts | undefined {
+  const { env } = process;
+  const known = listAccounts(readFile(config), env);
+  if (known !== undefined) findPlaces(known.accounts, { env });
+  return known;
+}
+
+/** The account that is meant; undefined for a config without accounts. */
+function findAccount(config: ConfigInput | string, name: string | undefined): ConfigAccount | undefined {
+  if (name === undefined) {
+    withoutAccounts(readFile(config), 'Use syncAccounts, or name one of them, e.g. { account: "acme" }.');
+    return undefined;
+  }
+  const known = listKnown(config);
+  if (known === undefined) throw missingAccounts();
+  const found = known.accounts.find((account) => account.name === name);
+  if (found !== undefined) return found;
+  throw unknownAccount(
+    name,
+    known.accounts.map((account) => account.name),
+  );
+}
+
+function missingAccounts(): ConfigError {
+  return new ConfigError('the config has no accounts', {
+    code: 'usage_invalid',
+    hint: 'Write accounts into it, docs/accounts.md shows how; for a config without them use sync.',
+  });
 }

@@ -142,7 +142,7 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
-  library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands'], packages: [] },
+  library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
   metrics: { rooms: ['model', 'files', 'state', 'commands'], packages: ['prom-client'] },

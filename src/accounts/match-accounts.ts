@@ -13,12 +13,16 @@ export function matchAccounts(
   if (patterns === undefined) return names;
   const rules = patterns.map((pattern) => ({ pattern, rule: toRule(pattern) }));
   const unknown = rules.find(({ rule }) => !names.some((name) => rule.test(name)));
-  if (unknown !== undefined)
-    throw new ConfigError(
-      `no account is called ${JSON.stringify(unknown.pattern)}${suggestName(unknown.pattern, names)}`,
-      { code: 'usage_invalid', hint: `The config has ${listNames(names)}.` },
-    );
+  if (unknown !== undefined) throw unknownAccount(unknown.pattern, names);
   return names.filter((name) => rules.some(({ rule }) => rule.test(name)));
+}
+
+/** The error for a name that none of the accounts has. */
+export function unknownAccount(name: string, names: readonly string[]): ConfigError {
+  return new ConfigError(`no account is called ${JSON.stringify(name)}${suggestName(name, names)}`, {
+    code: 'usage_invalid',
+    hint: `The config has ${listNames(names)}.`,
+  });
 }
 
 function toRule(pattern: string): RegExp {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { isInside, resolveLinks } from '../files/real-paths.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
 import { type ConfigAccount, layerAccount } from './accounts.ts';
+import type { ConfigFile } from './config-file.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
 import { expandText } from './expand-text.ts';
 import { findHome } from './ledger-dir.ts';
@@ -63,7 +64,9 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   const { shared } = first;
   const resolve = (text: string | undefined, account: string | undefined) => {
     if (text === undefined) return undefined;
-    const expanded = expandText(text, { ...scope, baseDir: shared.baseDir, account }, false);
+    const expanded = hasPlaceholders(shared)
+      ? expandText(text, { ...scope, baseDir: shared.baseDir, account }, false)
+      : { text, missing: [] };
     const home = findHome(scope.env, scope.platform ?? process.platform);
     return expanded.missing.length > 0 ? undefined : resolvePath(expanded.text, shared.baseDir, home);
   };
@@ -90,6 +93,11 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   const problem = findShared(all, accounts, scope.platform ?? process.platform);
   if (problem !== undefined) throw buildConfigError([problem], shared);
   return { places: own, patterns, combined, catalog };
+}
+
+/** In a config given as an object they have no meaning. */
+function hasPlaceholders(shared: ConfigFile | undefined): boolean {
+  return shared?.path !== undefined;
 }
 
 function readPath(value: unknown, kind: PlaceKind, account: string): string | undefined {
@@ -144,21 +152,23 @@ function describeShared(
   accounts: readonly ConfigAccount[],
 ): Problem {
   const at = keyOf(inner);
+  const shared = accounts[0]?.shared;
   const isSame = outer.path === inner.path;
   if (isSame && outer.account !== undefined && inner.account !== undefined && outer.kind === inner.kind) {
     const names = `${outer.account} and ${inner.account}`;
-    const written = textAt(accounts[0]?.shared.value, at) ?? inner.path;
     return {
       path: at,
       message: `${names} would share ${inner.path}, and each account needs its own`,
-      hint: `Write ${String(at.at(-1))}: "${suggestPath(outer.kind as PlaceKind, written)}"`,
+      hint: suggestPlace(shared, inner),
     };
   }
   const how = isSame ? 'is the same as' : 'lies inside';
   return {
     path: at,
     message: `the ${nameOf(inner)} (${inner.path}) ${how} the ${nameOf(outer)} (${outer.path})`,
-    hint: 'Give each account places of its own, e.g. "./lake/account=${account}" and "./accounts/${account}.duckdb".',
+    hint: hasPlaceholders(shared)
+      ? 'Give each account places of its own, e.g. "./lake/account=${account}" and "./accounts/${account}.duckdb".'
+      : 'Give each account places of its own, e.g. "./lake/account=acme" and "./accounts/acme.duckdb".',
   };
 }
 
@@ -174,7 +184,19 @@ function nameOf({ account, kind }: AccountPlace): string {
   return `${names[kind]} of ${account ?? ''}`;
 }
 
-/** The line to write in place of a path that is the same for all. */
+/** What to write in place of a path that is the same for all. */
+function suggestPlace(shared: ConfigFile | undefined, { account = '', kind, path: found }: AccountPlace) {
+  const at = KEYS[kind as PlaceKind];
+  const written = textAt(shared?.value, at) ?? found;
+  if (hasPlaceholders(shared))
+    return `Write ${String(at.at(-1))}: "${suggestPath(kind as PlaceKind, written)}"`;
+  const hasName = written.includes('${account}');
+  const own = (hasName ? written : suggestPath(kind as PlaceKind, written)).replaceAll('${account}', account);
+  const why = hasName ? ' Placeholders have no meaning in a config given as an object.' : '';
+  return `Write it for each account, e.g. accounts.${account}.${at.join('.')}: "${own}".${why}`;
+}
+
+/** The path in which each account has its own part. */
 function suggestPath(kind: PlaceKind, written: string): string {
   const folder = written.replace(/[/\\]+$/, '');
   if (kind === 'parquet') return `${folder}/account=\${account}`;

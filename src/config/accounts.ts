@@ -135,14 +135,17 @@ function withoutOtherSecret(
   return { ...base, source };
 }
 
-/** A config without accounts, as it is; throws a ConfigError where it has some, because one has to be chosen. */
-export function withoutAccounts(file: ConfigFile, env: PlaceholderScope['env'] = {}): ConfigFile {
-  const names = listAccounts(file, env)?.accounts.map(({ name }) => name);
+/**
+ * A config without accounts, as it is; throws a ConfigError where it has some, because one has to be chosen. `hint`
+ * says how.
+ */
+export function withoutAccounts(file: ConfigFile, hint = 'Name one of them.'): ConfigFile {
+  const names = listAccounts(file, {})?.accounts.map(({ name }) => name);
   if (names !== undefined) {
     const some =
       names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
     const message = `has several accounts (${some}), and this works on one at a time`;
-    throw buildConfigError([{ path: ['accounts'], message, hint: 'Name one of them.' }], file);
+    throw buildConfigError([{ path: ['accounts'], message, hint }], file);
   }
   const alone = ONLY_SHARED.filter((at) => isMap(file.value) && (valueAt(file.value, at) ?? null) !== null);
   if (alone.length === 0) return file;

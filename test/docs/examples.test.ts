@@ -58,7 +58,8 @@ describe('TypeScript in the docs', () => {
         'program',
         text.replace(BASE_URL, server.baseUrl).replace("'sluice'", `'${pathToFileURL(library).href}'`),
       );
-      const env = { PATH: process.env['PATH'], ANALYTICS_API_KEY: DEMO_KEY };
+      const keys = { ANALYTICS_API_KEY: DEMO_KEY, ACME_API_KEY: DEMO_KEY, GLOBEX_API_KEY: DEMO_KEY };
+      const env = { PATH: process.env['PATH'], ...keys };
       const { stdout } = await promisify(execFile)(process.execPath, [file], {
         cwd: path.dirname(file),
         env,

@@ -42,23 +42,21 @@ export async function syncAccounts(
 ): Promise<EndedAccounts> {
   const { clock, signal } = context;
   const { maxWaitMs, deadlineMs } = options.sync;
-  const startedAt = new Date(clock.now()).toISOString();
+  const startedAtMs = clock.now();
   const names = known.chosen.map(({ name }) => name);
   const display = await openAccountsDisplay(context, globals, names);
   const runs = new AccountRuns(context, globals, { ...options, display });
   try {
     const { runAccounts } = await import('../../accounts/run-accounts.ts');
-    const { judgeAccounts } = await import('../../accounts/judge-accounts.ts');
+    const { reportAccounts } = await import('../../accounts/judge-accounts.ts');
     const accounts = await runAccounts(
       known.chosen.map((account) => runs.toTask(account)),
       { concurrency: known.concurrency, clock, signal, maxWaitMs, deadlineMs, onEvent: display.onAccount },
     );
-    const exitCode = judgeAccounts(accounts.map((one) => one.exitCode));
-    const [resumeAt] = accounts.flatMap((one) => one.resumeAt ?? []).toSorted();
-    const finishedAt = new Date(clock.now()).toISOString();
-    const warnings = await runs.sendNotices(exitCode);
+    const report = reportAccounts(accounts, { startedAtMs, finishedAtMs: clock.now() });
+    const warnings = await runs.sendNotices(report.exitCode);
     return {
-      report: { exitCode, startedAt, finishedAt, accounts, resumeAt, warnings },
+      report: { ...report, warnings },
       facts: new Map(names.flatMap((name) => [[name, runs.facts.get(name)] as const]).filter(hasFacts)),
     };
   } finally {
