@@ -1,4 +1,5 @@
 import type { Part } from '../support/finding.ts';
+import { measureAccounts } from './accounts.ts';
 import { measureEndToEnd } from './end-to-end.ts';
 import { measureMemory } from './memory.ts';
 import { measurePublishing } from './publishing.ts';
@@ -13,5 +14,6 @@ export const parts: Readonly<Record<string, Part>> = {
   restatement: measureRestatement,
   memory: measureMemory,
   quota: measureQuota,
+  accounts: measureAccounts,
   start: measureStart,
 };

@@ -35,8 +35,8 @@ export async function measure(
 /** A server of pages in a process of its own, so that making them costs the measured one nothing. */
 export interface PageServer {
   readonly origin: string;
-  /** Sets what it serves from now on; resolves once it does. */
-  tell(message: object): Promise<void>;
+  /** Sets what it serves from now on; resolves with its answer once it does. */
+  tell<Answer = unknown>(message: object): Promise<Answer>;
   stop(): void;
 }
 
@@ -57,9 +57,9 @@ export async function serve(script: string, values: readonly string[]): Promise<
   };
 }
 
-function tell(child: ChildProcess, message: object): Promise<void> {
+function tell<Answer>(child: ChildProcess, message: object): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    child.once('message', () => resolve());
+    child.once('message', (answer) => resolve(answer as Answer));
     child.send(message, (error) => {
       if (error !== null) reject(error);
     });

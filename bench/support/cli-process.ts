@@ -13,6 +13,8 @@ export interface ProcessFacts {
   readonly seconds: number;
   /** Most memory it had in RAM, MB; undefined where it could not report it. */
   readonly peakMb: number | undefined;
+  /** What it computed in all its threads, user and system; undefined where it could not report it. */
+  readonly cpuSeconds: number | undefined;
   /** Address of every module it loaded, when that was asked for. */
   readonly modules: readonly string[];
 }
@@ -107,21 +109,24 @@ function writePreload(facts: string, tracesModules: boolean): string {
     process.on('exit', () => {
       let peakMb;
       try { peakMb = Number(/^VmHWM:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024; } catch {}
-      writeFileSync(${JSON.stringify(facts)}, JSON.stringify({ peakMb, modules }));
+      const { user, system } = process.cpuUsage();
+      const cpuSeconds = (user + system) / 1e6;
+      writeFileSync(${JSON.stringify(facts)}, JSON.stringify({ peakMb, cpuSeconds, modules }));
     });`;
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }
 
-function readFacts(file: string): Pick<ProcessFacts, 'peakMb' | 'modules'> {
+function readFacts(file: string): Pick<ProcessFacts, 'peakMb' | 'cpuSeconds' | 'modules'> {
   try {
-    const { peakMb, modules } = JSON.parse(readFileSync(file, 'utf8')) as {
+    const { peakMb, cpuSeconds, modules } = JSON.parse(readFileSync(file, 'utf8')) as {
       readonly peakMb?: number;
+      readonly cpuSeconds: number;
       readonly modules: readonly string[];
     };
     rmSync(file);
-    return { peakMb, modules };
+    return { peakMb, cpuSeconds, modules };
   } catch {
     // A process that was killed reports nothing.
-    return { peakMb: undefined, modules: [] };
+    return { peakMb: undefined, cpuSeconds: undefined, modules: [] };
   }
 }

@@ -22,6 +22,7 @@ const small: Readonly<
   restatement: { size: 1, rows: 3 },
   memory: { size: 1, rows: process.platform === 'linux' ? 3 : 2 },
   quota: { size: 1, repeats: 2, rows: 3 },
+  accounts: { size: 2, rows: 5 },
   start: { size: 1, rows: 5 },
 };
 
