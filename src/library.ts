@@ -1,7 +1,7 @@
 import { connectors } from '../connectors/registry.ts';
 import { matchAccounts, unknownAccount } from './accounts/match-accounts.ts';
 import type { RunLimits } from './accounts/run-accounts.ts';
-import { findPlaces } from './config/account-places.ts';
+import { type AccountPlaces, findPlaces } from './config/account-places.ts';
 import { type ConfigAccount, type ConfigAccounts, listAccounts, withoutAccounts } from './config/accounts.ts';
 import { type ConfigFile, readConfigFile, wrapConfig } from './config/config-file.ts';
 import { loadConfig, parseConfig } from './config/load-config.ts';
@@ -83,7 +83,6 @@ export async function syncAccounts(
     }
   };
   const { runAccounts } = await import('./accounts/run-accounts.ts');
-  const { reportAccounts } = await import('./accounts/judge-accounts.ts');
   const tasks = accounts
     .filter(({ name }) => names.includes(name))
     .map((account) => ({
@@ -106,7 +105,10 @@ export async function syncAccounts(
     deadlineMs,
     onEvent,
   });
-  const report = reportAccounts(ends, { startedAtMs, finishedAtMs: clock.now() });
+  const { NOTHING_JOINT, reportAccounts } = await import('./accounts/report-accounts.ts');
+  const { publishJoint } = await import('./accounts/publish-joint.ts');
+  const joint = signal?.aborted === true ? NOTHING_JOINT : await publishJoint(known, { clock, signal });
+  const report = reportAccounts(ends, joint, { startedAtMs, finishedAtMs: clock.now() });
   return { ...report, warnings: [...warnings] };
 }
 
@@ -177,11 +179,10 @@ function readFile(config: ConfigInput | string): ConfigFile {
 }
 
 /** The accounts of a config, each with places of its own; undefined for a config without accounts. */
-function listKnown(config: ConfigInput | string): ConfigAccounts | undefined {
+function listKnown(config: ConfigInput | string): (ConfigAccounts & AccountPlaces) | undefined {
   const { env } = process;
   const known = listAccounts(readFile(config), env);
-  if (known !== undefined) findPlaces(known.accounts, { env });
-  return known;
+  return known && { ...known, ...findPlaces(known.accounts, { env }) };
 }
 
 /** The account that is meant; undefined for a config without accounts. */

@@ -1,4 +1,3 @@
-import type { AccountEnd, AccountsReport } from '../model/accounts-report.ts';
 import type { ExitCode } from '../model/errors.ts';
 
 // A person stopped it, or it is a bug: that is what has to be seen first.
@@ -16,20 +15,4 @@ export function judgeAccounts(codes: readonly ExitCode[]): ExitCode {
   if (only === undefined) return 0;
   const isAlike = failed.size === 1 && (only === 75 || !codes.includes(0));
   return isAlike ? only : 5;
-}
-
-/** The report of a sync of several accounts, without warnings yet; times are in epoch ms. */
-export function reportAccounts(
-  accounts: readonly AccountEnd[],
-  { startedAtMs, finishedAtMs }: { readonly startedAtMs: number; readonly finishedAtMs: number },
-): AccountsReport {
-  const [resumeAt] = accounts.flatMap((one) => one.resumeAt ?? []).toSorted();
-  return {
-    exitCode: judgeAccounts(accounts.map(({ exitCode }) => exitCode)),
-    startedAt: new Date(startedAtMs).toISOString(),
-    finishedAt: new Date(finishedAtMs).toISOString(),
-    accounts,
-    resumeAt,
-    warnings: [],
-  };
 }

@@ -86,6 +86,8 @@ export const defaultEngine: Engine = {
     return renderReport(await gatherReport(settings, request));
   },
   queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
+  queryAccounts: lend(() => import('../warehouse/query-accounts.ts'), 'queryAccounts'),
+  publishJoint: lend(() => import('../accounts/publish-joint.ts'), 'publishJoint'),
   startSimulator: lend(() => import('./start-simulator.ts'), 'startSimulator'),
   async listScenarios() {
     const { scenarioGroups } = await import('../simulator/scenarios.ts');

@@ -64,10 +64,12 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   const { shared } = first;
   const resolve = (text: string | undefined, account: string | undefined) => {
     if (text === undefined) return undefined;
+    const home = findHome(scope.env, scope.platform ?? process.platform);
+    // In a config that is an object, placeholders have no meaning.
+    if (shared.path === undefined) return resolvePath(text, shared.baseDir, home);
     const expanded = hasPlaceholders(shared)
       ? expandText(text, { ...scope, baseDir: shared.baseDir, account }, false)
       : { text, missing: [] };
-    const home = findHome(scope.env, scope.platform ?? process.platform);
     return expanded.missing.length > 0 ? undefined : resolvePath(expanded.text, shared.baseDir, home);
   };
   const own = accounts.flatMap((account) => {

@@ -24,8 +24,23 @@ export interface AccountsReport {
   readonly accounts: readonly AccountEnd[];
   /** The earliest time at which one of those that are not done can go on; undefined if none waits. */
   readonly resumeAt: string | undefined;
+  /** What joins the data of all accounts, as far as the config asks for it. */
+  readonly files: readonly JointFile[];
+  /** What kept one of these files from being written; the accounts themselves have errors of their own. */
+  readonly error: ReportedError | undefined;
   /** About what belongs to all accounts together. */
   readonly warnings: readonly string[];
+}
+
+/** A file with the data of all accounts. */
+export interface JointFile {
+  readonly path: string;
+  /** False where it had all of this already. */
+  readonly isReplaced: boolean;
+  /** Size of the file; 0 if there is none, as nothing is published yet. */
+  readonly bytes: number;
+  /** Accounts that have published nothing yet, so that no row is theirs. */
+  readonly leftOut: readonly string[];
 }
 
 /** What a sync of several accounts reports while it works. */

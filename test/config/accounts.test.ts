@@ -253,6 +253,14 @@ ${rest}accounts: { acme: {}, globex: {} }
     expect(catchConfigError(() => find(withPaths(destination, rest))).message).toMatch(message);
   });
 
+  it('take a placeholder in an object as the text that it is', () => {
+    const accounts = { acme: {}, globex: {} };
+    const destination = { duckdb: './${account}.duckdb' };
+    const known = listAccounts(wrapConfig({ source: {}, destination, accounts }), {})?.accounts ?? [];
+    const error = catchConfigError(() => findPlaces(known, { env: {}, platform: 'linux' }));
+    expect(error.message).toContain('acme and globex would share');
+  });
+
   it('may have names that sort between a folder and what is in it', () => {
     const text = withPaths('{ parquet: "./l/${account}", duckdb: "./l/acme-x/w.duckdb" }').replace(
       'accounts: { acme: {}, globex: {} }',

@@ -5,6 +5,7 @@ import type { AccountsReport } from '../../src/model/accounts-report.ts';
 import { AbortedError } from '../../src/model/errors.ts';
 import { parseMetrics } from '../metrics/parse-metrics.ts';
 import { type AccountsFlow, createAccountsFlow, TABLES } from '../support/accounts-flow.ts';
+import { queryCopy } from '../support/published.ts';
 import { HOUR_MS } from '../support/sync-harness.ts';
 
 const codesOf = ({ accounts }: AccountsReport) =>
@@ -170,6 +171,67 @@ describe('a sync of several accounts', () => {
     expect(codesOf(report)).toEqual({ a: 0, b: 143, c: 143, d: 143 });
     expect((await flow.sync()).exitCode).toBe(0);
     for (const name of ['a', 'b', 'c', 'd']) await expectClean(flow, name);
+  });
+
+  it('joins them in views, in a combined file and in queries, and keeps those whose run failed', async () => {
+    const flow = createAccountsFlow({
+      names: ['a', 'b', 'c'],
+      config: {
+        destination: {
+          parquet: './lake/account=${account}',
+          duckdb: './accounts/${account}.duckdb',
+          combined: './all.duckdb',
+        },
+      },
+    });
+    const report = await flow.sync();
+    expect([report.exitCode, report.error ?? undefined]).toEqual([0, undefined]);
+    expect(report.files.map(({ path, isReplaced, leftOut }) => [path, isReplaced, leftOut])).toEqual([
+      [join(flow.folder, 'lake/lake.duckdb'), true, []],
+      [join(flow.folder, 'all.duckdb'), true, []],
+    ]);
+    const counted =
+      'SELECT account, count(*)::INTEGER AS n FROM main.prompts_analytics GROUP BY 1 ORDER BY 1';
+    const expected = await Promise.all(
+      ['a', 'b', 'c'].map(async (account) => ({
+        account,
+        n: (await flow.rows(account, 'prompts_analytics')).length,
+      })),
+    );
+    const asked = async (...args: string[]) => {
+      const { stdout } = await flow.run(['query', counted, '--format', 'json', ...args]);
+      return JSON.parse(stdout) as unknown;
+    };
+    for (const { path } of report.files) expect((await queryCopy(path, counted)).rows).toEqual(expected);
+    expect(await asked()).toEqual(expected);
+    expect(await asked('--accounts', 'b')).toEqual(expected.slice(1, 2));
+
+    expect((await flow.sync()).files.map(({ isReplaced }) => isReplaced)).toEqual([false, false]);
+    flow.simulator.advanceDay();
+    flow.writeConfig(['a', 'b', 'c'], { b: { defaults: { lookback: 'soon' } } });
+    const next = await flow.sync(['--force']);
+    expect(codesOf(next)).toEqual({ a: 0, b: 2, c: 0 });
+    expect(next.files.map(({ isReplaced, leftOut }) => [isReplaced, leftOut])).toEqual([
+      [true, []],
+      [true, []],
+    ]);
+    const [all] = (await queryCopy(join(flow.folder, 'all.duckdb'), counted)).rows.filter(
+      ({ account }) => account === 'b',
+    );
+    expect(all).toEqual(expected[1]);
+  });
+
+  it('does not end with 0 where the file that joins them cannot be written', async () => {
+    const flow = createAccountsFlow({
+      names: ['a', 'b'],
+      config: { destination: { duckdb: './accounts/${account}.duckdb', combined: './all.duckdb' } },
+    });
+    writeFileSync(join(flow.folder, 'all.duckdb'), 'a file of somebody else');
+    const report = await flow.sync();
+    expect(codesOf(report)).toEqual({ a: 0, b: 0 });
+    expect(report).toMatchObject({ exitCode: 5, files: [], error: { code: 'publish_refused', exitCode: 2 } });
+    expect(readFileSync(join(flow.folder, 'all.duckdb'), 'utf8')).toBe('a file of somebody else');
+    expect((await flow.run(['sync'])).stdout).toContain('all accounts together: ');
   });
 
   it('writes metrics in which each series names its account', async () => {

@@ -1,7 +1,11 @@
+import type { QueryResult } from '../../model/reports.ts';
 import { defineCommand } from '../frame/command.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { choiceOption } from '../options/option-kinds.ts';
+import { listNames } from '../../text/list-names.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { queryFormats } from '../render/query-format-names.ts';
+import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 // A terminal shows only the first rows; pipes and files get them all.
@@ -12,7 +16,8 @@ export const queryCommand = defineCommand({
   description:
     'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs. The file ' +
     'is attached under its own name, as in any DuckDB program: warehouse.main.visibility_mentions. JSON columns ' +
-    'are JSON in json and ndjson, and text in other formats.',
+    'are JSON in json and ndjson, and text in other formats. With accounts, each table is that of all of them (or of ' +
+    'those named), with the column account.',
   argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
   options: {
     format: choiceOption({
@@ -22,6 +27,7 @@ export const queryCommand = defineCommand({
       group: 'Output:',
       choices: queryFormats,
     }),
+    accounts: accountsOption,
   },
   examples: [
     ['sluice query "from visibility_mentions limit 5"', 'Look at a table'],
@@ -30,15 +36,16 @@ export const queryCommand = defineCommand({
   async run(context, { values, globals, argument = '' }) {
     // As PID 1 a process cannot die of its own signal: the statement has to end.
     context.chooseStop('close');
-    const settings = await loadOfflineSettings(context, globals);
+    const chosen = await chooseAccounts(context, globals, values.accounts);
     const { stdout } = context.output;
     const format = values.format ?? 'table';
     const isCapped =
       stdout.isTerminal && globals.json !== true && (format === 'table' || format === 'markdown');
-    const found = await context.engine.queryPublished(settings.readersFile, argument, {
-      signal: context.signal,
-      ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }),
-    });
+    const options = { signal: context.signal, ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }) };
+    const found =
+      chosen === undefined
+        ? await queryOne(context, globals, { sql: argument, options })
+        : await queryAll(context, chosen, { sql: argument, options });
     const isCut = isCapped && found.rows.length > MOST_ROWS_ON_TERMINAL;
     const { readWholeNumbers } = await import('../render/query-cells.ts');
     const rows = isCut ? found.rows.slice(0, MOST_ROWS_ON_TERMINAL) : found.rows;
@@ -53,3 +60,33 @@ export const queryCommand = defineCommand({
     return { exitCode: 0, summary: formatCountOf(result.rows.length, 'row'), result, text };
   },
 });
+
+interface Query {
+  readonly sql: string;
+  readonly options: { readonly signal: AbortSignal; readonly maxRows?: number };
+}
+
+async function queryOne(
+  context: CliContext,
+  globals: GlobalValues,
+  { sql, options }: Query,
+): Promise<QueryResult> {
+  const settings = await loadOfflineSettings(context, globals);
+  return context.engine.queryPublished(settings.readersFile, sql, options);
+}
+
+/** Over the accounts that were chosen; `account` is a column of each table. */
+async function queryAll(
+  { engine, output }: CliContext,
+  { chosen, places }: ChosenAccounts,
+  { sql, options }: Query,
+): Promise<QueryResult> {
+  const { listAccountData } = await import('../../accounts/publish-joint.ts');
+  const { leftOut, ...result } = await engine.queryAccounts(
+    listAccountData({ accounts: chosen, places }),
+    sql,
+    options,
+  );
+  if (leftOut.length > 0) output.writeNote(`Not published yet, so without rows here: ${listNames(leftOut)}.`);
+  return result;
+}

@@ -104,7 +104,10 @@ async function runAll(
     summary: summarizeAccounts(report),
     result: report,
     text: renderAccountsReport(report, { nowMs: clock.now(), columns: output.stdout.columns() }),
-    error: failed?.error && { ...failed.error, message: withName(failed.error.message, failed.account) },
+    error:
+      failed?.error === undefined
+        ? report.error
+        : { ...failed.error, message: withName(failed.error.message, failed.account) },
   };
 }
 

@@ -19,6 +19,10 @@ import type { RunObserver } from '../../model/run-observer.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
+import type { JointResult } from '../../accounts/publish-joint.ts';
+import type { AccountData } from '../../model/account.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { AccountsQueryResult } from '../../warehouse/query-accounts.ts';
 import type { Leftover } from '../../accounts/find-leftovers.ts';
 import type { RemovalEffects } from '../../accounts/remove-account.ts';
 import type { AccountPlaces } from '../../config/account-places.ts';
@@ -57,6 +61,17 @@ export interface Engine {
   loadSettings(request: ConfigRequest): Promise<Settings>;
   /** The accounts of a config and where their data lies; undefined for a config without accounts. */
   listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;
+  /** Runs SQL over the published files of several accounts; `account` is a column of each table. */
+  queryAccounts(
+    accounts: readonly AccountData[],
+    sql: string,
+    options: Cancellable & { readonly maxRows?: number },
+  ): Promise<AccountsQueryResult>;
+  /** Writes the files that join all accounts, after their runs. Never throws. */
+  publishJoint(
+    known: KnownAccounts,
+    options: { readonly clock: Clock; readonly signal?: AbortSignal | undefined },
+  ): Promise<JointResult>;
   /** What is left of accounts that the config no longer has. */
   findLeftovers(known: KnownAccounts): Promise<readonly Leftover[]>;
   /** Deletes what is left of an account; false if nobody agreed. */

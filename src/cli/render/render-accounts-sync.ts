@@ -1,4 +1,5 @@
-import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
+import type { AccountEnd, AccountsReport, JointFile } from '../../model/accounts-report.ts';
+import { formatBytes } from '../../text/format-bytes.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { listNames } from '../../text/list-names.ts';
@@ -27,13 +28,16 @@ export function renderAccountsReport(report: AccountsReport, { nowMs, columns }:
   const prose = [
     report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
     describeAccountErrors(report.accounts.filter(({ exitCode }) => exitCode !== 0)),
-    [describeCost(report), describeReturn(report, nowMs)].filter((line) => line !== '').join('\n'),
+    describeJointError(report),
+    [describeCost(report), ...report.files.map(describeFile), describeReturn(report, nowMs)]
+      .filter((line) => line !== '')
+      .join('\n'),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))].filter((part) => part !== '').join('\n\n');
 }
 
 /** One sentence about it. */
-export function summarizeAccounts({ accounts }: AccountsReport): string {
+export function summarizeAccounts({ accounts, error }: AccountsReport): string {
   const names = (pick: (one: AccountEnd) => boolean) => accounts.filter(pick).map(({ account }) => account);
   const failed = names(({ exitCode }) => exitCode !== 0 && exitCode !== 75);
   const later = names(({ exitCode }) => exitCode === 75);
@@ -42,6 +46,7 @@ export function summarizeAccounts({ accounts }: AccountsReport): string {
     `${formatCount(done)} of ${formatCountOf(accounts.length, 'account')} complete`,
     failed.length === 0 ? '' : `${formatCount(failed.length)} failed (${listNames(failed)})`,
     later.length === 0 ? '' : `${formatCount(later.length)} to be continued (${listNames(later)})`,
+    error === undefined ? '' : 'what joins them was not written',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -67,6 +72,18 @@ function describeCost(report: AccountsReport): string {
   const requests = accounts.reduce((sum, { report }) => sum + (report?.requests ?? 0), 0);
   const tookMs = Date.parse(finishedAt) - Date.parse(startedAt);
   return `${summarizeAccounts(report)}; ${formatCountOf(requests, 'request')} used; took ${formatDuration(tookMs)}.`;
+}
+
+function describeJointError({ error }: AccountsReport): string {
+  if (error === undefined) return '';
+  return `all accounts together: ${toSafeLine(error.message)}\n  next: ${toSafeLine(error.hint)}`;
+}
+
+function describeFile({ path, isReplaced, bytes, leftOut }: JointFile): string {
+  if (bytes === 0) return '';
+  const missing = leftOut.length === 0 ? '' : ` Without ${listNames(leftOut)}: nothing is published yet.`;
+  const what = isReplaced ? `(${formatBytes(bytes)})` : 'is unchanged';
+  return `All accounts: ${toSafeLine(path)} ${what}.${missing}`;
 }
 
 function describeReturn({ exitCode, resumeAt, accounts }: AccountsReport, nowMs: number): string {

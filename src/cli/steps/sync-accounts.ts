@@ -2,6 +2,7 @@ import type { AccountTask, RunLimits } from '../../accounts/run-accounts.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { MetricFacts } from '../../metrics/metric-facts.ts';
 import { listCompleted } from '../../accounts/join-reports.ts';
+import { NOTHING_JOINT } from '../../accounts/report-accounts.ts';
 import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
 import type { ExitCode } from '../../model/errors.ts';
 import { toSyncError } from '../../model/errors.ts';
@@ -48,12 +49,15 @@ export async function syncAccounts(
   const runs = new AccountRuns(context, globals, { ...options, display });
   try {
     const { runAccounts } = await import('../../accounts/run-accounts.ts');
-    const { reportAccounts } = await import('../../accounts/judge-accounts.ts');
     const accounts = await runAccounts(
       known.chosen.map((account) => runs.toTask(account)),
       { concurrency: known.concurrency, clock, signal, maxWaitMs, deadlineMs, onEvent: display.onAccount },
     );
-    const report = reportAccounts(accounts, { startedAtMs, finishedAtMs: clock.now() });
+    const joint = signal.aborted
+      ? NOTHING_JOINT
+      : await context.engine.publishJoint(known, { clock, signal });
+    const { reportAccounts } = await import('../../accounts/report-accounts.ts');
+    const report = reportAccounts(accounts, joint, { startedAtMs, finishedAtMs: clock.now() });
     const warnings = await runs.sendNotices(report.exitCode);
     return {
       report: { ...report, warnings },
