@@ -52,7 +52,7 @@ export class Database implements SqlSession {
   /** Opens the file, creating it unless `readOnly`; throws LockedError or StorageError. */
   static async open(options: DatabaseOptions): Promise<Database> {
     const memory = new EngineMemory(options.readOnly === true);
-    const instance = await createInstance(options, memory.current);
+    const instance = await createCounted(options, memory);
     const database = new Database(options, memory, instance, await instance.connect());
     await database.#prepare();
     return database;
@@ -60,7 +60,7 @@ export class Database implements SqlSession {
 
   /** Reopens the file after `release`, e.g. when it was replaced. */
   async reopen(): Promise<void> {
-    this.#instance = await createInstance(this.#options, this.#memory.current);
+    this.#instance = await createCounted(this.#options, this.#memory);
     this.#connection = await this.#instance.connect();
     this.#failure = undefined;
     this.#isStopped = false;
@@ -205,6 +205,7 @@ export class Database implements SqlSession {
   private close(): void {
     this.#connection.closeSync();
     this.#instance.closeSync();
+    this.#memory.closed();
   }
 
   // Report the first error; a failed rollback is a consequence of it.
@@ -278,5 +279,15 @@ export class Database implements SqlSession {
       if (isFatal(error)) this.#failure = error;
       throw error;
     }
+  }
+}
+
+async function createCounted(options: DatabaseOptions, memory: EngineMemory): Promise<DuckDBInstance> {
+  memory.opened();
+  try {
+    return await createInstance(options, memory.current);
+  } catch (error) {
+    memory.closed();
+    throw error;
   }
 }

@@ -84,4 +84,25 @@ describe('a statement that does not fit', () => {
     await expect(failing).rejects.toThrow('no_such_column');
     expect(turns).toBe(1);
   });
+
+  it('is used by one thread while several engines write, and by two once they are closed', async () => {
+    const { database: first } = await openTempDatabase();
+    const countThreads = () => first.count("SELECT current_setting('threads')");
+    expect(await countThreads()).toBe(2);
+    const { database: second } = await openTempDatabase();
+    expect(await second.count("SELECT current_setting('threads')")).toBe(1);
+    await first.beginLoad(1_000);
+    expect(await countThreads()).toBe(1);
+    // It is open once, however often it is closed or opened.
+    await second.release();
+    await second.release();
+    await first.beginLoad(1_000);
+    expect(await countThreads()).toBe(2);
+    await first.release();
+    await first.reopen();
+    expect(await countThreads()).toBe(2);
+    await second.reopen();
+    await first.beginLoad(1_000);
+    expect(await countThreads()).toBe(1);
+  });
 });
