@@ -1,5 +1,8 @@
 import type { ConfigRequest, Engine, ToldSettings } from './frame/engine.ts';
 
+/** Each has a file open in an engine with two threads. */
+const REPORTS_AT_ONCE = 2;
+
 /**
  * The real engine. Each function loads its part of Sluice when it is called, so that `--help` and the
  * commands that need little stay fast.
@@ -84,6 +87,26 @@ export const defaultEngine: Engine = {
     const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { renderReport } = await import('../report/render-report.ts');
     return renderReport(await gatherReport(settings, request));
+  },
+  async makeAccountsReport(accounts, { signal, ...request }) {
+    const { gatherReport } = await import('../commands/report/gather-report.ts');
+    const { mapAtOnce } = await import('../accounts/map-at-once.ts');
+    const { assertNotAborted } = await import('../model/abort.ts');
+    const { toSyncError } = await import('../model/errors.ts');
+    const { toReportedError } = await import('../model/run-report.ts');
+    const { version } = await import('../model/version.ts');
+    const gathered = await mapAtOnce(accounts, REPORTS_AT_ONCE, async (one) => {
+      if (one.settings === undefined) return one;
+      assertNotAborted(signal);
+      const { account, settings } = one;
+      try {
+        return { account, data: await gatherReport(settings, request) };
+      } catch (thrown) {
+        return { account, error: toReportedError(toSyncError(thrown)) };
+      }
+    });
+    const { renderAccountsReport } = await import('../report/render-accounts-report.ts');
+    return renderAccountsReport({ madeAt: new Date().toISOString(), version, accounts: gathered });
   },
   queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
   queryAccounts: lend(() => import('../warehouse/query-accounts.ts'), 'queryAccounts'),

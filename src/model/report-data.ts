@@ -181,3 +181,36 @@ export interface RenderedReport {
   readonly html: string;
   readonly summary: ReportSummary;
 }
+
+/** An account in a report of several: what was gathered of it, or why nothing could be. */
+export type AccountReportData = { readonly account: string } & (
+  | { readonly data: ReportData; readonly error?: undefined }
+  | { readonly data?: undefined; readonly error: ReportedError }
+);
+
+/** What a report of several accounts shows. */
+export interface AccountsReportData {
+  readonly madeAt: string;
+  readonly version: string;
+  readonly accounts: readonly AccountReportData[];
+}
+
+/** The summary of a report of several accounts, for `--json`. */
+export interface AccountsReportSummary extends Pick<ReportSummary, 'madeAt' | 'tone' | 'headline'> {
+  /** The worst first. */
+  readonly accounts: readonly {
+    readonly account: string;
+    /** False if nothing of it could be read. */
+    readonly ok: boolean;
+    /** In a word or two. */
+    readonly health: string;
+    readonly report: ReportSummary | null;
+    readonly error: ReportedError | null;
+  }[];
+}
+
+/** A report of several accounts as a file's content, and in short. */
+export interface RenderedAccountsReport {
+  readonly html: string;
+  readonly summary: AccountsReportSummary;
+}

@@ -3,6 +3,7 @@ import { DAY_MS } from '../model/dates.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { type Bar, drawBarChart } from './bar-chart.ts';
+import type { ChartSet } from './chart.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { formatDay, formatMoment, formatShort, formatStamp, formatTime } from './format-values.ts';
 import { html, type Markup } from './markup.ts';
@@ -14,20 +15,21 @@ const CHART_RUNS = 40;
 const LEAST_ROOM = 14;
 
 /** What the last runs brought, and how long they took. */
-export function buildRunSection(data: ReportData): Section {
+export function buildRunSection(data: ReportData, charts: ChartSet): Section {
   const runs = data.runs.filter(({ status }) => status !== 'running').slice(-CHART_RUNS);
   const body =
     runs.length === 0
       ? drawEmpty('No run yet. The first one is `sluice sync`.')
-      : html`<div class="pair">${drawRows(runs)}${drawDurations(runs)}</div>`;
+      : html`<div class="pair">${drawRows(runs, charts)}${drawDurations(runs, charts)}</div>`;
   return { id: 'runs', heading: 'Runs', body };
 }
 
-function drawRows(runs: readonly RunFacts[]): Markup {
+function drawRows(runs: readonly RunFacts[], { prefix, hasNumbers }: ChartSet): Markup {
   const bars = toBars(runs, ({ rows }) => [rows.inserted, rows.updated, rows.deleted, rows.quarantined]);
   const total = (at: number) => formatCount(sum(bars, ({ values }) => values[at] ?? 0));
   return drawBarChart({
-    id: 'rows',
+    id: `${prefix}rows`,
+    hasNumbers,
     title: 'New and changed rows',
     unit: 'rows per run',
     description: `${describeRuns(runs)}: ${total(0)} rows new, ${total(1)} changed, ${total(2)} deleted, ${total(3)} records put in quarantine.`,
@@ -46,7 +48,7 @@ function drawRows(runs: readonly RunFacts[]): Markup {
   });
 }
 
-function drawDurations(runs: readonly RunFacts[]): Markup {
+function drawDurations(runs: readonly RunFacts[], { prefix, hasNumbers }: ChartSet): Markup {
   const bars = toBars(runs, ({ startedAt, finishedAt, waitedMs }) => {
     const tookMs = finishedAt === undefined ? 0 : Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt));
     // Requests that wait side by side may add up to more than the run.
@@ -56,7 +58,8 @@ function drawDurations(runs: readonly RunFacts[]): Markup {
   const longest = Math.max(...bars.map(({ values }) => sum(values)));
   const waited = sum(bars, ({ values }) => values[1] ?? 0);
   return drawBarChart({
-    id: 'durations',
+    id: `${prefix}durations`,
+    hasNumbers,
     title: 'How long runs took',
     unit: 'time per run',
     description: `${describeRuns(runs)}: the longest took ${formatDuration(longest)}; in all ${formatDuration(waited)} were spent waiting for the quota or before retries.`,
@@ -95,7 +98,10 @@ function describeRuns(runs: readonly RunFacts[]): string {
 }
 
 /** How much of the quota the runs of the last days used. */
-export function buildQuotaSection({ requests, quota, runs }: ReportData): Section {
+export function buildQuotaSection(
+  { requests, quota, runs }: ReportData,
+  { prefix, hasNumbers }: ChartSet,
+): Section {
   const { hours, limit } = requests;
   const total = sum(hours, (hour) => hour.requests);
   const busiest = hours.reduce(
@@ -104,7 +110,8 @@ export function buildQuotaSection({ requests, quota, runs }: ReportData): Sectio
   );
   const isLong = hours.length > 48;
   const chart = drawBarChart({
-    id: 'requests',
+    id: `${prefix}requests`,
+    hasNumbers,
     title: 'Requests by the hour',
     unit: 'requests per hour (UTC)',
     description: `${formatCountOf(total, 'request')} in ${formatCountOf(hours.length, 'hour')}; the busiest hour was ${formatMoment(busiest.hour)} with ${formatCount(busiest.requests)}${limit === undefined ? '' : ` of the ${formatCount(limit)} that the server allows`}.`,

@@ -33,6 +33,7 @@ export interface BarChart {
   readonly nameHead: string;
   /** Room for so many bars at least: two of them should not fill a page. */
   readonly leastRoom: number;
+  readonly hasNumbers: boolean;
 }
 
 /** Bars, each a stack of parts. */
@@ -80,13 +81,15 @@ export function drawBarChart(chart: BarChart): Markup {
       (at) => left(at) + band.bandwidth() / 2,
     ),
     marks: html`${marks}${limit && drawLimit(top(limit.value), limit.label)}`,
-    numbers: {
-      head: [chart.nameHead, ...parts.map(({ label }) => label)],
-      rows: bars.map(({ name, values, flag }) => [
-        flag === undefined ? name : `${name} (${flag})`,
-        ...values.map(chart.format),
-      ]),
-    },
+    numbers: chart.hasNumbers
+      ? {
+          head: [chart.nameHead, ...parts.map(({ label }) => label)],
+          rows: bars.map(({ name, values, flag }) => [
+            flag === undefined ? name : `${name} (${flag})`,
+            ...values.map(chart.format),
+          ]),
+        }
+      : undefined,
   });
 }
 

@@ -40,8 +40,20 @@ export interface ChartParts {
   readonly rowTicks: readonly RowTick[];
   readonly columnTicks: readonly ColumnTick[];
   readonly marks: Markup;
-  readonly numbers: NumberTable;
+  /** Undefined leaves them out. */
+  readonly numbers: NumberTable | undefined;
 }
+
+/** What the charts of one page have in common. */
+export interface ChartSet {
+  /** Begins the ids of its charts, so that they differ from those of another page in the same file. */
+  readonly prefix: string;
+  /** Whether each has its numbers as a table, which takes as much room as the chart. */
+  readonly hasNumbers: boolean;
+}
+
+/** The charts of a file with one page. */
+export const onlyCharts: ChartSet = { prefix: '', hasNumbers: true };
 
 export interface LegendItem {
   /** Class of the marks it explains. */
@@ -74,7 +86,7 @@ export function drawChart(parts: ChartParts): Markup {
         ${parts.rowTicks.map(drawGridLine)}${parts.marks}${parts.columnTicks.map((tick) => drawColumnLabel(tick, height))}
       </svg>
     </div>
-    ${drawNumbers(parts.numbers)}
+    ${parts.numbers && drawNumbers(parts.numbers)}
   </figure>`;
 }
 

@@ -8,8 +8,15 @@ import { formatDay } from './format-values.ts';
 import { html, Markup } from './markup.ts';
 import { scaleCounts } from './scales.ts';
 
+/** A chart of days. */
+export interface DayChart {
+  readonly id: string;
+  readonly title: string;
+  readonly hasNumbers: boolean;
+}
+
 /** Rows by day of one table, small: one step a day, days without rows are gaps down to the axis. */
-export function drawDayChart(id: string, title: string, days: DayFacts): Markup {
+export function drawDayChart({ id, title, hasNumbers }: DayChart, days: DayFacts): Markup {
   const { counts } = days;
   const most = max(counts, ({ rows }) => rows) ?? 0;
   const { top, ticks } = scaleCounts(most, PLOT.small, 2);
@@ -51,7 +58,9 @@ export function drawDayChart(id: string, title: string, days: DayFacts): Markup 
     >
       <path class="first" d="${new Markup(path ?? '')}" />
     </svg>`,
-    numbers: { head: ['Day', 'Rows'], rows: counts.map(({ day, rows }) => [day, formatCount(rows)]) },
+    numbers: hasNumbers
+      ? { head: ['Day', 'Rows'], rows: counts.map(({ day, rows }) => [day, formatCount(rows)]) }
+      : undefined,
   });
 }
 

@@ -7,12 +7,17 @@ export interface Section {
   readonly body: Part;
 }
 
-/** Draws a section as a landmark. */
-export function drawSection({ id, heading, body }: Section): Markup {
+/** Draws a section as a landmark, with a heading of this level. */
+export function drawSection({ id, heading, body }: Section, level: 2 | 3 = 2): Markup {
   return html`<section id="${id}" aria-labelledby="${id}-h">
-    <h2 id="${id}-h">${heading}</h2>
+    <h${level} id="${id}-h">${heading}</h${level}>
     ${body}
   </section> `;
+}
+
+/** Links to sections, for the list of a navigation. */
+export function drawLinks(sections: readonly Section[]): readonly Markup[] {
+  return sections.map(({ id, heading }) => html`<li><a href="#${id}">${heading}</a></li>`);
 }
 
 /** What stands where there is nothing to show. */

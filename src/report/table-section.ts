@@ -1,7 +1,7 @@
 import { max } from 'd3-array';
-import type { ColumnProfile, ReportData, TableFacts } from '../model/report-data.ts';
+import type { ColumnProfile, DayFacts, ReportData, TableFacts } from '../model/report-data.ts';
 import { describeDays, drawDayChart } from './day-chart.ts';
-import { round } from './chart.ts';
+import { type ChartSet, round } from './chart.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { formatShare } from './format-values.ts';
 import { cutText, html, Markup, nameText } from './markup.ts';
@@ -11,14 +11,16 @@ import { drawEmpty, drawTable, type Section } from './section.ts';
 const OPEN_CHARTS = 12;
 
 /** Rows by day of each table. */
-export function buildDaySection({ tables }: ReportData): Section {
+export function buildDaySection({ tables }: ReportData, { prefix, hasNumbers }: ChartSet): Section {
+  const draw = (title: string, days: DayFacts, at: number) =>
+    drawDayChart({ id: `${prefix}day${at}`, title, hasNumbers }, days);
   const charts = tables.map(({ stream, days }, at) =>
     days === undefined
       ? html`<div class="chart">
           <p class="chart-title">${nameText(stream)}</p>
           ${drawEmpty('No rows with a date.')}
         </div>`
-      : html`<div>${drawDayChart(`day${at}`, stream, days)}${describeUnshown(days)}</div>`,
+      : html`<div>${draw(stream, days, at)}${describeUnshown(days)}</div>`,
   );
   const rest = charts.slice(OPEN_CHARTS);
   const body = html`${charts.length === 0 && drawEmpty('No table yet.')}

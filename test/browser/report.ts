@@ -5,8 +5,15 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { ReportData } from '../../src/model/report-data.ts';
+import { renderAccountsReport } from '../../src/report/render-accounts-report.ts';
 import { renderReport } from '../../src/report/render-report.ts';
-import { makeBusyData, makeEmptyData, makeRuns, makeStream } from '../report/make-report-data.ts';
+import {
+  makeAccountsData,
+  makeBusyData,
+  makeEmptyData,
+  makeRuns,
+  makeStream,
+} from '../report/make-report-data.ts';
 
 // Opens reports in Chromium as readers would: light, dark, on a phone, on paper. Fails where one asks for
 // anything, complains, is wider than the screen, or cannot be read without eyes. Usage: npm run test:browser
@@ -14,6 +21,8 @@ import { makeBusyData, makeEmptyData, makeRuns, makeStream } from '../report/mak
 
 const root = resolve(import.meta.dirname, '../..');
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+const ACCOUNTS = 'accounts.html';
 
 interface View {
   readonly name: string;
@@ -46,7 +55,7 @@ async function main(): Promise<void> {
   try {
     for (const [at, file] of reports.entries()) {
       // The last ones are about what texts and emptiness do, which few views show.
-      for (const view of at < 2 ? views : views.filter(({ name }) => name.startsWith('phone')))
+      for (const view of at < 3 ? views : views.filter(({ name }) => name.startsWith('phone')))
         problems.push(...(await inspect(browser, folder, file, view)));
     }
   } finally {
@@ -60,7 +69,7 @@ async function main(): Promise<void> {
   process.exitCode = problems.length > 0 ? 1 : 0;
 }
 
-/** The reports to look at: the demo's own, a busy month, nothing at all, and hostile texts. */
+/** The reports to look at: the demo's own, accounts, a busy month, nothing at all, and hostile texts. */
 function writeReports(folder: string): readonly string[] {
   const made: Readonly<Record<string, ReportData>> = {
     busy: makeBusyData(),
@@ -72,7 +81,9 @@ function writeReports(folder: string): readonly string[] {
     writeFileSync(file, renderReport(data).html);
     return file;
   });
-  return [writeDemoReport(folder), ...files];
+  const accounts = join(folder, ACCOUNTS);
+  writeFileSync(accounts, renderAccountsReport(makeAccountsData(20)).html);
+  return [writeDemoReport(folder), accounts, ...files];
 }
 
 function writeDemoReport(folder: string): string {
@@ -159,7 +170,7 @@ async function inspect(
     const opened = await findWidest(page);
     if (opened !== undefined) fail(`is wider than the screen when opened: ${opened}`);
     await page.screenshot({ path: join(folder, `${name}-open.png`), fullPage: true });
-    for (const problem of await listenTo(page)) fail(problem);
+    for (const problem of await listenTo(page, file.endsWith(ACCOUNTS))) fail(problem);
   } else {
     writeFileSync(join(folder, `${name}.pdf`), await page.pdf({ format: 'A4' }));
   }
@@ -196,15 +207,15 @@ const LIST_NAMELESS = `[...document.querySelectorAll('[role=img]')].filter((imag
 const LIST_LEVELS = `[...document.querySelectorAll('h1, h2, h3')].map(({ tagName }) => Number(tagName.slice(1)))`;
 
 /** What a screen reader would miss. */
-async function listenTo(page: Page): Promise<readonly string[]> {
+async function listenTo(page: Page, isOfAccounts: boolean): Promise<readonly string[]> {
   const heard = await page.locator('body').ariaSnapshot();
   const expected = [
     /banner/,
     /heading .*\[level=1\]/,
-    /navigation "Sections"/,
+    isOfAccounts ? /navigation "Sections of globex"/ : /navigation "Sections"/,
     /main/,
     /region "What to know"/,
-    /heading "Streams" \[level=2\]/,
+    isOfAccounts ? /heading "Streams" \[level=3\]/ : /heading "Streams" \[level=2\]/,
     /contentinfo/,
   ];
   const missing = expected.filter((pattern) => !pattern.test(heard)).map((pattern) => `no ${pattern.source}`);

@@ -1,4 +1,5 @@
 import type {
+  AccountsReportData,
   AttemptFacts,
   ColumnProfile,
   ReportData,
@@ -289,4 +290,42 @@ export function makeBusyData(more: Partial<ReportData> = {}): ReportData {
     leftOut: ['commerce_top_products: its columns are described by a sample of about 1000000 rows.'],
     ...more,
   });
+}
+
+/** Accounts in all conditions: one with a busy month, good ones, a new one, and one whose config is broken. */
+export function makeAccountsData(goodOnes = 2): AccountsReportData {
+  const runs = makeRuns(5);
+  const { published, quota, requests } = makeBusyData();
+  const names = ['prompts_analytics', 'visibility_mentions'];
+  const good = makeEmptyData({
+    published,
+    quota,
+    requests,
+    runs,
+    streams: names.map((name) => makeStream(name, runs)),
+    tables: names.map((name) => makeTable(name)),
+  });
+  const error = {
+    code: 'config_invalid',
+    message: 'sluice.yaml:15:15 accounts.initech.streems: unknown key; did you mean "streams"?',
+    hint: 'Correct sluice.yaml and run again; nothing was requested.',
+    exitCode: 2,
+  } as const;
+  return {
+    madeAt: good.madeAt,
+    version: good.version,
+    accounts: [
+      ...Array.from({ length: goodOnes }, (_, at) => ({ account: `acme-${at}`, data: good })),
+      { account: 'globex', data: makeBusyData() },
+      { account: 'hooli', data: makeEmptyData({ streams: [makeStream('prompts_analytics', [])] }) },
+      { account: 'initech', error },
+      {
+        account: 'umbrella',
+        data: {
+          ...good,
+          streams: good.streams.map((one) => ({ ...one, fullRefreshDue: 'one row is missing' })),
+        },
+      },
+    ],
+  };
 }

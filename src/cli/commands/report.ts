@@ -5,6 +5,7 @@ import { formatCount } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { wrapText } from '../render/wrap-text.ts';
+import { accountsOption, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const group = 'Report:';
@@ -29,6 +30,7 @@ export const reportCommand = defineCommand({
       summary: 'Leave out all values of records',
       group,
     }),
+    accounts: accountsOption,
   },
   examples: [
     ['sluice report', `Writes ${DEFAULT_OUTPUT} here`],
@@ -37,11 +39,17 @@ export const reportCommand = defineCommand({
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     const { output = DEFAULT_OUTPUT, noValues } = values;
+    const request = { showValues: noValues !== true };
+    const chosen = await chooseAccounts(context, globals, values.accounts);
+    if (chosen !== undefined) {
+      const { reportAccounts } = await import('../steps/accounts-report.ts');
+      return reportAccounts(context, globals, { chosen: chosen.chosen, output, request });
+    }
     const settings = await loadOfflineSettings(context, globals);
     const { findTarget, writeReportFile } = await import('../steps/report-file.ts');
     // Checked before anything is read, so that a bad path fails at once and not after half a minute.
     const target = await findTarget(context.cwd, output);
-    const report = await context.engine.makeReport(settings, { showValues: noValues !== true });
+    const report = await context.engine.makeReport(settings, request);
     const bytes = await writeReportFile(target, report.html, context.randomHex(8));
     const text = wrapText(describeReport(output, bytes, report), context.output.stdout.columns());
     const { headline } = report.summary;

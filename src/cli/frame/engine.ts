@@ -13,10 +13,10 @@ import type {
   StatusReport,
   VerifyReport,
 } from '../../model/reports.ts';
-import type { RenderedReport, ReportRequest } from '../../model/report-data.ts';
+import type { RenderedAccountsReport, RenderedReport, ReportRequest } from '../../model/report-data.ts';
 import type { RefusedRun } from '../../model/refused-run.ts';
 import type { RunObserver } from '../../model/run-observer.ts';
-import type { RunReport } from '../../model/run-report.ts';
+import type { ReportedError, RunReport } from '../../model/run-report.ts';
 import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import type { JointResult } from '../../accounts/publish-joint.ts';
@@ -116,6 +116,11 @@ export interface Engine {
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
   /** The report as one HTML file, from the published file and the run file. */
   makeReport(settings: OfflineSettings, request: ReportRequest): Promise<RenderedReport>;
+  /** The same of several accounts; what cannot be read of one is told in its place. */
+  makeAccountsReport(
+    accounts: readonly AccountToReport[],
+    request: ReportRequest & Cancellable,
+  ): Promise<RenderedAccountsReport>;
   queryPublished(
     path: string,
     sql: string,
@@ -162,6 +167,12 @@ export interface ToldAccount {
   readonly settings: ToldSettings;
   readonly run: EndedRun;
 }
+
+/** An account for a report, or why its config cannot be used. */
+export type AccountToReport = { readonly account: string } & (
+  | { readonly settings: OfflineSettings; readonly error?: undefined }
+  | { readonly settings?: undefined; readonly error: ReportedError }
+);
 
 /** Where the config is read from. */
 export interface ConfigRequest {

@@ -65,6 +65,7 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
     readRuns: () => Promise.resolve([]),
     readRun: () => Promise.resolve(makeRunReport()),
     makeReport: () => refuse('makeReport'),
+    makeAccountsReport: () => refuse('makeAccountsReport'),
     queryPublished: () => Promise.resolve({ columns: [], rows: [] }),
     startSimulator: () => refuse('startSimulator'),
     listScenarios: () => Promise.resolve([]),
