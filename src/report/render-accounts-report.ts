@@ -131,7 +131,7 @@ function drawOverview(accounts: readonly JudgedAccount[], madeAt: string): Marku
       { head: 'Account', cell: ({ account }) => html`<a href="#account-${account}">${account}</a>` },
       { head: 'State', cell: ({ health }) => drawBadge(health.tone, health.word) },
       {
-        head: 'Streams verified',
+        head: 'Verified',
         isNumber: true,
         cell: ({ health, data }) => (data === undefined ? '–' : `${health.verified} of ${health.offered}`),
       },

@@ -40,7 +40,7 @@ export const statusCommand = defineCommand({
     const chosen = await chooseAccounts(context, globals, values.accounts);
     if (chosen !== undefined) {
       const isNamed = values.accounts !== undefined;
-      return showAccounts(context, globals, { chosen: chosen.chosen, isNamed, isWatch });
+      return showAccounts(context, globals, { known: chosen, isNamed, isWatch });
     }
     const settings = await loadOfflineSettings(context, globals);
     const report = isWatch ? await watchStatus(context, settings) : await context.engine.readStatus(settings);
@@ -74,18 +74,20 @@ async function showAccounts(
   context: CliContext,
   globals: GlobalValues,
   {
-    chosen,
+    known,
     isNamed,
     isWatch,
-  }: Pick<ChosenAccounts, 'chosen'> & { readonly isNamed: boolean; readonly isWatch: boolean },
+  }: { readonly known: ChosenAccounts; readonly isNamed: boolean; readonly isWatch: boolean },
 ): Promise<CommandOutcome> {
   const { readAccountsStatus, drawAccountsStatus, toStatusOutcome } =
     await import('../steps/accounts-status.ts');
+  // A question about some accounts by name is not one about others.
+  const leftovers = isNamed ? [] : await context.engine.findLeftovers(known);
   for (;;) {
-    const accounts = await readAccountsStatus(context, globals, { chosen });
-    if (!isWatch || !accounts.some(({ status }) => isRunning(status)))
-      return toStatusOutcome(context, accounts, isNamed);
-    await showUntilNext(context, drawAccountsStatus(context, accounts, isNamed));
+    const accounts = await readAccountsStatus(context, globals, known);
+    const shown = { accounts, isNamed, leftovers };
+    if (!isWatch || !accounts.some(({ status }) => isRunning(status))) return toStatusOutcome(context, shown);
+    await showUntilNext(context, drawAccountsStatus(context, shown));
   }
 }
 

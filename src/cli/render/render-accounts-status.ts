@@ -1,5 +1,6 @@
 import type { RunReport, ReportedError } from '../../model/run-report.ts';
 import type { StatusReport } from '../../model/reports.ts';
+import type { Leftover } from '../../accounts/find-leftovers.ts';
 import type { ExitCode } from '../../model/errors.ts';
 import { type AccountHealth, describeAccounts } from '../../report/judge-account.ts';
 import { formatDuration } from '../../text/duration.ts';
@@ -17,24 +18,18 @@ export type AccountStatus = { readonly account: string; readonly health: Account
   | { readonly status?: undefined; readonly error: ReportedError; readonly exitCode: ExitCode }
 );
 
-/** What is left of an account that the config no longer has. */
-export interface AccountLeftover {
-  readonly account: string;
-  /** Absolute paths. */
-  readonly places: readonly string[];
-}
-
 /** How the status of several accounts is shown. */
 export interface AccountsStatusOptions extends ReportOptions {
   /** Whether somebody asked for these accounts by name, and wants their pages too. */
   readonly isNamed: boolean;
-  readonly leftovers?: readonly AccountLeftover[] | undefined;
+  /** What is left of accounts that the config no longer has. */
+  readonly leftovers: readonly Leftover[];
 }
 
 /** A line an account, in the order given, and the pages of those that were named. */
 export function renderAccountsStatus(
   accounts: readonly AccountStatus[],
-  { isNamed, leftovers = [], ...options }: AccountsStatusOptions,
+  { isNamed, leftovers, ...options }: AccountsStatusOptions,
 ): string {
   const { nowMs, columns } = options;
   const table = drawFittingTable(
@@ -96,18 +91,20 @@ function describeAge(iso: string, nowMs: number): string {
 const MOST_LEFTOVERS = 10;
 
 /** Nothing is deleted with a line of the config, so what is left has to be seen. */
-function describeLeftovers(leftovers: readonly AccountLeftover[]): string {
+function describeLeftovers(leftovers: readonly Leftover[]): string {
+  const [first] = leftovers;
   const lines = leftovers
     .slice(0, MOST_LEFTOVERS)
     .map(
-      ({ account, places }) => `${account} is no longer in the config: ${places.map(toSafeLine).join(', ')}`,
+      ({ account, places }) =>
+        `${account} is no longer in the config: ${places.map(({ path }) => toSafeLine(path)).join(', ')}`,
     );
   const more = leftovers.length - lines.length;
   return [
     ...lines,
     ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
-    ...(lines.length > 0
-      ? ['  next: sluice accounts list shows them, sluice accounts remove deletes one']
-      : []),
+    ...(first === undefined
+      ? []
+      : [`  next: keep it, or delete it with sluice accounts remove ${first.account} --data`]),
   ].join('\n');
 }

@@ -9,6 +9,7 @@ import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import {
   type AccountStatus,
+  type AccountsStatusOptions,
   renderAccountsStatus,
   summarizeAccountsStatus,
 } from '../render/render-accounts-status.ts';
@@ -41,21 +42,24 @@ export async function readAccountsStatus(
   return sortAccounts(await mapAtOnce(chosen, OPEN_AT_ONCE, read));
 }
 
+/** What there is to show. */
+export interface ShownAccounts extends Pick<AccountsStatusOptions, 'isNamed' | 'leftovers'> {
+  readonly accounts: readonly AccountStatus[];
+}
+
 /** The overview as text, with the pages of those that were named. */
 export function drawAccountsStatus(
   { clock, output }: CliContext,
-  accounts: readonly AccountStatus[],
-  isNamed: boolean,
+  { accounts, isNamed, leftovers }: ShownAccounts,
 ): string {
-  return renderAccountsStatus(accounts, { nowMs: clock.now(), columns: output.stdout.columns(), isNamed });
+  const nowMs = clock.now();
+  const columns = output.stdout.columns();
+  return renderAccountsStatus(accounts, { nowMs, columns, isNamed, leftovers });
 }
 
 /** The outcome of the command: it fails only if nothing at all could be read. */
-export function toStatusOutcome(
-  context: CliContext,
-  accounts: readonly AccountStatus[],
-  isNamed: boolean,
-): CommandOutcome {
+export function toStatusOutcome(context: CliContext, shown: ShownAccounts): CommandOutcome {
+  const { accounts, leftovers } = shown;
   const failed = accounts.flatMap((one) => (one.error === undefined ? [] : [one]));
   const [first] = failed;
   const isLost = failed.length === accounts.length;
@@ -70,8 +74,9 @@ export function toStatusOutcome(
         status,
         error,
       })),
+      leftovers,
     },
-    text: drawAccountsStatus(context, accounts, isNamed),
+    text: drawAccountsStatus(context, shown),
     ...(isLost &&
       first !== undefined && {
         error: { ...first.error, message: withName(first.error.message, first.account) },

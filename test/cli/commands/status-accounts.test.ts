@@ -4,7 +4,6 @@ import type { ConfigAccount } from '../../../src/config/accounts.ts';
 import { ConfigError } from '../../../src/model/errors.ts';
 import type { StatusReport, StreamStatusRow } from '../../../src/model/reports.ts';
 import type { OfflineSettings } from '../../../src/model/settings.ts';
-import { renderAccountsStatus } from '../../../src/cli/render/render-accounts-status.ts';
 import { run, stoppedClock } from '../support/capture.ts';
 import { makeRunReport, makeStreamReport, NOW_MS } from '../support/reports.ts';
 
@@ -206,15 +205,24 @@ describe('status of several accounts', () => {
 });
 
 describe('what is left of accounts that the config no longer has', () => {
-  it('is named, with the commands that list and delete it', () => {
+  it('is named, with the commands that list and delete it', async () => {
     const leftovers = Array.from({ length: 12 }, (_, at) => ({
       account: `old${at}`,
-      places: [`/data/accounts/old${at}.duckdb`, `/data/.sluice/old${at}`],
+      places: [
+        { kind: 'duckdb', path: `/data/accounts/old${at}.duckdb` },
+        { kind: 'stateDir', path: `/data/.sluice/old${at}` },
+      ],
     }));
-    const text = renderAccountsStatus([], { nowMs: NOW_MS, columns: undefined, isNamed: false, leftovers });
+    const engine = { ...makeEngine({ acme: makeStatus() }), findLeftovers: () => Promise.resolve(leftovers) };
+    const { stdout: text } = await run(['status'], { engine });
     expect(text).toContain(
       'old0 is no longer in the config: /data/accounts/old0.duckdb, /data/.sluice/old0\nold1 is',
     );
-    expect(text).toMatch(/and 2 more\n {2}next: sluice accounts list shows them/);
+    const { stdout: json } = await run(['status', '--json'], { engine });
+    expect(JSON.parse(json)).toMatchObject({ result: { leftovers } });
+    expect((await run(['status', '--accounts', 'acme'], { engine })).stdout).not.toContain('old0');
+    expect(text).toMatch(
+      /and 2 more\n {2}next: keep it, or delete it with sluice accounts remove old0 --data/,
+    );
   });
 });
