@@ -18,41 +18,42 @@ const READING: EngineShare = { megabytes: 64, threads: 1 };
 const LARGE_LOAD_BYTES = 512 * 2 ** 20;
 const MOST_MB = 2_048;
 
-/** Engines of this process that are open and may write. */
+/** Engines of this process that are open: those that may write, and those that only read. */
 const openWriters = new Set<EngineMemory>();
+const openReaders = new Set<EngineMemory>();
 
 /**
  * The engine's memory limit: small at first, doubled each time a statement does not fit, and finally one thread
  * instead of two. The needs of a wide table depend on its values.
  */
 export class EngineMemory {
-  readonly #isReader: boolean;
+  readonly #alike: Set<EngineMemory>;
   readonly #mostMb: number;
   #current: EngineShare;
 
   /** Readers get all memory at once, as their statements are not known in advance. */
   constructor(isReader: boolean, machineMb: number = readMachineMb()) {
-    this.#isReader = isReader;
+    this.#alike = isReader ? openReaders : openWriters;
     this.#mostMb = Math.round(Math.max(TWO_THREADS_MB, Math.min(machineMb * 0.5 - 100, MOST_MB)));
     this.#current = { megabytes: isReader ? this.#mostMb : TWO_THREADS_MB, threads: 2 };
   }
 
   /**
-   * One thread while several engines write: together they keep the cores at work, and of two threads the one that
-   * waits for the other is never idle (measured with many small accounts: a quarter of all CPU).
+   * One thread while several engines write, or several read: together they keep the cores at work, and of two threads
+   * the one that waits for the other is never idle (measured with many small accounts: a quarter of all CPU).
    */
   get current(): EngineShare {
-    return openWriters.size > 1 ? { ...this.#current, threads: 1 } : this.#current;
+    return this.#alike.size > 1 ? { ...this.#current, threads: 1 } : this.#current;
   }
 
   /** Counts the engine as open; call it before the engine is created. */
   opened(): void {
-    if (!this.#isReader) openWriters.add(this);
+    this.#alike.add(this);
   }
 
   /** The engine is closed, or could not be created. */
   closed(): void {
-    openWriters.delete(this);
+    this.#alike.delete(this);
   }
 
   /** Resets the limits for lines that the engine reads directly. */

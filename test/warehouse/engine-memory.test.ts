@@ -105,4 +105,16 @@ describe('a statement that does not fit', () => {
     await first.beginLoad(1_000);
     expect(await countThreads()).toBe(1);
   });
+
+  it('is used by one thread of each reader while several read', () => {
+    const first = new EngineMemory(true, 24_000);
+    const second = new EngineMemory(true, 24_000);
+    first.opened();
+    expect(first.current.threads).toBe(2);
+    second.opened();
+    expect(second.current).toEqual({ megabytes: 2_048, threads: 1 });
+    first.closed();
+    expect(second.current.threads).toBe(2);
+    second.closed();
+  });
 });
