@@ -11,6 +11,8 @@ import { listBlocks, listMarkdown } from './markdown.ts';
 
 /** Pages whose commands are one way from an empty folder; elsewhere a block supposes a project that was synced. */
 const stories = ['README.md', 'docs/quickstart.md'];
+/** Its commands suppose a project with accounts. */
+const ofAccounts = 'docs/accounts.md';
 const blocks = listMarkdown().flatMap((file) => listBlocks(file));
 
 let world: DocsWorld;
@@ -42,8 +44,8 @@ describe.skipIf(process.platform === 'win32')('shell commands', () => {
 
   it.each(listCases('sh').filter(([, { file }]) => !stories.includes(file)))(
     'run, those of %s',
-    async (_, { text }) => {
-      const isOfAccounts = /\bsluice accounts\b|--accounts\b/.test(text);
+    async (_, { file, text }) => {
+      const isOfAccounts = file === ofAccounts || /\bsluice accounts\b|--accounts\b/.test(text);
       const { exitCode, output } = await runBlock(text, isOfAccounts ? world.accounts : world.project);
       expect(exitCode, output).toBe(0);
     },
@@ -58,15 +60,14 @@ describe.skipIf(process.platform === 'win32')('shell commands', () => {
 });
 
 describe('SQL', () => {
-  it.each(listCases('sql'))('of %s runs', async (_, { text }) => {
+  it.each(listCases('sql'))('of %s runs', async (_, { file: page, text }) => {
+    const place = page === ofAccounts ? world.accounts : world.project;
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
     const connection = await instance.connect();
     const file = path.join(world.project, 'warehouse.duckdb');
     if (!text.includes('ATTACH'))
       await connection.run(`ATTACH '${file}' AS warehouse (READ_ONLY); USE warehouse`);
-    const local = text
-      .replace(`'warehouse.duckdb'`, `'${file}'`)
-      .replace(`'lake/`, `'${world.project}/lake/`);
+    const local = text.replaceAll(/'(?=warehouse\.duckdb'|all\.duckdb'|lake\/)/g, `'${place}/`);
     const reader = await connection.runAndReadAll(local);
     expect(reader.columnCount).toBeGreaterThan(0);
     connection.closeSync();

@@ -75,7 +75,7 @@ async function runPythonOfDocs(bin: string): Promise<void> {
     for (const { file, line, text } of blocks) {
       const program = [join(root, 'test/interop/run-block.py'), text, HASH_KEY];
       const child = spawn(join(bin, 'python'), program, {
-        cwd: world.project,
+        cwd: file === 'docs/accounts.md' ? world.accounts : world.project,
         env: { ...env, ...world.env },
       });
       const { exitCode, stdout, stderr } = await waitForOutcome(child);

@@ -68,14 +68,7 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
     writeFileSync(path.join(folder, place, 'sluice.yaml'), config);
 
   const accounts = path.join(folder, 'accounts');
-  mkdirSync(path.join(accounts, '.sluice/old-client'), { recursive: true });
-  writeFileSync(path.join(accounts, '.sluice/old-client/runs.json'), '[]');
-  const agency = {
-    source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${ANALYTICS_API_KEY}' },
-    destination: { duckdb: './accounts/${account}.duckdb', parquet: './lake/account=${account}' },
-    accounts: { acme: {}, globex: {} },
-  };
-  writeFileSync(path.join(accounts, 'sluice.yaml'), JSON.stringify(agency));
+  const agency = await makeAccounts(accounts);
 
   const env = {
     PATH: `${path.join(folder, 'bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
@@ -88,9 +81,10 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
     XDG_STATE_HOME: path.join(folder, 'quota'),
   };
   const run = (args: readonly string[]) => runLine(args, { cwd: project, env });
-  const synced = await run(['sync', '--run-id', 'nightly-2026-01-31', '--no-progress']);
-  if (synced.exitCode !== 0)
-    throw new Error(`the world's first sync failed\n${synced.stdout}${synced.stderr}`);
+  const first = await run(['sync', '--run-id', 'nightly-2026-01-31', '--no-progress']);
+  const all = await runLine(['sync', '--no-progress'], { cwd: accounts, env });
+  for (const { exitCode, stdout, stderr } of [first, all])
+    if (exitCode !== 0) throw new Error(`a first sync of the world failed\n${stdout}${stderr}`);
   const [held] = await listQuarantined(run);
 
   return {
@@ -113,9 +107,38 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
     },
     close: async () => {
       await server.close();
+      await agency.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+const ACCOUNTS = ['acme', 'globex'];
+/** Accounts that the config no longer has: one for each page that removes one. */
+const REMOVED = ['old-client', 'initech'];
+
+/** A project of two accounts, each with a key and records of its own, and their API. */
+async function makeAccounts(project: string): Promise<{ close(): Promise<void> }> {
+  const keys = ACCOUNTS.map((name) => ({ name, key: `${DEMO_KEY}-${name}` }));
+  const sizes = { historyDays: 4, prompts: 4, mentionsPerDay: 2, categories: 2, productsPerCategory: 3 };
+  const server = await startSimulatorServer(createSimulator({ accounts: keys, rateLimit: UNLIMITED, sizes }));
+  mkdirSync(path.join(project, 'keys'), { recursive: true });
+  for (const { name, key } of keys) writeFileSync(path.join(project, 'keys', name), key, { mode: 0o600 });
+  for (const name of REMOVED) {
+    mkdirSync(path.join(project, '.sluice', name), { recursive: true });
+    writeFileSync(path.join(project, '.sluice', name, 'runs.json'), '[]');
+  }
+  const config = {
+    source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${file:./keys/${account}}' },
+    destination: {
+      duckdb: './accounts/${account}.duckdb',
+      parquet: './lake/account=${account}',
+      combined: './all.duckdb',
+    },
+    accounts: Object.fromEntries(ACCOUNTS.map((name) => [name, {}])),
+  };
+  writeFileSync(path.join(project, 'sluice.yaml'), JSON.stringify(config));
+  return server;
 }
 
 /** Three records of the newest day have a score that docs/contracts.md does not allow. */
