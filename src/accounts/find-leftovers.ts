@@ -5,6 +5,8 @@ import { ACCOUNT_NAME } from '../model/account.ts';
 /** A kind of place, and its path for an account of any name. */
 export interface PlacePattern {
   readonly kind: string;
+  /** Files of which a folder of ours has one; undefined for a place that is a file. */
+  readonly marks: readonly string[] | undefined;
   readonly pathOf: (account: string) => string;
 }
 
@@ -15,12 +17,6 @@ export interface Leftover {
 }
 
 const ANY_NAME = '\0';
-/** What a run leaves in a state folder, a lake and a DuckDB file's place: other folders and files are not ours. */
-const MARKS: Readonly<Record<string, readonly string[]>> = {
-  stateDir: ['work.duckdb', 'runs.json', 'lock.sqlite'],
-  parquet: ['manifest.json'],
-};
-
 /** Finds what lies in the places of accounts whose names are not among `names`, in the order of their names. */
 export function findLeftovers(
   patterns: readonly PlacePattern[],
@@ -28,10 +24,10 @@ export function findLeftovers(
 ): readonly Leftover[] {
   const known = new Set(names);
   const found = new Map<string, Leftover['places']>();
-  for (const { kind, pathOf } of patterns) {
+  for (const { kind, marks, pathOf } of patterns) {
     for (const account of listNames(pathOf(ANY_NAME))) {
       const place = pathOf(account);
-      if (known.has(account) || !isOurs(kind, place)) continue;
+      if (known.has(account) || !isOurs(place, marks)) continue;
       found.set(account, [...(found.get(account) ?? []), { kind, path: place }]);
     }
   }
@@ -62,8 +58,7 @@ function listFolder(folder: string): readonly string[] {
   }
 }
 
-function isOurs(kind: string, place: string): boolean {
-  const marks = MARKS[kind];
+function isOurs(place: string, marks: readonly string[] | undefined): boolean {
   if (marks === undefined) return existsSync(place);
   return marks.some((name) => existsSync(path.join(place, name)));
 }

@@ -1,25 +1,17 @@
-import { join } from 'node:path';
 import type { AccountData } from '../model/account.ts';
 import type { JointFile } from '../model/accounts-report.ts';
 import type { Clock } from '../model/clock.ts';
 import { ConfigError, toSyncError } from '../model/errors.ts';
-import { LAKE_CATALOG } from '../model/lake.ts';
 import { type ReportedError, toReportedError } from '../model/run-report.ts';
 import { listNames } from '../text/list-names.ts';
 import { writeAccountsCatalog } from './accounts-catalog.ts';
 import { publishCombined } from './combined-file.ts';
 
-/** A place of an account, as the config has it. */
-interface Place {
-  readonly account: string | undefined;
-  readonly kind: string;
-  readonly path: string;
-}
-
 /** All accounts of a config, and what joins their data. */
 export interface JointPlaces {
   readonly accounts: readonly { readonly name: string }[];
-  readonly places: readonly Place[];
+  /** Where readers find what each publishes; an account whose destination the config does not say is missing. */
+  readonly data: readonly AccountData[];
   /** Absolute path of the file with all tables; undefined where the config names none. */
   readonly combined: string | undefined;
   /** Absolute path of the file with views over all lakes; undefined where they share no folder. */
@@ -32,20 +24,6 @@ export interface JointResult {
   readonly error: ReportedError | undefined;
 }
 
-/** Where readers find the data of each account; an account whose paths the config does not give is left out. */
-export function listAccountData({
-  accounts,
-  places,
-}: Pick<JointPlaces, 'accounts' | 'places'>): readonly AccountData[] {
-  return accounts.flatMap(({ name }) => {
-    const find = (kind: string) =>
-      places.find((place) => place.account === name && place.kind === kind)?.path;
-    const lake = find('parquet');
-    const readersFile = find('duckdb') ?? (lake && join(lake, LAKE_CATALOG));
-    return readersFile === undefined ? [] : [{ account: name, readersFile, lake }];
-  });
-}
-
 /** Writes the files that join all accounts, after their runs. What fails leaves the earlier files as they are. */
 export async function publishJoint(
   joint: JointPlaces,
@@ -53,10 +31,10 @@ export async function publishJoint(
 ): Promise<JointResult> {
   const files: JointFile[] = [];
   try {
-    const data = listAccountData(joint);
+    const { data } = joint;
     if (joint.catalog !== undefined) files.push(await writeAccountsCatalog(joint.catalog, data, options));
     if (joint.combined === undefined) return { files, error: undefined };
-    refuseUnknown(joint, data);
+    refuseUnknown(joint);
     files.push(await publishCombined({ ...options, file: joint.combined, accounts: data }));
     return { files, error: undefined };
   } catch (thrown) {
@@ -65,7 +43,7 @@ export async function publishJoint(
 }
 
 /** Without the paths of an account, the file would lose the rows that it has of it. */
-function refuseUnknown({ accounts, combined = '' }: JointPlaces, data: readonly AccountData[]): void {
+function refuseUnknown({ accounts, data, combined = '' }: JointPlaces): void {
   const unknown = accounts.filter(({ name }) => !data.some(({ account }) => account === name));
   if (unknown.length === 0) return;
   throw new ConfigError(

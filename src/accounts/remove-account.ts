@@ -30,27 +30,28 @@ export async function removeAccount(
   for (const { path } of left.places) await refuseLink(path);
   await assertTargetIsOurs(settings);
   if (!(await confirm(left))) return false;
-  const state = left.places.find(({ kind }) => kind === 'stateDir');
+  const [state] = left.places.filter(({ path }) => path === settings.stateDir);
+  const published = left.places.filter((place) => place !== state);
   const since = new Date(clock.now()).toISOString();
   const locks = [
     ...(state === undefined ? [] : [await lockStateFolder(state.path, since, 'accounts remove')]),
     await lockTargets(settings),
   ];
   try {
-    for (const { kind, path } of left.places) if (kind !== 'stateDir') await remove(kind, path);
+    for (const { path } of published) await remove(path);
   } finally {
     for (const lock of locks.toReversed()) await lock.release();
   }
-  for (const { kind, path } of left.places)
-    if (kind !== 'stateDir') await rm(destinationLockFile(path), { force: true });
-  if (state !== undefined) await remove(state.kind, state.path);
+  for (const { path } of published) await rm(destinationLockFile(path), { force: true });
+  if (state !== undefined) await remove(state.path);
   return true;
 }
 
-async function remove(kind: string, path: string): Promise<void> {
+async function remove(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true });
-    if (kind === 'duckdb') await rm(`${path}.wal`, { force: true });
+    // What an engine may have left beside a file.
+    await rm(`${path}.wal`, { force: true });
   } catch (cause) {
     throw new StorageError(`${path} could not be deleted: ${(cause as Error).message}`, {
       code: 'storage_failed',

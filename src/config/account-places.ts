@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { isInside, resolveLinks } from '../files/real-paths.ts';
+import type { AccountData } from '../model/account.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
 import { type ConfigAccount, layerAccount } from './accounts.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -8,23 +9,19 @@ import { expandText } from './expand-text.ts';
 import { findHome } from './ledger-dir.ts';
 import type { PlaceholderScope } from './read-placeholder.ts';
 import { buildConfigError, type Problem } from './problem.ts';
-import { defaultStateDir, resolvePath } from './storage-paths.ts';
-
-/** What may hold data of an account; its key in the config follows from it. */
-export type PlaceKind = 'duckdb' | 'parquet' | 'stateDir';
+import { defaultStateDir, findReaders, placeRules, type PlaceRule, resolvePath } from './storage-paths.ts';
 
 /** A place of one account, or of all of them together. */
 export interface AccountPlace {
   /** Undefined for what belongs to all accounts. */
   readonly account: string | undefined;
-  readonly kind: PlaceKind | 'combined' | 'catalog';
+  readonly kind: PlaceRule['kind'] | 'combined' | 'catalog';
   /** Absolute. */
   readonly path: string;
 }
 
 /** A place as the config writes it for any account. */
-export interface PlacePattern {
-  readonly kind: PlaceKind;
+export interface PlacePattern extends Pick<PlaceRule, 'kind' | 'marks'> {
   /** The absolute path for an account of this name. */
   readonly pathOf: (account: string) => string;
 }
@@ -32,6 +29,8 @@ export interface PlacePattern {
 /** Where the data of all accounts lies. */
 export interface AccountPlaces {
   readonly places: readonly AccountPlace[];
+  /** Where readers find what accounts publish; those whose destination the config does not say are missing. */
+  readonly data: readonly AccountData[];
   /** Those that hold `${account}`: names that the config no longer has are found by them. */
   readonly patterns: readonly PlacePattern[];
   /** Absolute path of the one file with the tables of all accounts; undefined where the config names none. */
@@ -45,12 +44,6 @@ export interface PlaceScope extends Pick<PlaceholderScope, 'env'> {
   readonly platform?: NodeJS.Platform;
 }
 
-const KEYS: Readonly<Record<PlaceKind, ConfigPath>> = {
-  duckdb: ['destination', 'duckdb'],
-  parquet: ['destination', 'parquet'],
-  stateDir: ['stateDir'],
-};
-const KINDS = ['duckdb', 'parquet', 'stateDir'] as const satisfies readonly PlaceKind[];
 /** No path holds a NUL, so that this stands for a name in a path. */
 const ANY_NAME = '\0';
 
@@ -60,13 +53,12 @@ const ANY_NAME = '\0';
  */
 export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope): AccountPlaces {
   const [first] = accounts;
-  if (first === undefined) return { places: [], patterns: [], combined: undefined, catalog: undefined };
+  if (first === undefined)
+    return { places: [], data: [], patterns: [], combined: undefined, catalog: undefined };
   const { shared } = first;
   const resolve = (text: string | undefined, account: string | undefined) => {
     if (text === undefined) return undefined;
     const home = findHome(scope.env, scope.platform ?? process.platform);
-    // In a config that is an object, placeholders have no meaning.
-    if (shared.path === undefined) return resolvePath(text, shared.baseDir, home);
     const expanded = hasPlaceholders(shared)
       ? expandText(text, { ...scope, baseDir: shared.baseDir, account }, false)
       : { text, missing: [] };
@@ -74,16 +66,20 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   };
   const own = accounts.flatMap((account) => {
     const { value } = layerAccount(account);
-    return KINDS.flatMap((kind): readonly AccountPlace[] => {
-      const found = resolve(readPath(value, kind, account.name), account.name);
-      return found === undefined ? [] : [{ account: account.name, kind, path: found }];
+    return placeRules.flatMap((rule): readonly AccountPlace[] => {
+      const found = resolve(readPath(value, rule, account.name), account.name);
+      return found === undefined ? [] : [{ account: account.name, kind: rule.kind, path: found }];
     });
   });
-  const patterns = KINDS.flatMap((kind): readonly PlacePattern[] => {
-    const written = readPath(shared.value, kind, ANY_NAME);
-    const found = resolve(written, ANY_NAME);
+  const patterns = placeRules.flatMap((rule): readonly PlacePattern[] => {
+    const found = resolve(readPath(shared.value, rule, ANY_NAME), ANY_NAME);
     if (found?.includes(ANY_NAME) !== true) return [];
-    return [{ kind, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
+    const { kind, marks } = rule;
+    return [{ kind, marks, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
+  });
+  const data = accounts.flatMap(({ name }): readonly AccountData[] => {
+    const readers = findReaders(own.filter(({ account }) => account === name));
+    return readers === undefined ? [] : [{ account: name, ...readers }];
   });
   const combined = resolve(textAt(shared.value, ['destination', 'combined']), undefined);
   const catalog = findCatalog(patterns);
@@ -94,7 +90,7 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   ];
   const problem = findShared(all, accounts, scope.platform ?? process.platform);
   if (problem !== undefined) throw buildConfigError([problem], shared);
-  return { places: own, patterns, combined, catalog };
+  return { places: own, data, patterns, combined, catalog };
 }
 
 /** In a config given as an object they have no meaning. */
@@ -102,8 +98,8 @@ function hasPlaceholders(shared: ConfigFile | undefined): boolean {
   return shared?.path !== undefined;
 }
 
-function readPath(value: unknown, kind: PlaceKind, account: string): string | undefined {
-  const written = textAt(value, KEYS[kind]);
+function readPath(value: unknown, { kind, at }: PlaceRule, account: string): string | undefined {
+  const written = textAt(value, at);
   return written ?? (kind === 'stateDir' ? defaultStateDir(account) : undefined);
 }
 
@@ -114,7 +110,8 @@ function textAt(value: unknown, at: ConfigPath): string | undefined {
 
 /** Views over all lakes lie beside them, where the name is in the last part of the path: `lake/account=acme`. */
 function findCatalog(patterns: readonly PlacePattern[]): string | undefined {
-  const lake = patterns.find(({ kind }) => kind === 'parquet')?.pathOf(ANY_NAME);
+  const any = patterns.map(({ kind, pathOf }) => ({ kind, path: pathOf(ANY_NAME) }));
+  const lake = findReaders(any)?.lake;
   if (lake === undefined || path.dirname(lake).includes(ANY_NAME)) return undefined;
   return path.join(path.dirname(lake), LAKE_CATALOG);
 }
@@ -156,12 +153,13 @@ function describeShared(
   const at = keyOf(inner);
   const shared = accounts[0]?.shared;
   const isSame = outer.path === inner.path;
-  if (isSame && outer.account !== undefined && inner.account !== undefined && outer.kind === inner.kind) {
-    const names = `${outer.account} and ${inner.account}`;
+  const rule = placeRules.find(({ kind }) => kind === inner.kind);
+  if (isSame && rule !== undefined && outer.kind === inner.kind) {
+    const names = `${outer.account ?? ''} and ${inner.account ?? ''}`;
     return {
       path: at,
       message: `${names} would share ${inner.path}, and each account needs its own`,
-      hint: suggestPlace(shared, inner),
+      hint: suggestPlace(shared, inner, rule),
     };
   }
   const how = isSame ? 'is the same as' : 'lies inside';
@@ -176,33 +174,29 @@ function describeShared(
 
 function keyOf({ kind }: AccountPlace): ConfigPath {
   if (kind === 'combined') return ['destination', 'combined'];
-  return kind === 'catalog' ? KEYS.parquet : KEYS[kind];
+  // The folder of the views follows from that of the lakes.
+  return kind === 'catalog' ? ['destination'] : ruleOf(kind).at;
 }
 
 function nameOf({ account, kind }: AccountPlace): string {
   if (kind === 'combined') return 'file of all accounts';
   if (kind === 'catalog') return 'file with views over all lakes';
-  const names = { duckdb: 'DuckDB file', parquet: 'lake', stateDir: 'state folder' } as const;
-  return `${names[kind]} of ${account ?? ''}`;
+  return `${ruleOf(kind).title} of ${account ?? ''}`;
+}
+
+function ruleOf(kind: PlaceRule['kind']): PlaceRule {
+  const rule = placeRules.find((one) => one.kind === kind);
+  if (rule === undefined) throw new TypeError(`no rule for ${kind}`);
+  return rule;
 }
 
 /** What to write in place of a path that is the same for all. */
-function suggestPlace(shared: ConfigFile | undefined, { account = '', kind, path: found }: AccountPlace) {
-  const at = KEYS[kind as PlaceKind];
+function suggestPlace(shared: ConfigFile | undefined, place: AccountPlace, { at, own }: PlaceRule): string {
+  const { account = '', path: found } = place;
   const written = textAt(shared?.value, at) ?? found;
-  if (hasPlaceholders(shared))
-    return `Write ${String(at.at(-1))}: "${suggestPath(kind as PlaceKind, written)}"`;
+  if (hasPlaceholders(shared)) return `Write ${String(at.at(-1))}: "${own(written)}"`;
   const hasName = written.includes('${account}');
-  const own = (hasName ? written : suggestPath(kind as PlaceKind, written)).replaceAll('${account}', account);
+  const path = (hasName ? written : own(written)).replaceAll('${account}', account);
   const why = hasName ? ' Placeholders have no meaning in a config given as an object.' : '';
-  return `Write it for each account, e.g. accounts.${account}.${at.join('.')}: "${own}".${why}`;
-}
-
-/** The path in which each account has its own part. */
-function suggestPath(kind: PlaceKind, written: string): string {
-  const folder = written.replace(/[/\\]+$/, '');
-  if (kind === 'parquet') return `${folder}/account=\${account}`;
-  if (kind === 'stateDir') return `${folder}/\${account}`;
-  const parent = /^(.*)[/\\]/.exec(folder)?.[1];
-  return `${parent === undefined ? '' : `${parent}/`}accounts/\${account}.duckdb`;
+  return `Write it for each account, e.g. accounts.${account}.${at.join('.')}: "${path}".${why}`;
 }

@@ -145,3 +145,17 @@ function toYamlText(text: string): string {
   // Only the end of the line is removed: `trimEnd` would remove other white space too.
   return stringify(text, { lineWidth: 0, blockQuote: false }).replace(/\n$/, '');
 }
+
+/** Where the files of some accounts are, as their config has it. */
+interface AccountAnswers {
+  readonly duckdb: string;
+  readonly stateDir: string;
+  readonly accounts: { readonly names: readonly string[]; readonly parquet: string };
+}
+
+/** The usual places of accounts below a folder; `${account}` is in each path. */
+export function placeAccounts(folder: string, names: readonly string[]): AccountAnswers {
+  const duckdb = `${folder}/accounts/\${account}.duckdb`;
+  const accounts = { names, parquet: `${folder}/lake/account=\${account}` };
+  return { duckdb, stateDir: `${folder}/.sluice/\${account}`, accounts };
+}

@@ -14,6 +14,56 @@ export function defaultStateDir(account: string | undefined): string {
   return account === undefined ? configDefaults.stateDir : `${configDefaults.stateDir}/${account}`;
 }
 
+/** A place that the config of one account names. */
+export interface PlaceRule {
+  readonly kind: Destination['kind'] | 'stateDir';
+  readonly at: ConfigPath;
+  /** For people. */
+  readonly title: string;
+  /** Files of which a folder of ours has one; undefined for a place that is a file. */
+  readonly marks: readonly string[] | undefined;
+  /** What several accounts write in place of a folder or file that they would share. */
+  readonly own: (written: string) => string;
+}
+
+export const placeRules: readonly PlaceRule[] = [
+  {
+    kind: 'duckdb',
+    at: ['destination', 'duckdb'],
+    title: 'DuckDB file',
+    marks: undefined,
+    own: (written) => `${/^.*[/\\]/.exec(written)?.[0] ?? ''}accounts/\${account}.duckdb`,
+  },
+  {
+    kind: 'parquet',
+    at: ['destination', 'parquet'],
+    title: 'lake',
+    marks: ['manifest.json'],
+    own: (written) => `${withoutEnd(written)}/account=\${account}`,
+  },
+  {
+    kind: 'stateDir',
+    at: ['stateDir'],
+    title: 'state folder',
+    marks: ['work.duckdb', 'runs.json', 'lock.sqlite'],
+    own: (written) => `${withoutEnd(written)}/\${account}`,
+  },
+];
+
+function withoutEnd(folder: string): string {
+  return folder.replace(/[/\\]+$/, '');
+}
+
+/** Where readers find what is published at these places; undefined where nothing is. */
+export function findReaders(
+  places: readonly { readonly kind: string; readonly path: string }[],
+): { readonly readersFile: string; readonly lake: string | undefined } | undefined {
+  const find = (kind: Destination['kind']) => places.find((place) => place.kind === kind)?.path;
+  const lake = find('parquet');
+  const readersFile = find('duckdb') ?? (lake && path.join(lake, LAKE_CATALOG));
+  return readersFile === undefined ? undefined : { readersFile, lake };
+}
+
 /** The places a run writes to, absolute. */
 export interface StoragePaths {
   readonly destinations: readonly Destination[];
@@ -61,11 +111,9 @@ export function resolveStoragePaths(
     destinations.push({ kind: 'parquet', path: folder });
   }
   // The schema ensures that one of the two is set.
-  const [first] = destinations;
-  if (duckdb === undefined || first === undefined)
-    return { destinations, readersFile: path.join(first?.path ?? loaded.baseDir, LAKE_CATALOG), stateDir };
-  checkDuckdb(duckdb, first.path, refuse);
-  return { destinations, readersFile: first.path, stateDir };
+  const { readersFile = '' } = findReaders(destinations) ?? {};
+  if (duckdb !== undefined) checkDuckdb(duckdb, readersFile, refuse);
+  return { destinations, readersFile, stateDir };
 }
 
 function checkDuckdb(text: string, file: string, refuse: Refuse): void {

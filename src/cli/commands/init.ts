@@ -12,7 +12,7 @@ import { flagOption, textOption } from '../options/option-kinds.ts';
 import { toSafeLine } from '../render/safe-text.ts';
 import { suggestName } from '../options/suggest-name.ts';
 import { usageError } from '../options/usage-error.ts';
-import { placeAccounts } from '../steps/account-places.ts';
+import { placeAccounts } from '../../config/config-template.ts';
 import { chooseOwnPlaces } from '../steps/own-places.ts';
 import { DEFAULT_CONFIG } from '../steps/load-settings.ts';
 

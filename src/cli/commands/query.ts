@@ -78,12 +78,11 @@ async function queryOne(
 /** Over the accounts that were chosen; `account` is a column of each table. */
 async function queryAll(
   { engine, output }: CliContext,
-  { chosen, places }: ChosenAccounts,
+  { chosen, data }: ChosenAccounts,
   { sql, options }: Query,
 ): Promise<QueryResult> {
-  const { listAccountData } = await import('../../accounts/publish-joint.ts');
   const { leftOut, ...result } = await engine.queryAccounts(
-    listAccountData({ accounts: chosen, places }),
+    data.filter(({ account }) => chosen.some(({ name }) => name === account)),
     sql,
     options,
   );

@@ -7,7 +7,7 @@ import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../../text/format-count.ts';
 import { describeScenario, renderScenarios, toScenarioResult } from '../render/render-scenarios.ts';
 import { describeServedAccounts } from '../render/render-simulated-accounts.ts';
-import { placeAccounts } from '../steps/account-places.ts';
+import { placeAccounts } from '../../config/config-template.ts';
 import { chooseSimulatedAccounts } from '../steps/simulated-accounts.ts';
 
 const group = 'Simulator:';

@@ -5,7 +5,7 @@ import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { KnownAccounts, RunningSimulator } from '../frame/engine.ts';
 import { renderAccountsReport, summarizeAccounts } from '../render/render-accounts-sync.ts';
-import { placeAccounts } from '../steps/account-places.ts';
+import { placeAccounts } from '../../config/config-template.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';
 import { type AccountTables, describeAccountTables, describeAccountsNext } from './accounts-text.ts';
 import { DEMO_ACCOUNTS } from './demo-accounts.ts';
@@ -112,12 +112,12 @@ async function writeProject(
 
 async function countRows(
   { engine }: CliContext,
-  { places }: KnownAccounts,
+  { data }: KnownAccounts,
   { accounts }: AccountsReport,
 ): Promise<readonly AccountTables[]> {
   const found: AccountTables[] = [];
   for (const { account, report } of accounts) {
-    const file = places.find((place) => place.account === account && place.kind === 'duckdb')?.path;
+    const file = data.find((one) => one.account === account)?.readersFile;
     if (file === undefined || report === undefined) continue;
     const counts = report.streams.map(({ table }) => `SELECT '${table}', count(*) FROM "${table}"`);
     const { rows } = await engine.queryPublished(file, counts.join(' UNION ALL '), {});

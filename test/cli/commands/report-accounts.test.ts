@@ -30,6 +30,7 @@ const engine: Partial<Engine> = {
       concurrency: 4,
       places: [],
       patterns: [],
+      data: [],
       combined: undefined,
       catalog: undefined,
     }),

@@ -57,6 +57,7 @@ function makeEngine(statuses: Readonly<Record<string, StatusReport | Error>>): P
     concurrency: 4,
     places: [],
     patterns: [],
+    data: [],
     combined: undefined,
     catalog: undefined,
   };
