@@ -35,6 +35,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'orders/',
     'plan/',
     'read/',
+    'render/',
     'report/',
     'schedule/',
     'schema/',
@@ -77,7 +78,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   full: [
     'bench/parts',
     'cli/bound-young-heap',
-    'cli/render/table',
+    'render/table',
     'connectors/example-events',
     'connectors/example-orders',
     'contract/connector.test',

@@ -10,8 +10,8 @@ import { createOutput } from './terminal/output.ts';
 import { flushStreams, watchPipes } from './terminal/pipes.ts';
 import { createPrompt } from './steps/prompt.ts';
 import { wantsJsonLog } from './options/wants-json.ts';
-import { renderError } from './render/render-error.ts';
-import { writeErrorLine, writeLogLine } from './render/write-log-line.ts';
+import { renderError } from '../render/render-error.ts';
+import { writeErrorLine, writeLogLine } from '../render/write-log-line.ts';
 import { runCli } from './run-cli.ts';
 import { listenForSignals } from './terminal/signals.ts';
 

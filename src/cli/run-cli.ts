@@ -7,11 +7,11 @@ import type { CliContext } from './frame/context.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
 import { toReportedError } from '../model/run-report.ts';
-import { renderError } from './render/render-error.ts';
+import { renderError } from '../render/render-error.ts';
 import { globalOptions } from './options/global-options.ts';
 import { warnOfMistypedTwins } from './options/mistyped-twins.ts';
-import { writeJson } from './render/write-json.ts';
-import { writeErrorLine, writeLogLine } from './render/write-log-line.ts';
+import { writeJson } from '../render/write-json.ts';
+import { writeErrorLine, writeLogLine } from '../render/write-log-line.ts';
 
 /** Runs one command line and returns its exit code; never throws, never exits. */
 export async function runCli(

@@ -9,7 +9,7 @@ import {
 import type { ReportedError } from '../model/run-report.ts';
 import { formatBytes } from '../text/format-bytes.ts';
 import { formatCount } from '../text/format-count.ts';
-import { accountStyles } from './account-styles.ts';
+import { accountStyles } from './styles.ts';
 import { drawBadge, drawIcon } from './badge.ts';
 import type { ChartSet } from './chart.ts';
 import { drawDocument } from './document.ts';

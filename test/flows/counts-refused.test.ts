@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderStatus } from '../../src/cli/render/render-status.ts';
+import { renderStatus } from '../../src/render/render-status.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
 import { streamOf } from '../support/sync-harness.ts';

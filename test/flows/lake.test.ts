@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeRunFooter } from '../../src/cli/render/describe-run.ts';
-import { renderStatus } from '../../src/cli/render/render-status.ts';
+import { describeRunFooter } from '../../src/render/describe-run.ts';
+import { renderStatus } from '../../src/render/render-status.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';

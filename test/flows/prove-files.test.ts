@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderStatus, summarizeStatus } from '../../src/cli/render/render-status.ts';
+import { renderStatus, summarizeStatus } from '../../src/render/render-status.ts';
 import type { SyncError } from '../../src/model/errors.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { readStatus } from '../../src/commands/status.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderStatus, summarizeStatus } from '../../src/cli/render/render-status.ts';
+import { renderStatus, summarizeStatus } from '../../src/render/render-status.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { changeFile, damageBlocksOf } from '../support/damage-file.ts';

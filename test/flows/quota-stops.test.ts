@@ -48,7 +48,7 @@ describe('a server in maintenance', () => {
     expect(error).toMatchObject({ code: 'server_failed', resumeAt });
     const utc = `${resumeAt.slice(0, 10)} ${resumeAt.slice(11, 19)} UTC`;
     expect(error?.hint).toContain(`run again after ${utc}`);
-    const { describeRunFooter } = await import('../../src/cli/render/describe-run.ts');
+    const { describeRunFooter } = await import('../../src/render/describe-run.ts');
     expect(describeRunFooter(report, flow.clock.now())).toMatch(
       new RegExp(
         `Run the same command again from ${resumeAt.slice(11, 19)} UTC.* on: it continues from here`,

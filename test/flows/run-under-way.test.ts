@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderStatus } from '../../src/cli/render/render-status.ts';
+import { renderStatus } from '../../src/render/render-status.ts';
 import type { StatusReport } from '../../src/model/reports.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { createFlow, type Flow } from '../support/sync-harness.ts';

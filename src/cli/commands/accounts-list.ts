@@ -24,7 +24,7 @@ export const accountsListCommand = defineCommand({
         .map(({ kind, path }) => ({ kind: String(kind), path })),
     }));
     const all = [...accounts, ...leftovers.map((left) => ({ ...left, inConfig: false }))];
-    const { renderAccountList } = await import('../render/render-account-list.ts');
+    const { renderAccountList } = await import('../../render/render-account-list.ts');
     const count = formatCountOf(accounts.length, 'account');
     const left = leftovers.length === 0 ? '' : `, and what is left of ${leftovers.length} more`;
     return {

@@ -6,8 +6,8 @@ import type { CliContext } from '../frame/context.ts';
 import type { Leftover } from '../frame/engine.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
-import { toSafeLine } from '../render/safe-text.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import { requireAccounts } from '../steps/choose-accounts.ts';
 import { requestConfig } from '../steps/load-settings.ts';
 

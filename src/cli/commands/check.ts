@@ -22,7 +22,7 @@ export const checkCommand = defineAccountCommand({
     const settings = await loadSettings(context, globals);
     const checked = await engine.runChecks(settings, { signal });
     const report = { ...checked, items: [...checked.items, ...(await checkPrograms(context, settings))] };
-    const { renderCheck, summarizeCheck } = await import('../render/render-check.ts');
+    const { renderCheck, summarizeCheck } = await import('../../render/render-check.ts');
     return {
       exitCode: report.exitCode as ExitCode,
       summary: summarizeCheck(report),

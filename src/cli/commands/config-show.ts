@@ -25,8 +25,8 @@ export const configShowCommand = defineAccountCommand({
 });
 
 async function renderEntries(entries: readonly ConfigEntry[], columns: number | undefined): Promise<string> {
-  const { drawFittingTable } = await import('../render/fitting-table.ts');
-  const { toSafeCell } = await import('../render/safe-text.ts');
+  const { drawFittingTable } = await import('../../render/fitting-table.ts');
+  const { toSafeCell } = await import('../../render/safe-text.ts');
   return drawFittingTable(
     [{ title: 'SETTING' }, { title: 'VALUE' }, { title: 'FROM' }],
     entries.map(({ key, value, origin, detail }) => [

@@ -74,7 +74,7 @@ async function runStory(context: CliContext, globals: GlobalValues, scene: Scene
   const { engine, output } = context;
   const text = await import('../demo/demo-text.ts');
   const { DEMO_QUERY } = await import('../demo/demo-query.ts');
-  const { formatQueryResult } = await import('../render/query-formats.ts');
+  const { formatQueryResult } = await import('../../render/query-formats.ts');
   const show = (part: string) => {
     if (globals.json !== true) output.writeResult(`${part}\n`);
   };
@@ -122,7 +122,7 @@ async function syncOnce(context: CliContext, globals: GlobalValues, settings: Se
 }
 
 async function renderReport(report: RunReport, { clock, output }: CliContext): Promise<string> {
-  const { renderRunReport } = await import('../render/render-sync.ts');
+  const { renderRunReport } = await import('../../render/render-sync.ts');
   return renderRunReport(report, { nowMs: clock.now(), columns: output.stdout.columns() });
 }
 

@@ -9,9 +9,9 @@ import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
-import { formatUpcoming } from '../render/format-values.ts';
-import { toSafeLine } from '../render/safe-text.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { formatUpcoming } from '../../render/format-values.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 
 const sampling = 'Sample:';
@@ -118,7 +118,7 @@ function note({ output }: CliContext, line: string): void {
 }
 
 async function toOutcome({ clock, output }: CliContext, report: DiscoverReport): Promise<CommandOutcome> {
-  const { renderDiscovery, summarizeDiscovery } = await import('../render/render-discover.ts');
+  const { renderDiscovery, summarizeDiscovery } = await import('../../render/render-discover.ts');
   const error = findError(report);
   return {
     exitCode: error === undefined ? 0 : chooseExitCode(report, error),

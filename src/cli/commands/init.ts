@@ -9,7 +9,7 @@ import type { ConfigAnswers } from '../frame/engine.ts';
 import type { Output } from '../terminal/output.ts';
 import { readAccountNames } from '../options/account-names.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
-import { toSafeLine } from '../render/safe-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import { suggestName } from '../options/suggest-name.ts';
 import { usageError } from '../options/usage-error.ts';
 import { placeAccounts } from '../../config/config-template.ts';

@@ -5,8 +5,8 @@ import type { CommandOutcome } from '../frame/command.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
-import { toSafeLine } from '../render/safe-text.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import { loadOfflineSettings, loadSettings } from '../steps/load-settings.ts';
 import { selectionOptions, toSelection } from '../steps/sync-options.ts';
 
@@ -62,7 +62,7 @@ function adviseOffline(stream: PlannedStream): PlannedStream {
 }
 
 async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): Promise<CommandOutcome> {
-  const { renderPlan, summarizePlan } = await import('../render/render-plan.ts');
+  const { renderPlan, summarizePlan } = await import('../../render/render-plan.ts');
   return {
     exitCode: chooseExitCode(plan),
     summary: summarizePlan(plan),

@@ -34,7 +34,7 @@ export const quarantineListCommand = defineAccountCommand({
       ...(streams !== undefined && { streams }),
       limit: values.limit ?? MOST_RECORDS,
     });
-    const { renderQuarantine, summarizeQuarantine } = await import('../render/render-quarantine.ts');
+    const { renderQuarantine, summarizeQuarantine } = await import('../../render/render-quarantine.ts');
     return {
       exitCode: 0,
       summary: summarizeQuarantine(list),

@@ -29,7 +29,7 @@ export const quarantineRetryCommand = defineAccountCommand({
 });
 
 async function toOutcome(report: RetryReport, { output }: CliContext): Promise<CommandOutcome> {
-  const { renderRetry, summarizeRetry } = await import('../render/render-quarantine.ts');
+  const { renderRetry, summarizeRetry } = await import('../../render/render-quarantine.ts');
   return {
     exitCode: report.exitCode,
     summary: summarizeRetry(report),

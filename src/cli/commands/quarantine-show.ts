@@ -15,7 +15,7 @@ export const quarantineShowCommand = defineAccountCommand({
     context.chooseStop('quit');
     const settings = await loadOfflineSettings(context, globals, { contracts: 'ignored' });
     const found = await context.engine.showQuarantined(settings, argument);
-    const { renderQuarantined, summarizeQuarantined } = await import('../render/render-quarantine.ts');
+    const { renderQuarantined, summarizeQuarantined } = await import('../../render/render-quarantine.ts');
     return {
       exitCode: 0,
       summary: summarizeQuarantined(found),

@@ -4,7 +4,7 @@ import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { choiceOption } from '../options/option-kinds.ts';
 import { listNames } from '../../text/list-names.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { queryFormats } from '../render/query-format-names.ts';
+import { queryFormats } from '../../render/query-format-names.ts';
 import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
@@ -47,10 +47,10 @@ export const queryCommand = defineCommand({
         ? await queryOne(context, globals, { sql: argument, options })
         : await queryAll(context, chosen, { sql: argument, options });
     const isCut = isCapped && found.rows.length > MOST_ROWS_ON_TERMINAL;
-    const { readWholeNumbers } = await import('../render/query-cells.ts');
+    const { readWholeNumbers } = await import('../../render/query-cells.ts');
     const rows = isCut ? found.rows.slice(0, MOST_ROWS_ON_TERMINAL) : found.rows;
     const result = readWholeNumbers({ ...found, rows });
-    const { formatQueryResult } = await import('../render/query-formats.ts');
+    const { formatQueryResult } = await import('../../render/query-formats.ts');
     const text = globals.json === true ? '' : formatQueryResult(result, format, stdout.columns());
     if (isCut) {
       context.output.writeNote(

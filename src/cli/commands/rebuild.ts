@@ -48,7 +48,7 @@ export const rebuildCommand = defineAccountCommand({
 });
 
 async function toOutcome(report: RebuildReport, { output }: CliContext): Promise<CommandOutcome> {
-  const { renderRebuild, summarizeRebuild } = await import('../render/render-rebuild.ts');
+  const { renderRebuild, summarizeRebuild } = await import('../../render/render-rebuild.ts');
   return {
     exitCode: report.exitCode,
     summary: summarizeRebuild(report),

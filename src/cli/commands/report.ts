@@ -3,8 +3,8 @@ import { defineCommand } from '../frame/command.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { formatCount } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
-import { toSafeLine } from '../render/safe-text.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import { accountsOption, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 

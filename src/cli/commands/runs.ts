@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../frame/command.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const MOST_RUNS = 20;
@@ -25,8 +25,8 @@ export const runsCommand = defineAccountCommand({
     if (argument !== undefined)
       return toRunOutcome(await context.engine.readRun(settings, argument), context);
     const runs = await context.engine.readRuns(settings, { limit: MOST_RUNS });
-    const { renderRuns } = await import('../render/render-runs.ts');
-    const { describeRefusal, summarizeRefusal } = await import('../render/describe-refusal.ts');
+    const { renderRuns } = await import('../../render/render-runs.ts');
+    const { describeRefusal, summarizeRefusal } = await import('../../render/describe-refusal.ts');
     const refused = await context.engine.findRefusal(settings);
     const columns = context.output.stdout.columns();
     const blocks = [renderRuns(runs, columns), wrapText(describeRefusal(refused), columns)];
@@ -42,9 +42,9 @@ export const runsCommand = defineAccountCommand({
 
 async function toRunOutcome(run: RunReport | RunSummary, context: CliContext): Promise<CommandOutcome> {
   const summary = `run ${run.runId}: ${run.status}`;
-  const { renderRunSummary, toRunSummary } = await import('../render/render-runs.ts');
+  const { renderRunSummary, toRunSummary } = await import('../../render/render-runs.ts');
   if (!('streams' in run)) return { exitCode: 0, summary, result: run, text: renderRunSummary(run) };
-  const { renderRunReport } = await import('../render/render-sync.ts');
+  const { renderRunReport } = await import('../../render/render-sync.ts');
   const options = { nowMs: context.clock.now(), columns: context.output.stdout.columns() };
   const text = `${renderRunSummary(toRunSummary(run))}\n\n${renderRunReport(run, options)}`;
   return { exitCode: 0, summary, result: { ...run, kind: kindOf(run) }, text };

@@ -34,7 +34,7 @@ export const schemaDiffCommand = defineAccountCommand({
       ...(streams !== undefined && { streams }),
       ...(values.since !== undefined && { since: values.since }),
     });
-    const { renderDiff, summarizeDiff } = await import('../render/render-schema.ts');
+    const { renderDiff, summarizeDiff } = await import('../../render/render-schema.ts');
     const summary = summarizeDiff(diff, values.since);
     const text = renderDiff(diff, values.since, context.output.stdout.columns());
     return { ...judge(diff, values.strict === true, summary), summary, result: diff, text };

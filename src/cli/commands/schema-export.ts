@@ -5,9 +5,9 @@ import { exportFormats, type SchemaExport } from '../../model/schema-report.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { choiceOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { escapeJson } from '../render/write-json.ts';
+import { escapeJson } from '../../render/write-json.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { toSafeLine } from '../render/safe-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 const group = 'Export:';

@@ -20,7 +20,7 @@ export const schemaShowCommand = defineAccountCommand({
     const streams = readStreamNames(argument);
     const settings = await loadOfflineSettings(context, globals);
     const schemas = await context.engine.showSchema(settings, { ...(streams !== undefined && { streams }) });
-    const { renderSchemas } = await import('../render/render-schema.ts');
+    const { renderSchemas } = await import('../../render/render-schema.ts');
     return {
       exitCode: 0,
       summary: `columns of ${formatCountOf(schemas.length, 'stream')}`,

@@ -5,8 +5,8 @@ import { defineCommand } from '../frame/command.ts';
 import { countOption, dateOption, flagOption, patternOption, textOption } from '../options/option-kinds.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../../text/format-count.ts';
-import { describeScenario, renderScenarios, toScenarioResult } from '../render/render-scenarios.ts';
-import { describeServedAccounts } from '../render/render-simulated-accounts.ts';
+import { describeScenario, renderScenarios, toScenarioResult } from '../../render/render-scenarios.ts';
+import { describeServedAccounts } from '../../render/render-simulated-accounts.ts';
 import { placeAccounts } from '../../config/config-template.ts';
 import { chooseSimulatedAccounts } from '../steps/simulated-accounts.ts';
 

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
-import { capitalize } from '../render/format-values.ts';
+import { capitalize } from '../../render/format-values.ts';
 import { resolve } from 'node:path';
 import { StorageError } from '../../model/errors.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
-import { toSafeLine } from '../render/safe-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 /** Checkpoints as JSON. */
@@ -33,7 +33,7 @@ export const stateExportCommand = defineAccountCommand({
     const settings = await loadOfflineSettings(context, globals);
     const report = await context.engine.readState(settings, { ...(streams !== undefined && { streams }) });
     const json = `${JSON.stringify(report.state, undefined, 2)}\n`;
-    const { summarizeState } = await import('../render/render-state.ts');
+    const { summarizeState } = await import('../../render/render-state.ts');
     const summary = summarizeState(report);
     if (values.output === undefined) return { exitCode: 0, summary, result: report.state, text: json };
     const path = resolve(context.cwd, values.output);

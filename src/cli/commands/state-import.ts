@@ -26,7 +26,7 @@ export const stateImportCommand = defineAccountCommand({
       confirm: confirmChange(context, 'Import these checkpoints?', choice),
       signal: context.signal,
     });
-    const { renderStateChange, summarizeStateChange } = await import('../render/render-state.ts');
+    const { renderStateChange, summarizeStateChange } = await import('../../render/render-state.ts');
     return {
       exitCode: 0,
       summary: summarizeStateChange(report),

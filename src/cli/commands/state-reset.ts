@@ -35,7 +35,7 @@ export const stateResetCommand = defineAccountCommand({
       confirm: confirmChange(context, question, choice),
       signal: context.signal,
     });
-    const { renderStateChange, summarizeStateChange } = await import('../render/render-state.ts');
+    const { renderStateChange, summarizeStateChange } = await import('../../render/render-state.ts');
     return {
       exitCode: 0,
       summary: summarizeStateChange(report),

@@ -18,7 +18,7 @@ export const stateShowCommand = defineAccountCommand({
     const streams = readStreamNames(argument);
     const settings = await loadOfflineSettings(context, globals);
     const report = await context.engine.readState(settings, { ...(streams !== undefined && { streams }) });
-    const { renderState, summarizeState } = await import('../render/render-state.ts');
+    const { renderState, summarizeState } = await import('../../render/render-state.ts');
     return {
       exitCode: 0,
       summary: summarizeState(report),

@@ -44,7 +44,7 @@ export const statusCommand = defineCommand({
     }
     const settings = await loadOfflineSettings(context, globals);
     const report = isWatch ? await watchStatus(context, settings) : await context.engine.readStatus(settings);
-    const { summarizeStatus } = await import('../render/render-status.ts');
+    const { summarizeStatus } = await import('../../render/render-status.ts');
     const text = await render(context, report);
     return { exitCode: 0, summary: summarizeStatus(report), result: report, text };
   },
@@ -92,6 +92,6 @@ async function showAccounts(
 }
 
 async function render({ clock, output }: CliContext, report: StatusReport): Promise<string> {
-  const { renderStatus } = await import('../render/render-status.ts');
+  const { renderStatus } = await import('../../render/render-status.ts');
   return renderStatus(report, { nowMs: clock.now(), columns: output.stdout.columns() });
 }

@@ -96,7 +96,7 @@ async function runAll(
   const wantsMetrics = metricsFile !== undefined;
   const { report, facts } = await syncAccounts(context, globals, chosen, { sync, wantsMetrics });
   await warn(context, globals, await saveAccountsMetrics(context, metricsFile, facts, { withoutStreams }));
-  const { renderAccountsReport, summarizeAccounts } = await import('../render/render-accounts-sync.ts');
+  const { renderAccountsReport, summarizeAccounts } = await import('../../render/render-accounts-sync.ts');
   const { clock, output } = context;
   const failed = report.accounts.find(({ exitCode }) => exitCode !== 0);
   return {
@@ -173,8 +173,8 @@ async function warn(context: CliContext, globals: GlobalValues, warnings: readon
 }
 
 async function toSyncOutcome(report: RunReport, { clock, output }: CliContext): Promise<CommandOutcome> {
-  const { renderRunReport } = await import('../render/render-sync.ts');
-  const { summarizeRun } = await import('../render/describe-run.ts');
+  const { renderRunReport } = await import('../../render/render-sync.ts');
+  const { summarizeRun } = await import('../../render/describe-run.ts');
   return {
     exitCode: report.exitCode,
     summary: summarizeRun(report),

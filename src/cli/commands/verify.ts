@@ -8,7 +8,7 @@ import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import { loadOfflineSettings, loadSettings } from '../steps/load-settings.ts';
 
 const DEFAULT_REQUESTS = 50;
@@ -80,7 +80,7 @@ export const verifyCommand = defineAccountCommand({
 });
 
 async function toOutcome({ clock, output }: CliContext, offline: VerifyReport): Promise<CommandOutcome> {
-  const { AFTER_DIFFERENCE, renderVerify, summarizeVerify } = await import('../render/render-verify.ts');
+  const { AFTER_DIFFERENCE, renderVerify, summarizeVerify } = await import('../../render/render-verify.ts');
   const exitCode = offline.exitCode === 6 ? 6 : (findComparisonCode(offline.comparison) ?? offline.exitCode);
   const report = { ...offline, exitCode, ok: exitCode === 0 };
   return {

@@ -4,7 +4,7 @@ import type { AccountsReport } from '../../model/accounts-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { KnownAccounts, RunningSimulator } from '../frame/engine.ts';
-import { renderAccountsReport, summarizeAccounts } from '../render/render-accounts-sync.ts';
+import { renderAccountsReport, summarizeAccounts } from '../../render/render-accounts-sync.ts';
 import { placeAccounts } from '../../config/config-template.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';
 import { type AccountTables, describeAccountTables, describeAccountsNext } from './accounts-text.ts';

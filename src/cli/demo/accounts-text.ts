@@ -1,6 +1,6 @@
 import { formatCount } from '../../text/format-count.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
-import { drawFittingTable } from '../render/fitting-table.ts';
+import { drawFittingTable } from '../../render/fitting-table.ts';
 
 /** What the published file of an account holds. */
 export interface AccountTables {

@@ -1,8 +1,8 @@
 import type { RunReport } from '../../model/run-report.ts';
-import type { Paint } from '../terminal/output.ts';
+import type { Paint } from '../../render/screen.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
 import { formatCount } from '../../text/format-count.ts';
-import { drawTable } from '../render/table.ts';
+import { drawTable } from '../../render/table.ts';
 import { DEMO_QUERY } from './demo-query.ts';
 
 /** A heading of the demo's story. */

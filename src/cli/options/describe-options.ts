@@ -1,4 +1,4 @@
-import { wrapText } from '../render/wrap-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 import type { Option } from './option.ts';
 
 /** What a line of `--help` says about an option. */

@@ -1,5 +1,5 @@
 import type { ProgressEvent } from '../../model/progress.ts';
-import { SHORT_WAIT_MS } from '../render/describe-wait.ts';
+import { SHORT_WAIT_MS } from '../../render/describe-wait.ts';
 import { measureShare } from './measure-share.ts';
 
 /** What later lines need to know of those already written. */

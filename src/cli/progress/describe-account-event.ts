@@ -1,6 +1,6 @@
 import type { AccountEnd, AccountEvent } from '../../model/accounts-report.ts';
 import { withName } from '../../text/name-once.ts';
-import { describeWait } from '../render/describe-wait.ts';
+import { describeWait } from '../../render/describe-wait.ts';
 import type { LogLine } from './describe-event.ts';
 
 /** The log line of what happened to an account; a first run tells of itself. */

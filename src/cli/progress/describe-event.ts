@@ -5,7 +5,7 @@ import { nameScan } from '../../model/stream.ts';
 import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { withName } from '../../text/name-once.ts';
-import { describeWait } from '../render/describe-wait.ts';
+import { describeWait } from '../../render/describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 
 /** A line of the log, with its values for machines. */

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { toSafeLine } from '../render/safe-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import type { LogLevel } from '../options/global-options.ts';
 import type { LogLine } from './describe-event.ts';
 

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../text/duration.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
-import { cutToWidth } from '../render/measure-width.ts';
-import { toSafeLine } from '../render/safe-text.ts';
+import { cutToWidth } from '../../render/measure-width.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import type { AccountProgress, AccountsState } from './accounts-state.ts';
 import type { ProgressState } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';

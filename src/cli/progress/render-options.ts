@@ -1,4 +1,4 @@
-import type { Paint } from '../terminal/output.ts';
+import type { Paint } from '../../render/screen.ts';
 
 /** What the picture of a run depends on in addition to its state. */
 export interface RenderOptions {

@@ -1,10 +1,10 @@
 import { formatDuration } from '../../text/duration.ts';
 import { HOUR_MS } from '../../model/dates.ts';
-import { toSafeLine } from '../render/safe-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import { formatCount } from '../../text/format-count.ts';
-import { formatUpcoming } from '../render/format-values.ts';
-import { cutToWidth } from '../render/measure-width.ts';
-import { describeWait, SHORT_WAIT_MS } from '../render/describe-wait.ts';
+import { formatUpcoming } from '../../render/format-values.ts';
+import { cutToWidth } from '../../render/measure-width.ts';
+import { describeWait, SHORT_WAIT_MS } from '../../render/describe-wait.ts';
 import type { ProgressState } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';
 import { renderStream } from './render-stream.ts';

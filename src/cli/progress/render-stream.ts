@@ -1,6 +1,6 @@
-import type { Style } from '../terminal/output.ts';
+import type { Style } from '../../render/screen.ts';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
-import { cutToWidth } from '../render/measure-width.ts';
+import { cutToWidth } from '../../render/measure-width.ts';
 import { measureShare } from './measure-share.ts';
 import type { ProgressState, StreamProgress } from './progress-state.ts';
 import type { RenderOptions } from './render-options.ts';

@@ -4,9 +4,9 @@ import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
 import type { LogLine } from '../progress/describe-event.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { formatUpcoming } from '../render/format-values.ts';
+import { formatUpcoming } from '../../render/format-values.ts';
 import { formatMoment } from '../../text/format-moment.ts';
-import { summarizeRun } from '../render/describe-run.ts';
+import { summarizeRun } from '../../render/describe-run.ts';
 import type { EndedRun } from '../../model/run-observer.ts';
 
 /** The log line of a schedule event; undefined if it needs none. */

@@ -7,7 +7,7 @@ import type { SyncOptions } from '../../model/settings.ts';
 import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
-import { summarizeAccounts } from '../render/render-accounts-sync.ts';
+import { summarizeAccounts } from '../../render/render-accounts-sync.ts';
 import { type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
 import { saveAccountsMetrics } from '../steps/follow-run.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';

@@ -12,7 +12,7 @@ import {
   type AccountsStatusOptions,
   renderAccountsStatus,
   summarizeAccountsStatus,
-} from '../render/render-accounts-status.ts';
+} from '../../render/render-accounts-status.ts';
 import type { ChosenAccounts } from './choose-accounts.ts';
 import { loadOfflineSettings } from './load-settings.ts';
 

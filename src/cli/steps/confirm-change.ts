@@ -1,9 +1,9 @@
 import type { ConfirmChange } from '../../model/state-report.ts';
 import type { CliContext } from '../frame/context.ts';
 import { usageError } from '../options/usage-error.ts';
-import { describeChanges } from '../render/render-state.ts';
-import { toSafeLine } from '../render/safe-text.ts';
-import { wrapText } from '../render/wrap-text.ts';
+import { describeChanges } from '../../render/render-state.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
+import { wrapText } from '../../render/wrap-text.ts';
 
 /** Shows what is about to change and asks. Where nobody can answer, only `--yes` agrees. */
 export function confirmChange(

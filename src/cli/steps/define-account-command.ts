@@ -15,7 +15,7 @@ import {
 import type { CliContext } from '../frame/context.ts';
 import type { Options } from '../options/resolve-values.ts';
 import { usageError } from '../options/usage-error.ts';
-import { renderError } from '../render/render-error.ts';
+import { renderError } from '../../render/render-error.ts';
 import { accountsOption, type ChosenAccounts, chooseAccounts } from './choose-accounts.ts';
 
 /** `each`: one account after the other. `one`: its result is of a single account. */

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import type { Screen } from '../../render/screen.ts';
 
 /** The part of a writable stream the command line uses; `process.stdout` is one, tests pass their own. */
 export interface OutputStream {
@@ -6,11 +7,6 @@ export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
-
-/** A style of node's `util.styleText`. */
-export type Style = Parameters<typeof styleText>[0];
-/** Styles text if colours are wanted; otherwise returns it unchanged. */
-export type Paint = (style: Style, text: string) => string;
 
 /** The two streams a command writes to: results on stdout, everything else on stderr. */
 export interface Output {
@@ -29,17 +25,9 @@ export interface Output {
 /** Called instead of writing a line; calls `write` when the line may be written. */
 export type NoteGuard = (write: () => void) => void;
 
-/** What the far end of a stream can show. */
-export interface Terminal {
+/** The far end of a stream. */
+export interface Terminal extends Screen {
   readonly stream: OutputStream;
-  readonly isTerminal: boolean;
-  /** Whether a display may redraw itself: a terminal that is neither CI nor dumb. */
-  readonly canRedraw: boolean;
-  readonly hasUnicode: boolean;
-  readonly hasColours: boolean;
-  readonly paint: Paint;
-  /** Current width; undefined if unlimited. */
-  readonly columns: () => number | undefined;
 }
 
 /** Makes the output of one process, or of one test. */

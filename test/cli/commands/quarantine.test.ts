@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { indentJson } from '../../../src/cli/render/render-quarantine.ts';
+import { indentJson } from '../../../src/render/render-quarantine.ts';
 import { ConfigError } from '../../../src/model/errors.ts';
 import type {
   QuarantinedRecordDetail,

@@ -1,0 +1,28 @@
+import { listNames } from '../text/list-names.ts';
+import { drawFittingTable } from './fitting-table.ts';
+import { toSafeCell } from './safe-text.ts';
+import { wrapText } from './wrap-text.ts';
+
+/** An account and its places. */
+interface ListedAccount {
+  readonly account: string;
+  readonly inConfig: boolean;
+  readonly places: readonly { readonly kind: string; readonly path: string }[];
+}
+
+/** The accounts for people, those that the config no longer has at the end. */
+export function renderAccountList(accounts: readonly ListedAccount[], columns: number | undefined): string {
+  const table = drawFittingTable(
+    [{ title: 'ACCOUNT' }, { title: 'IN CONFIG' }, { title: 'PLACES' }],
+    accounts.map(({ account, inConfig, places }) => [
+      account,
+      inConfig ? 'yes' : 'no',
+      toSafeCell(places.map(({ path }) => path).join(', ')),
+    ]),
+    columns,
+  );
+  const left = accounts.filter(({ inConfig }) => !inConfig).map(({ account }) => account);
+  if (left.length === 0) return table;
+  const advice = `Not in the config any more: ${listNames(left)}. Their data stays until you delete it: sluice accounts remove ${left[0] ?? ''} --data`;
+  return `${table}\n\n${wrapText(advice, columns)}`;
+}

@@ -1,0 +1,275 @@
+import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
+import { formatDuration } from '../text/duration.ts';
+import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
+import { isUnfinished } from '../model/run-report.ts';
+import { nameScan } from '../model/stream.ts';
+import { describeUnsettled } from './describe-unsettled.ts';
+import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
+import { describeQuota, describeUnderWay, summarizeRun } from './describe-run.ts';
+import { countScans, formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
+import { formatBytes } from '../text/format-bytes.ts';
+import { formatMoment } from '../text/format-moment.ts';
+import type { ReportOptions } from './render-sync.ts';
+import { toSafeLine } from './safe-text.ts';
+import { drawFittingTable } from './fitting-table.ts';
+import { wrapText } from './wrap-text.ts';
+
+/** Freshness and completeness of each stream for people. */
+export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOptions): string {
+  const table = drawFittingTable(
+    [
+      { title: 'STREAM' },
+      { title: 'VERDICT' },
+      { title: 'ROWS', align: 'right' },
+      { title: 'WATERMARK' },
+      { title: 'VERIFIED' },
+      { title: 'KEY', dropAt: 1 },
+    ],
+    report.streams.map((row) => [
+      toSafeLine(nameScan(row.stream, row.slice)),
+      describeVerdict(row),
+      describeRows(row),
+      describeWatermark(row),
+      describeAge(row, nowMs),
+      describeKey(row),
+    ]),
+    columns,
+  );
+  const lines = [
+    describePublished(report),
+    describeRestore(report),
+    describeLastRun(report),
+    describeUnderWay(report.underWay, nowMs),
+    describeLeft(report, nowMs),
+    describeQuarantine(report),
+  ];
+  const prose = [
+    describeFaults(report),
+    describeLosses(report),
+    describeRefusal(report.refused),
+    describeUnsettled(report),
+    describeDue(report),
+    describeUncounted(report),
+    describeUnproved(report),
+    describeStale(report),
+    describeScope(report),
+    lines.filter((line) => line !== '').join('\n'),
+  ];
+  return [table, ...prose.map((text) => wrapText(text, columns))]
+    .filter((block) => block !== '')
+    .join('\n\n');
+}
+
+function describeLastRun({ lastRun, refused, published }: StatusReport): string {
+  if (lastRun === undefined) {
+    // The file may come from elsewhere, or the state folder may be new; the file itself lists its runs.
+    return published === undefined
+      ? refused === undefined
+        ? 'No run yet.'
+        : 'No sync is on record yet.'
+      : 'Last: not recorded in the state folder; see: sluice runs';
+  }
+  const { status } = lastRun;
+  const started = formatMoment(lastRun.startedAt);
+  if (status === 'running') return `Under way: run ${lastRun.runId}, since ${started}.`;
+  if (status === 'killed') {
+    return `Last: run ${lastRun.runId}, started ${started}, was killed; the next sync continues from what it kept.`;
+  }
+  return `Last: ${summarizeRun(lastRun)}; ${formatMoment(lastRun.finishedAt)}.`;
+}
+
+// Others may have used the quota since, so this may not be what is left now.
+function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
+  const left = describeQuota(quota, nowMs);
+  if (left === '') return 'Quota: not known since the last window ended.';
+  const isOver = lastRun !== undefined && !isUnfinished(lastRun.status);
+  return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
+}
+
+/** Streams whose last sync was not compared with the API as a whole: what is known of that is older. */
+function describeUncounted({ streams }: StatusReport): string {
+  const uncounted = streams.filter(({ counts }) => counts?.uncountedAt !== undefined);
+  if (uncounted.length === 0) return '';
+  const names = uncounted.slice(0, MOST_NAMES).map(({ stream, slice, counts }) => {
+    const at = counts === undefined ? '' : ` (last counted ${formatMoment(counts.at)})`;
+    return `${toSafeLine(nameScan(stream, slice))}${at}`;
+  });
+  const more = uncounted.length - names.length;
+  const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
+  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. The next sync counts again.`;
+}
+
+/** Published files that changed after publishing: the counts above may be wrong, and readers may fail. */
+function describeFaults({ faults = [] }: StatusReport): string {
+  return faults.map(({ detail, fix }) => `${toSafeLine(detail)}\n  next: ${toSafeLine(fix)}`).join('\n');
+}
+
+/** Files of the lake that changed after publishing: the counts above are not what was verified. */
+function describeLosses({ losses = [] }: StatusReport): string {
+  if (losses.length === 0) return '';
+  const more = losses.length - MOST_NAMES;
+  return [
+    ...losses.slice(0, MOST_NAMES).map((loss) => `the lake is incomplete: ${toSafeLine(loss)}`),
+    ...(more > 0 ? [`and ${formatCountOf(more, 'more table')}`] : []),
+    '  next: sluice verify says how to repair it; until then readers miss rows',
+  ].join('\n');
+}
+
+/** One sentence about the status. */
+export function summarizeStatus({
+  streams,
+  published,
+  unpublished,
+  lastRun,
+  refused,
+  losses,
+  faults,
+}: StatusReport): string {
+  const ending = summarizeRefusal(refused);
+  const more = ending === '' ? [] : [ending];
+  if (published === undefined && unpublished === undefined)
+    return ['nothing is published yet', ...more].join(', ');
+  const verified = streams.filter(
+    (row) =>
+      row.isDamaged !== true && row.unsettled === undefined && row.verdict === 'verified' && !isDue(row),
+  ).length;
+  const due = streams.filter(isDue).length;
+  const fresh = streams.filter((row) => row.fresh).length;
+  const stale = streams.filter((row) => row.newest?.stale === true).length;
+  const count = (status: string) => streams.filter((row) => row.unsettled?.status === status).length;
+  const [failed, stopped] = [count('failed'), count('stopped')];
+  return [
+    ...(unpublished === undefined ? [] : ['nothing is published']),
+    `${verified} of ${countScans(streams)} verified, ${fresh} fresh`,
+    ...(faults === undefined ? [] : ['a published file was changed after publishing']),
+    ...(losses === undefined ? [] : ['the lake is incomplete']),
+    ...(due > 0 ? [`${due} ${verbOf(due, 'differs', 'differ')}`] : []),
+    ...(stale > 0 ? [`${stale} stale`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(stopped > 0 ? [`${stopped} stopped`] : []),
+    ...(failed + stopped === 0 && lastRun?.error !== undefined ? ['the last run failed'] : []),
+    ...more,
+  ].join(', ');
+}
+
+function describeQuarantine({ quarantined, streams }: StatusReport): string {
+  if (quarantined === 0) return '';
+  const names = streams.filter((row) => row.quarantined > 0).map((row) => nameScan(row.stream, row.slice));
+  const more = names.length - MOST_NAMES;
+  const of = [...names.slice(0, MOST_NAMES).map(toSafeLine), ...(more > 0 ? [`${more} more`] : [])];
+  const where = of.length === 0 ? '' : ` (${of.join(', ')})`;
+  return `Quarantine: ${formatCountOf(quarantined, 'record')}${where}; see: sluice quarantine list`;
+}
+
+const MOST_NAMES = 3;
+
+function describePublished({ published, unpublished, duckdbPath, lastRun }: StatusReport): string {
+  const path = toSafeLine(duckdbPath);
+  if (unpublished !== undefined)
+    return `Nothing is published at ${path}: the next sync publishes there what ${toSafeLine(unpublished)} holds.`;
+  if (published === undefined) {
+    return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
+  }
+  return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
+}
+
+function describeUnproved({ streams }: StatusReport): string {
+  const names = new Set(streams.filter(({ isUnproved }) => isUnproved).map(({ stream }) => stream));
+  if (names.size === 0) return '';
+  const list = [...names].map(toSafeLine).join(', ');
+  return `Read with a different key: ${list}. Before rows are added, the next sync checks that the current key reads the same data.`;
+}
+
+// As in a new container: nothing that was published is lost.
+function describeRestore({ restoresFrom }: StatusReport): string {
+  if (restoresFrom === undefined) return '';
+  return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)} and rereads what was committed after that was published.`;
+}
+
+/** The verdict, or `differs` if the table is known to differ from the API. */
+function isDue({ fullRefreshDue, counts }: StreamStatusRow): boolean {
+  return fullRefreshDue !== undefined || (counts?.difference ?? 0) !== 0;
+}
+
+function describeVerdict(row: StreamStatusRow): string {
+  if (row.isDamaged === true) return 'damaged';
+  const verdict = row.unsettled?.status ?? row.verdict ?? 'never';
+  return verdict === 'verified' && isDue(row) ? 'differs' : verdict;
+}
+
+function describeRows({ rows, counts }: StreamStatusRow): string {
+  const differs = counts?.inApi !== undefined && counts.difference !== 0;
+  return differs ? `${formatCount(rows)} of ${formatCount(counts.inApi)}` : formatCount(rows);
+}
+
+/** Why streams need a full refresh, and what to do. */
+function describeDue({ streams }: StatusReport): string {
+  const due = streams.filter(isDue);
+  const lines = due.slice(0, MOST_NAMES).map(({ stream, slice, fullRefreshDue, counts }) => {
+    const why =
+      fullRefreshDue ?? (counts && `${describeDifference(counts)}; ${adviseTooManyGone(stream)}`) ?? '';
+    return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why)}`;
+  });
+  if (lines.length === 0) return '';
+  const more = due.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
+    ...(due.some(({ fullRefreshDue }) => fullRefreshDue !== undefined)
+      ? ['  next: sluice sync reads such a stream in full as soon as the quota allows it']
+      : []),
+  ].join('\n');
+}
+
+function describeWatermark({ watermark, newest }: StreamStatusRow): string {
+  if (watermark === undefined) return '-';
+  return newest?.stale === true ? `${watermark}, stale` : watermark;
+}
+
+/** Streams of which only the newest days are verified. */
+function describeScope({ streams }: StatusReport): string {
+  const partial = streams.filter(
+    ({ verdict, wholeAt, provedFrom }) =>
+      verdict === 'verified' && wholeAt === undefined && provedFrom !== undefined,
+  );
+  const lines = partial.slice(0, MOST_NAMES).map(({ stream, slice, provedFrom = '' }) => {
+    const name = toSafeLine(nameScan(stream, slice));
+    return `${name} is verified from ${provedFrom} on only: no full scan of it was verified`;
+  });
+  if (lines.length === 0) return '';
+  const more = partial.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`The same is true of ${formatCountOf(more, 'more stream')}.`] : []),
+    '  next: sluice sync --full-refresh reads everything again; its verdict says what keeps it from being verified',
+  ].join('\n');
+}
+
+/** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
+function describeStale({ streams }: StatusReport): string {
+  const stale = streams.filter(({ newest }) => newest?.stale === true);
+  const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {
+    const name = toSafeLine(nameScan(stream, slice));
+    const since = newest === undefined ? '' : formatMoment(newest.since);
+    return `${name} is stale: nothing newer than ${newest?.date ?? ''} has arrived since ${since}, although it was synced`;
+  });
+  if (lines.length === 0) return '';
+  const more = stale.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${more === 1 ? 'is' : 'are'} stale.`] : []),
+    '  next: ask the provider whether the source was refreshed; no sync can read data that is not there yet',
+  ].join('\n');
+}
+
+function describeAge({ verifiedAt, fresh }: StreamStatusRow, nowMs: number): string {
+  if (verifiedAt === undefined) return '-';
+  const age = `${formatDuration(nowMs - Date.parse(verifiedAt))} ago`;
+  return fresh ? `${age}, fresh` : age;
+}
+
+function describeKey({ keyColumns, keyState }: StreamStatusRow): string {
+  if (keyColumns === undefined) return '-';
+  const state = keyState === undefined ? '' : ` (${keyState})`;
+  return `${keyColumns.map(toSafeLine).join(', ')}${state}`;
+}
