@@ -2,7 +2,7 @@ import { toAbortError } from '../model/abort.ts';
 import type { AccountEnd, AccountEvent } from '../model/accounts-report.ts';
 import type { Clock } from '../model/clock.ts';
 import { configDefaults } from '../model/config.ts';
-import { QuotaError } from '../model/errors.ts';
+import { QuotaError, toSyncError } from '../model/errors.ts';
 import { listErrors } from '../model/outage.ts';
 import type { EndedRun } from '../model/run-observer.ts';
 import { type RunReport, toReportedError } from '../model/run-report.ts';
@@ -115,11 +115,16 @@ class AccountLoop {
     const runs = turn.runs + 1;
     this.#emit({ type: 'account-started', account: task.name, run: runs });
     const leftMs = this.#leftMs();
-    const last = await task.run({
+    const startedAtMs = this.#options.clock.now();
+    const limits: RunLimits = {
       maxWaitMs: 0,
       ...(Number.isFinite(leftMs) && { deadlineMs: Math.max(1, Math.floor(leftMs)) }),
       ...(earlier !== undefined && { completed: listCompleted(earlier) }),
-    });
+    };
+    // Whatever goes wrong in one account, the others have to come to their ends.
+    const last = await task
+      .run(limits)
+      .catch((thrown: unknown): EndedRun => ({ startedAtMs, error: toSyncError(thrown) }));
     const report = last.report === undefined ? earlier : joinReports(earlier, last.report);
     this.#continue({ ...turn, runs, last, report });
   }

@@ -21,6 +21,8 @@ interface Step {
   readonly resumeInMs?: number;
   readonly fails?: true;
   readonly throwsAuth?: true;
+  /** As nothing should. */
+  readonly throws?: true;
 }
 
 function createLoop(
@@ -46,6 +48,7 @@ function createLoop(
         most = Math.max(most, atWork);
         await clock.sleep(step.tookMs ?? MINUTE_MS);
         atWork -= 1;
+        if (step.throws === true) throw new Error('a defect');
         return endRun(step, clock);
       },
     };
@@ -133,6 +136,13 @@ describe('a sync of several accounts', () => {
     expect(ends.map(({ exitCode }) => exitCode)).toEqual([3, 3, 0]);
     expect(ends[0]).toMatchObject({ report: undefined, error: { code: 'key_rejected' }, runs: 1 });
     expect(ends[1]?.error).toMatchObject({ code: 'key_rejected' });
+  });
+
+  it('comes to the end of all where a run of one throws what it never should', async () => {
+    const loop = createLoop({ a: [{ throws: true }], b: [{ tookMs: 2 * MINUTE_MS }], c: [{}] });
+    const ends = await loop.run();
+    expect(ends.map(({ exitCode }) => exitCode)).toEqual([1, 0, 0]);
+    expect(ends[0]?.error?.message).toContain('a defect');
   });
 
   it('does not wait longer than it may in all', async () => {

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { AbortedError } from '../../src/model/errors.ts';
+import { parseMetrics } from '../metrics/parse-metrics.ts';
+import { createAccountsFlow } from '../support/accounts-flow.ts';
+import { defaultEngine } from '../../src/cli/default-engine.ts';
+
+const names = ['slow', 'b', 'revoked'];
+
+it('a schedule over accounts tries those again that can go on, and names each in its metrics', async () => {
+  const flow = createAccountsFlow({
+    names,
+    revoked: ['revoked'],
+    accounts: [{ name: 'slow', rateLimit: { requestsPerHour: 6 } }],
+  });
+  const file = join(flow.folder, 'm.prom');
+  const stop = new AbortController();
+  const ended = new AbortedError('stopped by SIGTERM', { code: 'aborted', hint: 'Again.', exitCode: 143 });
+  const runsOf: Record<string, number> = { slow: 0, b: 0, revoked: 0 };
+  let writes = 0;
+  const line = await flow.run(
+    [
+      'schedule',
+      '--cron',
+      '0 6 * * *',
+      '--timezone',
+      'UTC',
+      '--jitter',
+      '0',
+      '--now',
+      '--max-wait',
+      '0',
+      '--metrics-file',
+      file,
+    ],
+    {
+      signal: stop.signal,
+      engine: {
+        collectMetrics: async (settings, run, nowMs) => {
+          const name = names.find((one) => settings?.stateDir.endsWith(`/${one}`) === true) ?? '';
+          if (run !== undefined) runsOf[name] = (runsOf[name] ?? 0) + 1;
+          return defaultEngine.collectMetrics(settings, run, nowMs);
+        },
+        writeMetricsFile: async (path, text) => {
+          await defaultEngine.writeMetricsFile(path, text);
+          writes += 1;
+          // After the first run, and after the one that tried again.
+          if (writes === 2) stop.abort(ended);
+        },
+      },
+    },
+  );
+  expect(line.exitCode).toBe(143);
+  expect(runsOf).toEqual({ slow: 2, b: 1, revoked: 1 });
+  expect(line.stderr).toContain(
+    '1 of 3 accounts complete, 1 failed (revoked), 1 to be continued (slow), exit code 5',
+  );
+  expect(line.stderr).toContain('the run is retried');
+  const samples = (name: string) =>
+    parseMetrics(readFileSync(file, 'utf8')).find((one) => one.name === name)?.samples ?? [];
+  expect(
+    Object.fromEntries(
+      samples('sluice_last_run_exit_code').map(({ labels, value }) => [labels['account'], value]),
+    ),
+  ).toEqual({ slow: 0, b: 0, revoked: 3 });
+  expect(samples('sluice_requests_total').map(({ labels }) => labels['account'])).toContain('slow');
+});
