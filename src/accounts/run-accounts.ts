@@ -192,7 +192,9 @@ class AccountLoop {
     const ends = signal === undefined ? awake.signal : AbortSignal.any([awake.signal, signal]);
     // When a sleep is interrupted, the loop looks at what has changed.
     const sleep =
-      this.#turns.length === 0 ? [] : [clock.sleep(Math.max(0, sleepMs), ends).catch(() => undefined)];
+      this.#turns.length === 0 || (!hasPlace && !Number.isFinite(this.#leftMs()))
+        ? []
+        : [clock.sleep(Math.max(0, sleepMs), ends).catch(() => undefined)];
     await Promise.race([...this.#atWork, ...sleep]);
     awake.abort();
   }
