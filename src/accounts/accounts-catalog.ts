@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { AccountData } from '../model/account.ts';
+import type { JointFile } from '../model/accounts-report.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
 import type { SqlSession } from '../model/sql.ts';
 import { type AttachedAccount, findAccounts, listAccountTables } from '../warehouse/attach-accounts.ts';
@@ -7,11 +8,7 @@ import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { groupParts, joinTables, type TableParts } from '../warehouse/join-tables.ts';
 import { readLakeEntry } from '../warehouse/lake-entry.ts';
 import { selectRows } from '../warehouse/select-lake.ts';
-import {
-  type AccountsFileResult,
-  replaceAccountsFile,
-  type ReplaceOptions,
-} from './replace-accounts-file.ts';
+import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /**
  * Writes a DuckDB file with views over the lakes of all accounts: each table with the column `account`. As in the
@@ -28,7 +25,7 @@ export function writeAccountsCatalog(
   file: string,
   accounts: readonly AccountData[],
   options: ReplaceOptions = {},
-): Promise<AccountsFileResult> {
+): Promise<JointFile> {
   const lakes = accounts.map(({ account, lake }) => ({
     account,
     readersFile: lake === undefined ? '' : join(lake, LAKE_CATALOG),

@@ -1,12 +1,9 @@
 import type { AccountData } from '../model/account.ts';
+import type { JointFile } from '../model/accounts-report.ts';
 import { assertLakesAreWhole, findAccounts, listAccountTables } from '../warehouse/attach-accounts.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { joinTables } from '../warehouse/join-tables.ts';
-import {
-  type AccountsFileResult,
-  replaceAccountsFile,
-  type ReplaceOptions,
-} from './replace-accounts-file.ts';
+import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /** What to combine, and where. */
 export interface CombineJob extends ReplaceOptions {
@@ -24,7 +21,7 @@ export interface CombineJob extends ReplaceOptions {
  * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
  * The old file is unchanged.
  */
-export function publishCombined({ accounts, ...job }: CombineJob): Promise<AccountsFileResult> {
+export function publishCombined({ accounts, ...job }: CombineJob): Promise<JointFile> {
   const { found, leftOut } = findAccounts(accounts);
   return replaceAccountsFile({
     ...job,

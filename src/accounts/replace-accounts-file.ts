@@ -6,6 +6,7 @@ import { lockDestinations } from '../../state/destination-lock.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
+import type { JointFile } from '../model/accounts-report.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { LockedError, PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { StateLock } from '../model/state-lock.ts';
@@ -41,17 +42,6 @@ export interface AccountsFileJob extends FoundAccounts, ReplaceOptions {
   readonly fill: (database: Database) => Promise<void>;
 }
 
-/** What became of a file with the data of several accounts. */
-export interface AccountsFileResult {
-  readonly path: string;
-  /** False where it had all of this already. */
-  readonly isReplaced: boolean;
-  /** Size of the file; 0 if there is none, as nothing is published yet. */
-  readonly bytes: number;
-  /** Accounts that have published nothing yet, so that no row is theirs. */
-  readonly leftOut: readonly string[];
-}
-
 /**
  * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file that was
  * made from the same commits stays. After a kill at any point there is the old file or the new one, and the next call
@@ -60,7 +50,7 @@ export interface AccountsFileResult {
  * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
  * The old file is unchanged.
  */
-export async function replaceAccountsFile(job: AccountsFileJob): Promise<AccountsFileResult> {
+export async function replaceAccountsFile(job: AccountsFileJob): Promise<JointFile> {
   const { signal } = job;
   // A rename over a link would replace the link and leave its target unchanged.
   const target = resolveLinks(job.file);
@@ -78,7 +68,7 @@ export async function replaceAccountsFile(job: AccountsFileJob): Promise<Account
   }
 }
 
-function describe({ file, leftOut }: AccountsFileJob, isReplaced: boolean): AccountsFileResult {
+function describe({ file, leftOut }: AccountsFileJob, isReplaced: boolean): JointFile {
   return { path: file, isReplaced, bytes: statSync(file, { throwIfNoEntry: false })?.size ?? 0, leftOut };
 }
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { ConfigError } from '../model/errors.ts';
 import type { ConfigPath } from './config-path.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { type ParsedYaml, parseYaml } from './parse-yaml.ts';
 import { buildConfigError, type ProblemSource } from './problem.ts';
 import { readText } from './read-text-file.ts';
 
@@ -20,10 +20,18 @@ export interface ConfigFile extends ProblemSource {
 export function readConfigFile(file: string): ConfigFile {
   const fileName = path.normalize(file);
   const filePath = path.resolve(file);
-  const { value, locate, numberText, problems } = parseYaml(readText(filePath, fileName));
+  const { value, locate, numberText, problems } = parseOnce(readText(filePath, fileName));
   if (problems.length > 0) throw buildConfigError(problems, { fileName, locate });
   const baseDir = path.dirname(filePath);
   return { fileName, locate, numberText, value: assertMap(value, fileName), path: filePath, baseDir };
+}
+
+/** The text that was parsed last: a command looks for accounts first, and then reads the settings of the same file. */
+let last: { readonly text: string; readonly parsed: ParsedYaml } | undefined;
+
+function parseOnce(text: string): ParsedYaml {
+  if (last?.text !== text) last = { text, parsed: parseYaml(text) };
+  return last.parsed;
 }
 
 /** A config given as an object; what is not a map is left to the check of its values. */

@@ -77,7 +77,7 @@ export function buildMessage(notice: Notice, run: EndedRun, facts: MessageFacts)
 }
 
 /** What one account has to tell. */
-export interface ToldAccount {
+export interface AccountSummary {
   readonly account: string;
   readonly event: NotifyEvent;
   readonly summary: string;
@@ -94,14 +94,14 @@ export interface AccountsMessage extends Pick<
   /** Always undefined: each account has a run of its own. */
   readonly runId: undefined;
   /** At most 100. */
-  readonly accounts: readonly (Omit<ToldAccount, 'event' | 'error'> & Pick<NoticeMessage, 'error'>)[];
+  readonly accounts: readonly (Omit<AccountSummary, 'event' | 'error'> & Pick<NoticeMessage, 'error'>)[];
   /** All that the sync was of. */
   readonly accountCount: number;
 }
 
 /** One message about several accounts; at least one. */
 export function buildAccountsMessage(
-  told: readonly ToldAccount[],
+  told: readonly AccountSummary[],
   facts: MessageFacts & Pick<AccountsMessage, 'exitCode' | 'accountCount'>,
 ): AccountsMessage {
   const [first] = told;

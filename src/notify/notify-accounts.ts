@@ -85,7 +85,9 @@ function groupByTarget(due: readonly AccountNotice[]): readonly (readonly Accoun
   for (const one of due) {
     const { event } = one.notice;
     const key = JSON.stringify([event, describeTarget(one.settings, event)]);
-    groups.set(key, [...(groups.get(key) ?? []), one]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
   }
   return [...groups.values()];
 }

@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { assertNotAborted } from '../model/abort.ts';
-import type { SyncError } from '../model/errors.ts';
+import { AbortedError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { createInstance } from './create-instance.ts';
@@ -277,6 +277,8 @@ export class Database implements SqlSession {
     } catch (thrown) {
       const error = wrapDatabaseError(thrown, this.file, this.#options.isPublished);
       if (isFatal(error)) this.#failure = error;
+      // The interrupt is how the statement ended, not why.
+      if (error instanceof AbortedError) assertNotAborted(this.#options.endedBy);
       throw error;
     }
   }

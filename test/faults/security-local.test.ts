@@ -50,9 +50,9 @@ describe('a name that reaches SQL', () => {
     );
     // The others write CSV, and what other programs read: a dbt source, and DDL.
     expect(quoting.map((file) => relative(root, file)).toSorted()).toEqual([
-      'src/render/query-formats.ts',
       'src/contract/to-dbt.ts',
       'src/contract/to-sql.ts',
+      'src/render/query-formats.ts',
       'src/warehouse/identifiers.ts',
     ]);
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, BugError, LockedError, StorageError } from '../../src/model/errors.ts';
+import { buildLostLockError } from '../../src/model/state-lock.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { DamagedFileError, wrapDatabaseError } from '../../src/warehouse/database-errors.ts';
 import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
@@ -236,6 +237,22 @@ describe('a statement', () => {
     database.proceed();
     await database.transaction(() => database.run('INSERT INTO t VALUES (3)'));
     expect(await database.all('SELECT a FROM t')).toEqual([{ a: 3 }]);
+  });
+
+  it('that is interrupted because of the signal that ends all work fails with the error of that signal', async () => {
+    const ending = new AbortController();
+    const lost = buildLostLockError('/state');
+    const database = await Database.open({
+      file: join(makeTempFolder(), 'work.duckdb'),
+      folders: [],
+      endedBy: ending.signal,
+    });
+    const running = database.run(ENDLESS);
+    ending.abort(lost);
+    database.interrupt();
+    await expect(running).rejects.toBe(lost);
+    await expect(database.run('SELECT 1')).rejects.toBe(lost);
+    await database.release();
   });
 
   it('that still runs is waited for by release', async () => {

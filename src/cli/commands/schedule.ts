@@ -12,6 +12,7 @@ import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
 import { accountsOption } from '../steps/choose-accounts.ts';
 import { metricsFileOption, resolveMetricsFile, withoutStreamsOption } from '../steps/follow-run.ts';
+import { followSchedule } from '../schedule/schedule-record.ts';
 import { prepareSchedule, startAccounts, startOne } from '../schedule/begin-schedule.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 
@@ -116,6 +117,7 @@ export const scheduleCommand = defineCommand({
       prepared.chosen === undefined
         ? await startOne(start, prepared.settings)
         : await startAccounts(start, prepared.chosen, values.accounts);
+    const { record } = syncs;
     const server =
       values.metricsPort === undefined
         ? undefined
@@ -137,7 +139,8 @@ export const scheduleCommand = defineCommand({
         jitterMs,
         atStart,
         run: (reason) => syncs.run(reason),
-        onEvent: (event) => syncs.follow(event),
+        onEvent: (event) =>
+          followSchedule({ record, save: () => syncs.save(record.facts) }, event, { clock, log }),
         clock,
         random: () => Number.parseInt(context.randomHex(RANDOM_DIGITS), 16) / 16 ** RANDOM_DIGITS,
         signal,

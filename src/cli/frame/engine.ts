@@ -139,7 +139,7 @@ export interface Engine {
   notifyRun(settings: ToldSettings, run: EndedRun, effects: NotifyEffects): Promise<readonly string[]>;
   /** The same for several accounts: one notice for all that have the same to tell. */
   notifyAccounts(
-    accounts: readonly ToldAccount[],
+    accounts: readonly EndedAccount[],
     exitCode: ExitCode,
     effects: NotifyEffects,
   ): Promise<readonly string[]>;
@@ -162,7 +162,7 @@ export interface Engine {
 export type ToldSettings = OfflineSettings & Partial<Pick<Settings, 'credentials'>>;
 
 /** An account for the notices of a sync, and how it ended. */
-export interface ToldAccount {
+export interface EndedAccount {
   readonly account: string;
   readonly settings: ToldSettings;
   readonly run: EndedRun;

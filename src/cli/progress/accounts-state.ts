@@ -16,39 +16,28 @@ export type AccountProgress =
 /** Everything needed to draw a sync of several accounts, in the order of the config. */
 export type AccountsState = ReadonlyMap<string, AccountProgress>;
 
-/** The state before the first event. */
-export function createAccountsState(names: readonly string[]): AccountsState {
-  return new Map(names.map((name) => [name, { state: 'queued' }]));
-}
-
-/** The state after something happened to an account. */
-export function reduceAccounts(state: AccountsState, event: AccountEvent, nowMs: number): AccountsState {
+/** How far an account is after something happened to it. */
+export function placeAccount(event: AccountEvent, nowMs: number): AccountProgress {
   switch (event.type) {
     case 'account-started':
-      return set(state, event.account, { state: 'working', run: createProgressState(nowMs) });
+      return { state: 'working', run: createProgressState(nowMs) };
     case 'account-waiting':
-      return set(state, event.account, { state: 'waiting', untilMs: event.untilMs });
+      return { state: 'waiting', untilMs: event.untilMs };
     case 'account-ended': {
-      const { account, exitCode, error } = event.end;
-      if (exitCode === 0) return set(state, account, { state: 'done' });
-      if (exitCode === 75) return set(state, account, { state: 'stopped' });
-      return set(state, account, { state: 'failed', message: error?.message ?? `exit code ${exitCode}` });
+      const { exitCode, error } = event.end;
+      if (exitCode === 0) return { state: 'done' };
+      if (exitCode === 75) return { state: 'stopped' };
+      return { state: 'failed', message: error?.message ?? `exit code ${exitCode}` };
     }
   }
 }
 
-/** The state after an event of one account's run. */
-export function reduceAccount(
-  state: AccountsState,
-  account: string,
+/** How far an account is after an event of its run. */
+export function followAccount(
+  known: AccountProgress | undefined,
   event: ProgressEvent,
   nowMs: number,
-): AccountsState {
-  const known = state.get(account);
-  if (known?.state !== 'working') return state;
-  return set(state, account, { state: 'working', run: reduceProgress(known.run, event, nowMs) });
-}
-
-function set(state: AccountsState, account: string, progress: AccountProgress): AccountsState {
-  return new Map([...state, [account, progress]]);
+): AccountProgress {
+  if (known?.state !== 'working') return known ?? { state: 'queued' };
+  return { state: 'working', run: reduceProgress(known.run, event, nowMs) };
 }

@@ -5,7 +5,7 @@ import type { Output } from '../terminal/output.ts';
 import type { LogWriter } from './log-writer.ts';
 import { withName } from '../../text/name-once.ts';
 import type { AccountsDisplay } from './accounts-display.ts';
-import { createAccountsState, reduceAccount, reduceAccounts } from './accounts-state.ts';
+import { type AccountProgress, followAccount, placeAccount } from './accounts-state.ts';
 import { describeAccountEvent, nameLine } from './describe-account-event.ts';
 import { describeEvent, type LogLine } from './describe-event.ts';
 import type { ProgressDisplay } from './progress-display.ts';
@@ -39,18 +39,20 @@ export function createLiveAccounts(
   options: { readonly log: LogWriter; readonly names: readonly string[] },
 ): AccountsDisplay {
   const { log, names } = options;
-  let state = createAccountsState(names);
+  // Changed in place: with hundreds of accounts, a copy for each page would cost more than the page.
+  const state = new Map<string, AccountProgress>(names.map((name) => [name, { state: 'queued' }]));
   const picture = createLivePicture(output, clock, (drawn) => renderAccounts(state, drawn));
   return {
     onAccount(event) {
       const nowMs = clock.now();
-      state = reduceAccounts(state, event, nowMs);
+      const account = event.type === 'account-ended' ? event.end.account : event.account;
+      state.set(account, placeAccount(event, nowMs));
       const isFailed = event.type === 'account-ended' && event.end.exitCode !== 0;
       const line = isFailed ? describeAccountEvent(event, nowMs) : undefined;
       if (line !== undefined) log(line);
     },
     follow: (account) => (event) => {
-      state = reduceAccount(state, account, event, clock.now());
+      state.set(account, followAccount(state.get(account), event, clock.now()));
       if (event.type === 'warning') log(nameLine(account, toWarning(event)));
     },
     close: picture.close,

@@ -15,20 +15,20 @@ const FATAL: readonly ExitCode[] = [1, 2, 3, 6];
 /** What the endpoint serves: codes and times, never text from config, server or key. */
 export function listHealthPaths(
   { clock }: Pick<CliContext, 'clock'>,
-  syncs: Pick<ScheduledRuns, 'schedule' | 'lastEnd' | 'isStateReadable' | 'renderMetrics'>,
+  syncs: Pick<ScheduledRuns, 'record' | 'lastEnd' | 'isStateReadable' | 'renderMetrics'>,
   metricsType: string,
 ): MetricsServerOptions['paths'] {
   return {
     '/healthz': () => {
-      const { run, nextRunAtMs } = syncs.schedule;
+      const { run, nextRunAtMs } = syncs.record.facts;
       const running = run !== undefined;
       const isStuck = !running && nextRunAtMs !== undefined && clock.now() - nextRunAtMs > LONGEST_DELAY_MS;
       const nextRunAt = nextRunAtMs === undefined ? null : new Date(nextRunAtMs).toISOString();
       return toJson(isStuck ? 503 : 200, { status: isStuck ? 'stuck' : 'ok', running, nextRunAt });
     },
     '/readyz': () => {
-      const { lastEnd, isStateReadable, schedule } = syncs;
-      const { outageSinceMs = Infinity } = schedule;
+      const { lastEnd, isStateReadable, record } = syncs;
+      const { outageSinceMs = Infinity } = record.facts;
       const exitCode = lastEnd?.exitCode ?? null;
       if (lastEnd !== undefined && FATAL.includes(lastEnd.exitCode))
         return toJson(503, { ready: false, reason: lastEnd.code ?? 'run_failed', exitCode });

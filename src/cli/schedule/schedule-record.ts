@@ -5,6 +5,7 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import type { LogLine } from '../progress/describe-event.ts';
+import type { LogWriter } from '../progress/log-writer.ts';
 import { countSkipped, describeScheduleEvent } from './describe-schedule.ts';
 
 /** How a run of a schedule ended, for probes. */
@@ -17,7 +18,8 @@ export interface LastEnd {
 export interface ScheduledRuns {
   /** Runs that ended. */
   readonly runs: number;
-  readonly schedule: ScheduleFacts;
+  /** What the schedule has to tell of itself. */
+  readonly record: ScheduleRecord;
   /**
    * How the last run of this process ended; before the first one, the refused run of an earlier process, if any.
    */
@@ -27,10 +29,20 @@ export interface ScheduledRuns {
   renderMetrics(): Promise<string>;
   /** One run, from the config to the notices. A failure is reported, and the schedule continues. */
   run(reason: TickReason): Promise<TryLater | undefined>;
-  /** Keeps what the schedule reports, and logs it. */
-  follow(event: ScheduleEvent): Promise<void>;
   /** Writes the metrics file; without a schedule, as one that has ended. */
   save(schedule: ScheduleFacts | undefined): Promise<void>;
+}
+
+/** Keeps what a schedule reports, logs it, and writes the metrics file before each wait. */
+export async function followSchedule(
+  { record, save }: Pick<ScheduledRuns, 'record'> & { readonly save: () => Promise<void> },
+  event: ScheduleEvent,
+  { clock, log }: { readonly clock: Clock; readonly log: LogWriter },
+): Promise<void> {
+  const line = record.follow(event, clock);
+  if (line !== undefined) log(line);
+  // Each wait follows a run, or the start.
+  if (event.type === 'waiting') await save();
 }
 
 /** What a schedule has to tell of itself. */

@@ -4,9 +4,10 @@ import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { findTryLater, isOutage, listErrors } from '../../model/outage.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { SyncOptions } from '../../model/settings.ts';
-import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
+import type { TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
+import { logWarnings } from '../progress/open-log.ts';
 import { summarizeAccounts } from '../../render/render-accounts-sync.ts';
 import { type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
 import { saveAccountsMetrics } from '../steps/follow-run.ts';
@@ -37,7 +38,7 @@ export interface AccountMetricsTarget {
 /** The runs of one schedule over all accounts of a config, and what is reported between them. */
 export class ScheduledAccounts implements ScheduledRuns {
   readonly #options: ScheduledAccountsOptions;
-  readonly #record = new ScheduleRecord();
+  readonly record = new ScheduleRecord();
   readonly #facts: Map<string, MetricFacts>;
   #last: LastEnd | undefined;
   #runs = 0;
@@ -53,10 +54,6 @@ export class ScheduledAccounts implements ScheduledRuns {
     return this.#runs;
   }
 
-  get schedule(): ScheduleFacts {
-    return this.#record.facts;
-  }
-
   get lastEnd(): LastEnd | undefined {
     return this.#last;
   }
@@ -69,20 +66,20 @@ export class ScheduledAccounts implements ScheduledRuns {
   renderMetrics(): Promise<string> {
     const { context, metrics } = this.#options;
     const { withoutStreams } = metrics;
-    return context.engine.renderAccountMetrics(this.#facts, { schedule: this.#record.facts, withoutStreams });
+    return context.engine.renderAccountMetrics(this.#facts, { schedule: this.record.facts, withoutStreams });
   }
 
   async run(reason: TickReason): Promise<TryLater | undefined> {
     const { context } = this.#options;
     const startedAtMs = context.clock.now();
-    this.#record.begin(startedAtMs);
+    this.record.begin(startedAtMs);
     context.chooseStop('keep-pages');
     const later = await this.#sync(reason).then(
       (report) => this.#settle(report, startedAtMs),
       (thrown: unknown) => this.#refuse(toSyncError(thrown), startedAtMs),
     );
     this.#runs += 1;
-    this.#record.end();
+    this.record.end();
     context.chooseStop('close');
     return later;
   }
@@ -115,7 +112,7 @@ export class ScheduledAccounts implements ScheduledRuns {
   #settle(report: AccountsReport, startedAtMs: number): TryLater | undefined {
     const { exitCode, accounts } = report;
     this.#last = { exitCode, code: accounts.find((one) => one.exitCode !== 0)?.error?.code };
-    this.#record.judge(
+    this.record.judge(
       startedAtMs,
       accounts.every((one) => isOutage(one.exitCode, errorsOf(one))),
     );
@@ -127,7 +124,7 @@ export class ScheduledAccounts implements ScheduledRuns {
       durationMs: this.#options.context.clock.now() - startedAtMs,
     };
     this.#options.log({ level, message: `${summarizeAccounts(report)}${code}`, fields });
-    this.#warn(report.warnings);
+    logWarnings(this.#options.log, report.warnings);
     const later = accounts.flatMap((one) => {
       const found = findTryLater(one.exitCode, errorsOf(one));
       return found === undefined ? [] : [{ one, found }];
@@ -143,30 +140,20 @@ export class ScheduledAccounts implements ScheduledRuns {
   #refuse(error: SyncError, startedAtMs: number): TryLater | undefined {
     const { exitCode, code, hint, message } = error;
     this.#last = { exitCode, code };
-    this.#record.judge(startedAtMs, false);
+    this.record.judge(startedAtMs, false);
     const { log } = this.#options;
     log({ level: 'error', message, fields: { type: 'run-ended', exitCode, code, hint } });
     log({ level: 'error', message: hint, fields: { type: 'hint' } });
     return findTryLater(exitCode, [toReportedError(error)]);
   }
 
-  async follow(event: ScheduleEvent): Promise<void> {
-    const { context, log } = this.#options;
-    const line = this.#record.follow(event, context.clock);
-    if (line !== undefined) log(line);
-    // Each wait follows a run, or the start.
-    if (event.type === 'waiting') await this.save(this.#record.facts);
-  }
-
   async save(schedule: ScheduleFacts | undefined): Promise<void> {
     const { context, metrics } = this.#options;
     const { file, withoutStreams } = metrics;
-    this.#warn(await saveAccountsMetrics(context, file, this.#facts, { schedule, withoutStreams }));
-  }
-
-  #warn(warnings: readonly string[]): void {
-    for (const message of warnings)
-      this.#options.log({ level: 'warn', message, fields: { type: 'warning', message } });
+    logWarnings(
+      this.#options.log,
+      await saveAccountsMetrics(context, file, this.#facts, { schedule, withoutStreams }),
+    );
   }
 }
 

@@ -4,12 +4,13 @@ import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observ
 import { type RunReport, toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
-import type { ScheduleEvent, TickReason, TryLater } from '../../schedule/run-schedule.ts';
+import type { TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import { countMetrics, recordRefusals, saveMetrics, sendNotices } from '../steps/follow-run.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 import { syncOnce } from '../steps/sync-once.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
+import { logWarnings } from '../progress/open-log.ts';
 import { describeEnd } from './describe-schedule.ts';
 import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
 
@@ -45,7 +46,7 @@ export class ScheduledSyncs implements ScheduledRuns {
   /** The last settings that could be read: notices use them when the config is broken. */
   #settings: Settings;
   #facts: MetricFacts;
-  readonly #record = new ScheduleRecord();
+  readonly record = new ScheduleRecord();
   #lastExitCode: ExitCode | undefined;
   #lastErrorCode: string | undefined;
   #runs = 0;
@@ -66,10 +67,6 @@ export class ScheduledSyncs implements ScheduledRuns {
     return this.#runs;
   }
 
-  get schedule(): ScheduleFacts {
-    return this.#record.facts;
-  }
-
   get lastEnd(): LastEnd | undefined {
     return this.#lastExitCode === undefined
       ? undefined
@@ -81,12 +78,12 @@ export class ScheduledSyncs implements ScheduledRuns {
   }
 
   renderMetrics(): Promise<string> {
-    return this.#options.context.engine.renderMetrics(this.#facts, this.#record.facts);
+    return this.#options.context.engine.renderMetrics(this.#facts, this.record.facts);
   }
 
   async run(reason: TickReason): Promise<TryLater | undefined> {
     const { context, log } = this.#options;
-    this.#record.begin(context.clock.now());
+    this.record.begin(context.clock.now());
     context.chooseStop('keep-pages');
     const ended = await this.#sync(reason);
     this.#runs += 1;
@@ -95,9 +92,9 @@ export class ScheduledSyncs implements ScheduledRuns {
     const errors = report === undefined ? [toReportedError(error)] : listErrors(report);
     this.#lastExitCode = report === undefined ? error.exitCode : report.exitCode;
     this.#lastErrorCode = report === undefined ? error.code : (report.error ?? errors[0])?.code;
-    this.#record.judge(ended.startedAtMs, isOutage(this.#lastExitCode, errors));
-    this.#warn(await tellEnd(this.#listObservers(), ended));
-    this.#record.end();
+    this.record.judge(ended.startedAtMs, isOutage(this.#lastExitCode, errors));
+    logWarnings(this.#options.log, await tellEnd(this.#listObservers(), ended));
+    this.record.end();
     context.chooseStop('close');
     if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
     return findTryLater(this.#lastExitCode, errors);
@@ -113,7 +110,7 @@ export class ScheduledSyncs implements ScheduledRuns {
     const sync = this.#chooseOptions(reason);
     return syncOnce(context, globals, this.#settings, {
       ...sync,
-      observers: [{ name: 'metrics', onEvent: (event) => this.#record.followRun(event) }],
+      observers: [{ name: 'metrics', onEvent: (event) => this.record.followRun(event) }],
     });
   }
 
@@ -142,22 +139,9 @@ export class ScheduledSyncs implements ScheduledRuns {
     return left.length === 0 ? rest : { ...sync, streams: left };
   }
 
-  async follow(event: ScheduleEvent): Promise<void> {
-    const { context, log } = this.#options;
-    const line = this.#record.follow(event, context.clock);
-    if (line !== undefined) log(line);
-    // Each wait follows a run, or the start.
-    if (event.type === 'waiting') await this.save(this.#record.facts);
-  }
-
   async save(schedule: ScheduleFacts | undefined): Promise<void> {
     const { context, metricsFile } = this.#options;
-    this.#warn(await saveMetrics(context, metricsFile, this.#facts, schedule));
-  }
-
-  #warn(warnings: readonly string[]): void {
-    for (const message of warnings)
-      this.#options.log({ level: 'warn', message, fields: { type: 'warning', message } });
+    logWarnings(this.#options.log, await saveMetrics(context, metricsFile, this.#facts, schedule));
   }
 }
 

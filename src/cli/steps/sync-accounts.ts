@@ -61,17 +61,16 @@ export async function syncAccounts(
     const warnings = await runs.sendNotices(report.exitCode);
     return {
       report: { ...report, warnings },
-      facts: new Map(names.flatMap((name) => [[name, runs.facts.get(name)] as const]).filter(hasFacts)),
+      facts: inOrder(runs.facts, names),
     };
   } finally {
     display.close();
   }
 }
 
-function hasFacts(
-  entry: readonly [string, MetricFacts | undefined],
-): entry is readonly [string, MetricFacts] {
-  return entry[1] !== undefined;
+/** Accounts end in any order, and are shown in that of the config. */
+function inOrder<T>(found: ReadonlyMap<string, T>, names: readonly string[]): ReadonlyMap<string, T> {
+  return new Map([...found].toSorted(([a], [b]) => names.indexOf(a) - names.indexOf(b)));
 }
 
 /** An account whose config could be read, or why it could not. */
