@@ -1,5 +1,6 @@
 import type { ExitCode } from '../model/errors.ts';
 import type { NotifyEvent } from '../model/notify.ts';
+import { formatCountOf } from '../text/format-count.ts';
 import { escapeForTerminal } from '../text/redact.ts';
 import type { ReportedError, RunReport, SchemaChange, StreamReport } from '../model/run-report.ts';
 import { type EndedRun, exitCodeOf, listSchemaChanges, type Notice } from './notice.ts';
@@ -106,7 +107,7 @@ export function buildAccountsMessage(
 ): AccountsMessage {
   const [first] = told;
   const { source, exitCode, accountCount } = facts;
-  const count = `${told.length} of ${accountCount} accounts`;
+  const count = `${told.length} of ${formatCountOf(accountCount, 'account')}`;
   const some = told.slice(0, MOST_NAMED).map(({ account, summary }) => `${account}: ${toSafeText(summary)}`);
   const more = told.length - some.length;
   const summary = toSafeText(`${count}: ${[...some, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`);

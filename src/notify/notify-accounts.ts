@@ -42,11 +42,11 @@ export async function notifyAccounts(
   const due = known.flatMap(({ memory, found, ...one }) =>
     found.filter((notice) => isDue(memory, notice, day)).map((notice) => ({ ...one, notice })),
   );
+  // Also of accounts that no notice names: a program inherits one environment.
+  const secrets = [...new Set(accounts.flatMap(({ settings }) => listSecrets(settings)))];
+  const facts = { exitCode, accountCount: accounts.length, secrets };
   const sent = await Promise.all(
-    groupByTarget(due).map(async (group) => ({
-      group,
-      flaw: await sendGroup(group, { exitCode, accountCount: accounts.length }, effects),
-    })),
+    groupByTarget(due).map(async (group) => ({ group, flaw: await sendGroup(group, facts, effects) })),
   );
   const told = new Set(
     sent.flatMap(({ group, flaw }) => (flaw === undefined ? group.map(({ notice }) => notice) : [])),
@@ -97,9 +97,17 @@ function describeTarget({ notify }: NotifySettings, event: NotifyEvent): unknown
   return target?.kind === 'webhook' ? target.url.href : target;
 }
 
+/** What a message says of the whole sync, and what it must not say. */
+interface SyncFacts {
+  readonly exitCode: ExitCode;
+  readonly accountCount: number;
+  /** Of all accounts. */
+  readonly secrets: readonly string[];
+}
+
 async function sendGroup(
   group: readonly AccountNotice[],
-  facts: { readonly exitCode: ExitCode; readonly accountCount: number },
+  { secrets, ...facts }: SyncFacts,
   effects: NotifyEffects,
 ): Promise<string | undefined> {
   const [first] = group;
@@ -107,7 +115,6 @@ async function sendGroup(
   const { notice, settings } = first;
   const target = settings.notify[notice.event];
   if (target === undefined) return undefined;
-  const secrets = group.flatMap((one) => listSecrets(one.settings));
   const message = buildAccountsMessage(
     group.map(({ account, notice: { event, summary }, run }) => ({
       account,

@@ -51,7 +51,8 @@ export function redactDeep<T>(value: T, secrets: readonly string[]): T {
 }
 
 const known = new Map<string, readonly Needle[]>();
-const MOST_KNOWN = 64;
+// More than the keys of all accounts in one config: beyond it, a line costs many times as much.
+const MOST_KNOWN = 1_024;
 
 /** The forms of a secret; cached, since every log line needs them. */
 function listNeedles(secret: string): readonly Needle[] {
