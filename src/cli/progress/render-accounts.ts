@@ -26,7 +26,7 @@ export function renderAccounts(state: AccountsState, options: RenderOptions): st
     ...failed
       .slice(0, MOST_FAILED)
       .map(([name, message]) => `${paint('red', hasUnicode ? '✗' : 'x')} ${cut(`${name}  ${message}`)}`),
-    ...(more > 0 ? [paint('red', `  and ${formatCountOf(more, 'more account')} that failed`)] : []),
+    ...(more > 0 ? [paint('red', `  ${cut(`and ${formatCountOf(more, 'more account')} that failed`)}`)] : []),
     ...working
       .slice(0, MOST_WORKING)
       .map(
