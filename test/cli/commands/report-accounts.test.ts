@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/cli/frame/engine.ts';
-import type { ConfigAccount } from '../../../src/config/accounts.ts';
 import { ConfigError } from '../../../src/model/errors.ts';
 import type { OfflineSettings } from '../../../src/model/settings.ts';
 import { renderAccountsReport } from '../../../src/report/render-accounts-report.ts';
 import { makeAccountsData } from '../../report/make-report-data.ts';
 import { run } from '../support/capture.ts';
+import { makeKnownAccounts } from '../support/known-accounts.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-report-'));
 afterAll(() => {
@@ -24,16 +24,7 @@ const typo = new ConfigError('initech is broken', { code: 'config_invalid', hint
 
 /** Accounts whose settings can be read, but for `initech`; the report shows what it is given. */
 const engine: Partial<Engine> = {
-  listAccounts: () =>
-    Promise.resolve({
-      accounts: data.accounts.map(({ account }) => ({ name: account }) as ConfigAccount),
-      concurrency: 4,
-      places: [],
-      patterns: [],
-      data: [],
-      combined: undefined,
-      catalog: undefined,
-    }),
+  listAccounts: () => Promise.resolve(makeKnownAccounts(data.accounts.map(({ account }) => account))),
   loadOfflineSettings: ({ account }) =>
     account?.name === 'initech'
       ? Promise.reject(typo)

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/model/errors.ts';
-import type { CheckReport, RunSummary, StatusReport, StreamStatusRow } from '../../../src/model/reports.ts';
+import type { CheckReport, RunSummary, StatusReport } from '../../../src/model/reports.ts';
 import { run, stoppedClock } from '../support/capture.ts';
 import { createFakeEngine } from '../support/fake-engine.ts';
 import { NOW_MS, makeRunReport } from '../support/reports.ts';
+import { makeStatusRow } from '../support/status-rows.ts';
 
 const quota = { limit: 600, remaining: 558, resetAtMs: NOW_MS + 720_000, notBeforeMs: undefined };
 
@@ -80,39 +81,25 @@ describe('check', () => {
 });
 
 describe('status', () => {
+  const first = makeStatusRow({
+    verifiedAt: '2026-11-20T13:00:00.000Z',
+    keyColumns: ['prompt_id', 'date'],
+    keyState: 'provisional',
+  });
+  const second = makeStatusRow({
+    stream: 'commerce_top_products',
+    verdict: undefined,
+    rows: undefined,
+    watermark: undefined,
+    verifiedAt: undefined,
+    fresh: false,
+    keyColumns: undefined,
+    keyState: undefined,
+  });
   const report: StatusReport = {
     duckdbPath: '/data/warehouse.duckdb',
     published: { bytes: 4_200_000, modifiedAt: '2026-11-20T13:00:00.000Z' },
-    streams: [
-      {
-        stream: 'prompts_analytics',
-        slice: '',
-        verdict: 'verified',
-        unsettled: undefined,
-        quarantined: 0,
-        rows: 12_400,
-        watermark: '2026-11-19',
-        newest: undefined,
-        verifiedAt: '2026-11-20T13:00:00.000Z',
-        fresh: true,
-        keyColumns: ['prompt_id', 'date'],
-        keyState: 'provisional',
-      },
-      {
-        stream: 'commerce_top_products',
-        slice: '',
-        verdict: undefined,
-        unsettled: undefined,
-        quarantined: 0,
-        rows: undefined,
-        watermark: undefined,
-        newest: undefined,
-        verifiedAt: undefined,
-        fresh: false,
-        keyColumns: undefined,
-        keyState: undefined,
-      },
-    ],
+    streams: [first, second],
     quota,
     lastRun: makeRunReport(),
     refused: undefined,
@@ -149,12 +136,11 @@ describe('status', () => {
       exitCode: 4,
     } as const;
     const unsettled = { runId: 'run-0', startedAt: '', status: 'failed', error } as const;
-    const [first, second] = report.streams;
     const show = (more: Partial<StatusReport>, argv: readonly string[] = []) =>
       run(['status', ...argv], { engine: { readStatus: () => Promise.resolve({ ...report, ...more }) } });
 
     it('shows what failed, why, what to do and where to read more', async () => {
-      const streams = [{ ...first, unsettled } as StreamStatusRow, second as StreamStatusRow];
+      const streams = [{ ...first, unsettled }, second];
       const { stdout } = await show({ streams });
       expect(stdout).toMatch(/prompts_analytics +failed +12,400/);
       expect(stdout).toContain(
@@ -186,21 +172,17 @@ describe('status', () => {
       const refused = { ...unsettled, runId: 'run-1', error: lake };
       const { stdout: both } = await show({
         lastRun,
-        streams: [{ ...first, unsettled: refused } as StreamStatusRow],
+        streams: [{ ...first, unsettled: refused }],
       });
       expect(both.match(/the lake is not a folder/g)).toHaveLength(1);
     });
 
     it('is short where many streams failed, and keeps to their words', async () => {
-      const streams = Array.from(
-        { length: 8 },
-        (_, at) =>
-          ({
-            ...first,
-            stream: `s${at}`,
-            unsettled: { ...unsettled, error: { ...error, message: 'x\u001B[2J' } },
-          }) as StreamStatusRow,
-      );
+      const streams = Array.from({ length: 8 }, (_, at) => ({
+        ...first,
+        stream: `s${at}`,
+        unsettled: { ...unsettled, error: { ...error, message: 'x\u001B[2J' } },
+      }));
       const { stdout } = await show({ streams });
       expect(stdout.match(/ failed: x/g)).toHaveLength(5);
       expect(stdout).toContain('3 more streams did not end well.');
@@ -210,7 +192,7 @@ describe('status', () => {
     it('distinguishes data that is out of date from a sync that is', async () => {
       const newest = { date: '2026-11-17', since: '2026-11-18T05:00:00.000Z', usualMs: 1, stale: true };
       const names = ['prompts_analytics', 'b', 'c', 'd'];
-      const streams = names.map((stream) => ({ ...first, stream, newest }) as StreamStatusRow);
+      const streams = names.map((stream) => ({ ...first, stream, newest }));
       const { stdout } = await show({ streams: streams.slice(0, 1) });
       expect(stdout).toMatch(/prompts_analytics +verified +12,400 +2026-11-19, stale +48 min ago, fresh/);
       expect(stdout).toContain(
@@ -226,20 +208,22 @@ describe('status', () => {
 
     it('says which streams are verified from a day on only', async () => {
       const partial = { wholeAt: undefined, provedFrom: '2026-11-17' };
-      const streams = ['prompts_analytics', 'b', 'c', 'd', 'e', 'f', 'g'].map(
-        (stream) => ({ ...first, stream, ...partial }) as StreamStatusRow,
-      );
+      const streams = ['prompts_analytics', 'b', 'c', 'd', 'e', 'f', 'g'].map((stream) => ({
+        ...first,
+        stream,
+        ...partial,
+      }));
       const { stdout } = await show({ streams: streams.slice(0, 1) });
       expect(stdout).toContain(
         'prompts_analytics is verified from 2026-11-17 on only: no full scan of it was verified\n  next: sluice sync --full-refresh',
       );
       expect((await show({ streams })).stdout).toMatch(/\nThe same is true of \d more streams?\.\n/);
-      const whole = { ...first, ...partial, wholeAt: '2026-11-20T13:00:00.000Z' } as StreamStatusRow;
+      const whole = { ...first, ...partial, wholeAt: '2026-11-20T13:00:00.000Z' };
       expect((await show({ streams: [whole] })).stdout).not.toContain('on only');
     });
 
     it('counts what is in quarantine', async () => {
-      const streams = [{ ...first, quarantined: 38 } as StreamStatusRow, second as StreamStatusRow];
+      const streams = [{ ...first, quarantined: 38 }, second];
       const { stdout } = await show({ streams, quarantined: 38 });
       expect(stdout).toContain('Quarantine: 38 records (prompts_analytics); see: sluice quarantine list');
       expect((await show({})).stdout).not.toContain('Quarantine');

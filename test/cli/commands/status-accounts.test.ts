@@ -1,37 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import type { Engine, KnownAccounts } from '../../../src/cli/frame/engine.ts';
-import type { ConfigAccount } from '../../../src/config/accounts.ts';
+import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { ConfigError } from '../../../src/model/errors.ts';
-import type { StatusReport, StreamStatusRow } from '../../../src/model/reports.ts';
+import type { StatusReport } from '../../../src/model/reports.ts';
 import type { OfflineSettings } from '../../../src/model/settings.ts';
 import { run, stoppedClock } from '../support/capture.ts';
+import { makeKnownAccounts } from '../support/known-accounts.ts';
 import { makeRunReport, makeStreamReport, NOW_MS } from '../support/reports.ts';
+import { makeStatusRow } from '../support/status-rows.ts';
 
 const ago = (hours: number) => new Date(NOW_MS - hours * 3_600_000).toISOString();
-
-function makeRow(more: Partial<StreamStatusRow> = {}): StreamStatusRow {
-  return {
-    stream: 'prompts_analytics',
-    slice: '',
-    verdict: 'verified',
-    unsettled: undefined,
-    quarantined: 0,
-    rows: 12_400,
-    watermark: '2026-11-19',
-    newest: undefined,
-    verifiedAt: ago(3),
-    fresh: true,
-    keyColumns: ['prompt_id'],
-    keyState: 'proved',
-    ...more,
-  };
-}
 
 function makeStatus(more: Partial<StatusReport> = {}): StatusReport {
   return {
     duckdbPath: '/data/warehouse.duckdb',
     published: { bytes: 4_200_000, modifiedAt: ago(3) },
-    streams: [makeRow(), makeRow({ stream: 'sentiment_topics', verifiedAt: ago(5) })],
+    streams: [makeStatusRow(), makeStatusRow({ stream: 'sentiment_topics', verifiedAt: ago(5) })],
     quota: undefined,
     lastRun: makeRunReport({ startedAt: ago(3) }),
     refused: undefined,
@@ -43,24 +26,15 @@ function makeStatus(more: Partial<StatusReport> = {}): StatusReport {
 const never: Partial<StatusReport> = {
   published: undefined,
   lastRun: undefined,
-  streams: [makeRow({ verdict: undefined, verifiedAt: undefined, rows: undefined, fresh: false })],
+  streams: [makeStatusRow({ verdict: undefined, verifiedAt: undefined, rows: undefined, fresh: false })],
 };
-const failed = makeRow({
+const failed = makeStatusRow({
   unsettled: { runId: 'run-1', startedAt: ago(1), status: 'failed', error: undefined },
 });
 
 /** An engine with these accounts; an error in place of a status is what their config throws. */
 function makeEngine(statuses: Readonly<Record<string, StatusReport | Error>>): Partial<Engine> {
-  const accounts = Object.keys(statuses).map((name) => ({ name }) as ConfigAccount);
-  const known: KnownAccounts = {
-    accounts,
-    concurrency: 4,
-    places: [],
-    patterns: [],
-    data: [],
-    combined: undefined,
-    catalog: undefined,
-  };
+  const known = makeKnownAccounts(Object.keys(statuses));
   return {
     listAccounts: () => Promise.resolve(known),
     loadOfflineSettings: ({ account }) => {
@@ -84,10 +58,10 @@ const typo = new ConfigError('accounts.initech.streems: is not a setting', {
 describe('status of several accounts', () => {
   const engine = makeEngine({
     acme: makeStatus(),
-    globex: makeStatus({ streams: [makeRow(), failed] }),
+    globex: makeStatus({ streams: [makeStatusRow(), failed] }),
     hooli: makeStatus(never),
     initech: typo,
-    umbrella: makeStatus({ streams: [makeRow({ fullRefreshDue: 'one row is missing' })] }),
+    umbrella: makeStatus({ streams: [makeStatusRow({ fullRefreshDue: 'one row is missing' })] }),
   });
 
   it('is a line an account, the worst first, and what could not be read', async () => {
@@ -187,7 +161,7 @@ describe('status of several accounts', () => {
     const names = Array.from({ length: 40 }, (_, at) => `client${at}`);
     const gone = makeStreamReport({ stream: 'prompts_analytics', status: 'unavailable', mode: 'full' });
     const status = makeStatus({
-      streams: [makeRow({ verdict: undefined, verifiedAt: undefined, rows: undefined })],
+      streams: [makeStatusRow({ verdict: undefined, verifiedAt: undefined, rows: undefined })],
       lastRun: makeRunReport({ startedAt: ago(3), streams: [gone] }),
     });
     const many = makeEngine(Object.fromEntries(names.map((name) => [name, status])));
