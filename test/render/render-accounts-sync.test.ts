@@ -147,6 +147,11 @@ describe('a sync of several accounts', () => {
     for (const { account } of accounts) expect(text).toContain(account);
   });
 
+  it('leaves the requests out first where the terminal is narrow', () => {
+    const [title] = render(makeReport({ accounts: [makeAccountEnd('acme'), later] }), 60).split('\n');
+    expect(title).toBe('ACCOUNT  RESULT    VERIFIED        NEW  CHANGED  IN TABLE');
+  });
+
   it('shows each account of hundreds, and names few of them in its sentence', () => {
     const accounts = Array.from({ length: 400 }, (_, at) => ({ ...later, account: `client${at}` }));
     const text = render(makeReport({ exitCode: 75, accounts }), 120);
