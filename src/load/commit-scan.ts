@@ -48,9 +48,8 @@ export async function commitScan(
   if (!('done' in step)) return step;
   const { report, warnings } = step.done;
   for (const message of warnings) emit({ type: 'warning', stream: turn.stream.name, message });
-  // The engine may fail to replay a log with DDL: leave none behind. The commit is valid even if this fails;
-  // publishing writes the log again and reports errors.
-  await database.checkpoint().catch(() => undefined);
+  // The commit is valid even if this fails; publishing writes the log again and reports errors.
+  await database.settleLog().catch(() => undefined);
   return { done: report };
 }
 

@@ -2,11 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
-import type { EngineShare } from './engine-memory.ts';
+import type { EngineMemory, EngineShare } from './engine-memory.ts';
+
+interface InstanceOptions {
+  readonly folders: readonly string[];
+  readonly readOnly?: boolean;
+}
+
+/** The same, and counts the engine as open. */
+export async function createCounted(options: InstanceOptions, memory: EngineMemory): Promise<DuckDBInstance> {
+  memory.opened();
+  try {
+    return await createInstance(options, memory.current);
+  } catch (error) {
+    memory.closed();
+    throw error;
+  }
+}
 
 /** Creates an in-memory engine, configured for a process that shares its machine with others. */
-export async function createInstance(
-  { folders, readOnly = false }: { readonly folders: readonly string[]; readonly readOnly?: boolean },
+async function createInstance(
+  { folders, readOnly = false }: InstanceOptions,
   memory: EngineShare,
 ): Promise<DuckDBInstance> {
   const { DuckDBInstance } = await import('@duckdb/node-api');

@@ -3,10 +3,11 @@ import { assertNotAborted } from '../model/abort.ts';
 import { AbortedError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
-import { createInstance } from './create-instance.ts';
+import { createCounted } from './create-instance.ts';
 import { type DatabaseOptions, describeAttach } from './database-options.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
+import { FileShape } from './file-shape.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { createUtcConverter, nameType, toQueryCell } from './query-cells.ts';
 
@@ -20,11 +21,9 @@ const INTERRUPT_AGAIN_MS = 20;
 const LARGE_STATEMENT_MS = 50;
 
 /**
- * One DuckDB file, attached to an in-memory instance: a file opened that way also survives a crash
- * after any ALTER (measured: opened directly, some leave a log that cannot be replayed).
- *
- * The process must never open the file by other means while this is open: closing any descriptor of it
- * drops the engine's lock.
+ * One DuckDB file, attached to an in-memory instance: a file opened that way also survives a crash after any ALTER
+ * (measured: opened directly, some leave a log that cannot be replayed). The process must never open the file by other
+ * means while this is open: closing any descriptor of it drops the engine's lock.
  */
 export class Database implements SqlSession {
   readonly #options: DatabaseOptions;
@@ -36,6 +35,8 @@ export class Database implements SqlSession {
   /** The fatal error of the engine; no statement runs after it. */
   #failure: SyncError | undefined;
   #isStopped = false;
+  /** What is known of the file's tables. */
+  readonly shape = new FileShape();
 
   private constructor(
     options: DatabaseOptions,
@@ -64,6 +65,7 @@ export class Database implements SqlSession {
     this.#connection = await this.#instance.connect();
     this.#failure = undefined;
     this.#isStopped = false;
+    this.shape.forget();
     await this.#prepare();
   }
 
@@ -101,7 +103,12 @@ export class Database implements SqlSession {
   }
 
   async run(sql: string, values?: readonly SqlValue[]): Promise<void> {
-    await this.#guard(() => this.#connection.run(sql, values === undefined ? undefined : [...values]));
+    this.shape.follow(sql);
+    try {
+      await this.#guard(() => this.#connection.run(sql, values === undefined ? undefined : [...values]));
+    } finally {
+      this.shape.follow(sql);
+    }
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<readonly SqlRow[]> {
@@ -173,8 +180,7 @@ export class Database implements SqlSession {
     this.#connection.interrupt();
     // An interrupt is lost if the engine is just about to start a statement.
     const again = setInterval(() => this.#connection.interrupt(), INTERRUPT_AGAIN_MS);
-    const stop = () => clearInterval(again);
-    this.#running.then(stop, stop);
+    void this.#running.catch(() => undefined).finally(() => clearInterval(again));
   }
 
   /** Allows statements again. */
@@ -185,6 +191,12 @@ export class Database implements SqlSession {
   /** Writes the log into the file, so that the file is complete without it. */
   async checkpoint(): Promise<void> {
     await this.run(`CHECKPOINT ${this.#alias}`);
+    this.shape.settled();
+  }
+
+  /** Does so where the log may have a statement that changes tables: the engine may fail to replay it. */
+  async settleLog(): Promise<void> {
+    if (this.shape.isInLog) await this.checkpoint();
   }
 
   /** Waits for a running statement (closing during one would hang), then releases the file. */
@@ -210,6 +222,7 @@ export class Database implements SqlSession {
 
   // Report the first error; a failed rollback is a consequence of it.
   async #rollBack(): Promise<void> {
+    this.shape.forget();
     if (this.#failure !== undefined) return;
     this.#running = this.#connection.run('ROLLBACK');
     await this.#running.catch(() => undefined);
@@ -241,6 +254,7 @@ export class Database implements SqlSession {
    * otherwise the allocator keeps up to 100 MB.
    */
   async trim(): Promise<void> {
+    if (this.#memory.isSmallLoad) return;
     await this.#give(this.#memory.current);
   }
 
@@ -255,9 +269,9 @@ export class Database implements SqlSession {
   }
 
   // A limit below what the engine uses is rejected without harm: the next statement fits or grows.
-  async #give({ megabytes, threads }: EngineShare): Promise<void> {
+  async #give(share: EngineShare): Promise<void> {
     if (this.#options.readOnly === true || this.#failure !== undefined) return;
-    for (const setting of [`memory_limit = '${megabytes}MB'`, `threads = ${threads}`]) {
+    for (const setting of this.#memory.toSettings(share)) {
       this.#running = this.#connection.run(`SET ${setting}`);
       await this.#running.catch(() => undefined);
     }
@@ -272,7 +286,7 @@ export class Database implements SqlSession {
     const startedMs = performance.now();
     try {
       const result = await running;
-      if (performance.now() - startedMs >= LARGE_STATEMENT_MS) await this.trim();
+      if (performance.now() - startedMs >= LARGE_STATEMENT_MS) await this.#give(this.#memory.current);
       return result;
     } catch (thrown) {
       const error = wrapDatabaseError(thrown, this.file, this.#options.isPublished);
@@ -281,15 +295,5 @@ export class Database implements SqlSession {
       if (error instanceof AbortedError) assertNotAborted(this.#options.endedBy);
       throw error;
     }
-  }
-}
-
-async function createCounted(options: DatabaseOptions, memory: EngineMemory): Promise<DuckDBInstance> {
-  memory.opened();
-  try {
-    return await createInstance(options, memory.current);
-  } catch (error) {
-    memory.closed();
-    throw error;
   }
 }

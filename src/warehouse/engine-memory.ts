@@ -17,6 +17,8 @@ const READING: EngineShare = { megabytes: 64, threads: 1 };
 /** Beyond this size a load does not fit into memory anyway, and a second thread would take 60 MB more, bytes. */
 const LARGE_LOAD_BYTES = 512 * 2 ** 20;
 const MOST_MB = 2_048;
+/** Reading and packing this much leaves little behind, bytes. */
+const SMALL_LOAD_BYTES = 4 * 2 ** 20;
 
 /** Engines of this process that are open: those that may write, and those that only read. */
 const openWriters = new Set<EngineMemory>();
@@ -30,6 +32,9 @@ export class EngineMemory {
   readonly #alike: Set<EngineMemory>;
   readonly #mostMb: number;
   #current: EngineShare;
+  #loadBytes = Infinity;
+  /** As the engine was set last. */
+  #threads: number | undefined;
 
   /** Readers get all memory at once, as their statements are not known in advance. */
   constructor(isReader: boolean, machineMb: number = readMachineMb()) {
@@ -46,8 +51,14 @@ export class EngineMemory {
     return this.#alike.size > 1 ? { ...this.#current, threads: 1 } : this.#current;
   }
 
+  /** Whether the lines of the last load were few. */
+  get isSmallLoad(): boolean {
+    return this.#loadBytes < SMALL_LOAD_BYTES;
+  }
+
   /** Counts the engine as open; call it before the engine is created. */
   opened(): void {
+    this.#threads = undefined;
     this.#alike.add(this);
   }
 
@@ -56,14 +67,24 @@ export class EngineMemory {
     this.#alike.delete(this);
   }
 
+  /** What to `SET` for these limits. Setting the memory limit also returns unused memory: it is set each time. */
+  toSettings({ megabytes, threads }: EngineShare): readonly string[] {
+    const memory = `memory_limit = '${megabytes}MB'`;
+    if (threads === this.#threads) return [memory];
+    this.#threads = threads;
+    return [memory, `threads = ${threads}`];
+  }
+
   /** Resets the limits for lines that the engine reads directly. */
   beginReading(): EngineShare {
     this.#current = READING;
+    this.#loadBytes = Infinity;
     return this.current;
   }
 
   /** Resets the limits for a load of lines of this total size, bytes. */
   begin(loadBytes: number): EngineShare {
+    this.#loadBytes = loadBytes;
     this.#current =
       loadBytes < LARGE_LOAD_BYTES
         ? { megabytes: TWO_THREADS_MB, threads: 2 }

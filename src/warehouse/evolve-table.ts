@@ -3,6 +3,7 @@ import type { SchemaChange } from '../model/run-report.ts';
 import type { ColumnType } from '../model/schema.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
+import type { Columns } from './file-shape.ts';
 import { isUnknownTable } from './database-errors.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
@@ -45,23 +46,25 @@ export async function tableExists(database: Database, table: string): Promise<bo
 }
 
 /** The columns of a table with their engine types; empty if there is no table. */
-export function readColumns(database: Database, table: string): Promise<ReadonlyMap<string, string>> {
+export function readColumns(database: Database, table: string): Promise<Columns> {
   return readColumnsOf(database, tableName(table));
 }
 
 /** The same of a table whose name is SQL already, with its schema. */
-export async function readColumnsOf(database: Database, name: string): Promise<ReadonlyMap<string, string>> {
-  try {
-    // Three times as fast as searching the columns of all tables.
-    const rows = await database.all(
-      `SELECT name, type FROM pragma_table_info('"' || replace(current_database(), '"', '""') || '".' || $1)`,
-      [name],
-    );
-    return new Map(rows.map((row) => [String(row['name']), String(row['type'])]));
-  } catch (thrown) {
-    if (isUnknownTable(thrown)) return new Map();
-    throw thrown;
-  }
+export function readColumnsOf(database: Database, name: string): Promise<Columns> {
+  return database.shape.columns(name, async () => {
+    try {
+      // Three times as fast as searching the columns of all tables.
+      const rows = await database.all(
+        `SELECT name, type FROM pragma_table_info('"' || replace(current_database(), '"', '""') || '".' || $1)`,
+        [name],
+      );
+      return new Map(rows.map((row) => [String(row['name']), String(row['type'])]));
+    } catch (thrown) {
+      if (isUnknownTable(thrown)) return new Map();
+      throw thrown;
+    }
+  });
 }
 
 /**

@@ -95,7 +95,7 @@ class Retry {
         run.save([this.#describe(stream, startedAtMs, slice, undefined)]),
       );
       // The engine may fail to replay a log with DDL; the commit is valid even if this fails.
-      await database.checkpoint().catch(() => undefined);
+      await database.settleLog().catch(() => undefined);
       this.#retried.push(retried.report);
       run.add(this.#describe(stream, startedAtMs, retried, undefined));
       return undefined;
