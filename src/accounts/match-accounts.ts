@@ -11,10 +11,9 @@ export function matchAccounts(
   patterns: readonly string[] | undefined,
 ): readonly string[] {
   if (patterns === undefined) return names;
-  const rules = patterns.map((pattern) => ({ pattern, rule: toRule(pattern) }));
-  const unknown = rules.find(({ rule }) => !names.some((name) => rule.test(name)));
-  if (unknown !== undefined) throw unknownAccount(unknown.pattern, names);
-  return names.filter((name) => rules.some(({ rule }) => rule.test(name)));
+  const unknown = patterns.find((pattern) => !names.some((name) => matchesPattern(name, pattern)));
+  if (unknown !== undefined) throw unknownAccount(unknown, names);
+  return names.filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)));
 }
 
 /** The error for a name that none of the accounts has. */
@@ -25,10 +24,30 @@ export function unknownAccount(name: string, names: readonly string[]): ConfigEr
   });
 }
 
-function toRule(pattern: string): RegExp {
-  const text = pattern
-    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${text}$`);
+/**
+ * Whether a name fits a pattern. Only the last `*` is ever tried again, so that no pattern takes longer than the product
+ * of both lengths; a regular expression with many `*` would try all of them, for years.
+ */
+export function matchesPattern(name: string, pattern: string): boolean {
+  let at = 0;
+  let inPattern = 0;
+  let star = -1;
+  let afterStar = 0;
+  while (at < name.length) {
+    const expected = pattern[inPattern];
+    if (expected === '*') {
+      star = inPattern;
+      afterStar = at;
+      inPattern += 1;
+    } else if (expected === '?' || expected === name[at]) {
+      inPattern += 1;
+      at += 1;
+    } else if (star >= 0) {
+      // The last star stands for one character more.
+      afterStar += 1;
+      at = afterStar;
+      inPattern = star + 1;
+    } else return false;
+  }
+  return /^\**$/.test(pattern.slice(inPattern));
 }

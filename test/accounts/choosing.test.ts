@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { joinReports, listCompleted } from '../../src/accounts/join-reports.ts';
 import { judgeAccounts } from '../../src/accounts/judge-accounts.ts';
-import { matchAccounts } from '../../src/accounts/match-accounts.ts';
+import { matchAccounts, matchesPattern } from '../../src/accounts/match-accounts.ts';
 import type { ExitCode } from '../../src/model/errors.ts';
 import { makeRunReport, makeStreamReport } from '../cli/support/reports.ts';
 
@@ -26,6 +27,34 @@ describe('naming accounts', () => {
       'no account is called "globx"; did you mean "globex"?',
     );
     expect(() => matchAccounts(names, ['acm.'])).toThrow('no account is called');
+  });
+});
+
+describe('a pattern of account names', () => {
+  /** Tries everything that a star may stand for. */
+  const isLike = (name: string, pattern: string): boolean => {
+    if (pattern === '') return name === '';
+    const rest = pattern.slice(1);
+    if (pattern.startsWith('*')) return isLike(name, rest) || (name !== '' && isLike(name.slice(1), pattern));
+    return name !== '' && (pattern.startsWith('?') || pattern[0] === name[0]) && isLike(name.slice(1), rest);
+  };
+
+  it('means what trying everything finds', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 8 }),
+        fc.string({ unit: fc.constantFrom('a', 'b', '-', '*', '?'), maxLength: 8 }),
+        (name, pattern) => matchesPattern(name, pattern) === isLike(name, pattern),
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is decided at once, however many stars it has', () => {
+    const pattern = `${'*a'.repeat(31)}b`;
+    const started = performance.now();
+    expect(matchesPattern('a'.repeat(63), pattern)).toBe(false);
+    expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
 
