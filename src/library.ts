@@ -1,4 +1,5 @@
 import { connectors } from '../connectors/registry.ts';
+import { toAccountOfConfig } from './accounts/account-of-config.ts';
 import { matchAccounts, unknownAccount } from './accounts/match-accounts.ts';
 import type { RunLimits } from './accounts/run-accounts.ts';
 import { type AccountPlaces, findPlaces } from './config/account-places.ts';
@@ -50,7 +51,13 @@ export interface AccountsOptions extends Omit<LibraryOptions, 'account' | 'onPro
  * report; a SyncError is thrown only when the run could not start (config, another run, disk).
  */
 export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
-  const ended = await runOnce(() => toSettings(config, options), options);
+  const ended = await runOnce(() => {
+    const { account: name } = options;
+    const places = name === undefined ? undefined : listKnown(config)?.places;
+    const ofAccount =
+      name === undefined || places === undefined ? undefined : toAccountOfConfig(name, places);
+    return { settings: toSettings(config, options), ...(ofAccount && { ofAccount }) };
+  }, options);
   if (ended.report === undefined) throw ended.error;
   return ended.report;
 }
@@ -88,14 +95,18 @@ export async function syncAccounts(
     .map((account) => ({
       name: account.name,
       run: (limits: RunLimits) =>
-        runOnce(() => resolveSettings(toResolveOptions(config, { clock, account }, 'required')), {
-          ...sync,
-          ...limits,
-          clock,
-          ...(signal && { signal }),
-          ...(onProgress && { onProgress: (event: ProgressEvent) => onProgress(event, account.name) }),
-          ...(observers && { observers: observers(account.name) }),
-        }),
+        runOnce(
+          () => ({ settings: resolveSettings(toResolveOptions(config, { clock, account }, 'required')) }),
+          {
+            ...sync,
+            ofAccount: toAccountOfConfig(account.name, known.places),
+            ...limits,
+            clock,
+            ...(signal && { signal }),
+            ...(onProgress && { onProgress: (event: ProgressEvent) => onProgress(event, account.name) }),
+            ...(observers && { observers: observers(account.name) }),
+          },
+        ),
     }));
   const ends = await runAccounts(tasks, {
     concurrency,
@@ -113,13 +124,16 @@ export async function syncAccounts(
 }
 
 /** One run to its end, which observers are told; never throws. */
-async function runOnce(load: () => Settings, options: LibraryOptions): Promise<EndedRun> {
+async function runOnce(
+  load: () => Pick<SyncOptions, 'ofAccount'> & { readonly settings: Settings },
+  options: LibraryOptions,
+): Promise<EndedRun> {
   const { clock = systemClock, observers = [] } = options;
   const startedAtMs = clock.now();
   const run = async () => {
-    const settings = load();
+    const { settings, ...rest } = load();
     const { runSync } = await import('./sync/run.ts');
-    return runSync(settings, options);
+    return runSync(settings, { ...options, ...rest });
   };
   const ended: EndedRun = await run().then(
     (report) => ({ startedAtMs, report }),

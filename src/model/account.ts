@@ -18,3 +18,9 @@ export interface AccountData {
   /** Absolute path of the folder of its Parquet lake; undefined if it publishes none. */
   readonly lake: string | undefined;
 }
+
+/** An account of a config that has several, and where the others keep their state. */
+export interface AccountOfConfig {
+  readonly name: string;
+  readonly others: readonly { readonly name: string; readonly stateDir: string }[];
+}

@@ -1,3 +1,4 @@
+import type { AccountOfConfig } from './account.ts';
 import type { Connector } from './connector.ts';
 import type { NotifyRules } from './notify.ts';
 import type { QuotaLimits } from './quota.ts';
@@ -63,6 +64,8 @@ export type OfflineSettings = Omit<Settings, 'credentials'>;
 
 /** Options of one `sync`; all optional. */
 export interface SyncOptions {
+  /** Which account of its config the run is of; undefined for a config without accounts. */
+  readonly ofAccount?: AccountOfConfig;
   readonly streams?: readonly string[];
   readonly fullRefresh?: boolean;
   /** ISO date; asks from this date instead of the watermark. */

@@ -5,6 +5,7 @@ import { parseUnproved, type UnprovedStreams, writeUnproved } from '../../state/
 import { readPublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
+import type { AccountOfConfig } from '../model/account.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { listNames } from '../text/list-names.ts';
@@ -40,7 +41,7 @@ export interface Identity {
 export async function judgeIdentity(
   settings: Settings,
   database: Database,
-  { acceptNewKey }: SyncOptions,
+  { acceptNewKey, ofAccount: account }: SyncOptions,
 ): Promise<Identity> {
   const meta = await readMeta(database);
   const held = meta.get(KEY);
@@ -54,7 +55,7 @@ export async function judgeIdentity(
     `the state in ${stateDir} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
     {
       code: 'identity_mismatch',
-      hint: `${adviseOwnFolder(settings)} Where it is the same account, and both were changed: sync once with the old destination, or with --accept-new-key. Nothing was requested, and nothing was written.`,
+      hint: `${adviseOwnFolder(settings, account)} Where it is the same account, and both were changed: sync once with the old destination, or with --accept-new-key${nameOption(account)}. Nothing was requested, and nothing was written.`,
       context: { path: stateDir },
     },
   );
@@ -97,8 +98,15 @@ export function describeIdentity({ key, isBlank, movedFrom, unproved }: Identity
   return said.length === 0 ? undefined : said.join('; ');
 }
 
-/** Advice for a config that shares its state folder with another config. */
-export function adviseOwnFolder(settings: OfflineSettings): string {
+/** How a command line names the account it is about. */
+export function nameOption(account: AccountOfConfig | undefined): string {
+  return account === undefined ? '' : ` --accounts ${account.name}`;
+}
+
+/** Advice for a config, or an account of one, whose state folder has the rows of another. */
+export function adviseOwnFolder(settings: OfflineSettings, account?: AccountOfConfig): string {
+  if (account !== undefined)
+    return `For another account, add its name below accounts; ${account.name} keeps what it has.`;
   const { configPath } = settings;
   const named = configPath ?? listPublishers(settings)[0]?.place ?? '';
   const base = basename(named, extname(named)).replace(/[^\w.-]/g, '-');

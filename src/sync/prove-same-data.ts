@@ -16,7 +16,7 @@ import { StageStore } from '../stage/stage-store.ts';
 import { formatStagedLines } from '../stage/staged-records.ts';
 import { requestPage } from '../read/request-page.ts';
 import { sampleDocument } from '../read/sample-document.ts';
-import { adviseOwnFolder } from '../storage/identity.ts';
+import { adviseOwnFolder, nameOption } from '../storage/identity.ts';
 import { checkContract } from '../load/check-contract.ts';
 import { planColumns } from '../load/plan-columns.ts';
 import { findConfiguredKey } from '../load/settle-key.ts';
@@ -29,10 +29,20 @@ const LEAST_KNOWN = 1 / 2;
 /** This share must have all values in the table: ids that count from 1 are the same in every account. */
 const LEAST_EQUAL = 1 / 5;
 
-interface Seen {
+/** So many standard deviations above what chance gives is no chance any more. */
+const FAR = 4;
+/** All of many rows are equal by chance only this rarely. */
+const RARE = 0.001;
+
+/** What a comparison came to. */
+export interface Seen {
   readonly compared: number;
   readonly known: number;
   readonly equal: number;
+  /** How likely a row of another account would be equal, 0 to 1. */
+  readonly chance: number;
+  /** Whether records are compared with the rows of their keys, or with any row. */
+  readonly hasKey: boolean;
 }
 
 /** A stream to ask for, and the slice whose rows are compared; empty for all rows. */
@@ -149,8 +159,16 @@ async function lookAt(context: Comparing, question: Question): Promise<Seen> {
   return isSame(last) ? last : first;
 }
 
-function isSame({ compared, known, equal }: Seen): boolean {
-  return compared > 0 && known >= compared * LEAST_KNOWN && equal >= compared * LEAST_EQUAL;
+/** Whether the records are those of the table, and not only alike: a yes or no is equal in every second row. */
+export function isSame({ compared, known, equal, chance, hasKey }: Seen): boolean {
+  if (compared === 0 || known < compared * LEAST_KNOWN || equal < compared * LEAST_EQUAL) return false;
+  // With a key, new records say nothing. Without one, nobody can tell them from other records.
+  const judged = hasKey ? known : compared;
+  if (equal === judged && chance ** judged < RARE) return true;
+  // Of a few rows it is not known well how alike they are.
+  const alike = Math.min(1, chance + 1 / judged);
+  const beyond = Math.max((1 - alike) * LEAST_EQUAL, FAR * Math.sqrt((alike * (1 - alike)) / judged));
+  return equal / judged >= alike + beyond;
 }
 
 /** Compares records with the table as a scan of them would; writes no table. */
@@ -159,7 +177,7 @@ async function compare(
   { stream, slice }: Question,
   records: readonly PageRecord[],
 ): Promise<Seen> {
-  if (records.length === 0) return { compared: 0, known: 0, equal: 0 };
+  if (records.length === 0) return { compared: 0, known: 0, equal: 0, chance: 0, hasKey: false };
   const { database, settings, signal, runId, clock } = context;
   const checkpoint = await readCheckpoint(database, stream.name, slice);
   const learned = await readContract(database, stream.name);
@@ -177,16 +195,17 @@ async function compare(
     const held = await checkContract(question, { recordsFile, tree }, signal);
     const { columns } = await planColumns(database, question, held);
     await projectStage(database, recordsFile, columns, { hold: held.hold, signal });
-    const { rowsCompared, missing, differing } = await compareRows(database, {
+    const { rowsCompared, missing, differing, chance, hasKey } = await compareRows(database, {
       table: stream.table,
       slice,
       columns,
       key: checkpoint?.keyFields ?? (await findKeyOfTable(context, stream, columns)),
       isWhole: false,
       show: 0,
+      withChance: true,
     });
     const known = rowsCompared - missing;
-    return { compared: rowsCompared, known, equal: known - differing };
+    return { compared: rowsCompared, known, equal: known - differing, chance, hasKey };
   } finally {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -225,11 +244,11 @@ function describeOther(context: Comparing, question: Question, seen: Seen, safe:
   ] as const;
 }
 
-function adviseOther({ settings, source }: Comparing, safe: string) {
+function adviseOther({ settings, source, options: { ofAccount: account } }: Comparing, safe: string) {
   const requests = formatCountOf(source.client.usage.requests, 'request');
   return {
     code: 'identity_mismatch',
-    hint: `Where it is a new key of the same account, run \`sluice sync --accept-new-key\` once. ${adviseOwnFolder(settings)} ${safe}; it took ${requests}.`,
+    hint: `Where it is a new key of the same account, run \`sluice sync${nameOption(account)} --accept-new-key\` once. ${adviseOwnFolder(settings, account)} ${safe}; it took ${requests}.`,
     context: { path: settings.stateDir },
   } as const;
 }

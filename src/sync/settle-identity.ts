@@ -5,6 +5,7 @@ import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts'
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { listHeldScans, listScansOf } from '../warehouse/held-tables.ts';
 import { type Identity, isNewKey, judgeIdentity, readOpen, rememberIdentity } from '../storage/identity.ts';
+import { recordSource, refuseKeyOfOther } from '../storage/other-accounts.ts';
 import {
   assertSameData,
   findQuestion,
@@ -32,8 +33,10 @@ export async function settleIdentity(context: Comparing): Promise<readonly Progr
   const { settings, database, options } = context;
   const identity = await judgeIdentity(settings, database, options);
   const { movedFrom } = identity;
+  if (options.acceptNewKey !== true) refuseKeyOfOther(settings, identity, options.ofAccount);
   const { unproved, notes } = await settleKey(context, identity);
   await rememberIdentity(settings, database, unproved);
+  recordSource(settings);
   const moved =
     movedFrom === undefined
       ? []

@@ -2,6 +2,7 @@ import type { ComparedRow } from '../model/reports.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { readColumns, tableName, toEngineType } from './evolve-table.ts';
+import { measureKeyedChance, measureKeylessChance } from './equal-by-chance.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
 import { INCOMING } from './project-stage.ts';
@@ -17,14 +18,20 @@ export interface CompareRequest {
   readonly isWhole: boolean;
   /** Maximum number of examples of each kind. */
   readonly show: number;
+  /** Whether to measure how likely rows are equal by chance. */
+  readonly withChance?: boolean;
 }
 
 export interface RowDifferences {
   readonly rowsCompared: number;
+  /** Whether each was compared with the row of its key. */
+  readonly hasKey: boolean;
   readonly rowsInTable: number;
   readonly missing: number;
   readonly extra: number | undefined;
   readonly differing: number;
+  /** How likely a row of somebody else would be equal, 0 to 1; 0 unless it was asked for. */
+  readonly chance: number;
   readonly examples: readonly ComparedRow[];
   /** Columns that only the incoming rows have. */
   readonly unknownColumns: readonly string[];
@@ -52,6 +59,7 @@ export async function compareRows(database: Database, request: CompareRequest): 
   return {
     ...found,
     rowsCompared,
+    hasKey: key !== undefined,
     rowsInTable,
     unknownColumns: stored.filter(({ name }) => !held.has(name)).map(({ name }) => name),
   };
@@ -82,11 +90,13 @@ async function prepare(
   );
 }
 
-type Found = Pick<RowDifferences, 'missing' | 'extra' | 'differing' | 'examples'>;
+type Found = Pick<RowDifferences, 'missing' | 'extra' | 'differing' | 'chance' | 'examples'>;
+
+const SIDES = { theirs: THEIRS, ours: OURS };
 
 async function compareByKey(
   database: Database,
-  { isWhole, show }: CompareRequest,
+  { isWhole, show, withChance = false }: CompareRequest,
   names: readonly string[],
   key: readonly string[],
 ): Promise<Found> {
@@ -117,13 +127,14 @@ async function compareByKey(
     missing: await database.count(`SELECT count(*) ${lacking}`),
     extra: isWhole ? await database.count(`SELECT count(*) ${beyond}`) : undefined,
     differing: await database.count(`SELECT count(*) ${other}`),
+    chance: withChance ? await measureKeyedChance(database, SIDES, match, values) : 0,
     examples,
   };
 }
 
 async function compareWhole(
   database: Database,
-  { isWhole, show }: CompareRequest,
+  { isWhole, show, withChance = false }: CompareRequest,
   names: readonly string[],
 ): Promise<Found> {
   const columns = names.map(quoteIdentifier).join(', ') || '1';
@@ -143,6 +154,7 @@ async function compareWhole(
     missing: await database.count(`SELECT count(*) FROM ${lacking}`),
     extra: isWhole ? await database.count(`SELECT count(*) FROM ${beyond}`) : undefined,
     differing: 0,
+    chance: withChance ? await measureKeylessChance(database, SIDES, names) : 0,
     examples,
   };
 }

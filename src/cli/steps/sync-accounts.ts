@@ -1,6 +1,7 @@
 import type { AccountTask, RunLimits } from '../../accounts/run-accounts.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { MetricFacts } from '../../metrics/metric-facts.ts';
+import { toAccountOfConfig } from '../../accounts/account-of-config.ts';
 import { listCompleted } from '../../accounts/join-reports.ts';
 import { NOTHING_JOINT } from '../../accounts/report-accounts.ts';
 import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
@@ -10,7 +11,7 @@ import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observ
 import { toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
-import type { ToldSettings } from '../frame/engine.ts';
+import type { KnownAccounts, ToldSettings } from '../frame/engine.ts';
 import type { AccountsDisplay } from '../progress/accounts-display.ts';
 import { openAccountsDisplay } from '../progress/open-display.ts';
 import type { ChosenAccounts } from './choose-accounts.ts';
@@ -46,7 +47,7 @@ export async function syncAccounts(
   const startedAtMs = clock.now();
   const names = known.chosen.map(({ name }) => name);
   const display = await openAccountsDisplay(context, globals, names);
-  const runs = new AccountRuns(context, globals, { ...options, display });
+  const runs = new AccountRuns(context, globals, { ...options, display, places: known.places });
   try {
     const { runAccounts } = await import('../../accounts/run-accounts.ts');
     const accounts = await runAccounts(
@@ -79,23 +80,25 @@ type LoadedAccount = { readonly place: KnownPlace['place'] } & (
   | { readonly settings: KnownPlace['settings']; readonly error: EndedRun }
 );
 
+interface RunsOptions {
+  readonly display: AccountsDisplay;
+  /** Of all accounts of the config. */
+  readonly places: KnownAccounts['places'];
+}
+
 /** The runs of the accounts, and what follows each of them. */
 class AccountRuns {
   readonly facts = new Map<string, MetricFacts>();
   readonly #context: CliContext;
   readonly #globals: GlobalValues;
-  readonly #options: AccountsSyncOptions & { readonly display: AccountsDisplay };
+  readonly #options: AccountsSyncOptions & RunsOptions;
   /** The last run of each account, for the notices. */
   readonly #ended = new Map<
     string,
     { readonly settings: ToldSettings | undefined; readonly run: EndedRun }
   >();
 
-  constructor(
-    context: CliContext,
-    globals: GlobalValues,
-    options: AccountsSyncOptions & { readonly display: AccountsDisplay },
-  ) {
+  constructor(context: CliContext, globals: GlobalValues, options: AccountsSyncOptions & RunsOptions) {
     this.#context = context;
     this.#globals = globals;
     this.#options = options;
@@ -137,7 +140,7 @@ class AccountRuns {
 
   async #sync(name: string, settings: Settings, limits: RunLimits): Promise<EndedRun> {
     const { clock, engine, signal } = this.#context;
-    const { display, sync, earlier } = this.#options;
+    const { display, sync, earlier, places } = this.#options;
     const startedAtMs = clock.now();
     const before = earlier?.get(name)?.report;
     const completed = [...(before === undefined ? [] : listCompleted(before)), ...(limits.completed ?? [])];
@@ -148,6 +151,7 @@ class AccountRuns {
         report: await engine.runSync(settings, {
           ...sync,
           ...limits,
+          ofAccount: toAccountOfConfig(name, places),
           ...(completed.length > 0 && { completed }),
           signal,
           observers,
