@@ -29,7 +29,7 @@ const LEAST_KNOWN = 1 / 2;
 /** This share must have all values in the table: ids that count from 1 are the same in every account. */
 const LEAST_EQUAL = 1 / 5;
 
-/** So many standard deviations above what chance gives is no chance any more. */
+/** What is so many standard deviations above what chance gives did not come by chance. */
 const FAR = 4;
 /** All of many rows are equal by chance only this rarely. */
 const RARE = 0.001;

@@ -33,7 +33,7 @@ export class FileShape {
     this.forget();
   }
 
-  /** Call when statements were rolled back, or the file is another one. */
+  /** Call when statements were rolled back, or the file is replaced. */
   forget(): void {
     this.#version += 1;
     this.#columns.clear();

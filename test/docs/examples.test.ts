@@ -17,11 +17,17 @@ const library = path.join(root, 'src/index.ts');
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-examples-'));
 let server: SimulatorServer;
+/** Two accounts with one key would have the same rows, and are refused. */
+const KEYS = {
+  ANALYTICS_API_KEY: DEMO_KEY,
+  ACME_API_KEY: `${DEMO_KEY}-acme`,
+  GLOBEX_API_KEY: `${DEMO_KEY}-globex`,
+};
 
 beforeAll(async () => {
   // Programs run at the pace of the API: the less there is to read, the sooner they end.
   const sizes = { historyDays: 4, prompts: 10, mentionsPerDay: 5, categories: 3, productsPerCategory: 10 };
-  server = await startSimulatorServer(createSimulator({ keys: [DEMO_KEY], sizes }));
+  server = await startSimulatorServer(createSimulator({ keys: Object.values(KEYS), sizes }));
 });
 afterAll(async () => {
   await server.close();
@@ -58,8 +64,7 @@ describe('TypeScript in the docs', () => {
         'program',
         text.replace(BASE_URL, server.baseUrl).replace("'sluice'", `'${pathToFileURL(library).href}'`),
       );
-      const keys = { ANALYTICS_API_KEY: DEMO_KEY, ACME_API_KEY: DEMO_KEY, GLOBEX_API_KEY: DEMO_KEY };
-      const env = { PATH: process.env['PATH'], ...keys };
+      const env = { PATH: process.env['PATH'], ...KEYS };
       const { stdout } = await promisify(execFile)(process.execPath, [file], {
         cwd: path.dirname(file),
         env,

@@ -51,7 +51,7 @@ describe('the columns of a table', () => {
     expect(await shape.columns('t', () => Promise.resolve(now))).toEqual(now);
   });
 
-  it('are those of now after a change, a change that is rolled back, and one that failed', async () => {
+  it('follow a change, also one that is rolled back or fails', async () => {
     const { database } = await openTempDatabase();
     expect(await namesOf(database)).toEqual([]);
     await database.run('CREATE TABLE t (a INTEGER)');
