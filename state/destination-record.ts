@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
+import { resolveLinks } from '../src/files/real-paths.ts';
+import { readPublishedRecord } from './published-record.ts';
 import { writeFileAtomically } from './run-file.ts';
 
 // A destination is a member of its own: `duckdb`, `parquet`.
@@ -29,6 +31,27 @@ export function readDestinationRecord(stateDir: string): DestinationRecord | und
 
 export function writeDestinationRecord(stateDir: string, { stateDir: now, places }: DestinationRecord): void {
   writeFileAtomically(recordFile(stateDir), JSON.stringify({ version: 1, stateDir: now, ...places }));
+}
+
+/** The same, also of a version that did not write this record: it recorded the published file alone. */
+export function recallDestinations(stateDir: string): DestinationRecord | undefined {
+  const record = readDestinationRecord(stateDir);
+  if (record !== undefined) return record;
+  const published = readPublishedRecord(stateDir);
+  return published && { stateDir: resolveLinks(stateDir), places: { file: published.path } };
+}
+
+/**
+ * Whether a recorded destination is one of `wanted`, absolute with links resolved. If a whole project was moved or
+ * mounted elsewhere, its paths relative to the state folder are unchanged.
+ */
+export function isRecorded(record: DestinationRecord, stateDir: string, wanted: readonly string[]): boolean {
+  const here = resolveLinks(stateDir);
+  const held = Object.values(record.places);
+  return wanted.some(
+    (place) =>
+      held.includes(place) || held.some((one) => relative(record.stateDir, one) === relative(here, place)),
+  );
 }
 
 function recordFile(stateDir: string): string {

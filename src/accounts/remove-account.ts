@@ -1,73 +1,100 @@
-import { lstat, rm } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { destinationLockFile } from '../../state/destination-lock.ts';
 import { lockStateFolder } from '../../state/lock.ts';
 import type { Clock } from '../model/clock.ts';
-import { ConfigError, StorageError } from '../model/errors.ts';
+import { StorageError } from '../model/errors.ts';
 import type { OfflineSettings } from '../model/settings.ts';
-import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
 import { lockTargets } from '../storage/lock-targets.ts';
-import type { Leftover } from './find-leftovers.ts';
+import type { FoundLeftover } from './find-leftovers.ts';
+import { planRemoval, type RemovalPlan } from './plan-removal.ts';
 
 /** What removing an account may use of the outside world. */
 export interface RemovalEffects {
   readonly clock: Clock;
   /** Asked once, with what would be deleted; false leaves all as it is. */
-  readonly confirm: (left: Leftover) => Promise<boolean>;
+  readonly confirm: (plan: RemovalPlan) => Promise<boolean>;
 }
 
+/** What was to be deleted, and whether somebody agreed to it. */
+export interface Removal {
+  readonly plan: RemovalPlan;
+  readonly isDone: boolean;
+}
+
+/** Deleted when nobody holds them any more. */
+const LOCKS = ['lock.sqlite', 'lock.json'];
+/** What shows whose the others are goes last, so that a removal that was interrupted finds its way again. */
+const PROOFS = [
+  'lake.duckdb',
+  'manifest.json',
+  'work.duckdb',
+  'refused.json',
+  'runs.json',
+  'published.json',
+  'destination.json',
+];
+
 /**
- * Deletes all that is left of an account: what it published first, its state folder last, so that a removal that was
- * interrupted can be repeated. Settings are those that the account would have.
+ * Deletes what is left of an account and is known to be its own: what it published first, its state folder last, so
+ * that a removal that was interrupted can be repeated. Settings are those that the account would have.
  *
- * @returns false if nothing was deleted, because nobody agreed
  * @throws ConfigError (2) for what is not ours; LockedError (75) while a run goes on; StorageError (6)
  */
 export async function removeAccount(
   settings: OfflineSettings,
-  left: Leftover,
+  left: FoundLeftover,
   { clock, confirm }: RemovalEffects,
-): Promise<boolean> {
-  for (const { path } of left.places) await refuseLink(path);
-  await assertTargetIsOurs(settings);
-  if (!(await confirm(left))) return false;
-  const [state] = left.places.filter(({ path }) => path === settings.stateDir);
-  const published = left.places.filter((place) => place !== state);
+): Promise<Removal> {
   const since = new Date(clock.now()).toISOString();
-  const locks = [
-    ...(state === undefined ? [] : [await lockStateFolder(state.path, since, 'accounts remove')]),
-    await lockTargets(settings),
-  ];
+  const locks = [await lockStateFolder(settings.stateDir, since, 'accounts remove')];
+  let plan: RemovalPlan;
   try {
-    for (const { path } of published) await remove(path);
+    locks.push(await lockTargets(settings));
+    plan = await planRemoval(settings, left);
+    if (!(await confirm(plan))) return { plan, isDone: false };
+    for (const { own } of plan.places) await removeFiles(inOrder(own.files));
   } finally {
     for (const lock of locks.toReversed()) await lock.release();
   }
-  for (const { path } of published) await rm(destinationLockFile(path), { force: true });
-  if (state !== undefined) await remove(state.path);
-  return true;
+  for (const { path, own } of plan.places) {
+    if (path !== settings.stateDir) await rm(destinationLockFile(path), { force: true });
+    await removeFiles(own.files);
+    for (const folder of own.folders) await removeEmpty(folder);
+  }
+  return { plan, isDone: true };
 }
 
-async function remove(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true });
-    // What an engine may have left beside a file.
-    await rm(`${path}.wal`, { force: true });
-  } catch (cause) {
-    throw new StorageError(`${path} could not be deleted: ${(cause as Error).message}`, {
-      code: 'storage_failed',
-      hint: 'Check its permissions, and run the same command again: it continues with what is left.',
-      context: { path },
-      cause,
-    });
+function inOrder(files: readonly string[]): readonly string[] {
+  const rank = (file: string) => PROOFS.indexOf(basename(file));
+  return files.filter((file) => !LOCKS.includes(basename(file))).toSorted((a, b) => rank(a) - rank(b));
+}
+
+async function removeFiles(files: readonly string[]): Promise<void> {
+  for (const path of files) {
+    try {
+      await rm(path, { force: true });
+    } catch (cause) {
+      throw toRemovalError(path, cause as Error);
+    }
   }
 }
 
-/** What a link points to may belong to others. */
-async function refuseLink(path: string): Promise<void> {
-  if (!(await lstat(path)).isSymbolicLink()) return;
-  throw new ConfigError(`${path} is a link, and what it points to may not be the account's`, {
-    code: 'config_invalid',
-    hint: 'Nothing was deleted. Look where it points to, and delete the link and its target by hand.',
+/** Others may have something in it, which stays. */
+async function removeEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder);
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(code)) throw toRemovalError(folder, cause as Error);
+  }
+}
+
+function toRemovalError(path: string, cause: Error): StorageError {
+  return new StorageError(`${path} could not be deleted: ${cause.message}`, {
+    code: 'storage_failed',
+    hint: 'Check its permissions, and run the same command again: it continues with what is left.',
     context: { path },
+    cause,
   });
 }

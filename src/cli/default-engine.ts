@@ -1,4 +1,5 @@
-import type { ConfigRequest, Engine, ToldSettings } from './frame/engine.ts';
+import type { OfflineSettings } from '../model/settings.ts';
+import type { ConfigRequest, Engine, KnownAccounts, ToldSettings } from './frame/engine.ts';
 
 /** Each has a file open in an engine with two threads. */
 const REPORTS_AT_ONCE = 2;
@@ -20,21 +21,21 @@ export const defaultEngine: Engine = {
     const { findPlaces } = await import('../config/account-places.ts');
     return { ...found, ...findPlaces(found.accounts, { env }) };
   },
-  async findLeftovers({ patterns, accounts }) {
+  async findLeftovers(known) {
     const { findLeftovers } = await import('../accounts/find-leftovers.ts');
-    return findLeftovers(
-      patterns,
-      accounts.map(({ name }) => name),
-    );
+    return findLeftovers(known.patterns, listInConfig(known));
+  },
+  async findLeftover(known, account) {
+    const { findLeftover } = await import('../accounts/find-leftovers.ts');
+    return findLeftover(known.patterns, listInConfig(known), account);
+  },
+  async planRemoval(request, left) {
+    const { planRemoval } = await import('../accounts/plan-removal.ts');
+    return planRemoval(await loadRemoved(request, left.account), left);
   },
   async removeAccount(request, left, effects) {
     const { removeAccount } = await import('../accounts/remove-account.ts');
-    const { nameAccount } = await import('../config/accounts.ts');
-    const { readConfigFile } = await import('../config/config-file.ts');
-    // As if the config still had it, with no settings of its own.
-    const account = nameAccount(readConfigFile(request.path), left.account);
-    const settings = await defaultEngine.loadOfflineSettings({ ...request, account, contracts: 'ignored' });
-    return removeAccount(settings, left, effects);
+    return removeAccount(await loadRemoved(request, left.account), left, effects);
   },
   async loadOfflineSettings(request) {
     const { resolveOfflineSettings } = await import('../config/resolve-settings.ts');
@@ -146,6 +147,22 @@ export const defaultEngine: Engine = {
   writeMetricsFile: lend(() => import('../metrics/write-metrics-file.ts'), 'writeMetricsFile'),
   startMetricsServer: lend(() => import('../metrics/metrics-server.ts'), 'startMetricsServer'),
 };
+
+/** What the config names is not left of anybody. */
+function listInConfig({ accounts, places, combined, catalog }: KnownAccounts) {
+  return {
+    names: accounts.map(({ name }) => name),
+    places: [...places.map((place) => place.path), ...[combined, catalog].flatMap((path) => path ?? [])],
+  };
+}
+
+/** Settings of an account as if the config still had it, with none of its own. */
+async function loadRemoved(request: ConfigRequest, name: string): Promise<OfflineSettings> {
+  const { nameAccount } = await import('../config/accounts.ts');
+  const { readConfigFile } = await import('../config/config-file.ts');
+  const account = nameAccount(readConfigFile(request.path), name);
+  return defaultEngine.loadOfflineSettings({ ...request, account, contracts: 'ignored' });
+}
 
 /** Settings for notices, with the warning of a key that expires soon. */
 async function addExpiry(settings: ToldSettings, nowMs: number) {

@@ -21,7 +21,7 @@ export interface AccountPlace {
 }
 
 /** A place as the config writes it for any account. */
-export interface PlacePattern extends Pick<PlaceRule, 'kind' | 'marks'> {
+export interface PlacePattern extends Pick<PlaceRule, 'kind'> {
   /** The absolute path for an account of this name. */
   readonly pathOf: (account: string) => string;
 }
@@ -74,8 +74,7 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   const patterns = placeRules.flatMap((rule): readonly PlacePattern[] => {
     const found = resolve(readPath(shared.value, rule, ANY_NAME), ANY_NAME);
     if (found?.includes(ANY_NAME) !== true) return [];
-    const { kind, marks } = rule;
-    return [{ kind, marks, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
+    return [{ kind: rule.kind, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
   });
   const data = accounts.flatMap(({ name }): readonly AccountData[] => {
     const readers = findReaders(own.filter(({ account }) => account === name));

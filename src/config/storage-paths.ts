@@ -20,8 +20,6 @@ export interface PlaceRule {
   readonly at: ConfigPath;
   /** For people. */
   readonly title: string;
-  /** Files of which a folder of ours has one; undefined for a place that is a file. */
-  readonly marks: readonly string[] | undefined;
   /** What several accounts write in place of a folder or file that they would share. */
   readonly own: (written: string) => string;
 }
@@ -31,21 +29,18 @@ export const placeRules: readonly PlaceRule[] = [
     kind: 'duckdb',
     at: ['destination', 'duckdb'],
     title: 'DuckDB file',
-    marks: undefined,
     own: (written) => `${/^.*[/\\]/.exec(written)?.[0] ?? ''}accounts/\${account}.duckdb`,
   },
   {
     kind: 'parquet',
     at: ['destination', 'parquet'],
     title: 'lake',
-    marks: ['manifest.json'],
     own: (written) => `${withoutEnd(written)}/account=\${account}`,
   },
   {
     kind: 'stateDir',
     at: ['stateDir'],
     title: 'state folder',
-    marks: ['work.duckdb', 'runs.json', 'lock.sqlite'],
     own: (written) => `${withoutEnd(written)}/\${account}`,
   },
 ];

@@ -10,6 +10,9 @@ export function accountNameMessage(name: string): string {
   return `${JSON.stringify(shown)} is not an account name: ${rule}`;
 }
 
+/** What lies in a folder; links are not followed. */
+export type EntryKind = 'file' | 'folder' | 'symlink';
+
 /** Where readers find the data of one account. */
 export interface AccountData {
   readonly account: string;

@@ -1,3 +1,4 @@
+import type { EntryKind } from '../model/account.ts';
 import type { Clock } from '../model/clock.ts';
 import type { StorageError, SyncError } from '../model/errors.ts';
 import type { CheckItem, PublishedFault } from '../model/reports.ts';
@@ -82,6 +83,12 @@ export interface LocalPlace {
   readonly folder: string;
   /** Folders that the engine reads and writes while the work file is open. */
   readonly engineFolders: readonly string[];
+  /**
+   * Tells which paths below the place, with `/`, this publisher makes; of a place that is a file, the names next to it.
+   * Whatever else lies there belongs to somebody else. Without it, removing an account leaves what is published. Throws
+   * for a place that cannot be understood.
+   */
+  readonly findOwn?: () => (path: string, kind: EntryKind) => boolean;
 }
 
 /** What is published. */

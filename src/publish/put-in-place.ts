@@ -18,6 +18,12 @@ export function temporaryFor(target: string, mark: string): string {
   return join(dirname(target), `.${basename(target)}.${mark}.tmp`);
 }
 
+/** Whether a name is one that a killed run may have left next to `target`, with the log of the engine. */
+export function isTemporaryFor(target: string, name: string): boolean {
+  const before = `.${basename(target)}.`;
+  return name.startsWith(before) && /^[0-9a-f]{12}\.tmp(?:\.wal)?$/.test(name.slice(before.length));
+}
+
 /** Removes what killed runs left next to `target`. The caller holds its lock, so none of it is in use. */
 export async function removeLeftovers(target: string): Promise<void> {
   const folder = dirname(target);

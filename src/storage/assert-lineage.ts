@@ -51,6 +51,16 @@ function isKnown(work: Lineage, { generation, isLeft }: PublishedState): boolean
   return isLeft === true && work.runs.has(toRunId(generation));
 }
 
+/**
+ * Whether what is published came from a work file with these commits, or from one that went on from there; false where
+ * nothing shows it.
+ */
+export async function isPublishedFrom(work: Lineage, found: PublishedState): Promise<boolean> {
+  if (found.isLeft === true) return true;
+  if (work.generation === undefined || found.generation === undefined) return false;
+  return compareLineages(work, await found.readLineage()) !== 'other';
+}
+
 /** `newer`: what is published has all commits of the work file and more. */
 function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' | 'newer' | 'other' {
   if (generation === undefined || generation === work.generation) return 'known';

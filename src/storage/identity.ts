@@ -1,8 +1,12 @@
-import { basename, extname, relative } from 'node:path';
-import { readDestinationRecord, writeDestinationRecord } from '../../state/destination-record.ts';
+import { basename, extname } from 'node:path';
+import {
+  isRecorded,
+  readDestinationRecord,
+  recallDestinations,
+  writeDestinationRecord,
+} from '../../state/destination-record.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { parseUnproved, type UnprovedStreams, writeUnproved } from '../../state/unproved-streams.ts';
-import { readPublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { AccountOfConfig } from '../model/account.ts';
@@ -156,23 +160,11 @@ export async function readOpen(settings: Settings, database: Database): Promise<
 /** Where a state published to, if the config has none of these destinations; undefined if that was never recorded. */
 function findMove(settings: OfflineSettings): string | undefined {
   const { stateDir } = settings;
-  const record = readDestinationRecord(stateDir) ?? recallPublished(stateDir);
+  const record = recallDestinations(stateDir);
   if (record === undefined) return undefined;
-  const here = resolveLinks(stateDir);
-  const wanted = Object.values(listPlaces(settings));
   const held = Object.values(record.places);
-  // If a whole project was moved or mounted elsewhere, its paths relative to the state folder are unchanged.
-  const isSame = wanted.some(
-    (place) =>
-      held.includes(place) || held.some((one) => relative(record.stateDir, one) === relative(here, place)),
-  );
+  const isSame = isRecorded(record, stateDir, Object.values(listPlaces(settings)));
   return isSame || held.length === 0 ? undefined : held.join(', ');
-}
-
-// For versions that did not write this record.
-function recallPublished(stateDir: string) {
-  const published = readPublishedRecord(stateDir);
-  return published && { stateDir: resolveLinks(stateDir), places: { file: published.path } };
 }
 
 /** Where each destination is, by its name in the config. */

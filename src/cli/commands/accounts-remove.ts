@@ -3,10 +3,10 @@ import { ConfigError } from '../../model/errors.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext } from '../frame/context.ts';
-import type { Leftover } from '../frame/engine.ts';
+import type { FoundLeftover, RemovalPlan } from '../frame/engine.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
-import { toSafeLine } from '../../render/safe-text.ts';
+import { renderKept, renderRemoval } from '../../render/render-removal.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { requireAccounts } from '../steps/choose-accounts.ts';
 import { requestConfig } from '../steps/load-settings.ts';
@@ -17,7 +17,7 @@ const group = 'Removing:';
 export const accountsRemoveCommand = defineCommand({
   description:
     'Deletes what is left of an account that the config no longer has: what it published, and its state folder. ' +
-    'Asks first. Remove the line of the account from the config before.',
+    'Asks first. Remove the line of the account from the config before. What Sluice did not write stays, and is named.',
   argument: { name: 'NAME', summary: 'the name of the account', required: true },
   options: {
     data: flagOption({ flag: 'data', summary: 'Delete its data; without it, only show what is left', group }),
@@ -37,16 +37,21 @@ export const accountsRemoveCommand = defineCommand({
         `the account ${argument} is in the config`,
         'Nothing was deleted. Remove its line from the config first, so that no sync brings it back.',
       );
-    const left = (await context.engine.findLeftovers(known)).find(({ account }) => account === argument);
+    const left = await context.engine.findLeftover(known, argument);
     if (left === undefined) throw nothingLeft(argument);
-    if (values.data !== true) return toOutcome(context, left, 'kept');
+    const request = requestConfig(context, globals);
+    if (left.places.length === 0) {
+      if (values.data === true) throw nothingProved(left);
+      return toOutcome(context, { ...left, places: [] }, 'kept');
+    }
+    if (values.data !== true)
+      return toOutcome(context, await context.engine.planRemoval(request, left), 'kept');
     const choice = { yes: values.yes === true, isJson: globals.json === true };
-    const confirm = (found: Leftover) => ask(context, found, choice);
-    const isRemoved = await context.engine.removeAccount(requestConfig(context, globals), left, {
+    const { plan, isDone } = await context.engine.removeAccount(request, left, {
       clock: context.clock,
-      confirm,
+      confirm: (found) => ask(context, found, choice),
     });
-    return toOutcome(context, left, isRemoved ? 'deleted' : 'declined');
+    return toOutcome(context, plan, isDone ? 'deleted' : 'declined');
   },
 });
 
@@ -57,36 +62,61 @@ function nothingLeft(account: string): ConfigError {
   });
 }
 
+/** What another config or a person may have put there is for them to delete. */
+function nothingProved({ account, kept }: FoundLeftover): ConfigError {
+  return new ConfigError(
+    `nothing is there that is known to be of the account ${account}:\n${renderKept(kept)}`,
+    {
+      code: 'usage_invalid',
+      hint: 'Nothing was deleted. Look whose it is, and delete it by hand where it is of this account.',
+    },
+  );
+}
+
 async function ask(
   { prompt, output }: CliContext,
-  { account, places }: Leftover,
+  plan: RemovalPlan,
   { yes, isJson }: { readonly yes: boolean; readonly isJson: boolean },
 ): Promise<boolean> {
   if (yes) return true;
+  const { account } = plan;
   if (prompt === undefined || isJson)
     throw usageError(
       `this deletes all data of ${account}, and there is nobody to ask`,
       'Run it on a terminal, or give --yes. Nothing was deleted.',
     );
-  output.writeNote(places.map(({ path }) => toSafeLine(path)).join('\n'));
+  output.writeNote(renderRemoval(plan));
   return /^y(es)?$/i.test(await prompt(`Delete all data of ${account}? This cannot be undone`, 'no'));
 }
 
 function toOutcome(
   { output }: CliContext,
-  { account, places }: Leftover,
+  { account, places, kept }: RemovalPlan,
   what: 'kept' | 'deleted' | 'declined',
 ): CommandOutcome {
-  const list = places.map(({ path }) => `  ${toSafeLine(path)}`).join('\n');
+  const list = renderRemoval({ places, kept });
   const texts = {
-    kept: `Left of ${account}:\n${list}\nNothing was deleted; --data deletes it.`,
+    kept:
+      places.length === 0
+        ? `Nothing is known to be left of ${account}.\n${list}`
+        : `Left of ${account}:\n${list}\nNothing was deleted; --data deletes it.`,
     deleted: `Deleted of ${account}:\n${list}`,
     declined: 'Nothing was deleted.',
   };
   return {
     exitCode: 0,
     summary: what === 'deleted' ? `deleted ${account}` : 'nothing was deleted',
-    result: { account, deleted: what === 'deleted', places },
+    result: {
+      account,
+      deleted: what === 'deleted',
+      places: places.map(({ kind, path, own }) => ({
+        kind,
+        path,
+        files: own.files.length,
+        bytes: own.bytes,
+      })),
+      kept,
+    },
     text: wrapText(texts[what], output.stdout.columns()),
   };
 }

@@ -23,8 +23,9 @@ import type { JointResult } from '../../accounts/publish-joint.ts';
 import type { AccountData } from '../../model/account.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { AccountsQueryResult } from '../../warehouse/query-accounts.ts';
-import type { Leftover } from '../../accounts/find-leftovers.ts';
-import type { RemovalEffects } from '../../accounts/remove-account.ts';
+import type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
+import type { RemovalPlan } from '../../accounts/plan-removal.ts';
+import type { Removal, RemovalEffects } from '../../accounts/remove-account.ts';
 import type { AccountPlaces } from '../../config/account-places.ts';
 import type { ConfigAccount, ConfigAccounts } from '../../config/accounts.ts';
 import type { ConfigEntry } from '../../config/config-entry.ts';
@@ -54,7 +55,8 @@ export interface ConfigAnswers {
   readonly folder?: string;
 }
 
-export type { Leftover } from '../../accounts/find-leftovers.ts';
+export type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
+export type { RemovalPlan } from '../../accounts/plan-removal.ts';
 
 /** The functions of Sluice that commands call; tests pass a fake. */
 export interface Engine {
@@ -74,8 +76,12 @@ export interface Engine {
   ): Promise<JointResult>;
   /** What is left of accounts that the config no longer has. */
   findLeftovers(known: KnownAccounts): Promise<readonly Leftover[]>;
-  /** Deletes what is left of an account; false if nobody agreed. */
-  removeAccount(request: ConfigRequest, left: Leftover, effects: RemovalEffects): Promise<boolean>;
+  /** What is left of one account; undefined if there is nothing in its places. */
+  findLeftover(known: KnownAccounts, account: string): Promise<FoundLeftover | undefined>;
+  /** What removing an account would delete. */
+  planRemoval(request: ConfigRequest, left: FoundLeftover): Promise<RemovalPlan>;
+  /** Deletes what is left of an account. */
+  removeAccount(request: ConfigRequest, left: FoundLeftover, effects: RemovalEffects): Promise<Removal>;
   /** The same without a key, for commands that send no request. */
   loadOfflineSettings(request: ConfigRequest): Promise<OfflineSettings>;
   explainConfig(request: ConfigRequest): Promise<readonly ConfigEntry[]>;

@@ -28,6 +28,7 @@ import type {
   PublishResult,
   VerifyKit,
 } from '../publisher.ts';
+import { isTemporaryFor } from '../put-in-place.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** Publishes a copy of the work file: one DuckDB file, replaced by a rename. */
@@ -51,7 +52,14 @@ export class DuckdbFilePublisher implements ClosedPublisher {
   }
 
   get local(): LocalPlace {
-    return { target: resolveLinks(this.place), folder: dirname(this.place), engineFolders: [] };
+    const name = basename(this.place);
+    return {
+      target: resolveLinks(this.place),
+      folder: dirname(this.place),
+      engineFolders: [],
+      findOwn: () => (path, kind) =>
+        kind === 'file' && (path === name || path === `${name}.wal` || isTemporaryFor(this.place, path)),
+    };
   }
 
   async claim(): Promise<void> {

@@ -33,13 +33,13 @@ export async function removeLeftovers(lake: string, table: string, known: readon
   if (!existsSync(folder)) return;
   const current = readCurrent(lake, table);
   for (const name of await readdir(folder)) {
-    if (name === current || known.includes(name) || !isOurs(name)) continue;
+    if (name === current || known.includes(name) || !isGeneration(name)) continue;
     await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 
 /** Names given to generations and to their temporary files. All other files are kept. */
-function isOurs(name: string): boolean {
+export function isGeneration(name: string): boolean {
   return /^\.?\d{8}T\d{9}Z-[0-9a-f]{8}(?:-folders)?(?:\.empty)?(?:\.tmp)?$/.test(name);
 }
 

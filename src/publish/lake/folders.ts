@@ -5,8 +5,10 @@ import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 
-const CURRENT = 'current';
-const NEXT = '.current.tmp';
+/** The link that readers follow, in the folder of a table. */
+export const CURRENT = 'current';
+/** The same while it is made. */
+export const NEXT = '.current.tmp';
 
 /** Folder with the generations of a table. */
 export function generationsFolder(lake: string, table: string): string {

@@ -20,6 +20,7 @@ import type {
 import { assertLakeIsOurs, findLostState, isRestorableLake } from './assert-lake.ts';
 import { listLakeTables } from './list-tables.ts';
 import { readManifest } from './manifest.ts';
+import { isOwnInLake } from './own-files.ts';
 import { publishLake } from './publish-lake.ts';
 import { restoreFromLake } from './restore-lake.ts';
 import { verifyLake } from './verify-lake.ts';
@@ -50,7 +51,12 @@ export class LakePublisher implements OpenPublisher {
   }
 
   get local(): LocalPlace {
-    return { target: resolveLinks(this.place), folder: this.place, engineFolders: [this.place] };
+    return {
+      target: resolveLinks(this.place),
+      folder: this.place,
+      engineFolders: [this.place],
+      findOwn: () => isOwnInLake(this.place),
+    };
   }
 
   async claim(): Promise<void> {

@@ -116,6 +116,8 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
 const ACCOUNTS = ['acme', 'globex'];
 /** Accounts that the config no longer has: one for each page that removes one. */
 const REMOVED = ['old-client', 'initech'];
+/** The least that shows a folder to be a state folder. */
+const RUN = { runId: 'r', startedAt: '2026-11-20T08:00:00.000Z', rows: {}, streams: [] };
 
 /** A project of two accounts, each with a key and records of its own, and their API. */
 async function makeAccounts(project: string): Promise<{ close(): Promise<void> }> {
@@ -126,7 +128,10 @@ async function makeAccounts(project: string): Promise<{ close(): Promise<void> }
   for (const { name, key } of keys) writeFileSync(path.join(project, 'keys', name), key, { mode: 0o600 });
   for (const name of REMOVED) {
     mkdirSync(path.join(project, '.sluice', name), { recursive: true });
-    writeFileSync(path.join(project, '.sluice', name, 'runs.json'), '[]');
+    writeFileSync(
+      path.join(project, '.sluice', name, 'runs.json'),
+      JSON.stringify({ version: 1, runs: [RUN] }),
+    );
   }
   const config = {
     source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${file:./keys/${account}}' },

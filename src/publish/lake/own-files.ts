@@ -1,0 +1,37 @@
+import type { EntryKind } from '../../model/account.ts';
+import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
+import { GENERATIONS } from '../../warehouse/lake-entry.ts';
+import { isGeneration } from './clean-up.ts';
+import { CURRENT, NEXT } from './folders.ts';
+import { readManifest } from './manifest.ts';
+
+const FILES = [LAKE_MANIFEST, LAKE_CATALOG].flatMap((name) => [name, `.${name}.tmp`]);
+
+/**
+ * Whether a path below a lake, with `/`, is one that this publisher makes for a table of its manifest. Throws for a
+ * manifest that cannot be read.
+ */
+export function isOwnInLake(lake: string): (path: string, kind: EntryKind) => boolean {
+  const { tables = [], dropped = [] } = readManifest(lake) ?? {};
+  const known = new Set([...tables, ...dropped].map(({ table }) => table));
+  return (path, kind) => {
+    const [first = '', second = '', third = '', ...rest] = path.split('/');
+    if (first !== GENERATIONS) {
+      if (second === '') return kind === 'folder' ? known.has(first) : isLakeFile(first) && kind === 'file';
+      return known.has(first) && kind === 'symlink' && third === '' && [CURRENT, NEXT].includes(second);
+    }
+    if (second === '') return kind === 'folder';
+    if (!known.has(second)) return false;
+    if (kind === 'folder') return third === '' || isGeneration(third);
+    return kind === 'file' && isGeneration(third) && isDataFile(rest.at(-1));
+  };
+}
+
+function isLakeFile(name: string): boolean {
+  return FILES.includes(name.replace(/\.wal$/, ''));
+}
+
+/** Undefined for a file in the place of a generation: the empty one that new folders are linked to. */
+function isDataFile(name: string | undefined): boolean {
+  return name === undefined || /^[0-9a-f-]{36}\.parquet$/.test(name);
+}

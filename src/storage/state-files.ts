@@ -1,0 +1,23 @@
+import type { EntryKind } from '../model/account.ts';
+
+/** The work file, its copies, those that were set aside, and the engine's logs of each. */
+const WORK =
+  /^work\.duckdb(?:\.(?:rebuild|restore|rewrite|lost|damaged-\d{8}T\d{6}Z(?:-\d+)?))?(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
+const RECORDS =
+  /^(?:(?:runs|refused|published|destination|progress|totals|notified|lock)\.json(?:\.tmp)?|lock\.sqlite(?:-journal)?)$/;
+const STAGED =
+  /^(?:stage|tmp|verify-\d+)\/(?:.+\/)?(?:(?:pages|records)\.ndjson|scan\.json|body|duckdb_temp_[\w.-]+)(?:\.tmp)?$/;
+const ARCHIVED =
+  /^archive\/[^/]+\/[^/]+\/[\w.-]+(?:\.json|\.json\.pending|\.zst)(?:\.part)?$|\/records\.part$/;
+const LEDGER = /^quota\/quota-[0-9a-f]+\.db(?:\.damaged-\d+)?(?:-journal)?$/;
+const FOLDER = /^(?:stage|archive|tmp|quota|verify-\d+)(?:\/|$)/;
+
+/**
+ * Whether Sluice makes a path of this name in a state folder; what it does not make belongs to somebody else.
+ *
+ * @param path below the state folder, with `/`
+ */
+export function isStateFile(path: string, kind: EntryKind): boolean {
+  if (kind === 'folder') return FOLDER.test(path);
+  return kind === 'file' && [WORK, RECORDS, STAGED, ARCHIVED, LEDGER].some((names) => names.test(path));
+}
