@@ -66,3 +66,35 @@ it('a schedule over accounts tries those again that can go on, and names each in
   ).toEqual({ slow: 0, b: 0, revoked: 3 });
   expect(samples('sluice_requests_total').map(({ labels }) => labels['account'])).toContain('slow');
 });
+
+const daily = ['schedule', '--cron', '0 6 * * *', '--timezone', 'UTC'];
+
+it.each([
+  ['a wrong setting of all', { notify: { command: ['true'] } }, undefined],
+  [
+    'a missing key of each',
+    { source: { connector: 'analytics-read', apiKey: '${file:./none/${account}}' } },
+    undefined,
+  ],
+  ['a wrong setting of each', {}, { slow: { streems: {} }, b: { streems: {} }, revoked: { streems: {} } }],
+])('a schedule over accounts ends at its start with exit code 2 for %s', async (_, config, own) => {
+  const flow = createAccountsFlow({ names, config, ...(own && { own }) });
+  const { exitCode, stderr } = await flow.run(daily, {
+    engine: { runSchedule: () => Promise.reject(new Error('it ran on')) },
+  });
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 2 });
+});
+
+it('a schedule over accounts starts where the config of one cannot be used', async () => {
+  const flow = createAccountsFlow({ names, own: { slow: { streems: {} } } });
+  let runs = 0;
+  const { exitCode, stderr } = await flow.run(daily, {
+    engine: {
+      runSchedule: () => {
+        runs += 1;
+        return Promise.resolve();
+      },
+    },
+  });
+  expect({ exitCode, runs, stderr }).toMatchObject({ exitCode: 0, runs: 1 });
+});

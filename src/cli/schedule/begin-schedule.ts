@@ -1,5 +1,5 @@
 import { type MetricFacts, noFacts } from '../../metrics/metric-facts.ts';
-import { toSyncError } from '../../model/errors.ts';
+import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { tellEnd } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
@@ -27,12 +27,30 @@ export async function prepareSchedule(
   const startedAtMs = context.clock.now();
   try {
     const chosen = await chooseAccounts(context, globals, patterns);
-    return chosen === undefined ? { settings: await loadSettings(context, globals) } : { chosen };
+    if (chosen === undefined) return { settings: await loadSettings(context, globals) };
+    await refuseCommonMistake(context, globals, chosen);
+    return { chosen };
   } catch (thrown) {
     const ended = { startedAtMs, error: toSyncError(thrown) };
     await tellEnd([recordRefusals(context, (await findPlace(context, globals)).place)], ended);
     throw thrown;
   }
+}
+
+/** What is wrong with one account is found and recorded by its runs; what is wrong with all of them ends the start. */
+async function refuseCommonMistake(
+  context: CliContext,
+  globals: GlobalValues,
+  { chosen }: ChosenAccounts,
+): Promise<void> {
+  const errors: SyncError[] = [];
+  for (const account of chosen) {
+    const error = await loadSettings({ ...context, account }, globals).then(() => undefined, toSyncError);
+    if (error?.exitCode !== 2) return;
+    errors.push(error);
+  }
+  const [first] = errors;
+  if (first !== undefined) throw first;
 }
 
 /** What a schedule begins with, whatever it syncs. */
