@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockStateFolder } from '../../state/lock.ts';
 import { readMeta } from '../../state/migrations.ts';
+import type { AccountOfConfig } from '../model/account.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
@@ -16,7 +17,8 @@ import { listPublishers } from '../publish/registry.ts';
 import { Database } from '../warehouse/database.ts';
 import { checkDisk } from './plan/estimate-disk.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
-import { describeIdentity, judgeIdentity } from '../storage/identity.ts';
+import { describeIdentity, type Identity, judgeIdentity } from '../storage/identity.ts';
+import { assertOwnKey } from '../storage/other-accounts.ts';
 import { describeNetworkDisks } from '../storage/network-disk.ts';
 import { openApi } from '../run/open-api.ts';
 import { assertIdentity } from '../../state/owner.ts';
@@ -32,6 +34,8 @@ import { findUnseenNames } from '../storage/unseen-names.ts';
 const SAMPLE_RECORDS = 100;
 
 export interface CheckOptions {
+  /** Which account of its config it is of. */
+  readonly ofAccount?: AccountOfConfig;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
@@ -53,7 +57,7 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
   const outcomes: Outcome[] = [
     { item: okItem('config', settings.configPath ?? 'given by the program'), error: undefined },
     ...settings.warnings.map((detail) => ({ item: warningItem('config', detail), error: undefined })),
-    await attempt('state folder', async () => checkStateFolder(settings, startedAtMs)),
+    await attempt('state folder', async () => checkStateFolder(settings, startedAtMs, options.ofAccount)),
     ...describeNetworkDisks(settings).map((detail) => ({
       item: warningItem('state folder', detail),
       error: undefined,
@@ -94,12 +98,16 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
   }
 }
 
-async function checkStateFolder(settings: Settings, nowMs: number): Promise<CheckItem> {
+async function checkStateFolder(
+  settings: Settings,
+  nowMs: number,
+  ofAccount: AccountOfConfig | undefined,
+): Promise<CheckItem> {
   try {
     const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
     let warning: string | undefined;
     try {
-      warning = await tryWorkFile(settings);
+      warning = await tryWorkFile(settings, ofAccount);
     } finally {
       await lock.release();
     }
@@ -114,16 +122,25 @@ async function checkStateFolder(settings: Settings, nowMs: number): Promise<Chec
 }
 
 /** Notes of the next sync about a valid state. */
-async function tryWorkFile(settings: Settings): Promise<string | undefined> {
+async function tryWorkFile(
+  settings: Settings,
+  ofAccount: AccountOfConfig | undefined,
+): Promise<string | undefined> {
   const file = workFile(settings.stateDir);
-  if (!existsSync(file)) return undefined;
+  const assertOwn = (identity: Pick<Identity, 'key' | 'isBlank'>) =>
+    assertOwnKey(settings, identity, ofAccount);
+  if (!existsSync(file)) {
+    assertOwn({ key: 'unknown', isBlank: true });
+    return undefined;
+  }
   const database = await Database.open({ file, folders: [dirname(file)] });
   try {
     // A file that no run has prepared yet has nothing to compare.
     const meta = await readMeta(database).catch(() => new Map<string, string>());
     assertIdentity(meta, settings);
-    if (!meta.has('generation')) return undefined;
-    return describeIdentity(await judgeIdentity(settings, database, {}));
+    const identity = await judgeIdentity(settings, database, {});
+    assertOwn(identity);
+    return identity.isBlank ? undefined : describeIdentity(identity);
   } finally {
     await database.release();
   }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readSourceRecord, writeSourceRecord } from '../../state/source-record.ts';
+import { readSourceRecord, type SourceRecord, writeSourceRecord } from '../../state/source-record.ts';
 import type { AccountOfConfig } from '../model/account.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Identity } from './identity.ts';
 import { hashAddress, nameKey } from './state-folder.ts';
+
+type KeyIdentity = Pick<Identity, 'key' | 'isBlank'>;
 
 /**
  * Records what this account reads with, and refuses a key with which another account of the config reads: rows of two
@@ -15,12 +17,21 @@ import { hashAddress, nameKey } from './state-folder.ts';
  */
 export function refuseKeyOfOther(
   settings: Settings,
-  { key, isBlank }: Pick<Identity, 'key' | 'isBlank'>,
+  identity: KeyIdentity,
   account: AccountOfConfig | undefined,
 ): void {
-  const own = { key: nameKey(settings), asks: hashQuestions(settings) };
   // Recorded first: of two accounts that begin at the same moment, at least one finds the other.
-  if (isBlank) writeSourceRecord(settings.stateDir, own);
+  if (identity.isBlank) recordSource(settings);
+  assertOwnKey(settings, identity, account);
+}
+
+/** The same for a command that writes nothing. */
+export function assertOwnKey(
+  settings: Settings,
+  { key, isBlank }: KeyIdentity,
+  account: AccountOfConfig | undefined,
+): void {
+  const own = describeSource(settings);
   const mayDiffer = isBlank || key !== 'same';
   const other =
     account === undefined || !mayDiffer
@@ -45,10 +56,11 @@ export function refuseKeyOfOther(
 
 /** Records what this account reads with, once it is accepted. */
 export function recordSource(settings: Settings): void {
-  writeSourceRecord(settings.stateDir, { key: nameKey(settings), asks: hashQuestions(settings) });
+  writeSourceRecord(settings.stateDir, describeSource(settings));
 }
 
-function hashQuestions(settings: Settings): string {
+function describeSource(settings: Settings): SourceRecord {
   const asked = settings.streams.map((stream) => hashAddress(settings, stream)).toSorted();
-  return createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 32);
+  const asks = createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 32);
+  return { key: nameKey(settings), asks };
 }

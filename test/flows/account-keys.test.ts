@@ -37,6 +37,10 @@ describe('a key in the place of another account', () => {
     expect(report.accounts[0]?.error?.hint).toContain('sluice sync --accounts acme --accept-new-key');
     expect(flow.simulator.log.slice(asked).filter(({ account }) => account !== 'initech')).toEqual([]);
     expect(await Promise.all(['acme', 'globex'].map((name) => readAll(flow, name)))).toEqual(before);
+    // A plan says so as well, without a request.
+    const plan = await flow.run(['plan', '--accounts', 'acme']);
+    expect(plan.exitCode).toBe(2);
+    expect(plan.stdout + plan.stderr).toContain('the key of acme is the one that reads the rows of globex');
     // It stays refused, alone as well, until it is put right.
     expect(errorsOf(await flow.sync(['--accounts', 'acme']))).toEqual({ acme: refused });
     swapKeys(flow, 'acme', 'globex');

@@ -18,9 +18,9 @@ export const checkCommand = defineAccountCommand({
     ['sluice check -c /etc/sluice.yaml --json', 'For a script'],
   ],
   async run(context, { globals }) {
-    const { signal, clock, output, engine } = context;
+    const { signal, clock, output, engine, ofAccount } = context;
     const settings = await loadSettings(context, globals);
-    const checked = await engine.runChecks(settings, { signal });
+    const checked = await engine.runChecks(settings, { signal, ...(ofAccount && { ofAccount }) });
     const report = { ...checked, items: [...checked.items, ...(await checkPrograms(context, settings))] };
     const { renderCheck, summarizeCheck } = await import('../../render/render-check.ts');
     return {

@@ -43,12 +43,17 @@ export async function planNextSync(
   settings: Settings,
   options: SyncOptions,
 ): Promise<CommandOutcome> {
-  const { signal, engine, output } = context;
+  const { signal, engine, output, ofAccount } = context;
   for (const warning of settings.warnings) {
     output.writeNote(wrapText(`warning: ${toSafeLine(warning)}`, output.stderr.columns()));
   }
   // A plan that waits an hour for the quota is useless; instead it says what it could not ask.
-  const plan = await engine.planSync(settings, { ...options, maxWaitMs: 0, signal });
+  const plan = await engine.planSync(settings, {
+    ...options,
+    ...(ofAccount && { ofAccount }),
+    maxWaitMs: 0,
+    signal,
+  });
   return toPlanOutcome(context, { ...plan, streams: plan.streams.map(adviseOffline) });
 }
 

@@ -1,3 +1,4 @@
+import type { AccountOfConfig } from '../../model/account.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Engine } from './engine.ts';
@@ -22,6 +23,8 @@ export interface CliContext {
   readonly engine: Engine;
   /** The account a command works on; undefined for a config without accounts, or for all of them. */
   readonly account?: ConfigAccount | undefined;
+  /** The same with the others of its config. */
+  readonly ofAccount?: AccountOfConfig | undefined;
   /** Registers a secret to be masked in all output from now on. */
   readonly keepSecret: (secret: string) => void;
   /** Asks questions; undefined if nobody is there to answer. */

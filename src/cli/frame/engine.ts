@@ -96,7 +96,7 @@ export interface Engine {
   planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
   /** The same without a request, from what earlier runs saw; needs no key. */
   planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;
-  runChecks(settings: Settings, options: Cancellable): Promise<CheckReport>;
+  runChecks(settings: Settings, options: Cancellable & Pick<SyncOptions, 'ofAccount'>): Promise<CheckReport>;
   discover(settings: Settings, request: DiscoverRequest): Promise<DiscoverReport>;
   listQuarantine(settings: OfflineSettings, request: QuarantineRequest): Promise<QuarantineList>;
   showQuarantined(settings: OfflineSettings, id: string): Promise<QuarantinedRecordDetail>;

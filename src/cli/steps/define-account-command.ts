@@ -1,4 +1,6 @@
+import { toAccountOfConfig } from '../../accounts/account-of-config.ts';
 import { judgeAccounts } from '../../accounts/judge-accounts.ts';
+import type { ConfigAccount } from '../../config/accounts.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { toSyncError } from '../../model/errors.ts';
 import { type ReportedError, toReportedError } from '../../model/run-report.ts';
@@ -46,13 +48,21 @@ export function defineAccountCommand<const O extends Options>(
   });
 }
 
-function onlyOne(context: CliContext, { chosen }: ChosenAccounts): CliContext {
+function onlyOne(context: CliContext, { chosen, places }: ChosenAccounts): CliContext {
   const [account, ...more] = chosen;
-  if (more.length === 0) return { ...context, account };
+  if (account !== undefined && more.length === 0) return toOwnContext(context, account, places);
   throw usageError(
     `this works on one account at a time, and ${chosen.length} are meant`,
     `Name one, e.g. --accounts ${account?.name ?? ''}.`,
   );
+}
+
+function toOwnContext(
+  context: CliContext,
+  account: ConfigAccount,
+  places: ChosenAccounts['places'],
+): CliContext {
+  return { ...context, account, ofAccount: toAccountOfConfig(account.name, places) };
 }
 
 /** One account and what a command found in it. */
@@ -63,7 +73,7 @@ interface AccountOutcome extends CommandOutcome {
 /** Runs a command for one account after the other; what fails in one is part of the outcome. */
 export async function runForEach(
   context: CliContext,
-  { chosen }: Pick<ChosenAccounts, 'chosen'>,
+  { chosen, places }: Pick<ChosenAccounts, 'chosen' | 'places'>,
   run: (own: CliContext) => Promise<CommandOutcome>,
 ): Promise<CommandOutcome> {
   const outcomes: AccountOutcome[] = [];
@@ -71,7 +81,10 @@ export async function runForEach(
     if (context.signal.aborted) throw toAbortError(context.signal);
     const { name } = account;
     const writeNote = (line: string) => context.output.writeNote(`${name}: ${line}`);
-    const own = { ...context, account, output: { ...context.output, writeNote } };
+    const own = {
+      ...toOwnContext(context, account, places),
+      output: { ...context.output, writeNote },
+    };
     outcomes.push({
       account: name,
       ...(await run(own).catch((thrown: unknown) => toFailed(context, thrown))),

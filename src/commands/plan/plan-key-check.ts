@@ -4,6 +4,7 @@ import { formatCountOf } from '../../text/format-count.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
 import { isScanOf, nameOf, nameScan, sliceStream, type Stream } from '../../model/stream.ts';
 import { describeIdentity, isNewKey, judgeIdentity } from '../../storage/identity.ts';
+import { assertOwnKey } from '../../storage/other-accounts.ts';
 import { assertIdentity } from '../../../state/owner.ts';
 import { withoutKey } from '../../run/refuse-requests.ts';
 import { withState } from '../../storage/with-held.ts';
@@ -25,7 +26,9 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
   const check = await withState(settings, async (database): Promise<KeyCheck> => {
     assertIdentity(await readMeta(database), settings);
     const identity = await judgeIdentity(settings, database, options);
-    if (options.acceptNewKey === true || identity.isBlank) return noKeyCheck;
+    if (options.acceptNewKey === true) return noKeyCheck;
+    assertOwnKey(settings, identity, options.ofAccount);
+    if (identity.isBlank) return noKeyCheck;
     const note = describeIdentity(identity);
     const open = isNewKey(identity)
       ? (await readCheckpoints(database)).map(({ stream, slice }) => nameScan(stream, slice))
@@ -34,7 +37,10 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
     const cost = requests === 0 ? '' : ` (about ${formatCountOf(requests, 'request')})`;
     return { requests, notes: note === undefined ? [] : [`${note}${cost}`] };
   });
-  return check ?? noKeyCheck;
+  if (check !== undefined) return check;
+  if (options.acceptNewKey !== true)
+    assertOwnKey(settings, { key: 'unknown', isBlank: true }, options.ofAccount);
+  return noKeyCheck;
 }
 
 /** Each slice is asked for its own rows; a stream that had other slices shows theirs by its first one. */
