@@ -254,7 +254,7 @@ export class Database implements SqlSession {
    * otherwise the allocator keeps up to 100 MB.
    */
   async trim(): Promise<void> {
-    if (this.#memory.isSmallLoad) return;
+    if (this.#memory.hasLittleToReturn) return;
     await this.#give(this.#memory.current);
   }
 

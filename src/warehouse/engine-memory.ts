@@ -17,8 +17,9 @@ const READING: EngineShare = { megabytes: 64, threads: 1 };
 /** Beyond this size a load does not fit into memory anyway, and a second thread would take 60 MB more, bytes. */
 const LARGE_LOAD_BYTES = 512 * 2 ** 20;
 const MOST_MB = 2_048;
-/** Reading and packing this much leaves little behind, bytes. */
+/** Reading and packing this much leaves little behind, bytes; in many engines that is much together. */
 const SMALL_LOAD_BYTES = 4 * 2 ** 20;
+const FEW_ENGINES = 4;
 
 /** Engines of this process that are open: those that may write, and those that only read. */
 const openWriters = new Set<EngineMemory>();
@@ -51,9 +52,9 @@ export class EngineMemory {
     return this.#alike.size > 1 ? { ...this.#current, threads: 1 } : this.#current;
   }
 
-  /** Whether the lines of the last load were few. */
-  get isSmallLoad(): boolean {
-    return this.#loadBytes < SMALL_LOAD_BYTES;
+  /** Whether the last load left so little memory unused that returning it is not worth a statement. */
+  get hasLittleToReturn(): boolean {
+    return this.#loadBytes < SMALL_LOAD_BYTES && this.#alike.size <= FEW_ENGINES;
   }
 
   /** Counts the engine as open; call it before the engine is created. */
