@@ -1,7 +1,7 @@
 import type { Clock } from '../../model/clock.ts';
 import type { OnProgress } from '../../model/progress.ts';
 import type { AccountsDisplay } from './accounts-display.ts';
-import { describeAccountEvent, nameLine } from './describe-account-event.ts';
+import { calmPause, describeAccountEvent, nameLine, shortenEnd } from './describe-account-event.ts';
 import { createLineDisplay } from './line-display.ts';
 import type { LogWriter } from './log-writer.ts';
 
@@ -12,17 +12,27 @@ export function createAccountsLines(
   options: { readonly showsPages: boolean },
 ): AccountsDisplay {
   const displays = new Map<string, OnProgress>();
+  /** Failures of streams that were logged: they are often why the account failed, too. */
+  const told = new Set<string>();
   return {
     onAccount(event) {
       // Its waits and pages belong to one run, and the next one counts again.
       if (event.type === 'account-started') displays.delete(event.account);
       const line = describeAccountEvent(event, clock.now());
-      if (line !== undefined) log(line);
+      if (line !== undefined) log(told.has(line.message) ? shortenEnd(line) : line);
     },
     follow(account) {
       const known = displays.get(account);
       if (known !== undefined) return known;
-      const { onProgress } = createLineDisplay(clock, (line) => log(nameLine(account, line)), options);
+      const { onProgress } = createLineDisplay(
+        clock,
+        (line) => {
+          const named = nameLine(account, calmPause(line));
+          if (named.level === 'error') told.add(named.message);
+          log(named);
+        },
+        options,
+      );
       displays.set(account, onProgress);
       return onProgress;
     },

@@ -1,4 +1,5 @@
 import type { AccountEnd, AccountEvent } from '../../model/accounts-report.ts';
+import type { ReportedError } from '../../model/run-report.ts';
 import { withName } from '../../text/name-once.ts';
 import { describeWait } from '../../render/describe-wait.ts';
 import type { LogLine } from './describe-event.ts';
@@ -19,6 +20,24 @@ export function describeAccountEvent(event: AccountEvent, nowMs: number): LogLin
 /** A line of an account's log: its name is in front, and a value of its own for machines. */
 export function nameLine(account: string, { level, message, fields }: LogLine): LogLine {
   return { level, message: `${account}: ${message}`, fields: { account, ...fields } };
+}
+
+/** A stream that is stopped by the quota is how an account gives its place to another, and not a failure. */
+export function calmPause(line: LogLine): LogLine {
+  const { type, stream, error } = line.fields as Partial<Record<'type' | 'stream' | 'error', unknown>>;
+  if (type !== 'stream-finished' || (error as ReportedError | undefined)?.code !== 'quota_exhausted')
+    return line;
+  return {
+    ...line,
+    level: 'info',
+    message: `${String(stream)}: the quota is used up; its progress is saved`,
+  };
+}
+
+/** The end of an account whose cause has a line already. */
+export function shortenEnd({ level, fields }: LogLine): LogLine {
+  const { account, exitCode } = fields as Partial<Record<'account' | 'exitCode', unknown>>;
+  return { level, message: `${String(account)}: not complete, exit code ${String(exitCode)}`, fields };
 }
 
 function describeEnd({ account, exitCode, error, report, resumeAt }: AccountEnd): LogLine | undefined {

@@ -8,6 +8,8 @@ import type { RenderOptions } from './render-options.ts';
 
 const MOST_FAILED = 5;
 const MOST_WORKING = 12;
+/** A long name must not push what the others are at out of the line. */
+const WIDEST_NAME = 24;
 
 /** Draws a sync of several accounts: those at work, those that failed, and how many there are of each kind. */
 export function renderAccounts(state: AccountsState, options: RenderOptions): string {
@@ -18,7 +20,7 @@ export function renderAccounts(state: AccountsState, options: RenderOptions): st
   const working = entries.flatMap(([name, one]) =>
     one.state === 'working' ? [[name, one.run] as const] : [],
   );
-  const width = Math.max(0, ...working.map(([name]) => name.length));
+  const width = Math.min(WIDEST_NAME, Math.max(0, ...working.map(([name]) => name.length)));
   const { paint, columns, hasUnicode } = options;
   const cut = (text: string) => cutToWidth(text, columns - 2, hasUnicode ? '…' : '...');
   const more = failed.length - MOST_FAILED;

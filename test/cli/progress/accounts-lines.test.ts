@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { createAccountsLines } from '../../../src/cli/progress/accounts-lines.ts';
 import type { LogLine } from '../../../src/cli/progress/describe-event.ts';
 import type { AccountEnd, AccountEvent } from '../../../src/model/accounts-report.ts';
+import type { ReportedError } from '../../../src/model/run-report.ts';
 import type { ProgressEvent } from '../../../src/model/progress.ts';
 import { makeAccountEnd } from '../support/account-ends.ts';
 import { stoppedClock } from '../support/capture.ts';
 import { page } from '../support/progress-events.ts';
-import { NOW_MS } from '../support/reports.ts';
+import { makeStreamReport, NOW_MS } from '../support/reports.ts';
 
 /** An event of an account, or of the run of the account that is named, and when it came. */
 type Happened = readonly [atMs: number, event: AccountEvent] | readonly [number, string, ProgressEvent];
@@ -73,6 +74,51 @@ describe('the lines of several accounts', () => {
       runId: 'run-1',
       requests: 42,
     });
+  });
+
+  const ended = (stream: string, error: ReportedError): ProgressEvent => ({
+    type: 'stream-finished',
+    report: makeStreamReport({ stream, status: 'failed', verdict: undefined, error }),
+  });
+
+  it('tell of a stream that the quota stopped as of nothing that failed', () => {
+    const error = {
+      code: 'quota_exhausted',
+      message: 'the quota is used up; it goes on in 40m, which is longer than this run may wait',
+      hint: 'Run again.',
+      exitCode: 75,
+    } as const;
+    const lines = display([
+      [0, begin('acme')],
+      [0, 'acme', ended('prompts_analytics', error)],
+      [0, wait('acme', NOW_MS + 2_400_000)],
+    ]);
+    expect(lines.map(({ level }) => level)).toEqual(['info', 'info']);
+    expect(lines[0]).toMatchObject({
+      message: 'acme: prompts_analytics: the quota is used up; its progress is saved',
+      fields: { account: 'acme', error: { code: 'quota_exhausted' } },
+    });
+  });
+
+  it('say once why an account failed', () => {
+    const error = {
+      code: 'key_rejected',
+      message: 'prompts_analytics: the API answered 401',
+      hint: 'Renew the key.',
+      exitCode: 3,
+    } as const;
+    const lines = display([
+      [0, begin('acme')],
+      [0, 'acme', ended('prompts_analytics', error)],
+      [0, end('acme', { exitCode: 3, error })],
+      [0, end('globex', { exitCode: 3, error })],
+    ]);
+    expect(lines.map(({ message }) => message)).toEqual([
+      'acme: prompts_analytics: the API answered 401',
+      'acme: not complete, exit code 3',
+      'globex: prompts_analytics: the API answered 401',
+    ]);
+    expect(lines[1]).toMatchObject({ level: 'error', fields: { type: 'account-ended', error } });
   });
 
   it('keep the pace of each account apart', () => {

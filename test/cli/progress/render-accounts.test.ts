@@ -58,6 +58,11 @@ describe('an account', () => {
 });
 
 describe('renderAccounts', () => {
+  it('lets one long name not push the progress of the others out of a line of 80 columns', () => {
+    const lines = render(asMap({ acme: work(page(5, 20)), ['x'.repeat(63)]: work(page(5, 20)) }), 80);
+    expect(lines[0]).toMatch(/^› acme {2,}0\/2 streams {2}.*page 5 of 20$/);
+  });
+
   it('draws what failed, then those at work with their names aligned, then how many there are of each', () => {
     const state = asMap({
       acme: work(page(5, 20)),
