@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
@@ -19,6 +19,23 @@ export function readRunFile(stateDir: string): readonly RunReport[] {
   } catch {
     return [];
   }
+}
+
+/** Why this user cannot read the records of a state folder; undefined if that is possible, or if there are none. */
+export function findUnreadable(stateDir: string): string | undefined {
+  const { R_OK, X_OK } = constants;
+  for (const [place, mode] of [
+    [stateDir, R_OK | X_OK],
+    [runFile(stateDir), R_OK],
+  ] as const) {
+    try {
+      accessSync(place, mode);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return code === 'ENOENT' ? undefined : message;
+    }
+  }
+  return undefined;
 }
 
 // Checks the fields that readers rely on; the others are only shown.

@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { readCheckpoints } from '../../state/checkpoints.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readProgressFile } from '../../state/progress-file.ts';
-import { readRunFile } from '../../state/run-file.ts';
+import { findUnreadable, readRunFile } from '../../state/run-file.ts';
 import { listUnproved, readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
-import { ConfigError } from '../model/errors.ts';
+import { ConfigError, StorageError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { RunSummary, StatusReport, StreamStatusRow, UnsettledAttempt } from '../model/reports.ts';
 import { isSync, kindOf, type RunReport, type Verdict } from '../model/run-report.ts';
@@ -47,6 +47,9 @@ export async function readStatus(
   const published = existsSync(readersFile) ? statSync(readersFile) : undefined;
   const faults = await findPublishedFaults(settings);
   const read = (database: Database) => readHeld(database, lakeOf(readersFile), runs);
+  const unreadable = findUnreadable(settings.stateDir);
+  // With nothing published and no records, this would look like a first start.
+  if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
   const known = opened === undefined ? await withHeld(settings, read) : await read(opened);
   const held = known ?? nothingHeld;
   return {
@@ -60,12 +63,21 @@ export async function readStatus(
     lastRun,
     underWay,
     refused: findRefusal(settings.stateDir, runs),
+    ...(unreadable !== undefined && { unreadable }),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     restoresFrom: (await findRestoreSource(settings))?.place,
     ...(published === undefined && held.facts.size > 0 && { unpublished: workFile(settings.stateDir) }),
     ...(faults.length > 0 && { faults }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
   };
+}
+
+function toUnreadable(stateDir: string, why: string): StorageError {
+  return new StorageError(`the state folder ${stateDir} cannot be read: ${why}`, {
+    code: 'storage_failed',
+    hint: 'Run it as the user who syncs, or let this user read the folder. Nothing was changed.',
+    context: { path: stateDir },
+  });
 }
 
 /** The runs of the run file, newest first. One that never told its end either goes on, or was killed. */

@@ -90,6 +90,8 @@ export interface StatusReport {
   readonly underWay?: RunUnderWay | undefined;
   /** A later sync that left no record of its own: what kept it from starting. */
   readonly refused: RefusedRun | undefined;
+  /** Why the records of the state folder cannot be read by this user: what they say is not known then. */
+  readonly unreadable?: string | undefined;
   /** Records in quarantine, including those of streams no longer in the config. */
   readonly quarantined: number;
   /** What the next sync restores the state from, if the state folder has none. */

@@ -2,10 +2,11 @@ import type { RunReport, ReportedError } from '../model/run-report.ts';
 import type { StatusReport } from '../model/reports.ts';
 import type { Leftover } from '../accounts/find-leftovers.ts';
 import type { ExitCode } from '../model/errors.ts';
+import { isTurnedAway } from '../model/refused-run.ts';
 import { type AccountHealth, describeAccounts } from '../report/judge-account.ts';
 import { formatDuration } from '../text/duration.ts';
 import { formatCount } from '../text/format-count.ts';
-import { describeAccountErrors } from './describe-account-errors.ts';
+import { describeAccountErrors, type FailedAccount } from './describe-account-errors.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { renderStatus } from './render-status.ts';
 import type { ReportOptions } from './render-sync.ts';
@@ -45,14 +46,25 @@ export function renderAccountsStatus(
     columns,
   );
   const [first] = accounts;
-  const failed = accounts.flatMap((one) => (one.error === undefined ? [] : [one]));
   const prose = [
-    describeAccountErrors(failed),
+    describeAccountErrors(accounts.flatMap((one) => findCause(one, isNamed) ?? [])),
     describeLeftovers(leftovers),
     isNamed || first === undefined ? '' : `One account: sluice status --accounts ${first.account}`,
   ].map((text) => wrapText(text, columns));
   const pages = isNamed ? accounts.flatMap((one) => drawPage(one, options)) : [];
   return [table, ...prose, ...pages].filter((part) => part !== '').join('\n\n');
+}
+
+/** Why nothing can be read of an account, or why its sync was refused; the page of one that was named says that too. */
+function findCause({ account, ...one }: AccountStatus, isNamed: boolean): FailedAccount | undefined {
+  if (one.error !== undefined) return { account, exitCode: one.exitCode, error: one.error };
+  const { refused, unreadable } = one.status;
+  if (isNamed) return undefined;
+  if (refused !== undefined && !isTurnedAway(refused))
+    return { account, exitCode: refused.error.exitCode, error: refused.error };
+  if (unreadable === undefined) return undefined;
+  const message = `the state folder cannot be read: ${unreadable}`;
+  return { account, exitCode: 6, error: { code: 'storage_failed', exitCode: 6, message, hint: '' } };
 }
 
 /** One sentence about them. */
@@ -74,7 +86,7 @@ function describeRow({ account, health, status }: AccountStatus, nowMs: number):
     offered === 0 ? 'none' : `${formatCount(verified)} of ${formatCount(offered)} verified`,
     formatCount(rows),
     oldestVerifiedAt === undefined ? 'never' : `${describeAge(oldestVerifiedAt, nowMs)} ago`,
-    describeLastRun(status.lastRun, nowMs),
+    status.unreadable === undefined ? describeLastRun(status.lastRun, nowMs) : 'not readable',
   ];
 }
 

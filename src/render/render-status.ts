@@ -60,7 +60,9 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     .join('\n\n');
 }
 
-function describeLastRun({ lastRun, refused, published }: StatusReport): string {
+function describeLastRun({ lastRun, refused, published, unreadable }: StatusReport): string {
+  if (unreadable !== undefined)
+    return `Last: not known, because this user cannot read the state folder: ${toSafeLine(unreadable)}`;
   if (lastRun === undefined) {
     // The file may come from elsewhere, or the state folder may be new; the file itself lists its runs.
     return published === undefined
