@@ -5,6 +5,7 @@ import { LAKE_CATALOG } from '../model/lake.ts';
 import { type ConfigAccount, layerAccount } from './accounts.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
+import { findCombinedProblem } from './combined-place.ts';
 import { expandText } from './expand-text.ts';
 import { findHome } from './ledger-dir.ts';
 import type { PlaceholderScope } from './read-placeholder.ts';
@@ -37,6 +38,8 @@ export interface AccountPlaces {
   readonly combined: string | undefined;
   /** Absolute path of the file with views over the lakes of all accounts; undefined without a folder they share. */
   readonly catalog: string | undefined;
+  /** What tells this config from others: its path or, for one given as an object, that of its state folders. */
+  readonly config: string | undefined;
 }
 
 /** What the places depend on outside the config. */
@@ -54,7 +57,7 @@ const ANY_NAME = '\0';
 export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope): AccountPlaces {
   const [first] = accounts;
   if (first === undefined)
-    return { places: [], data: [], patterns: [], combined: undefined, catalog: undefined };
+    return { places: [], data: [], patterns: [], combined: undefined, catalog: undefined, config: undefined };
   const { shared } = first;
   const resolve = (text: string | undefined, account: string | undefined) => {
     if (text === undefined) return undefined;
@@ -64,10 +67,13 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
       : { text, missing: [] };
     return expanded.missing.length > 0 ? undefined : resolvePath(expanded.text, shared.baseDir, home);
   };
+  const incomplete = new Set<string>();
   const own = accounts.flatMap((account) => {
     const { value } = layerAccount(account);
     return placeRules.flatMap((rule): readonly AccountPlace[] => {
-      const found = resolve(readPath(value, rule, account.name), account.name);
+      const written = readPath(value, rule, account.name);
+      const found = resolve(written, account.name);
+      if (found === undefined && isSet(value, rule.at)) incomplete.add(account.name);
       return found === undefined ? [] : [{ account: account.name, kind: rule.kind, path: found }];
     });
   });
@@ -77,10 +83,15 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
     return [{ kind: rule.kind, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
   });
   const data = accounts.flatMap(({ name }): readonly AccountData[] => {
-    const readers = findReaders(own.filter(({ account }) => account === name));
-    return readers === undefined ? [] : [{ account: name, ...readers }];
+    const places = own.filter(({ account }) => account === name);
+    const readers = findReaders(places);
+    if (readers === undefined || incomplete.has(name)) return [];
+    return [{ account: name, ...readers, stateDir: places.find(({ kind }) => kind === 'stateDir')?.path }];
   });
-  const combined = resolve(textAt(shared.value, ['destination', 'combined']), undefined);
+  const written = textAt(shared.value, COMBINED);
+  const combined = resolve(written, undefined);
+  const refused = findCombinedProblem(written, combined, accounts);
+  if (refused !== undefined) throw buildConfigError([{ path: COMBINED, ...refused }], shared);
   const catalog = findCatalog(patterns);
   const all: readonly AccountPlace[] = [
     ...own,
@@ -89,7 +100,15 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
   ];
   const problem = findShared(all, accounts, scope.platform ?? process.platform);
   if (problem !== undefined) throw buildConfigError([problem], shared);
-  return { places: own, data, patterns, combined, catalog };
+  const config = shared.path ?? patterns.find(({ kind }) => kind === 'stateDir')?.pathOf('*');
+  return { places: own, data, patterns, combined, catalog, config };
+}
+
+const COMBINED: ConfigPath = ['destination', 'combined'];
+
+/** Also true for a value that is not a text: the account says something that cannot be used. */
+function isSet(value: unknown, at: ConfigPath): boolean {
+  return (valueAt(value, at) ?? null) !== null;
 }
 
 /** In a config given as an object they have no meaning. */
@@ -172,7 +191,7 @@ function describeShared(
 }
 
 function keyOf({ kind }: AccountPlace): ConfigPath {
-  if (kind === 'combined') return ['destination', 'combined'];
+  if (kind === 'combined') return COMBINED;
   // The folder of the views follows from that of the lakes.
   return kind === 'catalog' ? ['destination'] : ruleOf(kind).at;
 }

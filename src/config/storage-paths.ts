@@ -140,7 +140,8 @@ function checkLake(text: string, folder: string, refuse: Refuse): void {
 
 const ODD_IN_LAKES = path.sep === '/' ? /[*?[\]{}\\]/ : /[*?[\]{}]/;
 
-function isElsewhere(text: string): boolean {
+/** Whether a path is not one of this machine's file system. */
+export function isElsewhere(text: string): boolean {
   return /^(?:[a-z][a-z0-9+.-]+:\/\/|md:|:memory:)/i.test(text);
 }
 
@@ -156,7 +157,7 @@ export function resolvePath(text: string, baseDir: string, home: string | undefi
 }
 
 /** Undefined if nothing exists at the path, or nothing this user may see. */
-function isFolder(target: string): boolean | undefined {
+export function isFolder(target: string): boolean | undefined {
   try {
     return statSync(target).isDirectory();
   } catch {

@@ -20,6 +20,8 @@ export interface AccountData {
   readonly readersFile: string;
   /** Absolute path of the folder of its Parquet lake; undefined if it publishes none. */
   readonly lake: string | undefined;
+  /** Absolute path of its state folder, which says what it has published; undefined where that is not known. */
+  readonly stateDir?: string | undefined;
 }
 
 /** An account of a config that has several, and where the others keep their state. */

@@ -253,6 +253,30 @@ ${rest}accounts: { acme: {}, globex: {} }
     expect(catchConfigError(() => find(withPaths(destination, rest))).message).toMatch(message);
   });
 
+  it.each([
+    ['./${account}-all.duckdb', /one file for all accounts/, 'Write combined: "./all.duckdb".'],
+    ['./${account}.duckdb', /one file for all accounts/, 'Write combined: "./all.duckdb".'],
+    ['./out/${account}/x.duckdb', /one file for all accounts/, 'Write combined: "./all.duckdb".'],
+    ['s3://bucket/all.duckdb', /must be a file on this machine/, /^Write a path/],
+    [':memory:', /must be a file on this machine/, /^Write a path/],
+    ['./out/', /out is a folder/, /all\.duckdb\.$/],
+    ['.', /is a folder/, /all\.duckdb\.$/],
+    ['./all.duckdb?x=1', /question mark/, /^Name another file/],
+    ['./sluice.yaml', /is a file that the config needs/, /^Name another file/],
+    ['./keys/globex', /is a file that the config needs/, /^Name another file/],
+    ['./lake/acme/all.duckdb', /lies inside the lake of acme/, /places of its own/],
+    ['./.sluice/acme/all.duckdb', /lies inside the state folder of acme/, /places of its own/],
+  ])('are refused for a combined file at %s', (combined, message, hint) => {
+    const text = withPaths(`{ parquet: "./lake/\${account}", combined: "${combined}" }`).replace(
+      'apiKey: k',
+      'apiKey: "${file:./keys/${account}}"',
+    );
+    const error = catchConfigError(() => find(text));
+    expect(error.message).toMatch(message);
+    expect(error.message).toContain('destination.combined');
+    expect(error.hint).toMatch(hint);
+  });
+
   it('take a placeholder in an object as the text that it is', () => {
     const accounts = { acme: {}, globex: {} };
     const destination = { duckdb: './${account}.duckdb' };

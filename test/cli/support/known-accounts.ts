@@ -11,5 +11,6 @@ export function makeKnownAccounts(names: readonly string[]): KnownAccounts {
     data: [],
     combined: undefined,
     catalog: undefined,
+    config: undefined,
   };
 }
