@@ -1,20 +1,23 @@
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { resolveLinks } from '../files/real-paths.ts';
+import { writeWhole } from '../files/write-whole.ts';
 import type { AccountData } from '../model/account.ts';
 import type { JointFile } from '../model/accounts-report.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
-import type { SqlSession } from '../model/sql.ts';
-import { type AttachedAccount, findAccounts, listAccountTables } from '../warehouse/attach-accounts.ts';
+import { listAccountTables } from '../warehouse/attach-accounts.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { groupParts, joinTables, type TableParts } from '../warehouse/join-tables.ts';
-import { readLakeEntry } from '../warehouse/lake-entry.ts';
+import { type KeptViews, keptFile, readKeptViews } from '../warehouse/kept-generations.ts';
+import { type CatalogTable, readLakeEntry } from '../warehouse/lake-entry.ts';
 import { selectRows } from '../warehouse/select-lake.ts';
 import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /**
  * Writes a DuckDB file with views over the lakes of all accounts: each table with the column `account`. As in the
  * `lake.duckdb` of one account, a view names one generation of each table by its absolute path, so that all tables are
- * of the same moment and every column has its exact type; the tables of `_sluice` are copies. The file is replaced
- * whole, and stays where no lake has changed since. Call it after every run.
+ * of the same moment and every column has its exact type; the tables of `_sluice` are copies. Each lake keeps
+ * the generations that the views name. The file is replaced whole, and stays where no lake has changed since. Call it after every run.
  *
  * @param file absolute path; usually `lake.duckdb` in the folder of the lakes
  * @param accounts all accounts of the config
@@ -26,20 +29,22 @@ export function writeAccountsCatalog(
   accounts: readonly AccountData[],
   options: ReplaceOptions = {},
 ): Promise<JointFile> {
-  const lakes = accounts.map(({ account, lake }) => ({
-    account,
-    readersFile: lake === undefined ? '' : join(lake, LAKE_CATALOG),
-  }));
-  const { found: files, leftOut } = findAccounts(lakes);
-  const found = files.map((one) => ({ ...one, lake: dirname(one.file) }));
+  const named: NamedLake[] = [];
   return replaceAccountsFile({
     ...options,
-    found,
-    leftOut,
+    accounts: accounts.map(({ account, lake, stateDir }) =>
+      lake === undefined
+        ? { account, lake, readersFile: '' }
+        : { account, lake, stateDir, readersFile: join(lake, LAKE_CATALOG) },
+    ),
     file,
     kind: 'views',
-    async fill(database) {
-      for (const table of await listLakeTables(database, found)) {
+    async fill(database, found) {
+      for (const one of found) {
+        const lake = dirname(one.file);
+        named.push({ account: one.account, lake, tables: await readLakeEntry(database, one.prefix) });
+      }
+      for (const table of groupLakeTables(named)) {
         const view = `main.${quoteIdentifier(table.name)}`;
         await database.run(`CREATE VIEW ${view} AS ${await joinTables(database, table)}`);
       }
@@ -49,20 +54,39 @@ export function writeAccountsCatalog(
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
       }
     },
+    // No lake may clean up what the views name, from before anybody can see them.
+    async onReady(temporary) {
+      const { dev: device, ino: inode } = statSync(temporary);
+      for (const { lake, tables } of named) {
+        const generations = Object.fromEntries(tables.map(({ table, generation }) => [table, generation]));
+        await keepGenerations(lake, { file: resolveLinks(file), device, inode, generations });
+      }
+    },
   });
 }
 
+/** A lake, and the tables that the views have of it. */
+interface NamedLake {
+  readonly account: string;
+  readonly lake: string;
+  readonly tables: readonly CatalogTable[];
+}
+
 /** The tables of lakes, as their own `lake.duckdb` reads them. */
-async function listLakeTables(
-  session: SqlSession,
-  accounts: readonly (AttachedAccount & { readonly lake: string })[],
-): Promise<readonly TableParts[]> {
-  const tables = [];
-  for (const { account, lake, prefix } of accounts) {
-    for (const table of await readLakeEntry(session, prefix)) {
-      const from = `(${selectRows(lake, table)})`;
-      tables.push({ account, schema: 'main', name: table.table, from, columns: table.columns });
-    }
-  }
-  return groupParts(tables);
+function groupLakeTables(lakes: readonly NamedLake[]): readonly TableParts[] {
+  return groupParts(
+    lakes.flatMap(({ account, lake, tables }) =>
+      tables.map((table) => {
+        const from = `(${selectRows(lake, table)})`;
+        return { account, schema: 'main', name: table.table, from, columns: table.columns };
+      }),
+    ),
+  );
+}
+
+/** Adds views to those for which a lake keeps generations, and drops those that are replaced. */
+async function keepGenerations(lake: string, views: KeptViews): Promise<void> {
+  const path = keptFile(lake);
+  const content = { version: 1, views: [...readKeptViews(lake), views] };
+  await writeWhole(path, `${JSON.stringify(content)}\n`, { temporary: `${path}.tmp`, mode: 0o666 });
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
 import { z } from 'zod';
-import { FILE_KIND, FILE_SOURCES } from '../../state/file-kind.ts';
+import { FILE_CONFIG, FILE_KIND, FILE_SOURCES } from '../../state/file-kind.ts';
 import { readMeta } from '../../state/migrations.ts';
+import { resolveLinks } from '../files/real-paths.ts';
 import { PublishError } from '../model/errors.ts';
 import type { SqlSession } from '../model/sql.ts';
 import { version } from '../model/version.ts';
@@ -19,6 +21,9 @@ const KINDS: Readonly<Record<string, string>> = {
   views: 'has the views over several lakes',
 };
 
+/** Files of an earlier format are written again. */
+const FORMAT = 2;
+
 const sourceSchema = z.object({
   account: z.string(),
   /** The commit that is in the file. */
@@ -30,16 +35,24 @@ const sourceSchema = z.object({
 /** The part of one account in such a file. */
 export type AccountSource = z.infer<typeof sourceSchema>;
 
+/** Whose a file is. */
+export interface FileOwner {
+  readonly kind: AccountsFileKind;
+  /** Names of all accounts that there are. */
+  readonly accounts: readonly string[];
+  /** Path of the config, or another one that no other config has; undefined where there is none. */
+  readonly config?: string | undefined;
+}
+
 /**
- * What a file was made from; undefined if there is no file.
+ * What a file was made from; undefined if there is no file. A file is that of the same config, whatever its accounts
+ * are called by now, or one that has an account of the same name: the config may have been moved.
  *
- * @param accounts names of all accounts that there are
  * @throws PublishError (2) for a file of another program, of another kind or of other accounts: it must stay
  */
 export async function readSources(
   file: string,
-  kind: AccountsFileKind,
-  accounts: readonly string[],
+  { kind, accounts, config }: FileOwner,
 ): Promise<readonly AccountSource[] | undefined> {
   if (!existsSync(file)) return undefined;
   const meta = statSync(file).size > 0 ? await lookInto(file, readMeta) : undefined;
@@ -47,9 +60,15 @@ export async function readSources(
   if (held !== kind) throw refuse(file, KINDS[held ?? ''] ?? describeForeign(meta));
   const sources = z.array(sourceSchema).parse(JSON.parse(meta?.get(FILE_SOURCES) ?? '[]'));
   const names = sources.map(({ account }) => account);
-  if (names.length > 0 && !names.some((name) => accounts.includes(name)))
+  const isSame = config !== undefined && meta?.get(FILE_CONFIG) === describeConfig(file, config);
+  if (names.length > 0 && !isSame && !names.some((name) => accounts.includes(name)))
     throw refuse(file, `has the data of other accounts (${listNames(names)})`);
   return sources;
+}
+
+/** A project that is moved or mounted elsewhere stays the same. */
+function describeConfig(file: string, config: string): string {
+  return relative(dirname(resolveLinks(file)), resolveLinks(config));
 }
 
 function describeForeign(meta: ReadonlyMap<string, string> | undefined): string {
@@ -89,14 +108,15 @@ export async function describeSources(
       });
     }
     const mark = createHash('sha256')
-      .update(JSON.stringify([version, file, meta]))
+      .update(JSON.stringify([FORMAT, version, file, meta]))
       .digest('hex');
     sources.push({ account, generation, mark });
   }
   return sources;
 }
 
-async function readAccountMeta(
+/** What the file of an account says of itself; empty for a file of another program. */
+export async function readAccountMeta(
   session: SqlSession,
   prefix: string,
 ): Promise<readonly (readonly [key: string, value: string])[]> {
@@ -109,10 +129,11 @@ async function readAccountMeta(
   }
 }
 
-/** Writes what a file is and what it was made from, so that no other command takes it for the file of one account. */
+/** Writes what the file at a path is to be and what it was made from, so that no other command takes it for the file of one account. */
 export async function writeSources(
   session: SqlSession,
-  kind: AccountsFileKind,
+  file: string,
+  { kind, config }: Omit<FileOwner, 'accounts'>,
   sources: readonly AccountSource[],
 ): Promise<void> {
   await session.run('CREATE TABLE _sluice.meta (key VARCHAR, value VARCHAR)');
@@ -122,4 +143,6 @@ export async function writeSources(
     FILE_SOURCES,
     JSON.stringify(sources),
   ]);
+  if (config === undefined) return;
+  await session.run('INSERT INTO _sluice.meta VALUES ($1, $2)', [FILE_CONFIG, describeConfig(file, config)]);
 }

@@ -1,6 +1,6 @@
 import type { AccountData } from '../model/account.ts';
 import type { JointFile } from '../model/accounts-report.ts';
-import { assertLakesAreWhole, findAccounts, listAccountTables } from '../warehouse/attach-accounts.ts';
+import { assertLakesAreWhole, listAccountTables } from '../warehouse/attach-accounts.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { joinTables } from '../warehouse/join-tables.ts';
 import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
@@ -21,14 +21,11 @@ export interface CombineJob extends ReplaceOptions {
  * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
  * The old file is unchanged.
  */
-export function publishCombined({ accounts, ...job }: CombineJob): Promise<JointFile> {
-  const { found, leftOut } = findAccounts(accounts);
+export function publishCombined(job: CombineJob): Promise<JointFile> {
   return replaceAccountsFile({
     ...job,
-    found,
-    leftOut,
     kind: 'combined',
-    async fill(database) {
+    async fill(database, found) {
       await assertLakesAreWhole(database, found);
       for (const table of await listAccountTables(database, found)) {
         // That of an account describes its own file.

@@ -1,11 +1,11 @@
 import type { AccountData } from '../model/account.ts';
 import type { JointFile } from '../model/accounts-report.ts';
 import type { Clock } from '../model/clock.ts';
-import { ConfigError, toSyncError } from '../model/errors.ts';
+import { toSyncError } from '../model/errors.ts';
 import { type ReportedError, toReportedError } from '../model/run-report.ts';
-import { listNames } from '../text/list-names.ts';
 import { writeAccountsCatalog } from './accounts-catalog.ts';
 import { publishCombined } from './combined-file.ts';
+import { refuseUnknown } from './refuse-unknown.ts';
 
 /** All accounts of a config, and what joins their data. */
 export interface JointPlaces {
@@ -16,6 +16,8 @@ export interface JointPlaces {
   readonly combined: string | undefined;
   /** Absolute path of the file with views over all lakes; undefined where they share no folder. */
   readonly catalog: string | undefined;
+  /** What tells this config from others: its path, or that of its state folders. */
+  readonly config?: string | undefined;
 }
 
 /** The files that join the accounts, and what kept one of them from being written. */
@@ -24,34 +26,46 @@ export interface JointResult {
   readonly error: ReportedError | undefined;
 }
 
-/** Writes the files that join all accounts, after their runs. What fails leaves the earlier files as they are. */
+/**
+ * Writes the files that join all accounts, after their runs. Never throws: what fails leaves the earlier file as it is,
+ * and the other one is written all the same.
+ */
 export async function publishJoint(
-  joint: JointPlaces,
+  { accounts, data, combined, catalog, config }: JointPlaces,
   options: { readonly clock: Clock; readonly signal?: AbortSignal | undefined },
 ): Promise<JointResult> {
+  const names = accounts.map(({ name }) => name);
+  const lakes = data.filter(({ lake }) => lake !== undefined);
+  const how = { ...options, config };
+  const tries = [
+    { file: catalog, data: lakes, write: (file: string) => writeAccountsCatalog(file, lakes, how) },
+    {
+      file: combined,
+      data,
+      write: (file: string) => publishCombined({ ...how, file, accounts: data }),
+    },
+  ];
   const files: JointFile[] = [];
-  try {
-    const { data } = joint;
-    if (joint.catalog !== undefined) files.push(await writeAccountsCatalog(joint.catalog, data, options));
-    if (joint.combined === undefined) return { files, error: undefined };
-    refuseUnknown(joint);
-    files.push(await publishCombined({ ...options, file: joint.combined, accounts: data }));
-    return { files, error: undefined };
-  } catch (thrown) {
-    return { files, error: toReportedError(toSyncError(thrown)) };
+  const errors: ReportedError[] = [];
+  for (const { file, data: known, write } of tries) {
+    if (file === undefined) continue;
+    try {
+      refuseUnknown(names, known, `${file} was not replaced`);
+      files.push(await write(file));
+    } catch (thrown) {
+      errors.push(toReportedError(toSyncError(thrown)));
+    }
   }
+  return { files, error: joinErrors(errors) };
 }
 
-/** Without the paths of an account, the file would lose the rows that it has of it. */
-function refuseUnknown({ accounts, data, combined = '' }: JointPlaces): void {
-  const unknown = accounts.filter(({ name }) => !data.some(({ account }) => account === name));
-  if (unknown.length === 0) return;
-  throw new ConfigError(
-    `${combined} was not replaced: where the data of ${listNames(unknown.map(({ name }) => name))} lies is not known`,
-    {
-      code: 'config_invalid',
-      hint: 'Its rows would be missing in the file. Correct the destination of that account, and run again; the accounts themselves are synced.',
-      context: { path: combined },
-    },
-  );
+/** Both in one: the first decides what kind of failure it is. */
+function joinErrors(errors: readonly ReportedError[]): ReportedError | undefined {
+  const [first, ...others] = errors;
+  if (first === undefined || others.length === 0) return first;
+  return {
+    ...first,
+    message: [...new Set(errors.map(({ message }) => message))].join('; '),
+    hint: [...new Set(errors.map(({ hint }) => hint))].join(' '),
+  };
 }

@@ -6,6 +6,7 @@ import { lockDestinations } from '../../state/destination-lock.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
+import type { AccountData } from '../model/account.ts';
 import type { JointFile } from '../model/accounts-report.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { LockedError, PublishError, StorageError, type SyncError, toSyncError } from '../model/errors.ts';
@@ -14,12 +15,15 @@ import { putInPlace, removeLeftovers, temporaryFor } from '../publish/put-in-pla
 import {
   ACCOUNTS_ALIAS,
   attachAccounts,
+  type AttachedAccount,
+  findAccounts,
   findBrokenAccount,
   type FoundAccounts,
 } from '../warehouse/attach-accounts.ts';
 import { Database } from '../warehouse/database.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
+import { refuseForeign, refuseLost } from './own-published.ts';
 
 /** How long to wait for another process that writes the same file, ms: it may have read what is outdated by now. */
 const WAIT_MS = 60_000;
@@ -31,16 +35,23 @@ export interface ReplaceOptions {
   readonly signal?: AbortSignal | undefined;
   /** How long to wait while another process writes the file, ms; a minute when left out. */
   readonly waitMs?: number;
+  /** Path of the config, or another one that no other config has. */
+  readonly config?: string | undefined;
 }
 
 /** A file to make from the files of accounts. */
-export interface AccountsFileJob extends FoundAccounts, ReplaceOptions {
+export interface AccountsFileJob extends ReplaceOptions {
   readonly kind: AccountsFileKind;
   /** Absolute path. */
   readonly file: string;
+  readonly accounts: readonly AccountData[];
   /** Puts everything but `_sluice.meta` into the new file, in which the accounts' files are attached. */
-  readonly fill: (database: Database) => Promise<void>;
+  readonly fill: (database: Database, found: readonly AttachedAccount[]) => Promise<void>;
+  /** Called with the finished file, before it is put in its place. */
+  readonly onReady?: (file: string) => Promise<void>;
 }
+
+type Job = AccountsFileJob & FoundAccounts;
 
 /**
  * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file that was
@@ -57,10 +68,12 @@ export async function replaceAccountsFile(job: AccountsFileJob): Promise<JointFi
   let lock: StateLock | undefined;
   try {
     assertNotAborted(signal);
-    if (job.found.length === 0) return describe(job, false);
+    const all: Job = { ...job, ...findAccounts(job.accounts) };
+    refuseLost(all.absent);
+    if (all.found.length === 0 && !existsSync(target)) return describe(all, false);
     makeFolders(dirname(target));
     lock = await takeLock(target, job);
-    return describe(job, await replace({ ...job, file: target }));
+    return describe(all, await replace({ ...all, file: target }));
   } catch (thrown) {
     throw signal?.aborted === true ? toAbortError(signal) : describeFailure(job.file, toSyncError(thrown));
   } finally {
@@ -68,7 +81,8 @@ export async function replaceAccountsFile(job: AccountsFileJob): Promise<JointFi
   }
 }
 
-function describe({ file, leftOut }: AccountsFileJob, isReplaced: boolean): JointFile {
+function describe({ file, absent }: Job, isReplaced: boolean): JointFile {
+  const leftOut = absent.map(({ account }) => account);
   return { path: file, isReplaced, bytes: statSync(file, { throwIfNoEntry: false })?.size ?? 0, leftOut };
 }
 
@@ -95,10 +109,16 @@ async function takeLock(
 }
 
 /** Replaces the file unless it holds all of this already; its lock is held. */
-async function replace(job: AccountsFileJob): Promise<boolean> {
-  const { file: target, found } = job;
-  const look = () => readSources(target, job.kind, [...found.map(({ account }) => account), ...job.leftOut]);
+async function replace(job: Job): Promise<boolean> {
+  const { file: target, found, absent, kind, config } = job;
+  const accounts = job.accounts.map(({ account }) => account);
+  const look = () => readSources(target, { kind, accounts, config });
   const before = await look();
+  refuseLost(
+    absent,
+    before?.map(({ account }) => account),
+  );
+  if (found.length === 0) return false;
   await removeLeftovers(target);
   // A folder: the engine puts its log and what does not fit into memory next to the file.
   const folder = temporaryFor(target, randomBytes(6).toString('hex'));
@@ -108,6 +128,7 @@ async function replace(job: AccountsFileJob): Promise<boolean> {
     const isDue = await build(job, file, JSON.stringify(before));
     if (!isDue) return false;
     assertIsComplete(file);
+    await job.onReady?.(file);
     await putInPlace(file, target, async () => void (await look()));
     return true;
   } finally {
@@ -116,7 +137,7 @@ async function replace(job: AccountsFileJob): Promise<boolean> {
 }
 
 /** Makes the new file; false if it would be the same as the one that is there. */
-async function build(job: AccountsFileJob, file: string, before: string | undefined): Promise<boolean> {
+async function build(job: Job, file: string, before: string | undefined): Promise<boolean> {
   const { found, signal } = job;
   const database = await Database.open({
     file,
@@ -127,13 +148,14 @@ async function build(job: AccountsFileJob, file: string, before: string | undefi
   });
   try {
     return await interruptOnAbort(database, signal, async () => {
+      await refuseForeign(database, found);
       const sources = await describeSources(database, found);
       if (JSON.stringify(sources) === before) return false;
       await database.run('CREATE SCHEMA _sluice');
       // Each account's part of a table takes memory on each thread: on one, hundreds fit, at half the effort.
       await database.beginLoad(Infinity);
-      await job.fill(database);
-      await writeSources(database, job.kind, sources);
+      await job.fill(database, found);
+      await writeSources(database, job.file, job, sources);
       await database.checkpoint();
       return true;
     });

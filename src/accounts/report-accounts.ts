@@ -12,10 +12,13 @@ export function reportAccounts(
   { startedAtMs, finishedAtMs }: { readonly startedAtMs: number; readonly finishedAtMs: number },
 ): AccountsReport {
   const codes = accounts.map(({ exitCode }) => exitCode);
+  // Nothing of an account asks to be run again: what joins them failed, as it does for every other reason.
+  const isLocked = error?.exitCode === 75 && !codes.includes(75);
+  const joint = error === undefined ? [] : [isLocked ? 5 : error.exitCode];
   const [resumeAt] = accounts.flatMap((one) => one.resumeAt ?? []).toSorted();
   return {
     // What joins the accounts is one more thing that may fail while the others are committed.
-    exitCode: judgeAccounts(error === undefined ? codes : [...codes, error.exitCode]),
+    exitCode: judgeAccounts([...codes, ...joint]),
     startedAt: new Date(startedAtMs).toISOString(),
     finishedAt: new Date(finishedAtMs).toISOString(),
     accounts,

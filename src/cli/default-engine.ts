@@ -110,7 +110,7 @@ export const defaultEngine: Engine = {
     return renderAccountsReport({ madeAt: new Date().toISOString(), version, accounts: gathered });
   },
   queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
-  queryAccounts: lend(() => import('../warehouse/query-accounts.ts'), 'queryAccounts'),
+  queryAccounts: lend(() => import('../accounts/query-joint.ts'), 'queryJoint'),
   publishJoint: lend(() => import('../accounts/publish-joint.ts'), 'publishJoint'),
   startSimulator: lend(() => import('./start-simulator.ts'), 'startSimulator'),
   async listScenarios() {

@@ -62,7 +62,7 @@ export async function isPublishedFrom(work: Lineage, found: PublishedState): Pro
 }
 
 /** `newer`: what is published has all commits of the work file and more. */
-function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' | 'newer' | 'other' {
+export function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' | 'newer' | 'other' {
   if (generation === undefined || generation === work.generation) return 'known';
   const areBoth = (runId: string) => {
     const at = work.runs.get(runId);
@@ -119,8 +119,8 @@ async function describeRefusal(
   });
 }
 
-// Format: the run's id, a space and twelve digits.
-function toRunId(generation: string): string {
+/** The run that made a commit. Format: the run's id, a space and twelve digits. */
+export function toRunId(generation: string): string {
   return generation.slice(0, -13);
 }
 

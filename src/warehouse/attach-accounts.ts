@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { AccountData } from '../model/account.ts';
 import { BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
 import type { SqlSession } from '../model/sql.ts';
@@ -24,37 +24,54 @@ export interface AttachedAccount {
   readonly lake: string | undefined;
   /** What comes before the schema in SQL: `"acme".` */
   readonly prefix: string;
+  readonly stateDir: string | undefined;
 }
 
-/** Which accounts have a file, and which have published nothing yet. */
+/** Which accounts have a file, and which have none: they have published nothing yet, or it is not there now. */
 export interface FoundAccounts {
   readonly found: readonly AttachedAccount[];
-  readonly leftOut: readonly string[];
+  readonly absent: readonly AccountData[];
 }
 
 /**
- * Looks which accounts have published something. Each is attached under its own name; one that the engine uses itself
- * gets an underscore at its end.
+ * Looks which accounts have a file. Each is attached under its own name; one that the engine uses itself gets an
+ * underscore at its end.
+ *
+ * @throws StorageError (6) naming an account of whose file it is not known whether it is there
  */
-export function findAccounts(
-  accounts: readonly Pick<AccountData, 'account' | 'readersFile'>[],
-): FoundAccounts {
+export function findAccounts(accounts: readonly AccountData[]): FoundAccounts {
   const taken = new Set([...RESERVED, ...accounts.map(({ account }) => account)]);
   const found: AttachedAccount[] = [];
-  const leftOut: string[] = [];
+  const absent: AccountData[] = [];
   // Their order in the config means nothing.
   const sorted = accounts.toSorted((a, b) => (a.account < b.account ? -1 : 1));
-  for (const { account, readersFile: file } of sorted) {
-    if (!existsSync(file)) {
-      leftOut.push(account);
+  for (const one of sorted) {
+    const { account, readersFile: file, stateDir } = one;
+    if (!isThere(one)) {
+      absent.push(one);
       continue;
     }
     let alias = account;
     if (RESERVED.includes(account)) while (taken.has(alias)) alias = `${alias}_`;
     taken.add(alias);
-    found.push({ account, file, lake: lakeOf(file), prefix: `${quoteIdentifier(alias)}.` });
+    found.push({ account, file, lake: lakeOf(file), prefix: `${quoteIdentifier(alias)}.`, stateDir });
   }
-  return { found, leftOut };
+  return { found, absent };
+}
+
+/** A path that may not be looked at is not one without a file. */
+function isThere({ account, readersFile: path }: AccountData): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+    throw new StorageError(`account ${account}: ${path} cannot be looked at: ${(cause as Error).message}`, {
+      code: 'state_damaged',
+      hint: 'Its rows would be missing. Fix the permissions or the disk, and run again; nothing was changed.',
+      context: { path },
+      cause,
+    });
+  }
 }
 
 /** Attaches the files of accounts read-only. Throws an error that names the account and the file. */

@@ -2,6 +2,7 @@ import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import type { AccountData } from '../model/account.ts';
 import { AbortedError, ConfigError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
+import type { SqlSession } from '../model/sql.ts';
 import { listNames } from '../text/list-names.ts';
 import { answerQuery, type QueryOptions } from './answer-query.ts';
 import {
@@ -20,6 +21,12 @@ import { interruptOnAbort } from './interrupt-on-abort.ts';
 import { joinTables, type TableParts } from './join-tables.ts';
 import { mayRead } from './lake-losses.ts';
 
+/** What a query over several accounts takes as well. */
+export interface AccountsQueryOptions extends QueryOptions {
+  /** Throws where an attached file must not be read. */
+  readonly prove?: (session: SqlSession, accounts: readonly AttachedAccount[]) => Promise<void>;
+}
+
 /** The answer of a query over several accounts. */
 export interface AccountsQueryResult extends QueryResult {
   /** Accounts that have published nothing yet, so that no row is theirs. */
@@ -37,9 +44,10 @@ export interface AccountsQueryResult extends QueryResult {
 export async function queryAccounts(
   accounts: readonly AccountData[],
   sql: string,
-  options: QueryOptions = {},
+  { prove, ...options }: AccountsQueryOptions = {},
 ): Promise<AccountsQueryResult> {
-  const { found, leftOut } = findAccounts(accounts);
+  const { found, absent } = findAccounts(accounts);
+  const leftOut = absent.map(({ account }) => account);
   if (found.length === 0) {
     throw new ConfigError(
       accounts.length === 0
@@ -51,6 +59,7 @@ export async function queryAccounts(
   assertNotAborted(options.signal);
   const database = await openAccounts(found);
   try {
+    await prove?.(database, found);
     await assertLakesAreWhole(database, found, (table) => mayRead(sql, table));
     return { ...(await answer(database, found, sql, options)), leftOut };
   } finally {

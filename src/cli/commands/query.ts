@@ -81,11 +81,8 @@ async function queryAll(
   { chosen, data }: ChosenAccounts,
   { sql, options }: Query,
 ): Promise<QueryResult> {
-  const { leftOut, ...result } = await engine.queryAccounts(
-    data.filter(({ account }) => chosen.some(({ name }) => name === account)),
-    sql,
-    options,
-  );
+  const names = chosen.map(({ name }) => name);
+  const { leftOut, ...result } = await engine.queryAccounts({ names, data }, sql, options);
   if (leftOut.length > 0) output.writeNote(`Not published yet, so without rows here: ${listNames(leftOut)}.`);
   return result;
 }

@@ -65,7 +65,7 @@ export interface Engine {
   listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;
   /** Runs SQL over the published files of several accounts; `account` is a column of each table. */
   queryAccounts(
-    accounts: readonly AccountData[],
+    accounts: { readonly names: readonly string[]; readonly data: readonly AccountData[] },
     sql: string,
     options: Cancellable & { readonly maxRows?: number },
   ): Promise<AccountsQueryResult>;

@@ -1,17 +1,44 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { KeptViews } from '../../warehouse/kept-generations.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { generationsFolder, readCurrent } from './folders.ts';
 import type { TableManifest } from './manifest.ts';
 
-/** Retired generations whose grace time is over. The one before the current is kept. */
+/** What decides which retired generations are removed. */
+export interface Expiry {
+  readonly nowMs: number;
+  readonly graceMs: number;
+  /** Views in files outside the lake, which name generations of it. */
+  readonly kept: readonly KeptViews[];
+}
+
+/**
+ * Retired generations whose grace time is over. The one before the current is kept, and those that views outside the
+ * lake name; neither where it has values that must go.
+ */
 export function findExpired(
-  { retired }: TableManifest,
-  nowMs: number,
-  graceMs: number,
+  { table, retired }: TableManifest,
+  { nowMs, graceMs, kept }: Expiry,
 ): readonly TableManifest['retired'][number][] {
-  return retired.filter(({ at, mustGo }, age) => nowMs - Date.parse(at) >= graceMs && (age > 0 || mustGo));
+  return retired.filter(({ generation, at, mustGo }, age) => {
+    const isInUse = age === 0 || kept.some(({ generations }) => generations[table] === generation);
+    return nowMs - Date.parse(at) >= graceMs && (mustGo || !isInUse);
+  });
+}
+
+/**
+ * Removes the files with views over generations that are about to be removed: no file may have views that fail. What
+ * writes such a file writes it again.
+ */
+export async function removeViewsOver(
+  table: string,
+  generations: readonly string[],
+  kept: readonly KeptViews[],
+): Promise<void> {
+  for (const { file, generations: named } of kept)
+    if (generations.includes(named[table] ?? '')) await rm(file, { force: true });
 }
 
 /** Removes generations by their names. */

@@ -4,11 +4,19 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LAKE_CATALOG, type PublishedLake } from '../../model/lake.ts';
+import { readKeptViews } from '../../warehouse/kept-generations.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
-import { findExpired, nameGeneration, removeGenerations, removeLeftovers } from './clean-up.ts';
+import {
+  type Expiry,
+  findExpired,
+  nameGeneration,
+  removeGenerations,
+  removeLeftovers,
+  removeViewsOver,
+} from './clean-up.ts';
 import { describeFailure } from './describe-failure.ts';
 import {
   assertCurrentsAreLinks,
@@ -97,13 +105,16 @@ async function isPublished(job: LakeJob, manifest: LakeManifest): Promise<boolea
 
 /** Removes generations whose grace time is over, even if there is nothing to publish. */
 async function expire(job: LakeJob, manifest: LakeManifest): Promise<void> {
-  const nowMs = job.clock.now();
+  const expiry = findExpiry(job, job.clock.now());
   const expired = [...manifest.tables, ...manifest.dropped].map((table) => ({
     table,
-    names: findExpired(table, nowMs, job.graceMs).map(({ generation }) => generation),
+    names: findExpired(table, expiry).map(({ generation }) => generation),
   }));
   if (expired.every(({ names }) => names.length === 0)) return;
-  for (const { table, names } of expired) await removeGenerations(job.lake, table.table, names);
+  for (const { table, names } of expired) {
+    await removeViewsOver(table.table, names, expiry.kept);
+    await removeGenerations(job.lake, table.table, names);
+  }
   const without = (tables: readonly TableManifest[]) =>
     tables.map((table) => ({
       ...table,
@@ -116,6 +127,10 @@ async function expire(job: LakeJob, manifest: LakeManifest): Promise<void> {
     tables: without(manifest.tables),
     dropped: without(manifest.dropped),
   });
+}
+
+function findExpiry({ lake, graceMs }: LakeJob, nowMs: number): Expiry {
+  return { nowMs, graceMs, kept: readKeptViews(lake) };
 }
 
 class LakePublish {
@@ -229,7 +244,7 @@ class LakePublish {
   }
 
   async #finish(tables: readonly TableManifest[]): Promise<void> {
-    const { lake, connector, baseUrl, commit, runId, clock, graceMs } = this.#job;
+    const { lake, connector, baseUrl, commit, runId, clock } = this.#job;
     const catalog = await publishCatalog(this.#job, tables);
     const names = new Set(tables.map(({ table }) => table));
     const gone = this.#manifest.tables.filter(({ table }) => !names.has(table));
@@ -238,10 +253,8 @@ class LakePublish {
       ...gone.map((one) => this.#drop(one)),
     ];
     const nowMs = clock.now();
-    const all = [...tables, ...dropped].map((table) => ({
-      table,
-      expired: findExpired(table, nowMs, graceMs),
-    }));
+    const expiry = findExpiry(this.#job, nowMs);
+    const all = [...tables, ...dropped].map((table) => ({ table, expired: findExpired(table, expiry) }));
     const without = (table: TableManifest): TableManifest => {
       const expired = all.find((one) => one.table === table)?.expired ?? [];
       return { ...table, retired: table.retired.filter((one) => !expired.includes(one)) };
@@ -260,12 +273,11 @@ class LakePublish {
       dropped: dropped.map(without),
     });
     for (const { table } of gone) await unlinkCurrent(lake, table);
-    for (const { table, expired } of all)
-      await removeGenerations(
-        lake,
-        table.table,
-        expired.map(({ generation }) => generation),
-      );
+    for (const { table, expired } of all) {
+      const names = expired.map(({ generation }) => generation);
+      await removeViewsOver(table.table, names, expiry.kept);
+      await removeGenerations(lake, table.table, names);
+    }
   }
 
   /** A table that no longer exists: its files are kept for the grace time, its field ids for ever. */

@@ -1,0 +1,154 @@
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { isRunUnderWay } from '../../state/lock.ts';
+import { readPublishedRecord } from '../../state/published-record.ts';
+import { readRunFile } from '../../state/run-file.ts';
+import { workFile } from '../../state/work-file.ts';
+import type { AccountData } from '../model/account.ts';
+import { LockedError, PublishError, StorageError } from '../model/errors.ts';
+import { LAKE_CATALOG, LAKE_MANIFEST } from '../model/lake.ts';
+import type { RunReport } from '../model/run-report.ts';
+import type { SqlSession } from '../model/sql.ts';
+import { readFileLineage } from '../publish/lineage.ts';
+import type { Lineage } from '../publish/publisher.ts';
+import { compareLineages, toRunId } from '../storage/assert-lineage.ts';
+import type { AttachedAccount } from '../warehouse/attach-accounts.ts';
+import { readAccountMeta } from './accounts-file.ts';
+
+/**
+ * Rejects an account whose published file is not there though it has published before: its rows would be missing, and
+ * nothing would say so.
+ *
+ * @param known accounts of which it is known from elsewhere
+ * @throws StorageError (6) naming the first
+ */
+export function refuseLost(absent: readonly AccountData[], known: readonly string[] = []): void {
+  const lost = absent.find((one) => known.includes(one.account) || hasPublished(one));
+  if (lost === undefined) return;
+  const { account, readersFile: path, stateDir } = lost;
+  const state = stateDir === undefined ? '' : `, and its state in ${stateDir} is not concerned`;
+  throw new StorageError(`account ${account}: ${path} is not there, and it was published before`, {
+    code: 'state_damaged',
+    hint: `Its rows would be missing. Put it back (is a disk not mounted, or a folder moved?), or run \`sluice sync --accounts ${account}\`, which publishes it again from the state folder. To go on without this account, remove it from the config; a query can name the others with --accounts. Nothing was changed${state}.`,
+    context: { path },
+  });
+}
+
+/** Whether a state folder or a lake has a record of something published. */
+function hasPublished({ account, lake, stateDir, readersFile }: AccountData): boolean {
+  if (lake !== undefined && holdsCommit(lake)) return true;
+  if (stateDir === undefined) return false;
+  assertReadable(account, stateDir);
+  const hasFile = readPublishedRecord(stateDir) !== undefined;
+  const runs = readRunFile(stateDir);
+  const isOfLake = lake !== undefined && readersFile === join(lake, LAKE_CATALOG);
+  // A state may have published a file for a long time before the config named a lake.
+  if (hasFile && isOfLake) return runs.some(({ published }) => published?.lake !== undefined);
+  return hasFile || runs.some(showsPublished);
+}
+
+/** What went well has published, or found everything published. */
+function showsPublished({ published, error, status, streams }: RunReport): boolean {
+  if (published !== undefined) return true;
+  const isDone = streams.some((stream) => stream.status === 'complete' || stream.status === 'fresh');
+  return isDone && error === undefined && (status === 'complete' || status === 'partial');
+}
+
+const manifestSchema = z.object({ commit: z.string().optional() });
+
+function holdsCommit(lake: string): boolean {
+  try {
+    const text = readFileSync(join(lake, LAKE_MANIFEST), 'utf8');
+    return manifestSchema.parse(JSON.parse(text)).commit !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The records of a folder that may not be read count as missing. */
+function assertReadable(account: string, stateDir: string): void {
+  try {
+    accessSync(stateDir, constants.R_OK | constants.X_OK);
+  } catch (cause) {
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return;
+    throw new StorageError(
+      `account ${account}: ${stateDir} cannot be read, so that it is not known whether anything was published`,
+      {
+        code: 'state_damaged',
+        hint: 'Fix the permissions of the folder or the disk, and run again; nothing was changed.',
+        context: { path: stateDir },
+        cause,
+      },
+    );
+  }
+}
+
+/**
+ * Rejects a file that was published from the state of another account, as where two files were swapped: its rows would
+ * count as those of this account. The work file is opened only where the small files do not know the commit, and not
+ * while a run has it open.
+ *
+ * @throws PublishError (2) naming the account, the file and, where it is known, whose it is
+ */
+export async function refuseForeign(
+  session: SqlSession,
+  accounts: readonly AttachedAccount[],
+): Promise<void> {
+  for (const one of accounts) {
+    const meta = await readAccountMeta(session, one.prefix);
+    const generation = meta.find(([key]) => key === 'generation')?.[1];
+    const { stateDir } = one;
+    if (generation === undefined || stateDir === undefined) continue;
+    if (readPublishedRecord(stateDir)?.generation === generation) continue;
+    const owner = accounts.find(
+      (other) =>
+        other !== one &&
+        other.stateDir !== undefined &&
+        readPublishedRecord(other.stateDir)?.generation === generation,
+    );
+    if (owner !== undefined) throw describeForeign(one, `is the published file of ${owner.account}`);
+    const runs = await readRuns(session, one.prefix);
+    if (!(await isOwn(stateDir, { generation, runs })))
+      throw describeForeign(
+        one,
+        `was not published from its state folder ${stateDir} (run ${toRunId(generation)})`,
+      );
+  }
+}
+
+async function readRuns(session: SqlSession, prefix: string): Promise<Lineage['runs']> {
+  const rows = await session.all(`SELECT run_id, epoch_ms(started_at) AS ms FROM ${prefix}_sluice.runs`);
+  return new Map(rows.map((row) => [String(row['run_id']), Number(row['ms'])]));
+}
+
+/** Whether a state knows a commit. One without a state counts as its own: the next sync restores the state from it. */
+async function isOwn(
+  stateDir: string,
+  published: Lineage & { readonly generation: string },
+): Promise<boolean> {
+  const runId = toRunId(published.generation);
+  const startedMs = published.runs.get(runId);
+  // Accounts that are synced with one --run-id have it in common, but not the time.
+  const knows = (run: RunReport) => run.runId === runId && Date.parse(run.startedAt) === startedMs;
+  if (readRunFile(stateDir).some(knows)) return true;
+  const file = workFile(stateDir);
+  if (!existsSync(file) || isRunUnderWay(stateDir)) return true;
+  try {
+    const work = await readFileLineage(file);
+    return work.generation === undefined || compareLineages(work, published) !== 'other';
+  } catch (error) {
+    // A run has just begun.
+    if (error instanceof LockedError) return true;
+    throw error;
+  }
+}
+
+function describeForeign({ account, file }: AttachedAccount, why: string): PublishError {
+  return new PublishError(`account ${account}: ${file} ${why}`, {
+    code: 'publish_refused',
+    hint: `Its rows would count as those of ${account}. Put the file of each account back in its place, or move this one away and run \`sluice sync --accounts ${account}\`, which publishes it again. Nothing was changed.`,
+    context: { path: file },
+    exitCode: 2,
+  });
+}

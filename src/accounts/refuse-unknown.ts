@@ -1,0 +1,18 @@
+import type { AccountData } from '../model/account.ts';
+import { ConfigError } from '../model/errors.ts';
+import { listNames } from '../text/list-names.ts';
+
+/**
+ * Rejects accounts whose places the config does not say: without them, rows that they have published would be missing.
+ *
+ * @param what what is not done: the beginning of the message
+ * @throws ConfigError (2) naming them
+ */
+export function refuseUnknown(names: readonly string[], data: readonly AccountData[], what: string): void {
+  const unknown = names.filter((name) => !data.some(({ account }) => account === name));
+  if (unknown.length === 0) return;
+  throw new ConfigError(`${what}: where the data of ${listNames(unknown)} lies is not known`, {
+    code: 'config_invalid',
+    hint: 'Its rows would be missing. Correct destination and stateDir of that account (is a variable not set?), and run again. Nothing was changed.',
+  });
+}
