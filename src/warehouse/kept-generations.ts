@@ -18,9 +18,12 @@ const fileSchema = z.object({ version: z.literal(1), views: z.array(viewsSchema)
 /** Views in a file outside a lake, and the generations of the lake that they name: it keeps them. */
 export type KeptViews = z.infer<typeof viewsSchema>;
 
+/** Name of the file of a lake, next to its generations, that says which are named by views elsewhere. */
+export const KEPT_FILE = 'kept.json';
+
 /** The file of a lake that says which of its generations are named by views elsewhere. */
 export function keptFile(lake: string): string {
-  return join(lake, GENERATIONS, 'kept.json');
+  return join(lake, GENERATIONS, KEPT_FILE);
 }
 
 /** The views that name generations of a lake and are still there. */

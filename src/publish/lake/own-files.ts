@@ -1,5 +1,6 @@
 import type { EntryKind } from '../../model/account.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
+import { KEPT_FILE } from '../../warehouse/kept-generations.ts';
 import { GENERATIONS } from '../../warehouse/lake-entry.ts';
 import { isGeneration } from './clean-up.ts';
 import { CURRENT, NEXT } from './folders.ts';
@@ -21,6 +22,7 @@ export function isOwnInLake(lake: string): (path: string, kind: EntryKind) => bo
       return known.has(first) && kind === 'symlink' && third === '' && [CURRENT, NEXT].includes(second);
     }
     if (second === '') return kind === 'folder';
+    if (third === '' && isKeptFile(second)) return kind === 'file';
     if (!known.has(second)) return false;
     if (kind === 'folder') return third === '' || isGeneration(third);
     return kind === 'file' && isGeneration(third) && isDataFile(rest.at(-1));
@@ -29,6 +31,10 @@ export function isOwnInLake(lake: string): (path: string, kind: EntryKind) => bo
 
 function isLakeFile(name: string): boolean {
   return FILES.includes(name.replace(/\.wal$/, ''));
+}
+
+function isKeptFile(name: string): boolean {
+  return name.replace(/\.tmp$/, '') === KEPT_FILE;
 }
 
 /** Undefined for a file in the place of a generation: the empty one that new folders are linked to. */
