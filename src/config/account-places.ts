@@ -134,6 +134,13 @@ function findCatalog(patterns: readonly PlacePattern[]): string | undefined {
   return path.join(path.dirname(lake), LAKE_CATALOG);
 }
 
+/** A place with its links followed. */
+interface RealPlace {
+  readonly place: AccountPlace;
+  readonly path: string;
+  readonly order: string;
+}
+
 /** The first two places of different accounts that are the same, or one inside the other. */
 function findShared(
   places: readonly AccountPlace[],
@@ -142,15 +149,15 @@ function findShared(
 ): Problem | undefined {
   const real = places
     .map((place) => ({ place, path: resolveLinks(place.path) }))
-    .map((found) => ({ ...found, order: orderOf(found.path, platform) }))
+    .map((found): RealPlace => ({ ...found, order: orderOf(found.path, platform) }))
     .sort((a, b) => (a.order < b.order ? -1 : 1));
-  const open: (typeof real)[number][] = [];
+  const open: RealPlace[] = [];
   for (const next of real) {
     while (open.length > 0 && !isInside(next.path, open.at(-1)?.path ?? '', platform)) open.pop();
     const outer = open.find(
       ({ place }) => place.account !== next.place.account || place.account === undefined,
     );
-    if (outer !== undefined) return describeShared(outer.place, next.place, accounts);
+    if (outer !== undefined) return describeShared(outer, next, accounts);
     open.push(next);
   }
   return undefined;
@@ -163,31 +170,56 @@ function orderOf(target: string, platform: NodeJS.Platform): string {
   return folded.replaceAll(path.sep, '\u0001');
 }
 
-function describeShared(
-  outer: AccountPlace,
-  inner: AccountPlace,
-  accounts: readonly ConfigAccount[],
-): Problem {
-  const at = keyOf(inner);
+function describeShared(outer: RealPlace, inner: RealPlace, accounts: readonly ConfigAccount[]): Problem {
   const shared = accounts[0]?.shared;
-  const isSame = outer.path === inner.path;
-  const rule = placeRules.find(({ kind }) => kind === inner.kind);
-  if (isSame && rule !== undefined && outer.kind === inner.kind) {
-    const names = `${outer.account ?? ''} and ${inner.account ?? ''}`;
+  const isSame = outer.order === inner.order;
+  const [first, second] = [outer.place, inner.place];
+  // The one that an account says for itself is the one to change; a default stands nowhere.
+  const [wrong = second] = [second, first].toSorted((a, b) => rankOf(a, accounts) - rankOf(b, accounts));
+  const at = keyOf(wrong);
+  const own = accounts.find(({ name, own: said }) => name === wrong.account && isSet(said, at));
+  const position = own && layerAccount(own).locate(at);
+  // In a config given as an object there are no positions, and the path has to say whose it is.
+  const found = position === undefined ? { path: [...(own?.ownPath ?? []), ...at] } : { path: at, position };
+  const rule = placeRules.find(({ kind }) => kind === wrong.kind);
+  const link = isSame && first.path !== second.path ? ` (${first.path} is the same place)` : '';
+  if (isSame && rule !== undefined && first.kind === second.kind) {
+    const names = `${first.account ?? ''} and ${second.account ?? ''}`;
     return {
-      path: at,
-      message: `${names} would share ${inner.path}, and each account needs its own`,
-      hint: suggestPlace(shared, inner, rule),
+      ...found,
+      message: `${names} would share ${second.path}${link}, and each account needs its own`,
+      hint:
+        own === undefined || !hasPlaceholders(shared)
+          ? suggestPlace(shared, wrong, rule)
+          : suggestOther(own, rule),
     };
   }
   const how = isSame ? 'is the same as' : 'lies inside';
   return {
-    path: at,
-    message: `the ${nameOf(inner)} (${inner.path}) ${how} the ${nameOf(outer)} (${outer.path})`,
-    hint: hasPlaceholders(shared)
-      ? 'Give each account places of its own, e.g. "./lake/account=${account}" and "./accounts/${account}.duckdb".'
-      : 'Give each account places of its own, e.g. "./lake/account=acme" and "./accounts/acme.duckdb".',
+    ...found,
+    message: `the ${nameOf(second)} (${second.path}) ${how} the ${nameOf(first)} (${first.path})`,
+    hint:
+      own !== undefined && rule !== undefined
+        ? suggestOther(own, rule)
+        : hasPlaceholders(shared)
+          ? 'Give each account places of its own, e.g. "./lake/account=${account}" and "./accounts/${account}.duckdb".'
+          : 'Give each account places of its own, e.g. "./lake/account=acme" and "./accounts/acme.duckdb".',
   };
+}
+
+function rankOf(place: AccountPlace, accounts: readonly ConfigAccount[]): number {
+  const at = keyOf(place);
+  const account = accounts.find(({ name }) => name === place.account);
+  if (account !== undefined && isSet(account.own, at)) return 0;
+  return isSet(accounts[0]?.shared.value, at) ? 1 : 2;
+}
+
+/** What to do about a path that an account has written for itself. */
+function suggestOther({ name, shared }: ConfigAccount, { at }: PlaceRule): string {
+  const key = String(at.at(-1));
+  const written = textAt(shared.value, at);
+  if (written?.includes('${account}') !== true) return `Write another ${key} for ${name}.`;
+  return `Remove the ${key} of ${name}, so that it has "${written}" as the others do, or write another one for it.`;
 }
 
 function keyOf({ kind }: AccountPlace): ConfigPath {

@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { ACCOUNT_NAME, accountNameMessage } from '../model/account.ts';
 import { configDefaults } from '../model/config.ts';
-import { type ConfigFile, isMap, readConfigFile } from './config-file.ts';
+import { type ConfigFile, isMap, readConfigFile, type YamlRole } from './config-file.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
+import { listKnownKeys } from './known-keys.ts';
+import type { AllowsKey } from './describe-issues.ts';
 import { expandText } from './expand-text.ts';
 import type { PlaceholderScope } from './read-placeholder.ts';
 import { buildConfigError, type Problem } from './problem.ts';
@@ -33,6 +35,14 @@ export function nameAccount(shared: ConfigFile, name: string): ConfigAccount {
 }
 
 const ONLY_SHARED: readonly ConfigPath[] = [['accounts'], ['concurrency'], ['destination', 'combined']];
+
+/** Which keys could be meant by an unknown one: what an account says for itself is not of all accounts together. */
+export function allowsKey(account: ConfigAccount | undefined): AllowsKey {
+  return (unknown, known) =>
+    account === undefined ||
+    valueAt(account.own, unknown) === undefined ||
+    !ONLY_SHARED.some((at) => at.join('.') === known.join('.'));
+}
 
 /** The accounts of a config, or undefined where it has none; throws a ConfigError for what cannot be one. */
 export function listAccounts(shared: ConfigFile, env: PlaceholderScope['env']): ConfigAccounts | undefined {
@@ -82,8 +92,30 @@ function findMap(shared: ConfigFile, written: unknown): FoundMap {
         : 'must be a map of account names, or ${file:accounts.yaml}';
     throw buildConfigError([{ path: ['accounts'], message, hint: NO_ACCOUNT }], shared);
   }
-  const file = readConfigFile(path.resolve(shared.baseDir, named));
-  return { map: file.value, file: { ...file, fileName: named, baseDir: shared.baseDir }, at: [] };
+  const file = readAccountsFile(shared, named);
+  return { map: file.value, file, at: [] };
+}
+
+const ACCOUNTS_FILE: YamlRole = {
+  title: 'accounts file',
+  ifMissing:
+    'Check the path in accounts: ${file:…}; a relative path starts at the folder of the config file.',
+  content: 'a map of account names, e.g. acme: {}',
+  ifOther: 'Write one line for each account, e.g. acme: {}.',
+};
+
+/** Reads a file that has the accounts of a config and nothing else. */
+function readAccountsFile(shared: ConfigFile, named: string): ConfigFile {
+  const read = readConfigFile(path.resolve(shared.baseDir, named), ACCOUNTS_FILE);
+  const file = { ...read, fileName: path.normalize(named), baseDir: shared.baseDir };
+  const { accounts, ...others } = file.value;
+  const settings = listKnownKeys([]);
+  const isAlone = accounts !== undefined && Object.keys(others).length === 0;
+  const isMapOfNames = isMap(accounts) && Object.keys(accounts).some((name) => !settings.includes(name));
+  if (!isAlone && !isMapOfNames) return file;
+  const message = 'must not be in this file, which holds the accounts themselves';
+  const hint = `Remove the line "accounts:" from ${file.fileName}, and begin with the first name, e.g. acme: {}.`;
+  throw buildConfigError([{ path: ['accounts'], message, hint }], file);
 }
 
 function findProblems(name: string, own: unknown, at: ConfigPath): readonly Problem[] {

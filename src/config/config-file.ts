@@ -3,7 +3,7 @@ import { ConfigError } from '../model/errors.ts';
 import type { ConfigPath } from './config-path.ts';
 import { type ParsedYaml, parseYaml } from './parse-yaml.ts';
 import { buildConfigError, type ProblemSource } from './problem.ts';
-import { readText } from './read-text-file.ts';
+import { type FileRole, readText } from './read-text-file.ts';
 
 /** A config as it was written: its placeholders are not replaced, and nothing of it is checked. */
 export interface ConfigFile extends ProblemSource {
@@ -16,14 +16,21 @@ export interface ConfigFile extends ProblemSource {
   readonly numberText: (path: ConfigPath) => string | undefined;
 }
 
+/** What a file of YAML is for, and what it must hold. */
+export interface YamlRole extends FileRole {
+  readonly content: string;
+  /** What to do where it holds anything else. */
+  readonly ifOther: string;
+}
+
 /** Reads a YAML file that holds a map; throws a ConfigError for one that is missing or cannot be parsed. */
-export function readConfigFile(file: string): ConfigFile {
+export function readConfigFile(file: string, role?: YamlRole): ConfigFile {
   const fileName = path.normalize(file);
   const filePath = path.resolve(file);
-  const { value, locate, numberText, problems } = parseOnce(readText(filePath, fileName));
+  const { value, locate, numberText, problems } = parseOnce(readText(filePath, fileName, role));
   if (problems.length > 0) throw buildConfigError(problems, { fileName, locate });
   const baseDir = path.dirname(filePath);
-  return { fileName, locate, numberText, value: assertMap(value, fileName), path: filePath, baseDir };
+  return { fileName, locate, numberText, value: assertMap(value, fileName, role), path: filePath, baseDir };
 }
 
 /** The text that was parsed last: a command looks for accounts first, and then reads the settings of the same file. */
@@ -46,12 +53,13 @@ export function wrapConfig(input: unknown, baseDir: string = process.cwd()): Con
   };
 }
 
-function assertMap(value: unknown, fileName: string): ConfigFile['value'] {
+function assertMap(value: unknown, fileName: string, role: YamlRole | undefined): ConfigFile['value'] {
   if (isMap(value)) return value;
   const what = value === null ? 'is empty' : `holds ${Array.isArray(value) ? 'a list' : 'a single value'}`;
-  throw new ConfigError(`config file ${fileName} ${what}; it must be a map that starts with source:`, {
+  const { title = 'config file', content = 'a map that starts with source:' } = role ?? {};
+  throw new ConfigError(`${title} ${fileName} ${what}; it must be ${content}`, {
     code: 'config_invalid',
-    hint: 'Run `sluice init` in an empty folder to see a complete file.',
+    hint: role?.ifOther ?? 'Run `sluice init` in an empty folder to see a complete file.',
     context: { path: fileName },
   });
 }

@@ -7,8 +7,20 @@ import { findNearestName, suggestName } from '../text/suggest-name.ts';
 type Issue = z.core.$ZodIssue;
 
 /** Turns the schema's issues into problems, each with the path of its key. */
-export function describeIssues(issues: readonly Issue[], config: unknown): readonly Problem[] {
-  return issues.flatMap((issue) => describeIssue(issue, [], config));
+export function describeIssues(
+  issues: readonly Issue[],
+  config: unknown,
+  allows: AllowsKey,
+): readonly Problem[] {
+  return issues.flatMap((issue) => describeIssue(issue, [], { config, allows }));
+}
+
+/** Whether a key of the schema could be written where an unknown one stands: an account may not say everything. */
+export type AllowsKey = (unknown: ConfigPath, known: ConfigPath) => boolean;
+
+interface Scope {
+  readonly config: unknown;
+  readonly allows: AllowsKey;
 }
 
 /** Messages for issues without one in the schema. They never quote values, since any may be a secret. */
@@ -63,17 +75,17 @@ function nameType(input: unknown): string {
   return typeNames[typeof input] ?? typeof input;
 }
 
-function describeIssue(issue: Issue, prefix: ConfigPath, config: unknown): readonly Problem[] {
+function describeIssue(issue: Issue, prefix: ConfigPath, scope: Scope): readonly Problem[] {
   const path = [...prefix, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: [...path, key], message: phraseUnknownKey(path, key) }));
+      return issue.keys.map((key) => ({ path: [...path, key], message: phraseUnknownKey(path, key, scope) }));
     case 'invalid_key':
       return [{ path, message: issue.issues[0]?.message ?? issue.message }];
     case 'invalid_union':
-      return describeUnion(issue, path, config);
+      return describeUnion(issue, path, scope);
     case 'invalid_value':
-      return [{ path, message: `${issue.message}${suggestValue(issue, valueAt(config, path))}` }];
+      return [{ path, message: `${issue.message}${suggestValue(issue, valueAt(scope.config, path))}` }];
     case 'custom':
     case 'invalid_element':
     case 'invalid_format':
@@ -89,7 +101,7 @@ function describeIssue(issue: Issue, prefix: ConfigPath, config: unknown): reado
 function describeUnion(
   issue: Extract<Issue, { readonly code: 'invalid_union' }>,
   path: ConfigPath,
-  config: unknown,
+  scope: Scope,
 ): readonly Problem[] {
   const meant = issue.errors.find(
     (branch) =>
@@ -97,7 +109,7 @@ function describeUnion(
       branch.every((inner) => inner.path.length > 0 || inner.code === 'unrecognized_keys'),
   );
   if (meant === undefined) return [{ path, message: issue.message }];
-  return meant.flatMap((inner) => describeIssue(inner, path, config));
+  return meant.flatMap((inner) => describeIssue(inner, path, scope));
 }
 
 function suggestValue(issue: Extract<Issue, { readonly code: 'invalid_value' }>, input: unknown): string {
@@ -109,13 +121,17 @@ function suggestValue(issue: Extract<Issue, { readonly code: 'invalid_value' }>,
   );
 }
 
-function phraseUnknownKey(parent: ConfigPath, key: string): string {
-  const known = listKnownKeys(parent);
+function phraseUnknownKey(parent: ConfigPath, key: string, { allows }: Scope): string {
+  const isAllowed = (path: ConfigPath) => allows([...parent, key], path);
+  const known = listKnownKeys(parent).filter((name) => isAllowed([...parent, name]));
   const misspelt = findNearestName(key, known, 0.75);
   if (misspelt !== undefined) return `unknown key; did you mean "${misspelt}"?`;
   const places = findKeyElsewhere(key).map((path) => placeStream(path, parent));
   const place = places.find((path) => path[0] === parent[0]) ?? places[0];
-  if (place !== undefined) return `unknown key here; it belongs at "${formatPath(place)}"`;
+  if (place !== undefined) {
+    const where = isAllowed(place) ? '' : ' at the top of the config, for all accounts together';
+    return `unknown key here; it belongs at "${formatPath(place)}"${where}`;
+  }
   const nearest = findNearestName(key, known);
   return nearest === undefined
     ? `unknown key; known here: ${known.join(', ')}`

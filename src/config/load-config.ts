@@ -1,5 +1,5 @@
 import type { Config, ConfigInput } from '../model/config.ts';
-import { type ConfigAccount, layerAccount, listAccounts, withoutAccounts } from './accounts.ts';
+import { allowsKey, type ConfigAccount, layerAccount, listAccounts, withoutAccounts } from './accounts.ts';
 import { type ConfigFile, readConfigFile, wrapConfig } from './config-file.ts';
 import type { ConfigPath } from './config-path.ts';
 import { interpolate, listLeaves, type ConfigLeaf } from './interpolate.ts';
@@ -37,7 +37,7 @@ export function loadConfig({ path, env, secrets, account }: LoadOptions): Loaded
   const replaced = interpolated.leaves
     .filter((leaf) => leaf.placeholders.length > 0)
     .map((leaf) => leaf.path);
-  const validation = validateConfig(interpolated.value, replaced);
+  const validation = validateConfig(interpolated.value, replaced, allowsKey(account));
   const problems = [
     ...interpolated.problems,
     ...findChangedNumbers(interpolated.leaves, file),
@@ -54,7 +54,7 @@ export function parseConfig(
   account?: ConfigAccount,
 ): LoadedConfig {
   const file = account === undefined ? withoutAccounts(wrapConfig(input, baseDir)) : layerAccount(account);
-  const validation = validateConfig(file.value, []);
+  const validation = validateConfig(file.value, [], allowsKey(account));
   if ('problems' in validation) throw buildConfigError(validation.problems, file);
   return { ...file, account: account?.name, config: validation.config, leaves: listLeaves(file.value) };
 }

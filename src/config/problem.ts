@@ -32,11 +32,12 @@ export interface ProblemSource {
 
 /** One error that lists every problem in the order of the file, so that one edit can fix them all. */
 export function buildConfigError(problems: readonly Problem[], source: ProblemSource): ConfigError {
-  const lines = problems
+  const found = problems
     .map((problem) => ({ problem, position: problem.position ?? source.locate(problem.path) }))
-    .sort((a, b) => comparePositions(a.position, b.position))
-    .map(({ problem, position }) => formatProblem(problem, position, source.fileName));
-  const name = escapeText(source.fileName ?? 'the config');
+    .sort((a, b) => comparePositions(a.position, b.position));
+  const lines = found.map(({ problem, position }) => formatProblem(problem, position, source.fileName));
+  const files = found.map(({ position }) => position?.fileName ?? source.fileName ?? 'the config');
+  const name = [...new Set(files)].map(escapeText).join(' and ');
   const message =
     lines.length === 1 ? (lines[0] ?? '') : [`${lines.length} problems in ${name}:`, ...lines].join('\n  ');
   const codes = new Set(problems.map((problem) => problem.code ?? 'config_invalid'));

@@ -70,6 +70,12 @@ export function readPlaceholder(
     return { ...given, origins: [{ kind: 'default' }, ...given.origins] };
   }
   if (typeof value === 'string') return succeed(value, { kind: 'environment', name });
+  if (name === 'account')
+    return fail({
+      problem: '${account} is the name of an account, and the config has no accounts',
+      hint: 'Name them, e.g. accounts: { acme: {} }, or write a name in its place. docs/accounts.md shows how.',
+      wanted: { kind: 'environment', name },
+    });
   return fail({
     problem: `the environment variable ${name} is not set`,
     hint: `Set it, e.g. export ${name}=… (docker run -e ${name}), or write ${isSecret ? '' : `\${${name}:-default} or `}\${file:path} instead.`,

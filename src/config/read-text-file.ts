@@ -2,9 +2,23 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type ErrorCode } from '../model/errors.ts';
 import { escapeText } from './config-path.ts';
 
-/** Reads a config file as text; every way that can fail says what to do. */
-export function readText(path: string, fileName: string): string {
-  const bytes = readBytes(path, fileName);
+/** What a file is for people, and what to do where it does not exist. */
+export interface FileRole {
+  /** Comes before its name in messages. */
+  readonly title: string;
+  readonly ifMissing: string;
+}
+
+const CONFIG: FileRole = {
+  title: 'config file',
+  ifMissing:
+    'Run `sluice init` to write one, `sluice demo` to look around without a key, or name a file with --config FILE.',
+};
+
+/** Reads a config file, or a part of one, as text; every way that can fail says what to do. */
+export function readText(path: string, fileName: string, role: FileRole = CONFIG): string {
+  const fileError = (name: string, problem: FileProblem) => buildFileError(role, name, problem);
+  const bytes = readBytes(path, fileName, role);
   const text = decodeUtf8(bytes);
   if (text === undefined || text.includes('\0'))
     throw fileError(fileName, {
@@ -29,28 +43,30 @@ export function fileErrorCode(error: unknown): string {
   return typeof code === 'string' ? code : 'unknown error';
 }
 
-function readBytes(path: string, fileName: string): Uint8Array {
+function readBytes(path: string, fileName: string, role: FileRole): Uint8Array {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw readError(fileErrorCode(error), fileName, error);
+    throw readError(fileErrorCode(error), fileName, role, error);
   }
 }
 
-function readError(code: string, fileName: string, cause: unknown): ConfigError {
+function readError(code: string, fileName: string, role: FileRole, cause: unknown): ConfigError {
+  const fileError = (name: string, problem: FileProblem) => buildFileError(role, name, problem);
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
       return fileError(fileName, {
         what: 'does not exist',
-        hint: 'Run `sluice init` to write one, `sluice demo` to look around without a key, or name a file with --config FILE.',
-        code: 'config_not_found',
+        hint: role.ifMissing,
+        code: role === CONFIG ? 'config_not_found' : 'config_invalid',
         cause,
       });
     case 'EISDIR':
       return fileError(fileName, {
         what: 'is a folder',
-        hint: 'Name the file in it, e.g. --config FOLDER/sluice.yaml.',
+        hint:
+          role === CONFIG ? 'Name the file in it, e.g. --config FOLDER/sluice.yaml.' : 'Name a file in it.',
       });
     case 'EACCES':
     case 'EPERM':
@@ -76,11 +92,12 @@ interface FileProblem {
   readonly cause?: unknown;
 }
 
-function fileError(
+function buildFileError(
+  { title }: FileRole,
   fileName: string,
   { what, hint, code = 'config_invalid', cause }: FileProblem,
 ): ConfigError {
-  return new ConfigError(`config file ${escapeText(fileName)} ${what}`, {
+  return new ConfigError(`${title} ${escapeText(fileName)} ${what}`, {
     code,
     hint,
     context: { path: fileName },

@@ -1,14 +1,18 @@
 import type { z } from 'zod';
 import { configSchema, type Config } from '../model/config.ts';
 import { isAtOrBelow, pathKey, valueAt, type ConfigPath } from './config-path.ts';
-import { describeIssues, phraseIssue } from './describe-issues.ts';
+import { type AllowsKey, describeIssues, phraseIssue } from './describe-issues.ts';
 import type { Problem } from './problem.ts';
 
 /** A valid config, or everything that is wrong with it. */
 export type Validation = { readonly config: Config } | { readonly problems: readonly Problem[] };
 
 /** Validates plain values; text from a placeholder may stand for a number, true or false. */
-export function validateConfig(raw: unknown, placeholderPaths: readonly ConfigPath[]): Validation {
+export function validateConfig(
+  raw: unknown,
+  placeholderPaths: readonly ConfigPath[],
+  allows: AllowsKey = () => true,
+): Validation {
   const value = fillEmptySections(raw);
   const result = configSchema.safeParse(value, { error: phraseIssue });
   if (result.success) return { config: result.data };
@@ -21,7 +25,7 @@ export function validateConfig(raw: unknown, placeholderPaths: readonly ConfigPa
   }, value);
   const second = converted === value ? result : configSchema.safeParse(converted, { error: phraseIssue });
   if (second.success) return { config: second.data };
-  return { problems: describeIssues(second.error.issues, converted) };
+  return { problems: describeIssues(second.error.issues, converted, allows) };
 }
 
 /** Problems that do not merely follow from another problem at the same place. */

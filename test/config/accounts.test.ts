@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectors } from '../../connectors/registry.ts';
@@ -112,6 +112,77 @@ accounts:
     const error = catchConfigError(() => settingsOf(file, 'globex'));
     expect(error.message).toMatch(/^clients\.yaml:4:10 globex\.streams\.x\.pathh: /);
     expect(settingsOf(file, 'acme').credentials.secret).toBe('key-of-acme-0123456789');
+  });
+
+  it.each([
+    [undefined, /^accounts file .*clients\.yaml does not exist$/, /accounts: \$\{file:…\}/],
+    ['', /^accounts file .* is empty; it must be a map of account names/, /acme: \{\}/],
+    ['- acme\n', /^accounts file .* holds a list; it must be a map of account names/, /acme: \{\}/],
+    ['acme\n', /^accounts file .* holds a single value; it must be/, /acme: \{\}/],
+    [
+      'accounts:\n  acme: {}\n',
+      /^clients\.yaml:1:1 accounts: must not be in this file/,
+      /"accounts:" from clients/,
+    ],
+    ['accounts: {}\n', /must not be in this file/, /begin with the first name/],
+    ['accounts: { acme: {} }\nglobex: {}\n', /must not be in this file/, /begin with the first name/],
+    ['acme: 5\n', /^clients\.yaml:1:1 acme: must be a map of settings/, /^Correct clients\.yaml/],
+  ])('in a file of %j are refused with what to write there', (text, message, hint) => {
+    const file = write(`${SHARED}accounts: \${file:clients.yaml}\n`, {
+      ...keys,
+      ...(text !== undefined && { 'clients.yaml': text }),
+    });
+    const error = catchConfigError(() => list(file));
+    expect(error).toMatchObject({ code: 'config_invalid', exitCode: 2 });
+    expect(error.message).toMatch(message);
+    expect(error.hint).toMatch(hint);
+    expect(error.hint).not.toContain('init');
+  });
+
+  it('may be called accounts in a file that names others', () => {
+    const file = write(`${SHARED}accounts: \${file:clients.yaml}\n`, {
+      ...keys,
+      'clients.yaml': 'acme: {}\naccounts: { defaults: { lookback: 3d } }\n',
+    });
+    expect(listSome(file).map(({ name }) => name)).toEqual(['acme', 'accounts']);
+  });
+
+  it('say which file to correct', () => {
+    const file = write(`${SHARED}accounts: \${file:clients.yaml}\nnotifyy: {}\n`, {
+      ...keys,
+      'clients.yaml': 'acme: { streems: {} }\nglobex: {}\n',
+    });
+    expect(catchConfigError(() => settingsOf(file, 'globex')).hint).toMatch(
+      /^Correct \S*sluice\.yaml and run/,
+    );
+    const both = catchConfigError(() => settingsOf(file, 'acme'));
+    expect(both.message).toMatch(
+      /^2 problems in (?:clients\.yaml and \S+sluice|\S+sluice\.yaml and clients)/,
+    );
+  });
+
+  it('do not suggest to one account what only all together can say', () => {
+    const file = write(
+      `${SHARED}accounts:\n  acme: { zzzzz: 1 }\n  globex: { combined: ./a.duckdb, concurency: 3 }\n`,
+      keys,
+    );
+    const { message } = catchConfigError(() => settingsOf(file, 'acme'));
+    expect(message).toContain('known here: source, ');
+    expect(message).not.toMatch(/accounts,|concurrency/);
+    const other = catchConfigError(() => settingsOf(file, 'globex')).message;
+    expect(other).toContain(
+      'it belongs at "destination.combined" at the top of the config, for all accounts',
+    );
+    expect(other).not.toContain('did you mean "concurrency"');
+    const top = write(`${SHARED}concurency: 3\naccounts: { acme: {} }\n`, keys);
+    expect(catchConfigError(() => settingsOf(top, 'acme')).message).toContain('did you mean "concurrency"');
+  });
+
+  it('are what ${account} needs', () => {
+    const file = write(configText('', '', './${account}.duckdb'));
+    const error = catchConfigError(() => loadConfig({ path: file, env: validEnv }));
+    expect(error.message).toContain('${account} is the name of an account, and the config has no accounts');
+    expect(error.hint).toContain('accounts: { acme: {} }');
   });
 
   it('name the place of a mistake as it is written', () => {
@@ -275,6 +346,38 @@ ${rest}accounts: { acme: {}, globex: {} }
     expect(error.message).toMatch(message);
     expect(error.message).toContain('destination.combined');
     expect(error.hint).toMatch(hint);
+  });
+
+  const withOwn = (own: string, destination = '{ duckdb: "./accounts/${account}.duckdb" }') =>
+    withPaths(destination).replace('globex: {}', `globex: ${own}`);
+
+  it.each([
+    ['{ destination: { duckdb: ./accounts/../accounts/acme.duckdb } }', 'would share'],
+    ['{ destination: { duckdb: ./.sluice/acme/w.duckdb } }', 'lies inside'],
+    ['{ destination: { duckdb: ./x.duckdb, parquet: ./.sluice } }', 'lies inside'],
+  ])('are refused where an account has written one of another: %s', (own, message) => {
+    const error = catchConfigError(() => find(withOwn(own)));
+    expect(error.message).toMatch(/sluice\.yaml:3:\d+ accounts\.globex\.destination\.(?:duckdb|parquet): /);
+    expect(error.message).toContain(message);
+    expect(error.hint).toMatch(
+      /^(?:Remove the duckdb of globex, so that it has "\.\/accounts\/\$\{account\}\.duckdb"|Write another parquet for globex)/,
+    );
+  });
+
+  it('are refused where one is another by a link', () => {
+    const file = write(
+      withPaths('{ duckdb: "./${account}.duckdb" }').replace(
+        'accounts: { acme: {}, globex: {} }',
+        'accounts: { acme: { destination: { duckdb: ./real/w.duckdb } }, globex: { destination: { duckdb: ./link/w.duckdb } } }',
+      ),
+    );
+    const folder = path.dirname(file);
+    mkdirSync(path.join(folder, 'real'));
+    symlinkSync('real', path.join(folder, 'link'));
+    const error = catchConfigError(() => findPlaces(listSome(file), { env: {}, platform: 'linux' }));
+    expect(error.message).toMatch(
+      /would share \S+ \(\S+ is the same place\), and each account needs its own/,
+    );
   });
 
   it('take a placeholder in an object as the text that it is', () => {
