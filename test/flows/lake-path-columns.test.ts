@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { globOf, queryFiles } from '../support/read-lake.ts';
 import { createItemsFlow, makeItems } from '../support/sync-harness.ts';
 
@@ -53,6 +54,13 @@ describe('a lake in a folder that readers take for a column', () => {
       const report = await flow.sync();
       expect(report).toMatchObject({ exitCode: 2, error: { code: 'publish_refused' } });
       expect(report.error?.message).toContain(`lies in a folder ${folder}: readers would take its value`);
+      expect(report.error?.hint).toContain(`client= in place of ${folder.split('=')[0] ?? ''}=`);
+      // Another sync would be refused again.
+      const { items } = await verifyState(flow.settings());
+      const lake = items.find(({ name }) => name === 'lake');
+      expect(lake).toMatchObject({ status: 'failed' });
+      expect(lake?.fix).toContain(`client= in place of ${folder.split('=')[0] ?? ''}=`);
+      expect(lake?.fix).not.toContain('sluice sync publishes it');
     },
   );
 

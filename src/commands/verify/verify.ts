@@ -4,14 +4,17 @@ import { readCheckpoints } from '../../../state/checkpoints.ts';
 import { lockStateFolder } from '../../../state/lock.ts';
 import { readMeta, schemaVersion } from '../../../state/migrations.ts';
 import { assertIdentity } from '../../../state/owner.ts';
+import { readRunFile } from '../../../state/run-file.ts';
 import { workFile } from '../../../state/work-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { type ExitCode, LockedError, toSyncError } from '../../model/errors.ts';
 import type { CheckItem, VerifyReport } from '../../model/reports.ts';
+import { isSync } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { HeldFacts, Publisher, ReadSource, VerifyKit } from '../../publish/publisher.ts';
+import { REPUBLISH_FIX } from '../../publish/published-file.ts';
 import { listPublishers } from '../../publish/registry.ts';
 import { describeMissing, listStateSources } from '../../storage/restore-work-file.ts';
 import { formatCountOf } from '../../text/format-count.ts';
@@ -102,7 +105,10 @@ class Verification {
         this.#kitFor(publisher, { isAlone: reference === undefined, hasWork, wasSynced }),
       );
       if (facts === undefined) continue;
-      if (reference !== undefined) this.#items.push(compareFiles(publisher, facts, reference));
+      if (reference !== undefined) {
+        const { name, status, detail, fix } = compareFiles(publisher, facts, reference);
+        this.#add(name, status, detail, this.#adviseOn(publisher, fix));
+      }
       reference ??= { title: publisher.title, place: publisher.place, facts };
     }
     if (!mayOpenWork) return;
@@ -123,14 +129,23 @@ class Verification {
     });
   }
 
-  #kitFor({ title }: Publisher, known: Pick<VerifyKit, 'isAlone' | 'hasWork' | 'wasSynced'>): VerifyKit {
+  /** A sync does not publish to where the last one was refused: what refused it has to be changed first. */
+  #adviseOn({ place }: Publisher, fix: string | undefined): string | undefined {
+    if (fix?.includes(REPUBLISH_FIX) !== true) return fix;
+    const refused = readRunFile(this.#settings.stateDir).find(isSync)?.error;
+    const isSame = refused?.code === 'publish_refused' && refused.message.includes(place);
+    return isSame ? `The last sync was refused there: ${refused.message}. ${refused.hint}` : fix;
+  }
+
+  #kitFor(publisher: Publisher, known: Pick<VerifyKit, 'isAlone' | 'hasWork' | 'wasSynced'>): VerifyKit {
+    const { title } = publisher;
     return {
       ...known,
-      add: (status, detail, fix) => this.#add(title, status, detail, fix),
+      add: (status, detail, fix) => this.#add(title, status, detail, this.#adviseOn(publisher, fix)),
       addMissing: (detail, fix) => {
         // A first run publishes when it ends.
         if (this.#isPartial) this.#skip(title, `${detail} yet`);
-        else this.#add(title, 'failed', detail, fix);
+        else this.#add(title, 'failed', detail, this.#adviseOn(publisher, fix));
       },
       read: (source) => this.#read(title, known.isAlone, source),
     };

@@ -37,10 +37,16 @@ export async function refuseHiddenColumns(
       `the lake ${lake} lies in a folder ${folder}: readers would take its value for the column ${column.name} of ${table}, which has other values`,
       {
         code: 'publish_refused',
-        hint: 'Nothing is lost. Move the lake to a path without such a folder, set destination.parquet to that path, and run again: publishing needs no request.',
+        hint: `Nothing is lost. Write another name in destination.parquet, e.g. ${findFreeName(columns)}= in place of ${folder.slice(0, at)}=, or leave that folder out, and run again: publishing needs no request. Move a lake that is there already to the new path.`,
         context: { path: lake },
         exitCode: 2,
       },
     );
   }
+}
+
+/** A name for a folder that no column has. */
+function findFreeName(columns: PublishedTable['columns']): string {
+  const taken = columns.map(({ name }) => name.toLowerCase());
+  return ['client', 'customer', 'workspace'].find((name) => !taken.includes(name)) ?? 'lake_of';
 }
