@@ -1,5 +1,5 @@
 import { connectors } from '../connectors/registry.ts';
-import { toAccountOfConfig } from './accounts/account-of-config.ts';
+import { describeAccounts } from './accounts/account-of-config.ts';
 import { matchAccounts, unknownAccount } from './accounts/match-accounts.ts';
 import type { RunLimits } from './accounts/run-accounts.ts';
 import { type AccountPlaces, findPlaces } from './config/account-places.ts';
@@ -7,6 +7,7 @@ import { type ConfigAccount, type ConfigAccounts, listAccounts, withoutAccounts 
 import { type ConfigFile, readConfigFile, wrapConfig } from './config/config-file.ts';
 import { loadConfig, parseConfig } from './config/load-config.ts';
 import { type ResolveOptions, resolveOfflineSettings, resolveSettings } from './config/resolve-settings.ts';
+import type { AccountOfConfig } from './model/account.ts';
 import type { AccountEvent, AccountsReport } from './model/accounts-report.ts';
 import { type Clock, systemClock } from './model/clock.ts';
 import type { ConfigInput } from './model/config.ts';
@@ -51,12 +52,14 @@ export interface AccountsOptions extends Omit<LibraryOptions, 'account' | 'onPro
  * report; a SyncError is thrown only when the run could not start (config, another run, disk).
  */
 export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
-  const ended = await runOnce(() => {
-    const { account: name } = options;
-    const places = name === undefined ? undefined : listKnown(config)?.places;
-    const ofAccount =
-      name === undefined || places === undefined ? undefined : toAccountOfConfig(name, places);
-    return { settings: toSettings(config, options), ...(ofAccount && { ofAccount }) };
+  const ended = await runOnce(async () => {
+    const { account: name, clock } = options;
+    const known = name === undefined ? undefined : listKnown(config);
+    const describe = known && (await describeKnown(config, known, clock));
+    const settings = toSettings(config, options);
+    return name === undefined || describe === undefined
+      ? { settings }
+      : { settings, ofAccount: describe(name) };
   }, options);
   if (ended.report === undefined) throw ended.error;
   return ended.report;
@@ -90,6 +93,7 @@ export async function syncAccounts(
     }
   };
   const { runAccounts } = await import('./accounts/run-accounts.ts');
+  const describe = await describeKnown(config, known, clock);
   const tasks = accounts
     .filter(({ name }) => names.includes(name))
     .map((account) => ({
@@ -99,7 +103,7 @@ export async function syncAccounts(
           () => ({ settings: resolveSettings(toResolveOptions(config, { clock, account }, 'required')) }),
           {
             ...sync,
-            ofAccount: toAccountOfConfig(account.name, known.places),
+            ofAccount: describe(account.name),
             ...limits,
             clock,
             ...(signal && { signal }),
@@ -123,15 +127,17 @@ export async function syncAccounts(
   return { ...report, warnings: [...warnings] };
 }
 
+type LoadedRun = Pick<SyncOptions, 'ofAccount'> & { readonly settings: Settings };
+
 /** One run to its end, which observers are told; never throws. */
 async function runOnce(
-  load: () => Pick<SyncOptions, 'ofAccount'> & { readonly settings: Settings },
+  load: () => LoadedRun | Promise<LoadedRun>,
   options: LibraryOptions,
 ): Promise<EndedRun> {
   const { clock = systemClock, observers = [] } = options;
   const startedAtMs = clock.now();
   const run = async () => {
-    const { settings, ...rest } = load();
+    const { settings, ...rest } = await load();
     const { runSync } = await import('./sync/run.ts');
     return runSync(settings, { ...options, ...rest });
   };
@@ -197,6 +203,17 @@ function listKnown(config: ConfigInput | string): (ConfigAccounts & AccountPlace
   const { env } = process;
   const known = listAccounts(readFile(config), env);
   return known && { ...known, ...findPlaces(known.accounts, { env }) };
+}
+
+function describeKnown(
+  config: ConfigInput | string,
+  { accounts, places }: ConfigAccounts & AccountPlaces,
+  clock: Clock | undefined,
+): Promise<(name: string) => AccountOfConfig> {
+  return describeAccounts(places, (name) => {
+    const account = accounts.find((one) => one.name === name);
+    return resolveSettings(toResolveOptions(config, { clock, account }, 'required'));
+  });
 }
 
 /** The account that is meant; undefined for a config without accounts. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomically } from './run-file.ts';
@@ -27,6 +27,11 @@ export function writeSourceRecord(stateDir: string, { key, asks }: SourceRecord)
   const held = readSourceRecord(stateDir);
   if (held?.key === key && held.asks === asks) return;
   writeFileAtomically(recordFile(stateDir), JSON.stringify({ version: 1, key, asks }));
+}
+
+/** Call when the rows are gone that were read with the key. */
+export function removeSourceRecord(stateDir: string): void {
+  rmSync(recordFile(stateDir), { force: true });
 }
 
 function recordFile(stateDir: string): string {

@@ -128,7 +128,7 @@ async function tryWorkFile(
 ): Promise<string | undefined> {
   const file = workFile(settings.stateDir);
   const assertOwn = (identity: Pick<Identity, 'key' | 'isBlank'>) =>
-    assertOwnKey(settings, identity, ofAccount);
+    assertOwnKey(settings, identity, { ofAccount });
   if (!existsSync(file)) {
     assertOwn({ key: 'unknown', isBlank: true });
     return undefined;

@@ -27,5 +27,7 @@ export interface AccountData {
 /** An account of a config that has several, and where the others keep their state. */
 export interface AccountOfConfig {
   readonly name: string;
+  /** Others of which nothing is synced yet, with the same key and the same questions. */
+  readonly alike: readonly string[];
   readonly others: readonly { readonly name: string; readonly stateDir: string }[];
 }

@@ -1,7 +1,8 @@
+import { readCheckpoints, writeCheckpoint } from '../../state/checkpoints.ts';
 import { forgetUnproved, listUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import type { ProgressEvent } from '../model/progress.ts';
-import { nameOf, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
+import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { listHeldScans, listScansOf } from '../warehouse/held-tables.ts';
 import { type Identity, isNewKey, judgeIdentity, readOpen, rememberIdentity } from '../storage/identity.ts';
@@ -17,6 +18,7 @@ import {
 import type { Comparing } from '../run/run-context.ts';
 import { listNames } from '../text/list-names.ts';
 import { nameKey } from '../storage/state-folder.ts';
+import { toUnread } from '../storage/unread-checkpoint.ts';
 
 interface Settled {
   readonly unproved: UnprovedStreams;
@@ -33,7 +35,7 @@ export async function settleIdentity(context: Comparing): Promise<readonly Progr
   const { settings, database, options } = context;
   const identity = await judgeIdentity(settings, database, options);
   const { movedFrom } = identity;
-  if (options.acceptNewKey !== true) refuseKeyOfOther(settings, identity, options.ofAccount);
+  refuseKeyOfOther(settings, identity, options);
   const { unproved, notes } = await settleKey(context, identity);
   await rememberIdentity(settings, database, unproved);
   recordSource(settings);
@@ -47,15 +49,28 @@ export async function settleIdentity(context: Comparing): Promise<readonly Progr
 async function settleKey(context: Comparing, identity: Identity): Promise<Settled> {
   const { unproved } = identity;
   const isNew = isNewKey(identity);
-  if (context.options.acceptNewKey === true) {
-    const isNews = isNew || unproved.size > 0;
-    return {
-      unproved: new Map(),
-      notes: isNews ? ['the new key was accepted without checking its data'] : [],
-    };
-  }
+  if (context.options.acceptNewKey === true)
+    return isNew || unproved.size > 0 ? acceptKey(context, identity) : { unproved: new Map(), notes: [] };
   if (isNew) return settleRotation(context, identity);
   return unproved.size === 0 ? { unproved, notes: [] } : settleRest(context, unproved);
+}
+
+/** The rows may be those of another account: only a scan of everything shows which of them are this key's. */
+async function acceptKey({ database, settings, runId }: Comparing, identity: Identity): Promise<Settled> {
+  const own = nameKey(settings);
+  const others = (await readCheckpoints(database)).filter(({ stream, slice }) => {
+    const reader = identity.unproved.get(nameScan(stream, slice)) ?? identity.heldKey;
+    return reader !== own;
+  });
+  await database.transaction(async () => {
+    for (const checkpoint of others) await writeCheckpoint(database, toUnread(checkpoint, runId));
+  });
+  const names = listNames(others.map(({ stream, slice }) => nameScan(stream, slice)));
+  const reading = others.length === 0 ? '' : `: everything is read again of ${names}`;
+  return {
+    unproved: new Map(),
+    notes: [`the new key was accepted without checking its data${reading}`],
+  };
 }
 
 /** Compares every stream of the config; what could not be compared keeps the key that read its rows. */

@@ -22,6 +22,9 @@ function swapKeys(flow: AccountsFlow, one: string, other: string): void {
 const readAll = (flow: AccountsFlow, name: string) =>
   Promise.all(TABLES.map((table) => flow.rows(name, table)));
 
+const readOwners = async (flow: AccountsFlow, name: string) =>
+  new Set((await readAll(flow, name)).flat().map(({ workspace }) => workspace));
+
 describe('a key in the place of another account', () => {
   it('is refused for both accounts before a request, and nothing of them changes', async () => {
     const flow = createAccountsFlow({ names: ['acme', 'globex', 'initech'] });
@@ -34,7 +37,7 @@ describe('a key in the place of another account', () => {
     expect(report.accounts[0]?.error?.message).toBe(
       'the key of acme is the one that reads the rows of globex',
     );
-    expect(report.accounts[0]?.error?.hint).toContain('sluice sync --accounts acme --accept-new-key');
+    expect(report.accounts[0]?.error?.hint).toContain('sluice state reset --drop-tables --accounts acme');
     expect(flow.simulator.log.slice(asked).filter(({ account }) => account !== 'initech')).toEqual([]);
     expect(await Promise.all(['acme', 'globex'].map((name) => readAll(flow, name)))).toEqual(before);
     // A plan says so as well, without a request.
@@ -54,18 +57,50 @@ describe('a key in the place of another account', () => {
     const report = await flow.sync();
     expect(errorsOf(report)).toEqual({ acme: refused, globex: accepted });
     expect(report.accounts[0]?.error?.message).toBe(
-      'acme and globex have the same key and ask for the same: acme would have the rows of globex',
+      'the key of acme is the one that reads the rows of globex',
     );
     expect(flow.isPublished('acme')).toBe(false);
   });
 
-  it('never gives both accounts its rows where both begin at once', async () => {
-    const flow = createAccountsFlow({ names: ['acme', 'globex'] });
-    writeFileSync(keyFile(flow, 'acme'), readFileSync(keyFile(flow, 'globex')));
-    for (let run = 1; run <= 2; run += 1) {
-      await flow.sync();
-      expect(flow.isPublished('acme') && flow.isPublished('globex')).toBe(false);
+  it('is refused for all that have it before anything of them is synced, whoever comes first', async () => {
+    const names = ['acme', 'globex', 'initech'];
+    const flow = createAccountsFlow({ names, config: { concurrency: 1 } });
+    for (const name of ['globex', 'initech'])
+      writeFileSync(keyFile(flow, name), readFileSync(keyFile(flow, 'acme')));
+    for (const args of [[], [], ['--accounts', 'acme']]) {
+      const report = await flow.sync(args);
+      expect(report.accounts.map(({ error }) => error?.code)).toEqual(
+        report.accounts.map(() => 'identity_mismatch'),
+      );
+      expect(report.accounts[0]?.error?.hint).toContain('apiKey: ${file:./keys/${account}}');
     }
+    expect(flow.simulator.log).toEqual([]);
+    expect((await flow.run(['plan'])).exitCode).toBe(2);
+  });
+
+  it('that read the tables first is not mixed with the right one, whatever is accepted', async () => {
+    const flow = createAccountsFlow({ names: ['acme', 'globex'] });
+    swapKeys(flow, 'acme', 'globex');
+    expect((await flow.sync()).exitCode).toBe(0);
+    swapKeys(flow, 'acme', 'globex');
+    for (const args of [[], ['--accept-new-key'], ['--accept-new-key', '--full-refresh']])
+      expect(errorsOf(await flow.sync(args))).toEqual({ acme: refused, globex: refused });
+    for (const [account, other] of [
+      ['acme', 'globex'],
+      ['globex', 'acme'],
+    ] as const)
+      expect(await readOwners(flow, account)).toEqual(new Set([other]));
+    // What the hint says, for one after the other.
+    const reset = (account: string) =>
+      flow.run(['state', 'reset', '--drop-tables', '--accounts', account, '--yes']);
+    expect((await reset('acme')).exitCode).toBe(0);
+    const report = await flow.sync();
+    expect(errorsOf(report)).toEqual({ acme: refused, globex: refused });
+    expect(report.accounts[0]?.error?.hint).toContain('--accounts acme`, or the same for globex');
+    expect((await reset('globex')).exitCode).toBe(0);
+    expect(errorsOf(await flow.sync())).toEqual({ acme: accepted, globex: accepted });
+    for (const account of ['acme', 'globex'])
+      expect(await readOwners(flow, account)).toEqual(new Set([account]));
   });
 
   it('may be shared by accounts that ask for different things', async () => {

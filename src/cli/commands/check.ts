@@ -20,7 +20,10 @@ export const checkCommand = defineAccountCommand({
   async run(context, { globals }) {
     const { signal, clock, output, engine, ofAccount } = context;
     const settings = await loadSettings(context, globals);
-    const checked = await engine.runChecks(settings, { signal, ...(ofAccount && { ofAccount }) });
+    const checked = await engine.runChecks(settings, {
+      signal,
+      ...(ofAccount && { ofAccount: await ofAccount() }),
+    });
     const report = { ...checked, items: [...checked.items, ...(await checkPrograms(context, settings))] };
     const { renderCheck, summarizeCheck } = await import('../../render/render-check.ts');
     return {

@@ -50,7 +50,7 @@ export async function planNextSync(
   // A plan that waits an hour for the quota is useless; instead it says what it could not ask.
   const plan = await engine.planSync(settings, {
     ...options,
-    ...(ofAccount && { ofAccount }),
+    ...(ofAccount && { ofAccount: await ofAccount() }),
     maxWaitMs: 0,
     signal,
   });

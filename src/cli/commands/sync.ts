@@ -73,7 +73,7 @@ async function planInstead(
 ): Promise<CommandOutcome> {
   const chosen = await chooseAccounts(context, globals, accounts);
   const planOne = async (own: CliContext) => planNextSync(own, await loadSettings(own, globals), selection);
-  return chosen === undefined ? planOne(context) : runForEach(context, chosen, planOne);
+  return chosen === undefined ? planOne(context) : runForEach({ context, globals, chosen }, planOne);
 }
 
 /** All accounts of the config, or those that were named. */

@@ -23,8 +23,8 @@ export interface CliContext {
   readonly engine: Engine;
   /** The account a command works on; undefined for a config without accounts, or for all of them. */
   readonly account?: ConfigAccount | undefined;
-  /** The same with the others of its config. */
-  readonly ofAccount?: AccountOfConfig | undefined;
+  /** Describes it and the others of its config. */
+  readonly ofAccount?: (() => Promise<AccountOfConfig>) | undefined;
   /** Registers a secret to be masked in all output from now on. */
   readonly keepSecret: (secret: string) => void;
   /** Asks questions; undefined if nobody is there to answer. */

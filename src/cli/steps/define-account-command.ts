@@ -1,6 +1,4 @@
-import { toAccountOfConfig } from '../../accounts/account-of-config.ts';
 import { judgeAccounts } from '../../accounts/judge-accounts.ts';
-import type { ConfigAccount } from '../../config/accounts.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { toSyncError } from '../../model/errors.ts';
 import { type ReportedError, toReportedError } from '../../model/run-report.ts';
@@ -14,11 +12,12 @@ import {
   type CommandOutcome,
   defineCommand,
 } from '../frame/command.ts';
-import type { CliContext } from '../frame/context.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { Options } from '../options/resolve-values.ts';
 import { usageError } from '../options/usage-error.ts';
 import { renderError } from '../../render/render-error.ts';
 import { accountsOption, type ChosenAccounts, chooseAccounts } from './choose-accounts.ts';
+import { describeChosen } from './describe-chosen.ts';
 
 /** `each`: one account after the other. `one`: its result is of a single account. */
 export type AccountWay = 'each' | 'one';
@@ -42,27 +41,29 @@ export function defineAccountCommand<const O extends Options>(
       const chosen = await chooseAccounts(context, given.globals, patterns);
       if (chosen === undefined) return definition.run(context, input);
       const way = typeof accounts === 'function' ? accounts(input) : accounts;
-      if (way === 'one') return definition.run(onlyOne(context, chosen), input);
-      return runForEach(context, chosen, (own) => definition.run(own, input));
+      if (way === 'one') return definition.run(onlyOne(context, given.globals, chosen), input);
+      return runForEach({ context, globals: given.globals, chosen }, (own) => definition.run(own, input));
     },
   });
 }
 
-function onlyOne(context: CliContext, { chosen, places }: ChosenAccounts): CliContext {
-  const [account, ...more] = chosen;
-  if (account !== undefined && more.length === 0) return toOwnContext(context, account, places);
+function onlyOne(context: CliContext, globals: GlobalValues, chosen: ChosenAccounts): CliContext {
+  const [account, ...more] = chosen.chosen;
+  if (account !== undefined && more.length === 0)
+    return { ...context, account, ofAccount: describeLater(context, globals, chosen)(account.name) };
   throw usageError(
-    `this works on one account at a time, and ${chosen.length} are meant`,
+    `this works on one account at a time, and ${chosen.chosen.length} are meant`,
     `Name one, e.g. --accounts ${account?.name ?? ''}.`,
   );
 }
 
-function toOwnContext(
-  context: CliContext,
-  account: ConfigAccount,
-  places: ChosenAccounts['places'],
-): CliContext {
-  return { ...context, account, ofAccount: toAccountOfConfig(account.name, places) };
+/** Describes accounts once somebody asks. */
+function describeLater(context: CliContext, globals: GlobalValues, known: ChosenAccounts) {
+  let describing: ReturnType<typeof describeChosen> | undefined;
+  return (name: string) => async () => {
+    describing ??= describeChosen(context, globals, known);
+    return (await describing)(name);
+  };
 }
 
 /** One account and what a command found in it. */
@@ -70,19 +71,28 @@ interface AccountOutcome extends CommandOutcome {
   readonly account: string;
 }
 
+/** The accounts of a command line. */
+export interface EachAccount {
+  readonly context: CliContext;
+  readonly globals: GlobalValues;
+  readonly chosen: ChosenAccounts;
+}
+
 /** Runs a command for one account after the other; what fails in one is part of the outcome. */
 export async function runForEach(
-  context: CliContext,
-  { chosen, places }: Pick<ChosenAccounts, 'chosen' | 'places'>,
+  { context, globals, chosen }: EachAccount,
   run: (own: CliContext) => Promise<CommandOutcome>,
 ): Promise<CommandOutcome> {
   const outcomes: AccountOutcome[] = [];
-  for (const account of chosen) {
+  const describe = describeLater(context, globals, chosen);
+  for (const account of chosen.chosen) {
     if (context.signal.aborted) throw toAbortError(context.signal);
     const { name } = account;
     const writeNote = (line: string) => context.output.writeNote(`${name}: ${line}`);
     const own = {
-      ...toOwnContext(context, account, places),
+      ...context,
+      account,
+      ofAccount: describe(name),
       output: { ...context.output, writeNote },
     };
     outcomes.push({

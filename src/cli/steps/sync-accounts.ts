@@ -1,9 +1,9 @@
 import type { AccountTask, RunLimits } from '../../accounts/run-accounts.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { MetricFacts } from '../../metrics/metric-facts.ts';
-import { toAccountOfConfig } from '../../accounts/account-of-config.ts';
 import { listCompleted } from '../../accounts/join-reports.ts';
 import { NOTHING_JOINT } from '../../accounts/report-accounts.ts';
+import type { AccountOfConfig } from '../../model/account.ts';
 import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
 import type { ExitCode } from '../../model/errors.ts';
 import { toSyncError } from '../../model/errors.ts';
@@ -11,10 +11,11 @@ import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observ
 import { toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
-import type { KnownAccounts, ToldSettings } from '../frame/engine.ts';
+import type { ToldSettings } from '../frame/engine.ts';
 import type { AccountsDisplay } from '../progress/accounts-display.ts';
 import { openAccountsDisplay } from '../progress/open-display.ts';
 import type { ChosenAccounts } from './choose-accounts.ts';
+import { describeChosen } from './describe-chosen.ts';
 import { countMetrics, findPlace, type KnownPlace, recordRefusals } from './follow-run.ts';
 import { loadSettings } from './load-settings.ts';
 
@@ -47,7 +48,8 @@ export async function syncAccounts(
   const startedAtMs = clock.now();
   const names = known.chosen.map(({ name }) => name);
   const display = await openAccountsDisplay(context, globals, names);
-  const runs = new AccountRuns(context, globals, { ...options, display, places: known.places });
+  const describe = await describeChosen(context, globals, known);
+  const runs = new AccountRuns(context, globals, { ...options, display, describe });
   try {
     const { runAccounts } = await import('../../accounts/run-accounts.ts');
     const accounts = await runAccounts(
@@ -82,8 +84,7 @@ type LoadedAccount = { readonly place: KnownPlace['place'] } & (
 
 interface RunsOptions {
   readonly display: AccountsDisplay;
-  /** Of all accounts of the config. */
-  readonly places: KnownAccounts['places'];
+  readonly describe: (name: string) => AccountOfConfig;
 }
 
 /** The runs of the accounts, and what follows each of them. */
@@ -140,7 +141,7 @@ class AccountRuns {
 
   async #sync(name: string, settings: Settings, limits: RunLimits): Promise<EndedRun> {
     const { clock, engine, signal } = this.#context;
-    const { display, sync, earlier, places } = this.#options;
+    const { display, sync, earlier, describe } = this.#options;
     const startedAtMs = clock.now();
     const before = earlier?.get(name)?.report;
     const completed = [...(before === undefined ? [] : listCompleted(before)), ...(limits.completed ?? [])];
@@ -151,7 +152,7 @@ class AccountRuns {
         report: await engine.runSync(settings, {
           ...sync,
           ...limits,
-          ofAccount: toAccountOfConfig(name, places),
+          ofAccount: describe(name),
           ...(completed.length > 0 && { completed }),
           signal,
           observers,

@@ -26,9 +26,8 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
   const check = await withState(settings, async (database): Promise<KeyCheck> => {
     assertIdentity(await readMeta(database), settings);
     const identity = await judgeIdentity(settings, database, options);
-    if (options.acceptNewKey === true) return noKeyCheck;
-    assertOwnKey(settings, identity, options.ofAccount);
-    if (identity.isBlank) return noKeyCheck;
+    assertOwnKey(settings, identity, options);
+    if (options.acceptNewKey === true || identity.isBlank) return noKeyCheck;
     const note = describeIdentity(identity);
     const open = isNewKey(identity)
       ? (await readCheckpoints(database)).map(({ stream, slice }) => nameScan(stream, slice))
@@ -38,8 +37,7 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
     return { requests, notes: note === undefined ? [] : [`${note}${cost}`] };
   });
   if (check !== undefined) return check;
-  if (options.acceptNewKey !== true)
-    assertOwnKey(settings, { key: 'unknown', isBlank: true }, options.ofAccount);
+  assertOwnKey(settings, { key: 'unknown', isBlank: true }, options);
   return noKeyCheck;
 }
 

@@ -18,7 +18,9 @@ import { parseState } from './parse-state.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { sealCheckpoint } from './seal-checkpoint.ts';
-import { goesBack, isSame, toUnproven, toUnread } from './imported-checkpoint.ts';
+import { removeSourceRecord } from '../../../state/source-record.ts';
+import { toUnproven, toUnread } from '../../storage/unread-checkpoint.ts';
+import { goesBack, isSame } from './imported-checkpoint.ts';
 import { chooseKnown } from './select-known.ts';
 import { countRepeated } from '../verify/verify-tables.ts';
 
@@ -117,7 +119,13 @@ export async function resetState(
       for (const name of dropped) await dropStream(context, name);
       if (dropped.length > 0) await scheduleCompaction(database);
     };
-    return { changes, apply, after: () => dropStages(settings, names) };
+    const after = async () => {
+      await dropStages(settings, names);
+      // The key may be another account's, which gets its rows once they are gone here.
+      if (dropTables && held.every(({ stream }) => names.includes(stream)))
+        removeSourceRecord(settings.stateDir);
+    };
+    return { changes, apply, after };
   });
 }
 

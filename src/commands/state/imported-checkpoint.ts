@@ -6,33 +6,6 @@ export function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean 
   return canonicalText({ ...one, runId: '' }) === canonicalText({ ...other, runId: '' });
 }
 
-/**
- * A checkpoint from which the next sync can continue: the table here was not verified by a scan, and no archived scan
- * led to it.
- */
-export function toUnproven(checkpoint: Checkpoint, runId: string, before?: Checkpoint): Checkpoint {
-  // What is known of rows that left, or that lack something, is about the table, which stays.
-  const { counts, wholeAt, provedFrom } = before ?? checkpoint;
-  const fullRefreshDue = before?.fullRefreshDue ?? checkpoint.fullRefreshDue;
-  const known = { counts, wholeAt, provedFrom, fullRefreshDue };
-  return { ...checkpoint, ...known, lastVerifiedAt: undefined, head: undefined, runId };
-}
-
-/** The same if the table here has different rows: what was learned is kept, and everything is read. */
-export function toUnread(checkpoint: Checkpoint, runId: string): Checkpoint {
-  return {
-    ...toUnproven(checkpoint, runId),
-    watermark: undefined,
-    lastFullScanAt: undefined,
-    lastVerdict: undefined,
-    rowsDeclared: undefined,
-    fullRefreshDue: undefined,
-    wholeAt: undefined,
-    provedFrom: undefined,
-    counts: undefined,
-  };
-}
-
 /** Whether a checkpoint lies behind the current one of a table that was read in full: nothing is left out by it. */
 export function goesBack(checkpoint: Checkpoint, before: Checkpoint | undefined): boolean {
   const { fingerprint, keyFields, cursorField, watermark } = checkpoint;

@@ -164,7 +164,11 @@ describe('demo --accounts', () => {
     expect(stdout).toContain(`npx sluice query --accounts '*' "SELECT account, count(*)`);
     // The demo must see neither the user's keys nor the user's quota ledgers.
     const loads = calls.filter(({ name }) => name === 'loadSettings');
-    expect(loads.map(({ arguments: [request] }) => request)).toMatchObject(Array(4).fill({ env: {} }));
+    expect(loads.length).toBeGreaterThanOrEqual(4);
+    for (const {
+      arguments: [request],
+    } of loads)
+      expect(request).toMatchObject({ env: {} });
   });
 
   it('leaves a config and, beside it, keys that only their owner can read', async () => {
