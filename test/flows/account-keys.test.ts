@@ -62,7 +62,7 @@ describe('a key in the place of another account', () => {
     expect(flow.isPublished('acme')).toBe(false);
   });
 
-  it('is refused for all that have it before anything of them is synced, whoever comes first', async () => {
+  it('is refused for all that have it before anything of them is synced, in any order', async () => {
     const names = ['acme', 'globex', 'initech'];
     const flow = createAccountsFlow({ names, config: { concurrency: 1 } });
     for (const name of ['globex', 'initech'])

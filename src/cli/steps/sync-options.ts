@@ -78,7 +78,7 @@ export const runOptions = {
   }),
   acceptNewKey: flagOption({
     flag: 'accept-new-key',
-    summary: 'Continue with a new key even if it does not return the expected rows',
+    summary: 'Continue with a new key that does not return the expected rows, and read everything again',
     group: safety,
   }),
   strict: flagOption({
