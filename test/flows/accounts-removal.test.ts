@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { queryCopy } from '../support/published.ts';
 import { type AccountsFlow, createAccountsFlow } from '../support/accounts-flow.ts';
 
 const REMOVE = ['accounts', 'remove', 'old', '--data', '--yes'];
@@ -87,6 +88,27 @@ describe('removing an account', () => {
       'stage',
       'work.duckdb.mine',
     ]);
+  });
+
+  it('takes its rows out of what joins all accounts, whose views would fail', async () => {
+    const flow = await makeLeft({
+      destination: { parquet: './lake/account=${account}', combined: './all.duckdb' },
+    });
+    const read = (file: string) =>
+      queryCopy(join(flow.folder, file), 'SELECT DISTINCT account FROM prompts_analytics ORDER BY 1');
+    expect((await read('all.duckdb')).rows).toEqual([{ account: 'acme' }, { account: 'old' }]);
+    await remove(flow);
+    expect((await read('all.duckdb')).rows).toEqual([{ account: 'acme' }]);
+    const views = await flow.run(['query', 'SELECT count(*) FROM prompts_analytics']);
+    expect(views.exitCode).toBe(0);
+    writeFileSync(join(flow.folder, 'all.duckdb'), 'a file of somebody else');
+    flow.writeConfig(['acme', 'old']);
+    await flow.sync();
+    flow.writeConfig(['acme']);
+    const { exitCode, stdout } = await flow.run(REMOVE);
+    expect(exitCode).toBe(5);
+    expect(stdout).toContain('The files of all accounts together: ');
+    expect(existsSync(join(flow.folder, 'lake/account=old'))).toBe(false);
   });
 
   it('says what it would delete with the number of files and their size', async () => {

@@ -6,6 +6,7 @@ import type { CliContext } from '../frame/context.ts';
 import type { FoundLeftover, RemovalPlan } from '../frame/engine.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import { toSafeBlock } from '../../render/safe-text.ts';
 import { renderKept, renderRemoval } from '../../render/render-removal.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { requireAccounts } from '../steps/choose-accounts.ts';
@@ -51,7 +52,15 @@ export const accountsRemoveCommand = defineCommand({
       clock: context.clock,
       confirm: (found) => ask(context, found, choice),
     });
-    return toOutcome(context, plan, isDone ? 'deleted' : 'declined');
+    if (!isDone) return toOutcome(context, plan, 'declined');
+    // Views over files that are gone would fail for all accounts until the next sync.
+    const { clock, signal } = context;
+    const { error } = await context.engine.publishJoint(known, { clock, signal });
+    const outcome = toOutcome(context, plan, 'deleted');
+    if (error === undefined) return outcome;
+    const joint = toSafeBlock(`The files of all accounts together: ${error.message}\n${error.hint}`);
+    const text = `${outcome.text}\n${wrapText(joint, context.output.stdout.columns())}`;
+    return { ...outcome, exitCode: 5, text, error };
   },
 });
 
