@@ -58,12 +58,26 @@ export async function readSources(
   const meta = statSync(file).size > 0 ? await lookInto(file, readMeta) : undefined;
   const held = meta?.get(FILE_KIND);
   if (held !== kind) throw refuse(file, KINDS[held ?? ''] ?? describeForeign(meta));
-  const sources = z.array(sourceSchema).parse(JSON.parse(meta?.get(FILE_SOURCES) ?? '[]'));
+  const sources = parseSources(meta);
   const names = sources.map(({ account }) => account);
   const isSame = config !== undefined && meta?.get(FILE_CONFIG) === describeConfig(file, config);
   if (names.length > 0 && !isSame && !names.some((name) => accounts.includes(name)))
     throw refuse(file, `has the data of other accounts (${listNames(names)})`);
   return sources;
+}
+
+/** What a file of this kind was made from; undefined if there is none, or another file. */
+export async function readOwnSources(
+  file: string,
+  kind: AccountsFileKind,
+): Promise<readonly AccountSource[] | undefined> {
+  if (!existsSync(file)) return undefined;
+  const meta = await lookInto(file, readMeta);
+  return meta?.get(FILE_KIND) === kind ? parseSources(meta) : undefined;
+}
+
+function parseSources(meta: ReadonlyMap<string, string> | undefined): readonly AccountSource[] {
+  return z.array(sourceSchema).parse(JSON.parse(meta?.get(FILE_SOURCES) ?? '[]'));
 }
 
 /** A project that is moved or mounted elsewhere stays the same. */

@@ -7,13 +7,17 @@ import { StorageError } from '../model/errors.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { lockTargets } from '../storage/lock-targets.ts';
 import type { FoundLeftover } from './find-leftovers.ts';
+import { leaveJoint } from './leave-joint.ts';
 import { planRemoval, type RemovalPlan } from './plan-removal.ts';
+import type { JointPlaces } from './publish-joint.ts';
 
 /** What removing an account may use of the outside world. */
 export interface RemovalEffects {
   readonly clock: Clock;
   /** Asked once, with what would be deleted; false leaves all as it is. */
   readonly confirm: (plan: RemovalPlan) => Promise<boolean>;
+  /** Called with a sentence about a file that joins accounts. */
+  readonly onNote: (note: string) => void;
 }
 
 /** What was to be deleted, and whether somebody agreed to it. */
@@ -37,14 +41,14 @@ const PROOFS = [
 
 /**
  * Deletes what is left of an account and is known to be its own: what it published first, its state folder last, so
- * that a removal that was interrupted can be repeated. Settings are those that the account would have.
+ * that a removal that was interrupted can be repeated. Settings are those that the account would have; `joint` is what it leaves first.
  *
  * @throws ConfigError (2) for what is not ours; LockedError (75) while a run goes on; StorageError (6)
  */
 export async function removeAccount(
   settings: OfflineSettings,
   left: FoundLeftover,
-  { clock, confirm }: RemovalEffects,
+  { clock, confirm, onNote, joint }: RemovalEffects & { readonly joint: JointPlaces | undefined },
 ): Promise<Removal> {
   const since = new Date(clock.now()).toISOString();
   const locks = [await lockStateFolder(settings.stateDir, since, 'accounts remove')];
@@ -53,6 +57,8 @@ export async function removeAccount(
     locks.push(await lockTargets(settings));
     plan = await planRemoval(settings, left);
     if (!(await confirm(plan))) return { plan, isDone: false };
+    const notes = joint === undefined ? [] : await leaveJoint(left.account, joint, { clock });
+    for (const note of notes) onNote(note);
     for (const { own } of plan.places) await removeFiles(inOrder(own.files));
   } finally {
     for (const lock of locks.toReversed()) await lock.release();

@@ -35,7 +35,8 @@ export const defaultEngine: Engine = {
   },
   async removeAccount(request, left, effects) {
     const { removeAccount } = await import('../accounts/remove-account.ts');
-    return removeAccount(await loadRemoved(request, left.account), left, effects);
+    const joint = await defaultEngine.listAccounts(request);
+    return removeAccount(await loadRemoved(request, left.account), left, { ...effects, joint });
   },
   async loadOfflineSettings(request) {
     const { resolveOfflineSettings } = await import('../config/resolve-settings.ts');
@@ -133,13 +134,13 @@ export const defaultEngine: Engine = {
     const { notifyRun } = await import('../notify/notify-run.ts');
     return notifyRun(await addExpiry(settings, effects.clock.now()), run, effects);
   },
-  async notifyAccounts(accounts, exitCode, effects) {
+  async notifyAccounts(accounts, end, effects) {
     const asking = accounts.filter(({ settings }) => Object.keys(settings.notify).length > 0);
     if (asking.length === 0) return [];
     const { notifyAccounts } = await import('../notify/notify-accounts.ts');
     const nowMs = effects.clock.now();
     const told = asking.map(async (one) => ({ ...one, settings: await addExpiry(one.settings, nowMs) }));
-    return notifyAccounts(await Promise.all(told), exitCode, effects);
+    return notifyAccounts(await Promise.all(told), end, effects);
   },
   collectMetrics: lend(() => import('../metrics/collect-metrics.ts'), 'collectMetrics'),
   renderMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderMetrics'),

@@ -203,6 +203,39 @@ describe('the files that join accounts', () => {
   });
 });
 
+describe('an account that is removed with its data', () => {
+  it('leaves views and combined file first', async () => {
+    const flow = createFlow({ ...LAKES, ...COMBINED });
+    await flow.sync();
+    flow.writeConfig(['acme', 'initech']);
+    expect((await flow.run(['accounts', 'remove', 'globex', '--data', '--yes'])).exitCode).toBe(0);
+    for (const file of [VIEWS, ALL]) expect(await namesIn(flow, file), file).toEqual(['acme', 'initech']);
+  });
+
+  it('takes views with it that cannot be written again, and says so', async () => {
+    const flow = createFlow({ ...LAKES, ...COMBINED });
+    await flow.sync();
+    flow.writeConfig(['acme', 'initech']);
+    renameSync(join(flow.folder, 'lake/account=acme'), join(flow.folder, 'away'));
+    const { exitCode, stderr } = await flow.run(['accounts', 'remove', 'globex', '--data', '--yes']);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(`${join(flow.folder, VIEWS)} was removed`);
+    expect(stderr).toContain(`${join(flow.folder, ALL)} still has the rows of globex`);
+    expect(existsSync(join(flow.folder, VIEWS))).toBe(false);
+    renameSync(join(flow.folder, 'away'), join(flow.folder, 'lake/account=acme'));
+    expect((await flow.sync()).exitCode).toBe(0);
+    for (const file of [VIEWS, ALL]) expect(await namesIn(flow, file), file).toEqual(['acme', 'initech']);
+  });
+
+  it('leaves nothing where all others have published nothing', async () => {
+    const flow = createFlow({ ...LAKES, ...COMBINED });
+    await flow.sync(['--accounts', 'globex']);
+    flow.writeConfig(['acme']);
+    expect((await flow.run(['accounts', 'remove', 'globex', '--data', '--yes'])).exitCode).toBe(0);
+    for (const file of [VIEWS, ALL]) expect(existsSync(join(flow.folder, file)), file).toBe(false);
+  });
+});
+
 describe('views over all lakes', () => {
   const stopped = (stop: AbortController) => ({
     signal: stop.signal,

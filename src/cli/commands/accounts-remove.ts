@@ -9,6 +9,7 @@ import { usageError } from '../options/usage-error.ts';
 import { toSafeBlock } from '../../render/safe-text.ts';
 import { renderKept, renderRemoval } from '../../render/render-removal.ts';
 import { wrapText } from '../../render/wrap-text.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import { requireAccounts } from '../steps/choose-accounts.ts';
 import { requestConfig } from '../steps/load-settings.ts';
 
@@ -51,6 +52,7 @@ export const accountsRemoveCommand = defineCommand({
     const { plan, isDone } = await context.engine.removeAccount(request, left, {
       clock: context.clock,
       confirm: (found) => ask(context, found, choice),
+      onNote: (note) => context.output.writeNote(toSafeLine(note)),
     });
     if (!isDone) return toOutcome(context, plan, 'declined');
     // Views over files that are gone would fail for all accounts until the next sync.

@@ -1,0 +1,49 @@
+import { rm } from 'node:fs/promises';
+import type { Clock } from '../model/clock.ts';
+import { type AccountsFileKind, readOwnSources } from './accounts-file.ts';
+import { type JointPlaces, publishJoint } from './publish-joint.ts';
+
+/**
+ * Takes an account that the config no longer has out of the files that join accounts, before its data is deleted:
+ * views over its lake would fail for all. Views that cannot be written again are removed, as is a file with rows of
+ * this account alone.
+ *
+ * @returns what a person has to know, one sentence each
+ */
+export async function leaveJoint(
+  account: string,
+  joint: JointPlaces,
+  options: { readonly clock: Clock },
+): Promise<readonly string[]> {
+  const places: readonly (readonly [AccountsFileKind, string | undefined])[] = [
+    ['views', joint.catalog],
+    ['combined', joint.combined],
+  ];
+  const find = async () => {
+    const found = [];
+    for (const [kind, file] of places) {
+      const names = file === undefined ? undefined : await readNames(file, kind);
+      if (file !== undefined && names?.includes(account) === true) found.push({ kind, file, names });
+    }
+    return found;
+  };
+  if ((await find()).length === 0) return [];
+  const { error } = await publishJoint(joint, options);
+  const why = error === undefined ? '' : ` (${error.message})`;
+  const notes = [];
+  for (const { kind, file, names } of await find()) {
+    if (kind === 'combined' && names.length > 1) {
+      notes.push(`${file} still has the rows of ${account}, until a sync can write it again${why}.`);
+      continue;
+    }
+    await rm(file, { force: true });
+    notes.push(
+      `${file} was removed, because it could not be written without ${account}${why}. The next sync writes it.`,
+    );
+  }
+  return notes;
+}
+
+async function readNames(file: string, kind: AccountsFileKind): Promise<readonly string[] | undefined> {
+  return (await readOwnSources(file, kind))?.map(({ account }) => account);
+}
