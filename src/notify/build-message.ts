@@ -94,7 +94,7 @@ export interface AccountsMessage extends Pick<
 > {
   /** Always undefined: each account has a run of its own. */
   readonly runId: undefined;
-  /** At most 100. */
+  /** At most 100; none where it is about what joins them. */
   readonly accounts: readonly (Omit<AccountSummary, 'event' | 'error'> & Pick<NoticeMessage, 'error'>)[];
   /** All that the sync was of. */
   readonly accountCount: number;
@@ -127,6 +127,33 @@ export function buildAccountsMessage(
     })),
     accountCount,
     version: facts.version,
+  };
+}
+
+/** The message about what joins the accounts; no account is named in it. */
+export function buildJointMessage(
+  notice: Notice,
+  error: ReportedError | undefined,
+  {
+    source,
+    exitCode,
+    accountCount,
+    version,
+  }: MessageFacts & Pick<AccountsMessage, 'exitCode' | 'accountCount'>,
+): AccountsMessage {
+  const summary = toSafeText(notice.summary);
+  return {
+    event: notice.event,
+    text: toChatText(`Sluice (${source}): ${summary}`),
+    summary,
+    ok: exitCode === 0,
+    exitCode,
+    runId: undefined,
+    source,
+    error: error && toSafeError(error),
+    accounts: [],
+    accountCount,
+    version,
   };
 }
 

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../state/run-file.ts';
-import type { NotifyEvent } from '../model/notify.ts';
-import type { Notice } from './notice.ts';
+import { keyOfNotice, type Notice, type NoticeKey } from './notice.ts';
 
 /** The last notice sent for each ongoing event: its sameness, and the UTC day. */
 export type NoticeMemory = Readonly<
-  Partial<Record<NotifyEvent, { readonly sameness: string; readonly day: string }>>
+  Partial<Record<NoticeKey, { readonly sameness: string; readonly day: string }>>
 >;
 
 /**
  * Whether a notice is due: an ongoing event is reported once a day, and again if it changed or had ended in
  * between.
  */
-export function isDue(memory: NoticeMemory, { event, sameness }: Notice, day: string): boolean {
-  const last = memory[event];
+export function isDue(memory: NoticeMemory, notice: Notice, day: string): boolean {
+  const { sameness } = notice;
+  const last = memory[keyOfNotice(notice)];
   return sameness === undefined || last?.sameness !== sameness || last.day !== day;
 }
 
@@ -25,9 +25,11 @@ export function remember(
   sent: readonly Notice[],
   day: string,
 ): NoticeMemory {
-  const goingOn = Object.entries(memory).filter(([event]) => found.some((notice) => notice.event === event));
-  const news = sent.flatMap(({ event, sameness }) =>
-    sameness === undefined ? [] : [[event, { sameness, day }] as const],
+  const goingOn = Object.entries(memory).filter(([key]) =>
+    found.some((notice) => keyOfNotice(notice) === key),
+  );
+  const news = sent.flatMap((notice) =>
+    notice.sameness === undefined ? [] : [[keyOfNotice(notice), { sameness: notice.sameness, day }] as const],
   );
   return Object.fromEntries([...goingOn, ...news]);
 }

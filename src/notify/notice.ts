@@ -14,6 +14,15 @@ export interface Notice {
   readonly summary: string;
   /** What identifies repeats of it; undefined for one that is sent every time. */
   readonly sameness: string | undefined;
+  /** About what joins accounts, not about one of them: it is remembered apart from those. */
+  readonly isJoint?: boolean;
+}
+
+/** What a notice is remembered by. */
+export type NoticeKey = NotifyEvent | 'joint';
+
+export function keyOfNotice({ event, isJoint = false }: Notice): NoticeKey {
+  return isJoint ? 'joint' : event;
 }
 
 /** The exit code of a run that ended one way or the other. */

@@ -3,9 +3,9 @@ import type { NotifyEvent } from '../model/notify.ts';
 import type { ReportedError } from '../model/run-report.ts';
 import { redactDeep } from '../text/redact.ts';
 import { version } from '../model/version.ts';
-import { buildAccountsMessage } from './build-message.ts';
+import { buildAccountsMessage, buildJointMessage } from './build-message.ts';
 import { findNotices } from './find-notices.ts';
-import { type EndedRun, exitCodeOf, type Notice } from './notice.ts';
+import { type EndedRun, exitCodeOf, keyOfNotice, type Notice } from './notice.ts';
 import { isDue, readNoticeMemory, remember } from './notice-memory.ts';
 import {
   describeFlaw,
@@ -23,6 +23,13 @@ export interface NotifiedAccount {
   readonly run: EndedRun;
 }
 
+/** How a sync of several accounts ended. */
+export interface EndedSync {
+  readonly exitCode: ExitCode;
+  /** What kept a file that joins the accounts from being written. */
+  readonly joint?: ReportedError | undefined;
+}
+
 /** What an account has to tell, before it is known whether it could be sent. */
 interface AccountNotice extends NotifiedAccount {
   readonly notice: Notice;
@@ -34,17 +41,25 @@ interface AccountNotice extends NotifiedAccount {
  */
 export async function notifyAccounts(
   accounts: readonly NotifiedAccount[],
-  exitCode: ExitCode,
+  { exitCode, joint }: EndedSync,
   effects: NotifyEffects,
 ): Promise<readonly string[]> {
   const day = new Date(effects.clock.now()).toISOString().slice(0, 10);
-  const known = accounts.map((one) => ({ ...one, ...findOwn(one) }));
+  const holders = joint === undefined ? [] : listFailureTargets(accounts);
+  const known = accounts.map((one) => {
+    const { found, memory } = findOwn(one);
+    return {
+      ...one,
+      memory,
+      found: joint !== undefined && holders.includes(one) ? [...found, describeJoint(joint)] : found,
+    };
+  });
   const due = known.flatMap(({ memory, found, ...one }) =>
     found.filter((notice) => isDue(memory, notice, day)).map((notice) => ({ ...one, notice })),
   );
   // Also of accounts that no notice names: a program inherits one environment.
   const secrets = [...new Set(accounts.flatMap(({ settings }) => listSecrets(settings)))];
-  const facts = { exitCode, accountCount: accounts.length, secrets };
+  const facts = { exitCode, joint, accountCount: accounts.length, secrets };
   const sent = await Promise.all(
     groupByTarget(due).map(async (group) => ({ group, flaw: await sendGroup(group, facts, effects) })),
   );
@@ -71,6 +86,22 @@ export async function notifyAccounts(
   ];
 }
 
+/** Of the accounts whose failures go to the same target, the first: one of them is enough for what all share. */
+function listFailureTargets(accounts: readonly NotifiedAccount[]): readonly NotifiedAccount[] {
+  const byTarget = new Map<string, NotifiedAccount>();
+  for (const one of accounts) {
+    if (one.settings.notify.failure === undefined) continue;
+    const target = JSON.stringify(describeTarget(one.settings, 'failure'));
+    if (!byTarget.has(target)) byTarget.set(target, one);
+  }
+  return [...byTarget.values()];
+}
+
+function describeJoint({ code, exitCode, message }: ReportedError): Notice {
+  const summary = `what joins the accounts was not written: ${message}`;
+  return { event: 'failure', summary, sameness: JSON.stringify([exitCode, code]), isJoint: true };
+}
+
 /** The notices of an account for which its config names a target. */
 function findOwn({ settings, run }: NotifiedAccount) {
   const { notify, stateDir, keyExpiryWarning, keyExpiresAt } = settings;
@@ -84,7 +115,7 @@ function groupByTarget(due: readonly AccountNotice[]): readonly (readonly Accoun
   const groups = new Map<string, AccountNotice[]>();
   for (const one of due) {
     const { event } = one.notice;
-    const key = JSON.stringify([event, describeTarget(one.settings, event)]);
+    const key = JSON.stringify([keyOfNotice(one.notice), describeTarget(one.settings, event)]);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [one]);
     else group.push(one);
@@ -98,8 +129,7 @@ function describeTarget({ notify }: NotifySettings, event: NotifyEvent): unknown
 }
 
 /** What a message says of the whole sync, and what it must not say. */
-interface SyncFacts {
-  readonly exitCode: ExitCode;
+interface SyncFacts extends EndedSync {
   readonly accountCount: number;
   /** Of all accounts. */
   readonly secrets: readonly string[];
@@ -107,7 +137,7 @@ interface SyncFacts {
 
 async function sendGroup(
   group: readonly AccountNotice[],
-  { secrets, ...facts }: SyncFacts,
+  { secrets, joint, ...facts }: SyncFacts,
   effects: NotifyEffects,
 ): Promise<string | undefined> {
   const [first] = group;
@@ -115,6 +145,11 @@ async function sendGroup(
   const { notice, settings } = first;
   const target = settings.notify[notice.event];
   if (target === undefined) return undefined;
+  const same = { ...facts, source: settings.baseUrl.host, version };
+  if (notice.isJoint === true) {
+    const message = buildJointMessage(notice, joint, same);
+    return sendNotice(target, redactDeep(message, secrets), secrets, effects);
+  }
   const message = buildAccountsMessage(
     group.map(({ account, notice: { event, summary }, run }) => ({
       account,
@@ -124,7 +159,7 @@ async function sendGroup(
       runId: run.report?.runId,
       error: findError(run),
     })),
-    { ...facts, source: settings.baseUrl.host, version },
+    same,
   );
   return sendNotice(target, redactDeep(message, secrets), secrets, effects);
 }

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { AbortedError } from '../../src/model/errors.ts';
+import type { EndedSync } from '../../src/notify/notify-accounts.ts';
 import { parseMetrics } from '../metrics/parse-metrics.ts';
 import { createAccountsFlow } from '../support/accounts-flow.ts';
 import { defaultEngine } from '../../src/cli/default-engine.ts';
@@ -97,4 +98,29 @@ it('a schedule over accounts starts where the config of one cannot be used', asy
     },
   });
   expect({ exitCode, runs, stderr }).toMatchObject({ exitCode: 0, runs: 1 });
+});
+
+it('a schedule over accounts logs what kept the file that joins them from being written, and tells it', async () => {
+  const flow = createAccountsFlow({
+    names: ['acme', 'globex'],
+    config: { destination: { duckdb: './accounts/${account}.duckdb', combined: './all.duckdb' } },
+  });
+  writeFileSync(join(flow.folder, 'all.duckdb'), 'a file of somebody else');
+  const stop = new AbortController();
+  const told: EndedSync[] = [];
+  const { stderr } = await flow.run([...daily, '--now'], {
+    signal: stop.signal,
+    engine: {
+      notifyAccounts: (_, end) => {
+        told.push(end);
+        const reason = { code: 'aborted', hint: 'Again.', exitCode: 143 } as const;
+        stop.abort(new AbortedError('stopped by SIGTERM', reason));
+        return Promise.resolve([]);
+      },
+    },
+  });
+  const file = join(flow.folder, 'all.duckdb');
+  expect(stderr).toContain(`all accounts together: ${file} was not written by Sluice`);
+  expect(stderr).toContain('Name another file in the config');
+  expect(told).toMatchObject([{ exitCode: 5, joint: { code: 'publish_refused' } }]);
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ExitCode } from '../../src/model/errors.ts';
+import type { ReportedError } from '../../src/model/run-report.ts';
 import type { NotifyRules } from '../../src/model/notify.ts';
 import type { AccountsMessage } from '../../src/notify/build-message.ts';
 import type { EndedRun } from '../../src/notify/notice.ts';
@@ -56,21 +57,50 @@ function createProject(rulesOf: (account: string) => NotifyRules = () => ({ fail
     down,
     memoryOf: (account: string) => join(stateOf(account), 'notified.json'),
     /** Tells how a sync ended; returns the warnings. */
-    tell: (runs: Runs, exitCode: ExitCode = 5, env: NodeJS.ProcessEnv = {}) =>
-      notifyAccounts(Object.entries(runs).map(toAccount), exitCode, {
-        clock,
-        env,
-        post: (url, body) => {
-          posted.push({ url: url.href, body, message: JSON.parse(body) as AccountsMessage });
-          return Promise.resolve(down.has(url.href) ? 404 : 200);
+    tell: (runs: Runs, exitCode: ExitCode = 5, env: NodeJS.ProcessEnv = {}, joint?: ReportedError) =>
+      notifyAccounts(
+        Object.entries(runs).map(toAccount),
+        { exitCode, joint },
+        {
+          clock,
+          env,
+          post: (url, body) => {
+            posted.push({ url: url.href, body, message: JSON.parse(body) as AccountsMessage });
+            return Promise.resolve(down.has(url.href) ? 404 : 200);
+          },
         },
-      }),
+      ),
     /** The accounts of each notice so far. */
     named: () => posted.map(({ message }) => message.accounts.map(({ account }) => account)),
   };
 }
 
 describe('notices of several accounts', () => {
+  it('say once a day what kept the files that join them from being written', async () => {
+    const project = createProject();
+    const joint = {
+      code: 'publish_failed',
+      message: 'cannot write all.duckdb',
+      hint: 'Fix it.',
+      exitCode: 6,
+    } as const;
+    const ended = { acme: { report: makeRunReport() }, globex: fail() };
+    for (let n = 0; n < 2; n += 1) expect(await project.tell(ended, 5, {}, joint)).toEqual([]);
+    expect(project.posted.map(({ message }) => [message.event, message.accounts.length])).toEqual([
+      ['failure', 0],
+      ['failure', 1],
+    ]);
+    expect(project.posted[0]?.message).toMatchObject({
+      ok: false,
+      summary: 'what joins the accounts was not written: cannot write all.duckdb',
+      error: { code: 'publish_failed', hint: 'Fix it.' },
+      accountCount: 2,
+    });
+    await project.tell(ended, 5);
+    await project.tell(ended, 5, {}, joint);
+    expect(project.posted.filter(({ message }) => message.accounts.length === 0)).toHaveLength(2);
+  });
+
   it('are one for all accounts with the same event and target', async () => {
     const project = createProject();
     expect(

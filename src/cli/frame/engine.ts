@@ -1,6 +1,6 @@
 import type { Connector } from '../../model/connector.ts';
 import type { DiscoverReport } from '../../model/discover-report.ts';
-import type { ErrorCode, ExitCode } from '../../model/errors.ts';
+import type { ErrorCode } from '../../model/errors.ts';
 import type { OnProgress } from '../../model/progress.ts';
 import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../../model/quarantine-report.ts';
 import type {
@@ -35,6 +35,7 @@ import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import type { AccountMetricsOptions } from '../../metrics/render-metrics.ts';
 import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { EndedRun } from '../../notify/notice.ts';
+import type { EndedSync } from '../../notify/notify-accounts.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
@@ -146,7 +147,7 @@ export interface Engine {
   /** The same for several accounts: one notice for all that have the same to tell. */
   notifyAccounts(
     accounts: readonly EndedAccount[],
-    exitCode: ExitCode,
+    end: EndedSync,
     effects: NotifyEffects,
   ): Promise<readonly string[]>;
   /** Reads the metrics and adds `run`; without settings only the run is known. */

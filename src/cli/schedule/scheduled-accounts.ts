@@ -2,7 +2,7 @@ import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { findTryLater, isOutage, listErrors } from '../../model/outage.ts';
-import { toReportedError } from '../../model/run-report.ts';
+import { type ReportedError, toReportedError } from '../../model/run-report.ts';
 import type { SyncOptions } from '../../model/settings.ts';
 import type { TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
@@ -110,8 +110,9 @@ export class ScheduledAccounts implements ScheduledRuns {
   }
 
   #settle(report: AccountsReport, startedAtMs: number): TryLater | undefined {
-    const { exitCode, accounts } = report;
-    this.#last = { exitCode, code: accounts.find((one) => one.exitCode !== 0)?.error?.code };
+    const { exitCode, accounts, error } = report;
+    const failed = accounts.find((one) => one.exitCode !== 0);
+    this.#last = { exitCode, code: (failed?.error ?? error)?.code };
     this.record.judge(
       startedAtMs,
       accounts.every((one) => isOutage(one.exitCode, errorsOf(one))),
@@ -124,6 +125,7 @@ export class ScheduledAccounts implements ScheduledRuns {
       durationMs: this.#options.context.clock.now() - startedAtMs,
     };
     this.#options.log({ level, message: `${summarizeAccounts(report)}${code}`, fields });
+    if (error !== undefined) this.#logJoint(error);
     logWarnings(this.#options.log, report.warnings);
     const later = accounts.flatMap((one) => {
       const found = findTryLater(one.exitCode, errorsOf(one));
@@ -134,6 +136,14 @@ export class ScheduledAccounts implements ScheduledRuns {
     const times = later.flatMap(({ found }) => found.notBeforeMs ?? []);
     // One without a time to wait for may succeed at once.
     return { notBeforeMs: times.length === later.length ? Math.min(...times) : undefined };
+  }
+
+  /** No account has it in its own log. */
+  #logJoint({ exitCode, code, hint, message }: ReportedError): void {
+    const { log } = this.#options;
+    const fields = { type: 'joint-failed', exitCode, code, hint };
+    log({ level: 'error', message: `all accounts together: ${message}`, fields });
+    log({ level: 'error', message: hint, fields: { type: 'hint' } });
   }
 
   /** The config as a whole could not be used: no account was begun. */

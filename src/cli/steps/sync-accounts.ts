@@ -5,12 +5,12 @@ import { listCompleted } from '../../accounts/join-reports.ts';
 import { NOTHING_JOINT } from '../../accounts/report-accounts.ts';
 import type { AccountOfConfig } from '../../model/account.ts';
 import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
-import type { ExitCode } from '../../model/errors.ts';
 import { toSyncError } from '../../model/errors.ts';
 import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { EndedSync } from '../../notify/notify-accounts.ts';
 import type { ToldSettings } from '../frame/engine.ts';
 import type { AccountsDisplay } from '../progress/accounts-display.ts';
 import { openAccountsDisplay } from '../progress/open-display.ts';
@@ -61,7 +61,7 @@ export async function syncAccounts(
       : await context.engine.publishJoint(known, { clock, signal });
     const { reportAccounts } = await import('../../accounts/report-accounts.ts');
     const report = reportAccounts(accounts, joint, { startedAtMs, finishedAtMs: clock.now() });
-    const warnings = await runs.sendNotices(report.exitCode);
+    const warnings = await runs.sendNotices({ exitCode: report.exitCode, joint: report.error });
     return {
       report: { ...report, warnings },
       facts: inOrder(runs.facts, names),
@@ -164,7 +164,7 @@ class AccountRuns {
   }
 
   /** Sends the notices of all accounts together. */
-  async sendNotices(exitCode: ExitCode): Promise<readonly string[]> {
+  async sendNotices(end: EndedSync): Promise<readonly string[]> {
     const { engine, clock, env, signal } = this.#context;
     // A person who stopped the run is watching it.
     if (signal.aborted) return [];
@@ -174,7 +174,7 @@ class AccountRuns {
       return [{ account, settings, run: ended }];
     });
     try {
-      return await engine.notifyAccounts(told, exitCode, { clock, env, signal });
+      return await engine.notifyAccounts(told, end, { clock, env, signal });
     } catch (thrown) {
       // Not even a defect in a notice may change the outcome of the run.
       return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
