@@ -5,6 +5,7 @@ import { judgeAccounts } from '../../src/accounts/judge-accounts.ts';
 import { matchAccounts, matchesPattern } from '../../src/accounts/match-accounts.ts';
 import type { ExitCode } from '../../src/model/errors.ts';
 import { makeRunReport, makeStreamReport } from '../cli/support/reports.ts';
+import { countRuns } from '../support/seeds.ts';
 
 describe('naming accounts', () => {
   const names = ['acme', 'globex', 'globex-eu', 'initech'];
@@ -46,7 +47,7 @@ describe('a pattern of account names', () => {
         fc.string({ unit: fc.constantFrom('a', 'b', '-', '*', '?'), maxLength: 8 }),
         (name, pattern) => matchesPattern(name, pattern) === isLike(name, pattern),
       ),
-      { numRuns: 2_000 },
+      { numRuns: countRuns(8_000) },
     );
   });
 
