@@ -1,20 +1,27 @@
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../model/clock.ts';
+import type { ReportedError } from '../model/run-report.ts';
 import { type AccountsFileKind, readOwnSources } from './accounts-file.ts';
 import { type JointPlaces, publishJoint } from './publish-joint.ts';
+
+/** What became of the files that join accounts. */
+export interface LeftJoint {
+  readonly notes: readonly string[];
+  readonly error: ReportedError | undefined;
+}
 
 /**
  * Takes an account that the config no longer has out of the files that join accounts, before its data is deleted:
  * views over its lake would fail for all. Views that cannot be written again are removed, as is a file with rows of
  * this account alone.
  *
- * @returns what a person has to know, one sentence each
+ * @returns what a person has to know, one sentence each, and what kept one of the files from being written
  */
 export async function leaveJoint(
   account: string,
   joint: JointPlaces,
   options: { readonly clock: Clock },
-): Promise<readonly string[]> {
+): Promise<LeftJoint> {
   const places: readonly (readonly [AccountsFileKind, string | undefined])[] = [
     ['views', joint.catalog],
     ['combined', joint.combined],
@@ -27,7 +34,7 @@ export async function leaveJoint(
     }
     return found;
   };
-  if ((await find()).length === 0) return [];
+  if ((await find()).length === 0) return { notes: [], error: undefined };
   const { error } = await publishJoint(joint, options);
   const why = error === undefined ? '' : ` (${error.message})`;
   const notes = [];
@@ -41,7 +48,7 @@ export async function leaveJoint(
       `${file} was removed, because it could not be written without ${account}${why}. The next sync writes it.`,
     );
   }
-  return notes;
+  return { notes, error };
 }
 
 async function readNames(file: string, kind: AccountsFileKind): Promise<readonly string[] | undefined> {

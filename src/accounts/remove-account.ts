@@ -4,6 +4,7 @@ import { destinationLockFile } from '../../state/destination-lock.ts';
 import { lockStateFolder } from '../../state/lock.ts';
 import type { Clock } from '../model/clock.ts';
 import { StorageError } from '../model/errors.ts';
+import type { ReportedError } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { lockTargets } from '../storage/lock-targets.ts';
 import type { FoundLeftover } from './find-leftovers.ts';
@@ -24,6 +25,8 @@ export interface RemovalEffects {
 export interface Removal {
   readonly plan: RemovalPlan;
   readonly isDone: boolean;
+  /** What kept a file that joins the accounts from being written without it. */
+  readonly error: ReportedError | undefined;
 }
 
 /** Deleted when nobody holds them any more. */
@@ -41,7 +44,8 @@ const PROOFS = [
 
 /**
  * Deletes what is left of an account and is known to be its own: what it published first, its state folder last, so
- * that a removal that was interrupted can be repeated. Settings are those that the account would have; `joint` is what it leaves first.
+ * that a removal that was interrupted can be repeated. Settings are those that the account would have; `joint` is what
+ * it leaves first.
  *
  * @throws ConfigError (2) for what is not ours; LockedError (75) while a run goes on; StorageError (6)
  */
@@ -53,12 +57,14 @@ export async function removeAccount(
   const since = new Date(clock.now()).toISOString();
   const locks = [await lockStateFolder(settings.stateDir, since, 'accounts remove')];
   let plan: RemovalPlan;
+  let error: ReportedError | undefined;
   try {
     locks.push(await lockTargets(settings));
     plan = await planRemoval(settings, left);
-    if (!(await confirm(plan))) return { plan, isDone: false };
-    const notes = joint === undefined ? [] : await leaveJoint(left.account, joint, { clock });
-    for (const note of notes) onNote(note);
+    if (!(await confirm(plan))) return { plan, isDone: false, error };
+    const found = joint && (await leaveJoint(left.account, joint, { clock }));
+    for (const note of found?.notes ?? []) onNote(note);
+    error = found?.error;
     for (const { own } of plan.places) await removeFiles(inOrder(own.files));
   } finally {
     for (const lock of locks.toReversed()) await lock.release();
@@ -68,7 +74,7 @@ export async function removeAccount(
     await removeFiles(own.files);
     for (const folder of own.folders) await removeEmpty(folder);
   }
-  return { plan, isDone: true };
+  return { plan, isDone: true, error };
 }
 
 function inOrder(files: readonly string[]): readonly string[] {

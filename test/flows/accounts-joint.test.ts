@@ -217,8 +217,9 @@ describe('an account that is removed with its data', () => {
     await flow.sync();
     flow.writeConfig(['acme', 'initech']);
     renameSync(join(flow.folder, 'lake/account=acme'), join(flow.folder, 'away'));
-    const { exitCode, stderr } = await flow.run(['accounts', 'remove', 'globex', '--data', '--yes']);
-    expect(exitCode).toBe(0);
+    const { exitCode, stdout, stderr } = await flow.run(['accounts', 'remove', 'globex', '--data', '--yes']);
+    expect(exitCode).toBe(5);
+    expect(stdout).toContain('account acme: ');
     expect(stderr).toContain(`${join(flow.folder, VIEWS)} was removed`);
     expect(stderr).toContain(`${join(flow.folder, ALL)} still has the rows of globex`);
     expect(existsSync(join(flow.folder, VIEWS))).toBe(false);

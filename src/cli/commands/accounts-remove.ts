@@ -49,15 +49,12 @@ export const accountsRemoveCommand = defineCommand({
     if (values.data !== true)
       return toOutcome(context, await context.engine.planRemoval(request, left), 'kept');
     const choice = { yes: values.yes === true, isJson: globals.json === true };
-    const { plan, isDone } = await context.engine.removeAccount(request, left, {
+    const { plan, isDone, error } = await context.engine.removeAccount(request, left, {
       clock: context.clock,
       confirm: (found) => ask(context, found, choice),
       onNote: (note) => context.output.writeNote(toSafeLine(note)),
     });
     if (!isDone) return toOutcome(context, plan, 'declined');
-    // Views over files that are gone would fail for all accounts until the next sync.
-    const { clock, signal } = context;
-    const { error } = await context.engine.publishJoint(known, { clock, signal });
     const outcome = toOutcome(context, plan, 'deleted');
     if (error === undefined) return outcome;
     const joint = toSafeBlock(`The files of all accounts together: ${error.message}\n${error.hint}`);
