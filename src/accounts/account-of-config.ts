@@ -1,7 +1,7 @@
 import { readSourceRecord } from '../../state/source-record.ts';
-import type { AccountOfConfig } from '../model/account.ts';
+import type { AccountOfConfig, AccountSource } from '../model/account.ts';
 import type { Settings } from '../model/settings.ts';
-import { nameSource } from '../storage/other-accounts.ts';
+import { describeSource } from '../storage/other-accounts.ts';
 
 /** A place of one account, or of all together. */
 interface Place {
@@ -21,20 +21,23 @@ export async function describeAccounts(
   places: readonly Place[],
   load: (name: string) => Settings | Promise<Settings>,
 ): Promise<(name: string) => AccountOfConfig> {
-  const folders = places.flatMap(({ account, kind, path }) =>
-    kind === 'stateDir' && account !== undefined ? [{ name: account, stateDir: path }] : [],
-  );
-  const sources = new Map<string, string>();
-  for (const { name, stateDir } of folders) {
-    if (readSourceRecord(stateDir) !== undefined) continue;
-    const settings = await new Promise<Settings>((resolve) => resolve(load(name))).catch(() => undefined);
-    if (settings !== undefined) sources.set(name, nameSource(settings));
+  const byKey = new Map<string, AccountSource[]>();
+  for (const { account: name, kind, path } of places) {
+    if (kind !== 'stateDir' || name === undefined) continue;
+    const record = readSourceRecord(path);
+    const source = record ?? (await readSource(name, load));
+    if (source === undefined) continue;
+    const alike = byKey.get(source.key) ?? [];
+    if (alike.length === 0) byKey.set(source.key, alike);
+    alike.push({ name, ...source, isSynced: record !== undefined });
   }
-  return (name) => ({
-    name,
-    alike: [...sources].flatMap(([other, source]) =>
-      other !== name && source === sources.get(name) ? [other] : [],
-    ),
-    others: folders.filter((one) => one.name !== name),
-  });
+  return (name) => ({ name, byKey });
+}
+
+async function readSource(name: string, load: (name: string) => Settings | Promise<Settings>) {
+  try {
+    return describeSource(await load(name));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,4 @@
 import type { AccountData } from '../model/account.ts';
-import { findAccounts } from '../warehouse/attach-accounts.ts';
 import {
   type AccountsQueryOptions,
   type AccountsQueryResult,
@@ -24,10 +23,9 @@ export interface AskedAccounts {
 export async function queryJoint(
   { names, data }: AskedAccounts,
   sql: string,
-  options: Omit<AccountsQueryOptions, 'prove'>,
+  options: Omit<AccountsQueryOptions, 'prove' | 'proveAbsent'>,
 ): Promise<AccountsQueryResult> {
   refuseUnknown(names, data, 'cannot query all of these accounts');
   const asked = data.filter(({ account }) => names.includes(account));
-  refuseLost(findAccounts(asked).absent);
-  return queryAccounts(asked, sql, { ...options, prove: refuseForeign });
+  return queryAccounts(asked, sql, { ...options, prove: refuseForeign, proveAbsent: refuseLost });
 }

@@ -18,7 +18,7 @@ import { Database } from '../warehouse/database.ts';
 import { checkDisk } from './plan/estimate-disk.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
 import { describeIdentity, type Identity, judgeIdentity } from '../storage/identity.ts';
-import { assertOwnKey } from '../storage/other-accounts.ts';
+import { refuseKeyOfOther } from '../storage/other-accounts.ts';
 import { describeNetworkDisks } from '../storage/network-disk.ts';
 import { openApi } from '../run/open-api.ts';
 import { assertIdentity } from '../../state/owner.ts';
@@ -128,7 +128,7 @@ async function tryWorkFile(
 ): Promise<string | undefined> {
   const file = workFile(settings.stateDir);
   const assertOwn = (identity: Pick<Identity, 'key' | 'isBlank'>) =>
-    assertOwnKey(settings, identity, { ofAccount });
+    refuseKeyOfOther(settings, identity, { ofAccount });
   if (!existsSync(file)) {
     assertOwn({ key: 'unknown', isBlank: true });
     return undefined;

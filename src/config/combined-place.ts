@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isInside, resolveLinks } from '../files/real-paths.ts';
 import { type ConfigAccount, layerAccount } from './accounts.ts';
-import { isMap } from './config-file.ts';
+import { listLeaves } from './interpolate.ts';
 import type { Problem } from './problem.ts';
 import { isElsewhere, isFolder } from './storage-paths.ts';
 
@@ -54,7 +54,9 @@ function withoutName(written: string): string {
 function listConfigFiles(accounts: readonly ConfigAccount[]): readonly string[] {
   const found = accounts.flatMap((account) => {
     const { name, shared, ownFile } = account;
-    const texts = listTexts(layerAccount(account).value).map((text) => text.replaceAll('${account}', name));
+    const texts = listLeaves(layerAccount(account).value).map(({ value }) =>
+      String(value).replaceAll('${account}', name),
+    );
     const named = texts.flatMap((text) =>
       [...text.matchAll(/\$\{file:([^${}]+)\}/g)].map(([, file = '']) => file),
     );
@@ -64,10 +66,4 @@ function listConfigFiles(accounts: readonly ConfigAccount[]): readonly string[] 
     ];
   });
   return [...new Set(found)];
-}
-
-function listTexts(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) return value.flatMap(listTexts);
-  return isMap(value) ? Object.values(value).flatMap(listTexts) : [];
 }

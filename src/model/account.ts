@@ -24,10 +24,20 @@ export interface AccountData {
   readonly stateDir?: string | undefined;
 }
 
-/** An account of a config that has several, and where the others keep their state. */
+/** What an account reads with. */
+export interface AccountSource {
+  readonly name: string;
+  /** Names its key; reveals nothing of it. */
+  readonly key: string;
+  /** Names all that its streams ask for. */
+  readonly asks: string;
+  /** Rows were read with this key; else it is the key with which they would be. */
+  readonly isSynced: boolean;
+}
+
+/** An account of a config that has several. */
 export interface AccountOfConfig {
   readonly name: string;
-  /** Others of which nothing is synced yet, with the same key and the same questions. */
-  readonly alike: readonly string[];
-  readonly others: readonly { readonly name: string; readonly stateDir: string }[];
+  /** All accounts, also this one, by key: the same value for each of them. */
+  readonly byKey: ReadonlyMap<string, readonly AccountSource[]>;
 }

@@ -101,32 +101,19 @@ export interface AccountsMessage extends Pick<
 }
 
 /** One message about several accounts; at least one. */
-export function buildAccountsMessage(
-  told: readonly AccountSummary[],
-  facts: MessageFacts & Pick<AccountsMessage, 'exitCode' | 'accountCount'>,
-): AccountsMessage {
+export function buildAccountsMessage(told: readonly AccountSummary[], facts: AccountsFacts): AccountsMessage {
   const [first] = told;
-  const { source, exitCode, accountCount } = facts;
-  const count = `${told.length} of ${formatCountOf(accountCount, 'account')}`;
+  const count = `${told.length} of ${formatCountOf(facts.accountCount, 'account')}`;
   const some = told.slice(0, MOST_NAMED).map(({ account, summary }) => `${account}: ${toSafeText(summary)}`);
   const more = told.length - some.length;
-  const summary = toSafeText(`${count}: ${[...some, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`);
+  const summary = `${count}: ${[...some, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`;
   return {
-    event: first?.event ?? 'failure',
-    text: toChatText(`Sluice (${source}): ${summary}`),
-    summary,
-    ok: exitCode === 0,
-    exitCode,
-    runId: undefined,
-    source,
-    error: first?.error && toSafeError(first.error),
+    ...toMessage({ event: first?.event ?? 'failure', summary }, first?.error, facts),
     accounts: told.slice(0, MOST_ACCOUNTS).map(({ event: _event, error, ...one }) => ({
       ...one,
       summary: toSafeText(one.summary),
       error: error && toSafeError(error),
     })),
-    accountCount,
-    version: facts.version,
   };
 }
 
@@ -134,26 +121,27 @@ export function buildAccountsMessage(
 export function buildJointMessage(
   notice: Notice,
   error: ReportedError | undefined,
-  {
-    source,
-    exitCode,
-    accountCount,
-    version,
-  }: MessageFacts & Pick<AccountsMessage, 'exitCode' | 'accountCount'>,
+  facts: AccountsFacts,
 ): AccountsMessage {
-  const summary = toSafeText(notice.summary);
+  return { ...toMessage(notice, error, facts), accounts: [] };
+}
+
+type AccountsFacts = MessageFacts & Pick<AccountsMessage, 'exitCode' | 'accountCount'>;
+
+function toMessage(
+  { event, summary: said }: Pick<Notice, 'event' | 'summary'>,
+  error: ReportedError | undefined,
+  facts: AccountsFacts,
+): Omit<AccountsMessage, 'accounts'> {
+  const summary = toSafeText(said);
   return {
-    event: notice.event,
-    text: toChatText(`Sluice (${source}): ${summary}`),
+    ...facts,
+    event,
+    text: toChatText(`Sluice (${facts.source}): ${summary}`),
     summary,
-    ok: exitCode === 0,
-    exitCode,
+    ok: facts.exitCode === 0,
     runId: undefined,
-    source,
     error: error && toSafeError(error),
-    accounts: [],
-    accountCount,
-    version,
   };
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { GENERATIONS } from './lake-entry.ts';
@@ -26,18 +26,22 @@ export function keptFile(lake: string): string {
   return join(lake, GENERATIONS, KEPT_FILE);
 }
 
-/** The views that name generations of a lake and are still there. */
+/**
+ * The views that name generations of a lake and are still there. Views of which that is not known count as there.
+ *
+ * @throws what the system says of a list that cannot be read
+ */
 export function readKeptViews(lake: string): readonly KeptViews[] {
-  try {
-    const { views } = fileSchema.parse(JSON.parse(readFileSync(keptFile(lake), 'utf8')));
-    return views.filter(isThere);
-  } catch {
-    return [];
-  }
+  const path = keptFile(lake);
+  if (!existsSync(path)) return [];
+  return fileSchema.parse(JSON.parse(readFileSync(path, 'utf8'))).views.filter(isThere);
 }
 
-/** Also true for a file that is about to be put in its place, if it has the same inode there. */
 function isThere({ file, device, inode }: KeptViews): boolean {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found?.dev === device && found.ino === inode;
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    return found?.dev === device && found.ino === inode;
+  } catch {
+    return true;
+  }
 }

@@ -25,6 +25,8 @@ import { mayRead } from './lake-losses.ts';
 export interface AccountsQueryOptions extends QueryOptions {
   /** Throws where an attached file must not be read. */
   readonly prove?: (session: SqlSession, accounts: readonly AttachedAccount[]) => Promise<void>;
+  /** Throws where an account without a file has published. */
+  readonly proveAbsent?: (absent: readonly AccountData[]) => void;
 }
 
 /** The answer of a query over several accounts. */
@@ -44,9 +46,10 @@ export interface AccountsQueryResult extends QueryResult {
 export async function queryAccounts(
   accounts: readonly AccountData[],
   sql: string,
-  { prove, ...options }: AccountsQueryOptions = {},
+  { prove, proveAbsent, ...options }: AccountsQueryOptions = {},
 ): Promise<AccountsQueryResult> {
   const { found, absent } = findAccounts(accounts);
+  proveAbsent?.(absent);
   const leftOut = absent.map(({ account }) => account);
   if (found.length === 0) {
     throw new ConfigError(

@@ -23,7 +23,7 @@ export function installPackage(say: (text: string) => void): Promise<string> {
     assert.match(run('npx', ['--no-install', 'sluice', 'demo'], project), /visibility_mentions +verified/);
     say('npx sluice --version and npx sluice demo work there');
 
-    const names = 'SyncError,check,defineConfig,plan,sync';
+    const names = 'SyncError,check,defineConfig,plan,sync,syncAccounts';
     const esm = "import('sluice').then((all) => console.log(Object.keys(all).sort().join()))";
     assert.equal(run(process.execPath, ['-e', esm], project).trim(), names);
     const cjs = "console.log(Object.keys(require('sluice')).sort().join())";

@@ -160,7 +160,7 @@ describe('notices of several accounts', () => {
     expect(project.posted[0]?.message.summary).toMatch(/^1 of 1 account: acme: /);
   });
 
-  it('are none where no account has anything to report', async () => {
+  it('are not written where no account has anything to report', async () => {
     const project = createProject();
     expect(await project.tell({ acme: { report: makeRunReport() } }, 0)).toEqual([]);
     expect(await project.tell({}, 0)).toEqual([]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountsReport } from '../../src/model/accounts-report.ts';
 import type { ErrorCode } from '../../src/model/errors.ts';
+import { formatReturnTime } from '../../src/render/format-values.ts';
 import { renderAccountsReport, summarizeAccounts } from '../../src/render/render-accounts-sync.ts';
 import { makeAccountEnd } from '../cli/support/account-ends.ts';
 import { makeRunReport, makeStreamReport, NOW_MS } from '../cli/support/reports.ts';
@@ -45,7 +46,8 @@ const later = makeAccountEnd('hooli', {
 
 describe('a sync of several accounts', () => {
   it('is a line an account, what failed and why, what it cost, and when to run again', () => {
-    const resumeAt = new Date(NOW_MS + 720_000).toISOString();
+    const resumeMs = NOW_MS + 720_000;
+    const resumeAt = new Date(resumeMs).toISOString();
     const accounts = [makeAccountEnd('acme'), refused, later];
     expect(render(makeReport({ exitCode: 5, accounts, resumeAt }), 120)).toBe(
       [
@@ -59,7 +61,7 @@ describe('a sync of several accounts', () => {
         'hooli: exit code 75',
         '',
         '1 of 3 accounts complete, 1 failed (initech), 1 to be continued (hooli); 1,242 requests used; took 2 min 5 s.',
-        'Run the same command again from 14:00:00 UTC on: those that are not done continue from here.',
+        `Run the same command again from ${formatReturnTime(resumeMs, NOW_MS)} on: those that are not done continue from here.`,
       ].join('\n'),
     );
   });

@@ -247,7 +247,7 @@ async function merge(
 const NO_OBJECT = { path: '', reason: 'the record is not a JSON object' };
 
 function listReasons(counts: ViolationCounts, rejected: number): RetriedStream['leftBecause'] {
-  // Nothing was counted where every object is accepted: the others are none.
+  // Nothing was counted where every object is accepted: what was rejected is not an object.
   if (counts.records === 0) return rejected === 0 ? [] : [{ ...NO_OBJECT, records: rejected }];
   return counts.list().map(({ field, reason, count }) => ({ path: field, reason, records: count }));
 }

@@ -4,7 +4,7 @@ import { formatCountOf } from '../../text/format-count.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
 import { isScanOf, nameOf, nameScan, sliceStream, type Stream } from '../../model/stream.ts';
 import { describeIdentity, isNewKey, judgeIdentity } from '../../storage/identity.ts';
-import { assertOwnKey } from '../../storage/other-accounts.ts';
+import { refuseKeyOfOther } from '../../storage/other-accounts.ts';
 import { assertIdentity } from '../../../state/owner.ts';
 import { withoutKey } from '../../run/refuse-requests.ts';
 import { withState } from '../../storage/with-held.ts';
@@ -26,7 +26,7 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
   const check = await withState(settings, async (database): Promise<KeyCheck> => {
     assertIdentity(await readMeta(database), settings);
     const identity = await judgeIdentity(settings, database, options);
-    assertOwnKey(settings, identity, options);
+    refuseKeyOfOther(settings, identity, options);
     if (options.acceptNewKey === true || identity.isBlank) return noKeyCheck;
     const note = describeIdentity(identity);
     const open = isNewKey(identity)
@@ -37,7 +37,7 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
     return { requests, notes: note === undefined ? [] : [`${note}${cost}`] };
   });
   if (check !== undefined) return check;
-  assertOwnKey(settings, { key: 'unknown', isBlank: true }, options);
+  refuseKeyOfOther(settings, { key: 'unknown', isBlank: true }, options);
   return noKeyCheck;
 }
 

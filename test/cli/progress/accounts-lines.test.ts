@@ -4,7 +4,7 @@ import type { LogLine } from '../../../src/cli/progress/describe-event.ts';
 import type { AccountEnd, AccountEvent } from '../../../src/model/accounts-report.ts';
 import type { ReportedError } from '../../../src/model/run-report.ts';
 import type { ProgressEvent } from '../../../src/model/progress.ts';
-import { makeAccountEnd } from '../support/account-ends.ts';
+import { keyRefused, makeAccountEnd } from '../support/account-ends.ts';
 import { stoppedClock } from '../support/capture.ts';
 import { page } from '../support/progress-events.ts';
 import { makeStreamReport, NOW_MS } from '../support/reports.ts';
@@ -168,12 +168,7 @@ describe('an account that waits for its quota', () => {
 });
 
 describe('an account that ended', () => {
-  const error = {
-    code: 'key_rejected',
-    message: 'the key was refused',
-    hint: 'Renew it.',
-    exitCode: 3,
-  } as const;
+  const error = keyRefused;
 
   it.each([
     ['that failed', { exitCode: 3, error, report: undefined }, 'error', 'acme: the key was refused'],

@@ -1,27 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openAccountsDisplay } from '../../../src/cli/progress/open-display.ts';
 import type { AccountsDisplay } from '../../../src/cli/progress/accounts-display.ts';
-import type { GlobalValues } from '../../../src/cli/frame/context.ts';
-import { makeAccountEnd } from '../support/account-ends.ts';
-import { createWorld, stoppedClock } from '../support/capture.ts';
+import { keyRefused as error, makeAccountEnd } from '../support/account-ends.ts';
+import { createWorld, noGlobals, stoppedClock } from '../support/capture.ts';
 import { page, start } from '../support/progress-events.ts';
 import { NOW_MS } from '../support/reports.ts';
 
 const ESCAPE = '\u001b';
 const utf8 = { LANG: 'en_US.UTF-8', NO_COLOR: '1' };
-const none: GlobalValues = {
-  config: undefined,
-  json: undefined,
-  logLevel: undefined,
-  logFormat: undefined,
-  noProgress: undefined,
-};
-const error = {
-  code: 'key_rejected',
-  message: 'the key was refused',
-  hint: 'Renew it.',
-  exitCode: 3,
-} as const;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
 afterEach(() => void vi.useRealTimers());
@@ -31,7 +17,7 @@ async function open(names: readonly string[], { env = utf8, columns = 80, global
   let nowMs = NOW_MS;
   const clock = { ...stoppedClock, now: () => nowMs };
   const world = createWorld({ env, clock, ...(columns > 0 && { columns }) });
-  const display = await openAccountsDisplay(world.context, { ...none, ...globals }, names);
+  const display = await openAccountsDisplay(world.context, { ...noGlobals, ...globals }, names);
   return {
     ...world,
     display,

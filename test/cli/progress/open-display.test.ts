@@ -1,21 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { openProgressDisplay } from '../../../src/cli/progress/open-display.ts';
 import type { GlobalValues } from '../../../src/cli/frame/context.ts';
-import { createWorld } from '../support/capture.ts';
+import { createWorld, noGlobals } from '../support/capture.ts';
 import { page, start } from '../support/progress-events.ts';
 
 const ESCAPE = '\u001b';
-const none: GlobalValues = {
-  config: undefined,
-  json: undefined,
-  logLevel: undefined,
-  logFormat: undefined,
-  noProgress: undefined,
-};
 
 async function show(env: NodeJS.ProcessEnv, globals: Partial<GlobalValues> = {}, columns?: number) {
   const { context, stdout, stderr } = createWorld({ env, ...(columns !== undefined && { columns }) });
-  const display = await openProgressDisplay(context, { ...none, ...globals });
+  const display = await openProgressDisplay(context, { ...noGlobals, ...globals });
   for (const [, event] of [...start, [0, page(1, 2)] as const]) display.onProgress(event);
   display.onProgress({ type: 'warning', message: 'the key expires soon' });
   display.onProgress({ type: 'note', message: 'the state is restored' });

@@ -8,7 +8,7 @@ import {
 import { renderAccounts } from '../../../src/cli/progress/render-accounts.ts';
 import type { AccountEnd } from '../../../src/model/accounts-report.ts';
 import type { ProgressEvent } from '../../../src/model/progress.ts';
-import { makeAccountEnd } from '../support/account-ends.ts';
+import { keyRefused as error, makeAccountEnd } from '../support/account-ends.ts';
 import { page, replay, start } from '../support/progress-events.ts';
 import { makeStreamReport, NOW_MS } from '../support/reports.ts';
 
@@ -28,12 +28,6 @@ const work = (...events: readonly ProgressEvent[]): AccountProgress => ({
   run: replay([...start, ...events.map((event) => [0, event] as const)]),
 });
 
-const error = {
-  code: 'key_rejected',
-  message: 'the key was refused',
-  hint: 'Renew it.',
-  exitCode: 3,
-} as const;
 const queued = { state: 'queued' } as const;
 
 describe('an account', () => {

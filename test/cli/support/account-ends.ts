@@ -13,3 +13,11 @@ export function makeAccountEnd(account: string, changes: Partial<AccountEnd> = {
     ...changes,
   };
 }
+
+/** What an account says whose key is refused. */
+export const keyRefused = {
+  code: 'key_rejected',
+  message: 'the key was refused',
+  hint: 'Renew it.',
+  exitCode: 3,
+} as const;

@@ -1,6 +1,6 @@
 import { redact } from '../../../src/text/redact.ts';
 import type { Clock } from '../../../src/model/clock.ts';
-import type { CliContext, Prompt } from '../../../src/cli/frame/context.ts';
+import type { CliContext, GlobalValues, Prompt } from '../../../src/cli/frame/context.ts';
 import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { createOutput } from '../../../src/cli/terminal/output.ts';
 import type { OutputStream } from '../../../src/cli/terminal/output.ts';
@@ -56,6 +56,15 @@ export async function run(argv: readonly string[], world: World = {}): Promise<C
   const exitCode = await runCli(argv, context);
   return { exitCode, stdout: stdout.text(), stderr: stderr.text(), calls, stop: stop() };
 }
+
+/** No option that all commands have. */
+export const noGlobals: GlobalValues = {
+  config: undefined,
+  json: undefined,
+  logLevel: undefined,
+  logFormat: undefined,
+  noProgress: undefined,
+};
 
 /** Makes a context whose streams are captured. */
 export function createWorld(world: World = {}) {
