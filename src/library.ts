@@ -2,6 +2,7 @@ import { connectors } from '../connectors/registry.ts';
 import { describeAccounts } from './accounts/account-of-config.ts';
 import { matchAccounts, unknownAccount } from './accounts/match-accounts.ts';
 import type { RunLimits } from './accounts/run-accounts.ts';
+import { watchReading } from './accounts/watch-reading.ts';
 import { type AccountPlaces, findPlaces } from './config/account-places.ts';
 import { type ConfigAccount, type ConfigAccounts, listAccounts, withoutAccounts } from './config/accounts.ts';
 import { type ConfigFile, readConfigFile, wrapConfig } from './config/config-file.ts';
@@ -98,7 +99,7 @@ export async function syncAccounts(
     .filter(({ name }) => names.includes(name))
     .map((account) => ({
       name: account.name,
-      run: (limits: RunLimits) =>
+      run: (limits: RunLimits, onRead: () => void) =>
         runOnce(
           () => ({ settings: resolveSettings(toResolveOptions(config, { clock, account }, 'required')) }),
           {
@@ -108,7 +109,7 @@ export async function syncAccounts(
             clock,
             ...(signal && { signal }),
             ...(onProgress && { onProgress: (event: ProgressEvent) => onProgress(event, account.name) }),
-            ...(observers && { observers: observers(account.name) }),
+            observers: [watchReading(onRead), ...(observers?.(account.name) ?? [])],
           },
         ),
     }));

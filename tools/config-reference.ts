@@ -93,7 +93,8 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   concurrency: {
     type: 'whole number',
     fallback: `\`${configDefaults.concurrency}\``,
-    meaning: 'With `accounts`: how many are at work at once. One that waits for its quota is not.',
+    meaning:
+      'With `accounts`: how many read at once. One that waits for its quota, or only publishes, is not counted.',
   },
   stateDir: {
     type: 'folder',

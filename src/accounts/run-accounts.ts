@@ -15,8 +15,12 @@ export type RunLimits = Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs' | 'complete
 /** An account to be synced. */
 export interface AccountTask {
   readonly name: string;
-  /** Runs once, to its end. Never throws. */
-  readonly run: (limits: RunLimits) => Promise<EndedRun>;
+  /**
+   * Runs once, to its end. Never throws.
+   *
+   * @param onRead called when nothing more is read and only publishing is left
+   */
+  readonly run: (limits: RunLimits, onRead: () => void) => Promise<EndedRun>;
 }
 
 /** How accounts are run. */
@@ -25,7 +29,7 @@ export interface AccountLoopOptions {
   readonly maxWaitMs?: number | undefined;
   /** No run is begun or goes on after this time. */
   readonly deadlineMs?: number | undefined;
-  /** Accounts at work at once; one that waits for its quota is not at work. */
+  /** Accounts that read at once; one that waits for its quota, or only publishes, is not counted. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -47,6 +51,8 @@ interface Turn {
 const LONGEST_SLEEP_MS = 60_000;
 /** For a time to continue that has passed already: the next run must not follow at once again and again. */
 const LEAST_PAUSE_MS = 1_000;
+/** Accounts that only publish while others read, at most: each still holds an engine. */
+const MOST_PUBLISHING = 2;
 
 /**
  * Runs every account to its end, several at once. One whose quota is spent gives up its place, and continues once the
@@ -66,6 +72,9 @@ class AccountLoop {
   readonly #deadlineMs: number;
   readonly #ends = new Map<string, AccountEnd>();
   readonly #atWork = new Set<Promise<void>>();
+  #reading = 0;
+  /** Settled when a run ends or stops reading. */
+  #news = Promise.withResolvers<void>();
   #turns: readonly Turn[] = [];
 
   constructor(options: AccountLoopOptions) {
@@ -74,7 +83,7 @@ class AccountLoop {
   }
 
   async run(tasks: readonly AccountTask[]): Promise<ReadonlyMap<string, AccountEnd>> {
-    const { concurrency, signal } = this.#options;
+    const { signal } = this.#options;
     this.#turns = tasks.map((task) => ({
       task,
       runs: 0,
@@ -85,7 +94,7 @@ class AccountLoop {
     }));
     while (this.#turns.length > 0 || this.#atWork.size > 0) {
       if (signal?.aborted === true || this.#leftMs() <= 0) this.#dropAll();
-      while (this.#atWork.size < concurrency) {
+      while (this.#hasPlace()) {
         const turn = this.#takeDue();
         if (turn === undefined) break;
         const work: Promise<void> = this.#work(turn).finally(() => this.#atWork.delete(work));
@@ -94,6 +103,11 @@ class AccountLoop {
       if (this.#turns.length > 0 || this.#atWork.size > 0) await this.#waitForNews();
     }
     return this.#ends;
+  }
+
+  #hasPlace(): boolean {
+    const { concurrency } = this.#options;
+    return this.#reading < concurrency && this.#atWork.size < concurrency + MOST_PUBLISHING;
   }
 
   #leftMs(): number {
@@ -121,10 +135,18 @@ class AccountLoop {
       ...(Number.isFinite(leftMs) && { deadlineMs: Math.max(1, Math.floor(leftMs)) }),
       ...(earlier !== undefined && { completed: listCompleted(earlier) }),
     };
+    let isReading = true;
+    this.#reading += 1;
+    const stopReading = () => {
+      if (isReading) this.#reading -= 1;
+      isReading = false;
+      this.#news.resolve();
+    };
     // Whatever goes wrong in one account, the others have to come to their ends.
     const last = await task
-      .run(limits)
+      .run(limits, stopReading)
       .catch((thrown: unknown): EndedRun => ({ startedAtMs, error: toSyncError(thrown) }));
+    stopReading();
     const report = last.report === undefined ? earlier : joinReports(earlier, last.report);
     this.#continue({ ...turn, runs, last, report });
   }
@@ -182,10 +204,10 @@ class AccountLoop {
     return { account, exitCode: error.exitCode, error, ...kept };
   }
 
-  /** Waits until a run ends or, where accounts wait, until the first of them may go on or the time is over. */
+  /** Waits for a run to end or stop reading, for the first waiting account's time, or for the end of the time. */
   async #waitForNews(): Promise<void> {
-    const { clock, signal, concurrency } = this.#options;
-    const hasPlace = this.#atWork.size < concurrency;
+    const { clock, signal } = this.#options;
+    const hasPlace = this.#hasPlace();
     const nextMs = hasPlace ? Math.min(...this.#turns.map(({ notBeforeMs }) => notBeforeMs)) : Infinity;
     const sleepMs = Math.min(LONGEST_SLEEP_MS, nextMs - clock.now(), this.#leftMs());
     const awake = new AbortController();
@@ -195,7 +217,8 @@ class AccountLoop {
       this.#turns.length === 0 || (!hasPlace && !Number.isFinite(this.#leftMs()))
         ? []
         : [clock.sleep(Math.max(0, sleepMs), ends).catch(() => undefined)];
-    await Promise.race([...this.#atWork, ...sleep]);
+    await Promise.race([this.#news.promise, ...this.#atWork, ...sleep]);
+    this.#news = Promise.withResolvers();
     awake.abort();
   }
 

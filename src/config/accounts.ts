@@ -25,7 +25,7 @@ export interface ConfigAccount {
 export interface ConfigAccounts {
   /** In the order in which they are written; at least one. */
   readonly accounts: readonly ConfigAccount[];
-  /** How many are at work at once. */
+  /** How many read at once. */
   readonly concurrency: number;
 }
 

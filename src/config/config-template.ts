@@ -133,7 +133,7 @@ ${names.map((name) => `  ${toYamlText(name)}: {}\n`).join('')}${comment('  # ano
     destination: `${comment(`  parquet: ${toYamlText(parquet)}`, `all accounts together: ${all}`)}
 ${comment(`  duckdb: ${toYamlText(duckdb)}`, 'one file per account; either of the two is enough')}`,
     state: `${comment(`stateDir: ${toYamlText(stateDir)}`, 'work file, checkpoints, lock of each; private')}
-${comment('concurrency: 4', 'accounts at work at once; one that waits for its quota is not counted')}`,
+${comment('concurrency: 4', 'accounts that read at once; one that waits for its quota is not counted')}`,
   };
 }
 

@@ -39,6 +39,8 @@ export type ProgressEvent =
     }
   | { readonly type: 'warning'; readonly stream?: string; readonly message: string }
   | { readonly type: 'note'; readonly stream?: string; readonly message: string }
+  /** No stream is read any more in this run; what was committed is published next. */
+  | { readonly type: 'reading-finished' }
   | { readonly type: 'publishing'; readonly path: string }
   | { readonly type: 'published'; readonly path: string; readonly bytes: number }
   | { readonly type: 'run-finished'; readonly report: RunReport };

@@ -197,6 +197,7 @@ class SyncRun {
   async #finish(streams: readonly Stream[], runError: SyncError | undefined): Promise<RunReport> {
     const { signal, emit } = this.#context;
     const stopped = () => (signal?.aborted === true ? toAbortError(signal) : undefined);
+    emit({ type: 'reading-finished' });
     // A stop ended the current work; commits must still be recorded.
     this.#context.database.proceed();
     const { settings, options } = this.#context;

@@ -17,6 +17,8 @@ const MINUTE_MS = 60_000;
 /** What one run of an account does: takes a while, then ends. */
 interface Step {
   readonly tookMs?: number;
+  /** Time after it has read all, to publish. */
+  readonly publishesMs?: number;
   /** The quota returns this long after the run's end. */
   readonly resumeInMs?: number;
   readonly fails?: true;
@@ -40,13 +42,17 @@ function createLoop(
     let run = 0;
     return {
       name,
-      async run(given) {
+      async run(given, onRead) {
         (limits[name] ??= []).push(given);
         const step = steps[run] ?? {};
         run += 1;
         atWork += 1;
         most = Math.max(most, atWork);
         await clock.sleep(step.tookMs ?? MINUTE_MS);
+        if (step.publishesMs !== undefined) {
+          onRead();
+          await clock.sleep(step.publishesMs);
+        }
         atWork -= 1;
         if (step.throws === true) throw new Error('a defect');
         return endRun(step, clock);
@@ -109,6 +115,27 @@ describe('a sync of several accounts', () => {
       '3 b ended 0',
       '3 d ended 0',
     ]);
+  });
+
+  it('lets the next one read while an account only publishes, with at most two of those', async () => {
+    const publishes = { publishesMs: 9 * MINUTE_MS };
+    const loop = createLoop({ a: [publishes], b: [publishes], c: [{}], d: [{}] }, { concurrency: 1 });
+    await loop.run();
+    expect(loop.most()).toBe(3);
+    expect(loop.log).toEqual([
+      '0 a started',
+      '1 b started',
+      '2 c started',
+      '3 c ended 0',
+      '3 d started',
+      '4 d ended 0',
+      '10 a ended 0',
+      '11 b ended 0',
+    ]);
+    const full = createLoop({ a: [publishes], b: [publishes], c: [publishes], d: [{}] }, { concurrency: 1 });
+    await full.run();
+    expect(full.most()).toBe(3);
+    expect(full.log).toContain('10 d started');
   });
 
   it('gives the place of one whose quota is spent to others, and continues it when the quota is back', async () => {

@@ -91,6 +91,32 @@ const readWorkspaces = async (folder: string, name: string) => {
 };
 
 describe('syncAccounts of the library', () => {
+  it('begins the next account while one only publishes', async () => {
+    const folder = makeFolder();
+    const log: string[] = [];
+    await syncAccounts(
+      { ...makeConfig(folder), concurrency: 1 },
+      {
+        accounts: ['acme', 'initech'],
+        onAccount: (event) =>
+          log.push(`${event.type} ${event.type === 'account-ended' ? event.end.account : event.account}`),
+        onProgress: ({ type }, account) => {
+          if (type === 'reading-finished' || type === 'run-finished') log.push(`${type} ${account}`);
+        },
+      },
+    );
+    expect(log).toEqual([
+      'account-started acme',
+      'reading-finished acme',
+      'account-started initech',
+      'run-finished acme',
+      'account-ended acme',
+      'reading-finished initech',
+      'run-finished initech',
+      'account-ended initech',
+    ]);
+  });
+
   it.each([
     ['an object', (folder: string) => defineConfig(makeConfig(folder))],
     ['a file', writeConfig],

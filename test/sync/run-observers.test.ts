@@ -73,6 +73,7 @@ const events: readonly ProgressEvent[] = [
   { type: 'quota', remaining: 1, limit: 600, resetAtMs: NOW_MS },
   { type: 'warning', message: 'the key expires soon' },
   { type: 'note', message: 'the state is restored' },
+  { type: 'reading-finished' },
   { type: 'publishing', path: '/data/warehouse.duckdb' },
   { type: 'published', path: '/data/warehouse.duckdb', bytes: 1 },
   { type: 'stream-finished', report: makeStreamReport({ stream: 'items' }) },

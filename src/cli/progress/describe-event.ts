@@ -59,6 +59,8 @@ export function describeEvent(
       const message = event.stream === undefined ? event.message : withName(event.message, event.stream);
       return { level, message, fields: event };
     }
+    case 'reading-finished':
+      return undefined;
     case 'publishing':
       return info(`publishing ${event.path}`, event);
     case 'published':

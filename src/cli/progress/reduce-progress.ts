@@ -64,6 +64,7 @@ export function reduceProgress(state: ProgressState, event: ProgressEvent, nowMs
       return { ...timed, publishing: event.path };
     case 'published':
       return { ...timed, publishing: undefined };
+    case 'reading-finished':
     case 'warning':
     case 'note':
       return timed;

@@ -3,6 +3,7 @@ import type { ConfigAccount } from '../../config/accounts.ts';
 import type { MetricFacts } from '../../metrics/metric-facts.ts';
 import { listCompleted } from '../../accounts/join-reports.ts';
 import { NOTHING_JOINT } from '../../accounts/report-accounts.ts';
+import { watchReading } from '../../accounts/watch-reading.ts';
 import type { AccountOfConfig } from '../../model/account.ts';
 import type { AccountEnd, AccountsReport } from '../../model/accounts-report.ts';
 import { toSyncError } from '../../model/errors.ts';
@@ -82,6 +83,12 @@ type LoadedAccount = { readonly place: KnownPlace['place'] } & (
   | { readonly settings: KnownPlace['settings']; readonly error: EndedRun }
 );
 
+/** What the loop over accounts gives to a run. */
+interface BegunRun {
+  readonly limits: RunLimits;
+  readonly onRead: () => void;
+}
+
 interface RunsOptions {
   readonly display: AccountsDisplay;
   readonly describe: (name: string) => AccountOfConfig;
@@ -107,14 +114,14 @@ class AccountRuns {
 
   toTask(account: ConfigAccount): AccountTask {
     const own = { ...this.#context, account };
-    return { name: account.name, run: (limits) => this.#run(own, account.name, limits) };
+    return { name: account.name, run: (limits, onRead) => this.#run(own, account.name, { limits, onRead }) };
   }
 
-  async #run(own: CliContext, name: string, limits: RunLimits): Promise<EndedRun> {
+  async #run(own: CliContext, name: string, begun: BegunRun): Promise<EndedRun> {
     const { display, wantsMetrics } = this.#options;
     const loaded = await this.#load(own);
     const { settings, place, error } = loaded;
-    const run = error ?? (await this.#sync(name, loaded.settings, limits));
+    const run = error ?? (await this.#sync(name, loaded.settings, begun));
     this.#ended.set(name, { settings, run });
     const keep = (facts: MetricFacts) => {
       this.facts.set(name, facts);
@@ -139,13 +146,16 @@ class AccountRuns {
     }
   }
 
-  async #sync(name: string, settings: Settings, limits: RunLimits): Promise<EndedRun> {
+  async #sync(name: string, settings: Settings, { limits, onRead }: BegunRun): Promise<EndedRun> {
     const { clock, engine, signal } = this.#context;
     const { display, sync, earlier, describe } = this.#options;
     const startedAtMs = clock.now();
     const before = earlier?.get(name)?.report;
     const completed = [...(before === undefined ? [] : listCompleted(before)), ...(limits.completed ?? [])];
-    const observers: readonly RunObserver[] = [{ name: 'the display', onEvent: display.follow(name) }];
+    const observers: readonly RunObserver[] = [
+      { name: 'the display', onEvent: display.follow(name) },
+      watchReading(onRead),
+    ];
     try {
       return {
         startedAtMs,
