@@ -1,7 +1,26 @@
 #!/usr/bin/env bash
 # Installs what `npm run test:full` needs beyond Node, on Debian and its kin: a browser, moved clocks, system calls
-# that can be watched, Python. Run as root. What is there already is left alone.
+# that can be watched, Python, PostgreSQL, an S3 server, the engine's extensions. Run as root. What is there already is
+# left alone. Extensions and the S3 server come from Python's registry and are kept in a cache outside the repository.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+  echo "install-proof-tools: $1" >&2
+  exit 1
+}
+
+# The same place as in test/support/proof-cache.ts.
+cache="${SLUICE_PROOF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sluice-proofs}"
+engine=$(sed -n 's|.*"@duckdb/node-api": "\([0-9.]*\)-.*|\1|p' package.json)
+[ -n "$engine" ] || fail 'package.json has no version of @duckdb/node-api'
+case "$(uname -m)" in
+  x86_64) platform=linux_amd64 ;;
+  aarch64) platform=linux_arm64 ;;
+  *) fail "there are no extensions of the engine for $(uname -m)" ;;
+esac
+# With iam in it, which makes it refuse wrong keys. The `server` extra has ten times as much that we do not use.
+moto=('moto[s3]==5.2.5' 'flask==3.1.3' 'flask-cors==6.0.5')
 
 declare -A packages=(
   [chromium]=chromium
@@ -11,15 +30,61 @@ declare -A packages=(
   [setpriv]=util-linux
   [systemd-analyze]=systemd
 )
+
+has_postgres() {
+  local folder
+  for folder in /usr/lib/postgresql/*/bin /usr/local/bin; do
+    [ -x "$folder/initdb" ] && [ -x "$folder/postgres" ] && [ -x "$folder/psql" ] && return
+  done
+  return 1
+}
+
+install_packages() {
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" > /dev/null ||
+    fail "apt-get could not install $*"
+}
+
 missing=()
 for program in "${!packages[@]}"; do
   command -v "$program" > /dev/null || missing+=("${packages[$program]}")
 done
 # Python may be there without what makes an environment of its own.
 python3 -c 'import ensurepip' 2> /dev/null || missing+=(python3-venv)
+has_postgres || missing+=(postgresql-common)
 if [ "${#missing[@]}" -gt 0 ]; then
-  export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+  apt-get update -qq || fail 'apt-get could not update its lists'
+  install_packages "${missing[@]}"
 fi
-echo "proof tools: ${!packages[*]}"
+if ! has_postgres; then
+  # Only its programs: no database of the machine's own is made or started.
+  sed -ri 's/^#?\s*create_main_cluster\b.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+  install_packages postgresql
+  has_postgres || fail 'the package postgresql brought no initdb, postgres and psql'
+fi
+
+# Written last: an environment without it was not finished, or has other versions.
+finished="$cache/moto/sluice-finished"
+if [ "$(cat "$finished" 2> /dev/null)" != "${moto[*]}" ] || ! "$cache/moto/bin/python" -c '' 2> /dev/null; then
+  rm -rf "$cache/moto"
+  python3 -m venv "$cache/moto" || fail "python could not make an environment in $cache/moto"
+  "$cache/moto/bin/python" -m pip install --quiet --disable-pip-version-check "${moto[@]}" ||
+    fail "pip could not install ${moto[*]}"
+  echo "${moto[*]}" > "$finished"
+fi
+
+extensions="$cache/extensions/v$engine/$platform"
+mkdir -p "$extensions"
+for name in httpfs ducklake aws postgres_scanner sqlite_scanner avro iceberg; do
+  [ -f "$extensions/$name.duckdb_extension" ] && continue
+  wheels=$(mktemp -d "$cache/wheels-XXXXXX")
+  trap 'rm -rf "$wheels"' EXIT
+  package="duckdb-extension-${name//_/-}==$engine"
+  # Without what it names as needed, which is the engine for Python.
+  "$cache/moto/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+    --dest "$wheels" "$package" || fail "pip could not download $package"
+  "$cache/moto/bin/python" -m zipfile -e "$wheels"/*.whl "$wheels" || fail "the wheel of $package could not be read"
+  mv "$wheels"/*/extensions/"v$engine/$name.duckdb_extension" "$extensions/" ||
+    fail "the wheel of $package has no extension for v$engine"
+  rm -rf "$wheels"
+done
+echo "proof tools: ${!packages[*]} postgres; in $cache: moto, extensions of DuckDB $engine"

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { findProofCache } from '../support/proof-cache.ts';
 
 /** Where the programs of a Python environment are, or why there is none. */
 export type PythonEnvironment = { readonly bin: string } | { readonly problem: string };
@@ -12,8 +12,8 @@ const LEAST_PYTHON = '3.9';
 const FINISHED = 'sluice-finished';
 
 /**
- * A Python environment with these packages, each with its exact version. It is kept below `~/.cache/sluice-proofs`
- * (or in `SLUICE_PROOF_CACHE`), so that the next run finds it there.
+ * A Python environment with these packages, each with its exact version. It is kept in the cache of proofs, so that the
+ * next run finds it there.
  */
 export function makePythonEnvironment(packages: readonly string[]): PythonEnvironment {
   const names = process.platform === 'win32' ? ['python', 'py'] : ['python3', 'python'];
@@ -40,9 +40,8 @@ export function makePythonEnvironment(packages: readonly string[]): PythonEnviro
 }
 
 function findPlace(parts: readonly string[]): string {
-  const cache = process.env['SLUICE_PROOF_CACHE'] ?? join(homedir(), '.cache', 'sluice-proofs');
   const hash = createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
-  return join(cache, `python-${hash}`);
+  return join(findProofCache(), `python-${hash}`);
 }
 
 function lastLine(text: string): string {
