@@ -90,6 +90,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'flows/',
     'package',
     'publish/lake-live-reader',
+    'support/',
     'tools/',
     'warehouse/engine-memory',
   ],
