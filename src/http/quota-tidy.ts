@@ -72,7 +72,8 @@ export function followClock(
   state: QuotaState,
   step: { readonly now: number; readonly stepMs: number; readonly seenMovedMs: number },
 ): QuotaState {
-  const missingMs = step.seenMovedMs + step.stepMs - state.movedMs;
+  // The clock of the steps counts parts of milliseconds; times here are whole.
+  const missingMs = Math.round(step.seenMovedMs + step.stepMs - state.movedMs);
   if (missingMs > TOLERATED_MS) return moveTimes(state, missingMs);
   const isUnused = step.now < state.lastUsedAtMs;
   if (isUnused && step.stepMs < -TOLERATED_MS && missingMs < -TOLERATED_MS) {

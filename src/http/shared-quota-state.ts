@@ -195,7 +195,7 @@ export class SharedQuotaState {
   #settle(before: QuotaState, now: number, ended: readonly EndedSlot[]): QuotaState {
     const offsetMs = readOffset(this.#clock);
     return ended.reduce((state, slot) => {
-      const outcome = moveOutcome(slot.outcome, offsetMs - slot.offsetMs);
+      const outcome = moveOutcome(slot.outcome, Math.round(offsetMs - slot.offsetMs));
       return settleSlot(state, { id: slot.id, now, limits: this.#limits, outcome });
     }, before);
   }

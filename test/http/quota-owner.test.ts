@@ -26,6 +26,19 @@ function withPid(owner: string, pid: number): string {
   return `${place}.${pid}.${random}`;
 }
 
+it('the end of a window is a whole millisecond, though the clock of waits counts parts of one', async () => {
+  const clock = createVirtualClock();
+  let part = 0;
+  const uneven = { ...clock, monotonic: () => clock.monotonic() + (part += 0.37) };
+  const quota = new Quota({ store: createMemoryQuotaStore(), limits, clock: uneven, maxWaitMs: 0 });
+  const slot = await quota.acquire();
+  const resetAtMs = clock.now() + 1_800_000;
+  quota.settle(slot, { kind: 'answered', observation: { limit: 600, remaining: 599, resetAtMs } });
+  const seen = (await quota.snapshot()).resetAtMs ?? 0;
+  expect(seen).toBe(Math.round(seen));
+  expect(Math.abs(seen - resetAtMs)).toBeLessThan(10);
+});
+
 describe('the owner of a reservation', () => {
   it('is another for every run', () => {
     expect(createOwner()).toMatch(/^[0-9a-f]{8}\.\d+\.[0-9a-f]{6}$/);
