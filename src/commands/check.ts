@@ -6,6 +6,7 @@ import type { AccountOfConfig } from '../model/account.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
+import { hintAfterRequests } from '../text/hint-after-requests.ts';
 import type { Transport } from '../model/http.ts';
 import type { ProgressEvent } from '../model/progress.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
@@ -80,17 +81,20 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     );
     outcomes.push(...warnings.map((item) => ({ item, error: undefined })));
     outcomes.push(...describeKey(endpoints), ...describeQuota(quota, clock.now()), ...endpoints);
+    const spent = source.client.usage.requests;
     const exitCode = decideCheckCode(outcomes);
     const failed = outcomes.find(({ error }) => error?.exitCode === exitCode)?.error;
     return {
       ok: failed === undefined,
       exitCode,
-      error: failed && hideSecrets(settings, toReportedError(failed)),
+      error:
+        failed &&
+        hideSecrets(settings, { ...toReportedError(failed), hint: hintAfterRequests(failed.hint, spent) }),
       items: hideSecrets(
         settings,
-        outcomes.map(({ item }) => item),
+        outcomes.map(({ item }) => ({ ...item, fix: item.fix && hintAfterRequests(item.fix, spent) })),
       ),
-      requestsSpent: source.client.usage.requests,
+      requestsSpent: spent,
       quota: quota.limit === undefined ? undefined : quota,
     };
   } finally {

@@ -8,6 +8,7 @@ import type { AllowsKey } from './describe-issues.ts';
 import { expandText } from './expand-text.ts';
 import type { PlaceholderScope } from './read-placeholder.ts';
 import { buildConfigError, type Problem } from './problem.ts';
+import { findNearestName } from '../text/suggest-name.ts';
 
 /** One account of a config: its name, and where the config says what. */
 export interface ConfigAccount {
@@ -181,9 +182,18 @@ export function withoutAccounts(file: ConfigFile, hint = 'Name one of them.'): C
   }
   const alone = ONLY_SHARED.filter((at) => isMap(file.value) && (valueAt(file.value, at) ?? null) !== null);
   if (alone.length === 0) return file;
+  const meant = Object.keys(file.value).find(isMisspelt);
+  if (meant !== undefined)
+    throw buildConfigError([{ path: [meant], message: 'unknown key; did you mean "accounts"?' }], file);
   const message = 'only means something together with accounts';
   throw buildConfigError(
     alone.map((at) => ({ path: at, message, hint: 'Remove it, or name the accounts.' })),
     file,
   );
+}
+
+/** Whether a key at the top can only mean `accounts`. */
+function isMisspelt(key: string): boolean {
+  const known = listKnownKeys([]);
+  return !known.includes(key) && findNearestName(key, known) === 'accounts';
 }

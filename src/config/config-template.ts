@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { configDefaults } from '../model/config.ts';
 import type { Connector } from '../model/connector.ts';
 import { perHour } from '../model/quota.ts';
+import { ACCOUNT_KEY_FILE } from './secret-paths.ts';
 
 /** What `sluice init` asks for; a placeholder such as `${DATA_DIR}` is kept. */
 export interface TemplateAnswers {
@@ -23,9 +24,6 @@ export interface TemplateAccounts {
   /** The lake; `${account}` is in it. */
   readonly parquet: string;
 }
-
-/** Where the key of each account is read from, relative to the config. */
-export const ACCOUNT_KEY_FILE = './keys/${account}';
 
 const ANALYTICS = 'analytics-read';
 const COMMENT_COLUMN = 42;

@@ -4,7 +4,7 @@ import { formatPath, pathKey } from './config-path.ts';
 import type { ConfigLeaf } from './interpolate.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
-import { secretPaths } from './secret-paths.ts';
+import { ACCOUNT_KEY_FILE, secretPaths } from './secret-paths.ts';
 
 type SecretPath = (typeof secretPaths)[number];
 
@@ -30,9 +30,7 @@ export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Pl
     const written = !leaf.placeholders.some((origin) => origin.kind !== 'default');
     return [
       ...(written
-        ? [
-            `${formatPath(path)} is written in ${loaded.fileName}; write \${${path[1] === 'hashKey' ? 'SLUICE_HASH_KEY' : 'ANALYTICS_API_KEY'}} there and keep the key in the environment, or \${file:path}`,
-          ]
+        ? [`${formatPath(path)} is written in ${loaded.fileName}; ${advisePlace(loaded, path)}`]
         : []),
       ...files.flatMap(({ path: file, mode }) =>
         mode === undefined || platform === 'win32' || isContainerSecret(file) || (mode & 0o077) === 0
@@ -41,6 +39,14 @@ export function findCredentialWarnings(loaded: LoadedConfig, platform: NodeJS.Pl
       ),
     ];
   });
+}
+
+function advisePlace({ account }: LoadedConfig, path: SecretPath): string {
+  if (path[1] === 'hashKey')
+    return 'write ${SLUICE_HASH_KEY} there and keep the key in the environment, or ${file:path}';
+  return account === undefined
+    ? 'write ${ANALYTICS_API_KEY} there and keep the key in the environment, or ${file:path}'
+    : `write \${file:${ACCOUNT_KEY_FILE}} there and keep the key of each account in a file of its own`;
 }
 
 // Container runtimes mount secrets there as 0444 by default, in a file system only the container sees;
@@ -69,12 +75,18 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
         hint: isNameInFile(secret, leaf)
           ? `Put braces around the name: ${formatPath(path)}: \${ANALYTICS_API_KEY}.`
           : missing
-            ? `Create a key in ${connector.auth.whereKeysAreMade}, then export ANALYTICS_API_KEY=… and set apiKey: \${ANALYTICS_API_KEY}.`
+            ? `Create a key in ${connector.auth.whereKeysAreMade}, then ${adviseKey(loaded.account)}.`
             : `Copy the key again without anything around it; if it is lost, create a new one in ${connector.auth.whereKeysAreMade}.`,
       },
     ],
     loaded,
   );
+}
+
+function adviseKey(account: string | undefined): string {
+  return account === undefined
+    ? 'export ANALYTICS_API_KEY=… and set apiKey: ${ANALYTICS_API_KEY}'
+    : `write it into a file for ${account} alone and set apiKey: \${file:${ACCOUNT_KEY_FILE}}`;
 }
 
 function describeOrigin(leaf: ConfigLeaf | undefined): string {

@@ -30,6 +30,14 @@ export interface ProblemSource {
   readonly locate: (path: ConfigPath) => Position | undefined;
 }
 
+/** What each error lists; messages of several problems cannot be compared as a whole. */
+const listed = new WeakMap<object, readonly Problem[]>();
+
+/** The problems that an error of `buildConfigError` lists; none for any other error. */
+export function listProblems(error: object): readonly Problem[] {
+  return listed.get(error) ?? [];
+}
+
 /** One error that lists every problem in the order of the file, so that one edit can fix them all. */
 export function buildConfigError(problems: readonly Problem[], source: ProblemSource): ConfigError {
   const found = problems
@@ -44,7 +52,7 @@ export function buildConfigError(problems: readonly Problem[], source: ProblemSo
   const hints = new Set(problems.map((problem) => problem.hint));
   const [onlyCode] = codes;
   const [onlyHint] = hints;
-  return new ConfigError(message, {
+  const error = new ConfigError(message, {
     code: codes.size === 1 && onlyCode !== undefined ? onlyCode : 'config_invalid',
     hint:
       hints.size === 1 && onlyHint !== undefined
@@ -52,6 +60,8 @@ export function buildConfigError(problems: readonly Problem[], source: ProblemSo
         : `Correct ${name} and run again; nothing was requested.`,
     ...(source.fileName === undefined ? {} : { context: { path: source.fileName } }),
   });
+  listed.set(error, problems);
+  return error;
 }
 
 function formatProblem(

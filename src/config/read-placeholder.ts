@@ -1,7 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { findNearestName } from '../text/suggest-name.ts';
 import { escapeText } from './config-path.ts';
 import { decodeUtf8, fileErrorCode } from './read-text-file.ts';
+import { ACCOUNT_KEY_FILE } from './secret-paths.ts';
 
 /** Where the text of a placeholder came from. */
 export type PlaceholderOrigin =
@@ -76,9 +78,13 @@ export function readPlaceholder(
       hint: 'Name them, e.g. accounts: { acme: {} }, or write a name in its place. docs/accounts.md shows how.',
       wanted: { kind: 'environment', name },
     });
+  const isAccount = scope.account !== undefined && findNearestName(name.toLowerCase(), ['account'], 0.75);
+  const ownFile = isSecret && scope.account !== undefined ? ACCOUNT_KEY_FILE : 'path';
   return fail({
     problem: `the environment variable ${name} is not set`,
-    hint: `Set it, e.g. export ${name}=… (docker run -e ${name}), or write ${isSecret ? '' : `\${${name}:-default} or `}\${file:path} instead.`,
+    hint: isAccount
+      ? `Did you mean \${account}, the name of the account? If not, set the variable, e.g. export ${name}=….`
+      : `Set it, e.g. export ${name}=… (docker run -e ${name}), or write ${isSecret ? '' : `\${${name}:-default} or `}\${file:${ownFile}} instead.`,
     wanted: { kind: 'environment', name },
   });
 }

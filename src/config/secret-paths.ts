@@ -7,6 +7,9 @@ export const secretPaths = [
   ['defaults', 'hashKey'],
 ] as const satisfies readonly ConfigPath[];
 
+/** Where a config with accounts best reads the key of each from, relative to the config. */
+export const ACCOUNT_KEY_FILE = './keys/${account}';
+
 /** Settings whose variable or file may be missing for commands that send no request. */
 export const optionalPaths: readonly ConfigPath[] = [
   ...secretPaths,

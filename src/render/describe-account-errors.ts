@@ -5,6 +5,8 @@ import { listNames } from '../text/list-names.ts';
 import { toSafeLine } from './safe-text.ts';
 
 const MOST_CAUSES = 10;
+/** Each of them has a folder and a holder of its own, which would hide that the cause is the same. */
+const BUSY = 'another run is at work on each of them';
 
 /** An account in which something failed. */
 export interface FailedAccount {
@@ -15,14 +17,22 @@ export interface FailedAccount {
 
 /** What failed and what to do next. What accounts share, such as a broken config, is said once; '' if nothing failed. */
 export function describeAccountErrors(failed: readonly FailedAccount[]): string {
-  const byCause = Map.groupBy(failed, ({ error }) => `${error?.message ?? ''}\n${error?.hint ?? ''}`);
+  const byCause = Map.groupBy(failed, ({ error }) =>
+    isBusy(error) ? BUSY : `${error?.message ?? ''}\n${error?.hint ?? ''}`,
+  );
   const lines = [...byCause.values()].slice(0, MOST_CAUSES).map((alike) => {
     const [first] = alike;
     const names = listNames(alike.map(({ account }) => account));
-    const { message = `exit code ${first?.exitCode ?? 1}`, hint = '' } = first?.error ?? {};
+    const { message: own = `exit code ${first?.exitCode ?? 1}`, hint = '' } = first?.error ?? {};
+    const message = alike.length > 1 && isBusy(first?.error) ? BUSY : own;
     const next = hint === '' ? '' : `\n  next: ${toSafeLine(hint)}`;
     return `${names}: ${toSafeLine(message)}${next}`;
   });
   const more = byCause.size - lines.length;
   return [...lines, ...(more > 0 ? [`and ${formatCountOf(more, 'more cause')}`] : [])].join('\n');
+}
+
+/** Whether another run had the account. */
+export function isBusy(error: ReportedError | undefined): boolean {
+  return error?.code === 'state_locked';
 }

@@ -4,7 +4,7 @@ import { formatDuration } from '../text/duration.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { listNames } from '../text/list-names.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { describeAccountErrors } from './describe-account-errors.ts';
+import { describeAccountErrors, isBusy } from './describe-account-errors.ts';
 import { formatReturnTime } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
@@ -29,7 +29,12 @@ export function renderAccountsReport(report: AccountsReport, { nowMs, columns }:
     report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`).join('\n'),
     describeAccountErrors(report.accounts.filter(({ exitCode }) => exitCode !== 0)),
     describeJointError(report),
-    [describeCost(report), ...report.files.map(describeFile), describeReturn(report, nowMs)]
+    [
+      describeNothingDue(report),
+      describeCost(report),
+      ...report.files.map(describeFile),
+      describeReturn(report, nowMs),
+    ]
       .filter((line) => line !== '')
       .join('\n'),
   ];
@@ -38,33 +43,55 @@ export function renderAccountsReport(report: AccountsReport, { nowMs, columns }:
 
 /** One sentence about it. */
 export function summarizeAccounts({ accounts, error }: AccountsReport): string {
-  const names = (pick: (one: AccountEnd) => boolean) => accounts.filter(pick).map(({ account }) => account);
-  const failed = names(({ exitCode }) => exitCode !== 0 && exitCode !== 75);
-  const later = names(({ exitCode }) => exitCode === 75);
-  const done = accounts.length - failed.length - later.length;
+  const ends = Map.groupBy(accounts, describeKind);
+  const count = (kind: EndKind) => ends.get(kind)?.length ?? 0;
   const parts = [
-    `${formatCount(done)} of ${formatCountOf(accounts.length, 'account')} complete`,
-    failed.length === 0 ? '' : `${formatCount(failed.length)} failed (${listNames(failed)})`,
-    later.length === 0 ? '' : `${formatCount(later.length)} to be continued (${listNames(later)})`,
+    `${formatCount(count('complete'))} of ${formatCountOf(accounts.length, 'account')} complete`,
+    ...NAMED_KINDS.map((kind) => {
+      const names = (ends.get(kind) ?? []).map(({ account }) => account);
+      return names.length === 0 ? '' : `${formatCount(names.length)} ${kind} (${listNames(names)})`;
+    }),
+    count('not run') === 0 ? '' : `${formatCount(count('not run'))} not run`,
     error === undefined ? '' : 'what joins them was not written',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
-function describeRow({ account, exitCode, report, runs }: AccountEnd): readonly string[] {
-  if (report === undefined) return [account, runs === 0 ? 'not run' : 'failed', '', '', '', '', ''];
+const NAMED_KINDS = ['failed', 'busy', 'to be continued', 'stopped'] as const;
+type EndKind = 'complete' | 'not run' | (typeof NAMED_KINDS)[number];
+
+/** How an account ended; one whose turn had not come when a person stopped the sync did not fail. */
+function describeKind({ exitCode, error, report, runs }: AccountEnd): EndKind {
+  if (exitCode === 0) return 'complete';
+  if (exitCode === 130 || exitCode === 143) return runs === 0 ? 'not run' : 'stopped';
+  if (exitCode !== 75) return 'failed';
+  return report === undefined && isBusy(error) ? 'busy' : 'to be continued';
+}
+
+function describeRow(end: AccountEnd): readonly string[] {
+  const { account, exitCode, report, runs } = end;
+  if (report === undefined) return [account, runs === 0 ? 'not run' : describeKind(end), '', '', '', '', ''];
   const { rows, streams, requests } = report;
   const verified = streams.filter(({ verdict }) => verdict === 'verified').length;
-  const inTable = streams.reduce((sum, { rowsInTable = 0 }) => sum + rowsInTable, 0);
+  const known = streams.flatMap(({ rowsInTable }) => rowsInTable ?? []);
   return [
     account,
     exitCode === 0 ? 'complete' : report.status,
     `${formatCount(verified)} of ${formatCountOf(streams.length, 'stream')}`,
     formatCount(rows.inserted),
     formatCount(rows.updated),
-    formatCount(inTable),
+    // A run that ended before it looked at a table does not know its rows.
+    formatCount(known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0)),
     formatCount(requests),
   ];
+}
+
+/** A sync of one account says the same beside each stream. */
+function describeNothingDue({ accounts }: AccountsReport): string {
+  const streams = accounts.flatMap(({ report }) => report?.streams ?? []);
+  const isFresh = streams.length > 0 && streams.every(({ status }) => status === 'fresh');
+  if (!isFresh || accounts.some(({ exitCode }) => exitCode !== 0)) return '';
+  return 'Nothing was due: every stream was synced recently, and no request was sent (--force syncs them anyway).';
 }
 
 function describeCost(report: AccountsReport): string {

@@ -178,6 +178,43 @@ accounts:
     expect(catchConfigError(() => settingsOf(top, 'acme')).message).toContain('did you mean "concurrency"');
   });
 
+  it('are meant by a key that is nearly theirs', () => {
+    const file = write(`${SHARED}acounts: { acme: {} }\nconcurrency: 4\n`, keys);
+    const { message } = catchConfigError(() => loadConfig({ path: file, env: validEnv }));
+    expect(message).toMatch(/sluice\.yaml:9:1 acounts: unknown key; did you mean "accounts"\?$/);
+  });
+
+  it('are what a variable means that is nearly ${account}', () => {
+    const text = `${SHARED}accounts: { acme: {} }\n`;
+    for (const [right, wrong] of [
+      ['keys/${account}', 'keys/${acount}'],
+      ['keys/${account}', 'keys/${ACCOUNT}'],
+      ['lake/account=${account}', 'lake/account=${acount}'],
+    ] as const) {
+      const file = write(text.replace(right, wrong), keys);
+      const { hint } = catchConfigError(() => {
+        const account = listSome(file)[0];
+        loadConfig({ path: file, env: validEnv, account });
+      });
+      expect(hint).toMatch(/^Did you mean \$\{account\}, the name of the account\?/);
+    }
+    const other = write(text.replace('keys/${account}', '${KEYS}/${account}'), keys);
+    expect(catchConfigError(() => settingsOf(other, 'acme')).hint).toMatch(/^Set it, e\.g\. export KEYS=…/);
+  });
+
+  it('are advised to have a file for the key of each', () => {
+    const text = `${SHARED}accounts: { acme: {} }\n`;
+    const empty = catchConfigError(() => settingsOf(write(text, { 'keys/acme': '\n' }), 'acme'));
+    expect(empty).toMatchObject({ code: 'key_missing' });
+    expect(empty.hint).toContain('set apiKey: ${file:./keys/${account}}');
+    const unset = write(text.replace('${file:./keys/${account}}', '${API_KEY}'));
+    expect(catchConfigError(() => settingsOf(unset, 'acme')).hint).toContain('${file:./keys/${account}}');
+    const literal = write(text.replace('${file:./keys/${account}}', 'sk-live-0123456789'));
+    const { warnings } = settingsOf(literal, 'acme');
+    expect(warnings.join()).toContain('write ${file:./keys/${account}} there');
+    for (const words of [empty.hint, ...warnings]) expect(words).not.toContain('ANALYTICS_API_KEY');
+  });
+
   it('are what ${account} needs', () => {
     const file = write(configText('', '', './${account}.duckdb'));
     const error = catchConfigError(() => loadConfig({ path: file, env: validEnv }));

@@ -84,6 +84,57 @@ describe('a sync of several accounts', () => {
     expect(text).toMatch(/^initech +failed$/m);
   });
 
+  it('counts an account whose turn never came as not run, and one that was stopped as stopped', () => {
+    const error = { ...words('aborted', 'stopped by SIGINT'), exitCode: 130 } as const;
+    const stopped = { exitCode: 130, error } as const;
+    const accounts = [
+      makeAccountEnd('acme'),
+      makeAccountEnd('globex', {
+        ...stopped,
+        report: makeRunReport({
+          status: 'interrupted',
+          exitCode: 130,
+          streams: [makeStreamReport({ status: 'not-run', verdict: undefined, rowsInTable: undefined })],
+        }),
+      }),
+      ...['hooli', 'initech'].map((name) => makeAccountEnd(name, { ...stopped, report: undefined, runs: 0 })),
+    ];
+    const report = makeReport({ exitCode: 130, accounts });
+    expect(summarizeAccounts(report)).toBe('1 of 4 accounts complete, 1 stopped (globex), 2 not run');
+    expect(render(report)).toMatch(/^globex +interrupted +0 of 1 stream +\S+ +\S+ +- /m);
+  });
+
+  it('calls an account busy that another run has, and says so once for all of them', () => {
+    const accounts = ['acme', 'globex'].map((name) =>
+      makeAccountEnd(name, {
+        exitCode: 75,
+        report: undefined,
+        error: {
+          code: 'state_locked',
+          message: `another run holds /data/${name}: pid 7`,
+          hint: 'Let it finish.',
+          exitCode: 75,
+        },
+      }),
+    );
+    const text = render(makeReport({ exitCode: 75, accounts }));
+    expect(text).toMatch(/^acme +busy$/m);
+    expect(text).toContain(
+      '\nacme, globex: another run is at work on each of them\n  next: Let it finish.\n',
+    );
+    expect(text).toContain('0 of 2 accounts complete, 2 busy (acme, globex);');
+    const one = render(makeReport({ exitCode: 75, accounts: accounts.slice(0, 1) }));
+    expect(one).toContain('\nacme: another run holds /data/acme: pid 7\n');
+  });
+
+  it('says that nothing was due only where every stream of every account was fresh', () => {
+    const fresh = makeRunReport({ requests: 0, streams: [makeStreamReport({ status: 'fresh' })] });
+    const all = [makeAccountEnd('acme', { report: fresh }), makeAccountEnd('globex', { report: fresh })];
+    expect(render(makeReport({ accounts: all }))).toContain('\n\nNothing was due: every stream');
+    expect(render(makeReport({ accounts: [...all, makeAccountEnd('hooli')] }))).not.toContain('due');
+    expect(render(makeReport({ exitCode: 5, accounts: [...all, refused] }))).not.toContain('due');
+  });
+
   it('says once what accounts have in common, and names at most ten causes', () => {
     const fail = (account: string, message: string) => ({
       ...refused,

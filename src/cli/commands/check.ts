@@ -32,6 +32,7 @@ export const checkCommand = defineAccountCommand({
       result: report,
       text: renderCheck(report, output.stdout, clock.now()),
       error: nameItem(report),
+      requests: { used: report.requestsSpent },
     };
   },
 });

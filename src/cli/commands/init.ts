@@ -137,7 +137,7 @@ function assertNamesAccount(duckdb: string): void {
 }
 
 async function listKeyFiles(names: readonly string[]): Promise<readonly KeyFile[]> {
-  const { ACCOUNT_KEY_FILE } = await import('../../config/config-template.ts');
+  const { ACCOUNT_KEY_FILE } = await import('../../config/secret-paths.ts');
   return names.map((name) => ({ name, keyFile: ACCOUNT_KEY_FILE.replace('${account}', name) }));
 }
 
@@ -219,8 +219,8 @@ function describeNextSteps({ path, baseUrl, isSecond, connector, accounts }: Wri
     ...(baseUrl === EXAMPLE_URL ? [`set source.baseUrl in ${path} to your API's address`] : []),
     accounts === undefined
       ? `export ANALYTICS_API_KEY=...   (from ${place})`
-      : `write the key of each account (from ${place}) into its file, readable to you alone: ` +
-        listNames(accounts.map(({ keyFile }) => join(dirname(path), keyFile))),
+      : `create the key file of each account, with its key (from ${place}) and mode 0600, ` +
+        `readable to you alone: ${listNames(accounts.map(({ keyFile }) => join(dirname(path), keyFile)))}`,
     `sluice check${option}`,
     `sluice sync${option}`,
   ];

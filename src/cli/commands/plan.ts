@@ -74,6 +74,7 @@ async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): P
     result: plan,
     text: renderPlan(plan, { nowMs: clock.now(), columns: output.stdout.columns() }),
     error: plan.streams.find(({ error }) => error !== undefined)?.error,
+    requests: { used: plan.requestsSpent, planned: plan.totals.requests },
   };
 }
 

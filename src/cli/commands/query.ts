@@ -5,7 +5,7 @@ import { choiceOption } from '../options/option-kinds.ts';
 import { listNames } from '../../text/list-names.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { queryFormats } from '../../render/query-format-names.ts';
-import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
+import { accountsOption, type ChosenAccounts, listChosen } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
 // A terminal shows only the first rows; pipes and files get them all.
@@ -36,7 +36,7 @@ export const queryCommand = defineCommand({
   async run(context, { values, globals, argument = '' }) {
     // As PID 1 a process cannot die of its own signal: the statement has to end.
     context.chooseStop('close');
-    const chosen = await chooseAccounts(context, globals, values.accounts);
+    const chosen = await listChosen(context, globals, values.accounts);
     const { stdout } = context.output;
     const format = values.format ?? 'table';
     const isCapped =

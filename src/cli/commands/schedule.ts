@@ -146,6 +146,12 @@ export const scheduleCommand = defineCommand({
         signal,
       });
       await syncs.save(undefined);
+      if (signal.aborted)
+        log({
+          level: 'info',
+          message: describeCount(syncs.runs),
+          fields: { type: 'schedule-stopped', runs: syncs.runs },
+        });
     } finally {
       await server?.close();
     }

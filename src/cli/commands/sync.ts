@@ -14,6 +14,8 @@ import {
   refuseWithoutStreams,
   withoutStreamsOption,
   recordRefusals,
+  refuseAccounts,
+  type RefusedAccounts,
   resolveMetricsFile,
   saveAccountsMetrics,
   saveMetrics,
@@ -23,7 +25,7 @@ import { loadSettings } from '../steps/load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 import { syncOnce } from '../steps/sync-once.ts';
-import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
+import { accountsOption, type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
 import { runForEach } from '../steps/define-account-command.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import { withName } from '../../text/name-once.ts';
@@ -136,9 +138,34 @@ async function prepare(
     return { settings: await loadSettings(context, globals), metricsFile };
   } catch (thrown) {
     const ended = { startedAtMs, error: toSyncError(thrown) };
-    await finish(context, globals, { ...(await findPlace(context, globals)), metricsFile, ended });
+    const known = await listChosen(context, globals, wanted.accounts).catch(() => undefined);
+    if (known === undefined)
+      await finish(context, globals, { ...(await findPlace(context, globals)), metricsFile, ended });
+    else await finishAccounts(context, globals, { ...wanted, metricsFile, ended, chosen: known.chosen });
     throw thrown;
   }
+}
+
+/** The same where no account was begun. */
+async function finishAccounts(
+  context: CliContext,
+  globals: GlobalValues,
+  {
+    metricsFile,
+    withoutStreams,
+    ...refused
+  }: Omit<RefusedAccounts, 'wantsMetrics'> & {
+    readonly metricsFile: string | undefined;
+    readonly withoutStreams: boolean | undefined;
+  },
+): Promise<void> {
+  const wantsMetrics = metricsFile !== undefined;
+  const { facts, warnings } = await refuseAccounts(context, globals, { ...refused, wantsMetrics });
+  const options = { withoutStreams: withoutStreams === true };
+  await warn(context, globals, [
+    ...warnings,
+    ...(await saveAccountsMetrics(context, metricsFile, facts, options)),
+  ]);
 }
 
 interface FinishedSync extends KnownPlace {

@@ -100,7 +100,7 @@ async function writeProject(
     path,
     await engine.buildConfigTemplate({ baseUrl, ...placeAccounts('.', names), folder: dir }),
   );
-  const { ACCOUNT_KEY_FILE } = await import('../../config/config-template.ts');
+  const { ACCOUNT_KEY_FILE } = await import('../../config/secret-paths.ts');
   await mkdir(join(dir, 'keys'), { recursive: true, mode: 0o700 });
   for (const { name, key } of accounts) {
     const file = join(dir, ACCOUNT_KEY_FILE.replace('${account}', name));

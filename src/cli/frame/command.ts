@@ -16,6 +16,15 @@ export interface CommandOutcome {
   /** What stdout shows without `--json`. */
   readonly text: string;
   readonly error?: ReportedError | undefined;
+  /** For a total over several accounts. */
+  readonly requests?: RequestCounts | undefined;
+}
+
+/** Requests of a command that looks at an account. */
+export interface RequestCounts {
+  readonly used: number;
+  /** What the next sync takes, for a plan; undefined if it is not known. */
+  readonly planned?: number | undefined;
 }
 
 /** What a command receives. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../../model/clock.ts';
 import type { OnProgress } from '../../model/progress.ts';
+import type { ReportedError } from '../../model/run-report.ts';
 import type { AccountsDisplay } from './accounts-display.ts';
-import { calmPause, describeAccountEvent, nameLine, shortenEnd } from './describe-account-event.ts';
+import { calmPause, describeAccountEvent, isPause, nameLine, shortenEnd } from './describe-account-event.ts';
 import { createLineDisplay } from './line-display.ts';
 import type { LogWriter } from './log-writer.ts';
 
@@ -19,23 +20,30 @@ export function createAccountsLines(
       // Its waits and pages belong to one run, and the next one counts again.
       if (event.type === 'account-started') displays.delete(event.account);
       const line = describeAccountEvent(event, clock.now());
-      if (line !== undefined) log(told.has(line.message) ? shortenEnd(line) : line);
+      if (line === undefined) return;
+      const cause =
+        event.type === 'account-ended' ? nameCause(event.end.account, event.end.error) : undefined;
+      log(cause !== undefined && told.has(cause) ? shortenEnd(line) : line);
     },
     follow(account) {
       const known = displays.get(account);
       if (known !== undefined) return known;
-      const { onProgress } = createLineDisplay(
-        clock,
-        (line) => {
-          const named = nameLine(account, calmPause(line));
-          if (named.level === 'error') told.add(named.message);
-          log(named);
-        },
-        options,
-      );
+      const display = createLineDisplay(clock, (line) => log(nameLine(account, calmPause(line))), options);
+      const onProgress: OnProgress = (event) => {
+        if (event.type === 'stream-finished' && !isPause(event.report.error)) {
+          const cause = nameCause(account, event.report.error);
+          if (cause !== undefined) told.add(cause);
+        }
+        display.onProgress(event);
+      };
       displays.set(account, onProgress);
       return onProgress;
     },
     close() {},
   };
+}
+
+/** One cause in one account: a stream's line has the stream's name in front of it, and an account's has not. */
+function nameCause(account: string, error: ReportedError | undefined): string | undefined {
+  return error && `${account}\n${error.message}`;
 }

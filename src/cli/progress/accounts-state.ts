@@ -26,7 +26,7 @@ export function placeAccount(event: AccountEvent, nowMs: number): AccountProgres
     case 'account-ended': {
       const { exitCode, error } = event.end;
       if (exitCode === 0) return { state: 'done' };
-      if (exitCode === 75) return { state: 'stopped' };
+      if (exitCode === 75 || exitCode === 130 || exitCode === 143) return { state: 'stopped' };
       return { state: 'failed', message: error?.message ?? `exit code ${exitCode}` };
     }
   }

@@ -22,11 +22,15 @@ export function nameLine(account: string, { level, message, fields }: LogLine): 
   return { level, message: `${account}: ${message}`, fields: { account, ...fields } };
 }
 
+/** Whether a stream was stopped by the quota. */
+export function isPause(error: Pick<ReportedError, 'code'> | undefined): boolean {
+  return error?.code === 'quota_exhausted';
+}
+
 /** A stream that is stopped by the quota is how an account gives its place to another, and not a failure. */
 export function calmPause(line: LogLine): LogLine {
   const { type, stream, error } = line.fields as Partial<Record<'type' | 'stream' | 'error', unknown>>;
-  if (type !== 'stream-finished' || (error as ReportedError | undefined)?.code !== 'quota_exhausted')
-    return line;
+  if (type !== 'stream-finished' || !isPause(error as ReportedError | undefined)) return line;
   return {
     ...line,
     level: 'info',

@@ -6,8 +6,8 @@ import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
-import { type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
-import { findPlace, recordRefusals, refuseWithoutStreams } from '../steps/follow-run.ts';
+import { type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
+import { findPlace, recordRefusals, refuseAccounts, refuseWithoutStreams } from '../steps/follow-run.ts';
 import { loadOfflineSettings, loadSettings } from '../steps/load-settings.ts';
 import type { ScheduledRuns } from './schedule-record.ts';
 import type { AccountMetricsTarget } from './scheduled-accounts.ts';
@@ -32,7 +32,10 @@ export async function prepareSchedule(
     return { chosen };
   } catch (thrown) {
     const ended = { startedAtMs, error: toSyncError(thrown) };
-    await tellEnd([recordRefusals(context, (await findPlace(context, globals)).place)], ended);
+    const known = await listChosen(context, globals, patterns).catch(() => undefined);
+    if (known !== undefined)
+      await refuseAccounts(context, globals, { ended, chosen: known.chosen, wantsMetrics: false });
+    else await tellEnd([recordRefusals(context, (await findPlace(context, globals)).place)], ended);
     throw thrown;
   }
 }

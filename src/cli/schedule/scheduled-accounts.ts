@@ -9,8 +9,8 @@ import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { logWarnings } from '../progress/open-log.ts';
 import { summarizeAccounts } from '../../render/render-accounts-sync.ts';
-import { type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
-import { saveAccountsMetrics } from '../steps/follow-run.ts';
+import { type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
+import { refuseAccounts, saveAccountsMetrics } from '../steps/follow-run.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';
 import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
 
@@ -147,13 +147,21 @@ export class ScheduledAccounts implements ScheduledRuns {
   }
 
   /** The config as a whole could not be used: no account was begun. */
-  #refuse(error: SyncError, startedAtMs: number): TryLater | undefined {
+  async #refuse(error: SyncError, startedAtMs: number): Promise<TryLater | undefined> {
     const { exitCode, code, hint, message } = error;
     this.#last = { exitCode, code };
     this.record.judge(startedAtMs, false);
     const { log } = this.#options;
     log({ level: 'error', message, fields: { type: 'run-ended', exitCode, code, hint } });
     log({ level: 'error', message: hint, fields: { type: 'hint' } });
+    const { context, globals, patterns, metrics } = this.#options;
+    const known = await listChosen(context, globals, patterns).catch(() => undefined);
+    if (known !== undefined) {
+      const refused = { ended: { startedAtMs, error }, chosen: known.chosen, wantsMetrics: metrics.isWanted };
+      const { facts, warnings } = await refuseAccounts(context, globals, refused);
+      for (const [account, found] of facts) this.#facts.set(account, found);
+      logWarnings(log, warnings);
+    }
     return findTryLater(exitCode, [toReportedError(error)]);
   }
 

@@ -1,9 +1,10 @@
 import type { ConfigAccount } from '../../config/accounts.ts';
+import { toSyncError } from '../../model/errors.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { KnownAccounts } from '../frame/engine.ts';
 import { listOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
-import { requestConfig } from './load-settings.ts';
+import { loadOfflineSettings, requestConfig } from './load-settings.ts';
 
 /** Which accounts a command works on. */
 export const accountsOption = listOption({
@@ -20,8 +21,38 @@ export interface ChosenAccounts extends KnownAccounts {
   readonly chosen: readonly ConfigAccount[];
 }
 
-/** Finds the accounts that the command line means; undefined for a config without accounts. */
+/**
+ * Finds the accounts that the command line means; undefined for a config without accounts. Throws where what they
+ * share is wrong, so that it is said once.
+ */
 export async function chooseAccounts(
+  context: CliContext,
+  globals: GlobalValues,
+  patterns: readonly string[] | undefined,
+): Promise<ChosenAccounts | undefined> {
+  const chosen = await listChosen(context, globals, patterns);
+  if (chosen !== undefined) await refuseSharedMistake(context, globals, chosen);
+  return chosen;
+}
+
+/** Throws a ConfigError where what the accounts of a config share is wrong, before one of them is begun. */
+export async function refuseSharedMistake(
+  context: CliContext,
+  globals: GlobalValues,
+  { accounts }: KnownAccounts,
+): Promise<void> {
+  const tryAccount = (account: ConfigAccount) =>
+    loadOfflineSettings({ ...context, account }, globals, { contracts: 'ignored' }).then(
+      () => undefined,
+      toSyncError,
+    );
+  const { findSharedMistake } = await import('../../config/shared-mistake.ts');
+  const mistake = await findSharedMistake(accounts, tryAccount);
+  if (mistake !== undefined) throw mistake;
+}
+
+/** The same, whether or not they can be used. */
+export async function listChosen(
   context: CliContext,
   globals: GlobalValues,
   patterns: readonly string[] | undefined,

@@ -15,8 +15,10 @@ import {
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { Options } from '../options/resolve-values.ts';
 import { usageError } from '../options/usage-error.ts';
+import { renderAccountTotals } from '../../render/render-account-totals.ts';
 import { renderError } from '../../render/render-error.ts';
-import { accountsOption, type ChosenAccounts, chooseAccounts } from './choose-accounts.ts';
+import { wrapText } from '../../render/wrap-text.ts';
+import { accountsOption, type ChosenAccounts, listChosen, refuseSharedMistake } from './choose-accounts.ts';
 import { describeChosen } from './describe-chosen.ts';
 
 /** `each`: one account after the other. `one`: its result is of a single account. */
@@ -38,10 +40,11 @@ export function defineAccountCommand<const O extends Options>(
     async run(context, given) {
       const input = given as unknown as CommandInput<O>;
       const patterns = (given.values as { readonly accounts?: readonly string[] }).accounts;
-      const chosen = await chooseAccounts(context, given.globals, patterns);
+      const chosen = await listChosen(context, given.globals, patterns);
       if (chosen === undefined) return definition.run(context, input);
       const way = typeof accounts === 'function' ? accounts(input) : accounts;
       if (way === 'one') return definition.run(onlyOne(context, given.globals, chosen), input);
+      await refuseSharedMistake(context, given.globals, chosen);
       return runForEach({ context, globals: given.globals, chosen }, (own) => definition.run(own, input));
     },
   });
@@ -100,7 +103,7 @@ export async function runForEach(
       ...(await run(own).catch((thrown: unknown) => toFailed(context, thrown))),
     });
   }
-  return joinOutcomes(outcomes);
+  return joinOutcomes(outcomes, context.output.stdout.columns());
 }
 
 function toFailed({ output }: CliContext, thrown: unknown): CommandOutcome {
@@ -110,7 +113,7 @@ function toFailed({ output }: CliContext, thrown: unknown): CommandOutcome {
   return { exitCode, summary: message, result: null, text, error: toReportedError(error) };
 }
 
-function joinOutcomes(outcomes: readonly AccountOutcome[]): CommandOutcome {
+function joinOutcomes(outcomes: readonly AccountOutcome[], columns: number | undefined): CommandOutcome {
   const failed = outcomes.filter(({ exitCode }) => exitCode !== 0);
   const count = formatCountOf(outcomes.length, 'account');
   const names = listNames(failed.map(({ account }) => account));
@@ -127,9 +130,22 @@ function joinOutcomes(outcomes: readonly AccountOutcome[]): CommandOutcome {
         error,
       })),
     },
-    text: outcomes.map(({ account, text }) => `${account}:\n${text}`).join('\n\n'),
+    text: [...joinPages(outcomes), wrapText(renderAccountTotals(outcomes), columns)]
+      .filter((part) => part !== '')
+      .join('\n\n'),
     error: nameError(failed),
   };
+}
+
+/** The page of each; accounts that failed in the same words have one together. */
+function joinPages(outcomes: readonly AccountOutcome[]): readonly string[] {
+  const pages = Map.groupBy(outcomes, ({ account, exitCode, text }) =>
+    exitCode === 0 ? account : `${exitCode}\n${text}`,
+  );
+  return [...pages.values()].map((alike) => {
+    const names = alike.map(({ account }) => account).join(', ');
+    return `${names}:\n${alike[0]?.text ?? ''}`;
+  });
 }
 
 /** The first failure, with the name of its account. */

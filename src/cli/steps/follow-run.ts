@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { SyncError, toSyncError } from '../../model/errors.ts';
-import type { RunObserver } from '../../model/run-observer.ts';
+import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
+import type { ConfigAccount } from '../../config/accounts.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
@@ -135,6 +136,34 @@ export function countMetrics(
       return [...warnings, ...(await keep(facts))];
     },
   };
+}
+
+/** A run of several accounts that was refused before any of them was begun. */
+export interface RefusedAccounts {
+  readonly ended: EndedRun;
+  readonly chosen: readonly ConfigAccount[];
+  readonly wantsMetrics: boolean;
+}
+
+/** Records that with each account; returns the metrics of each, if they are wanted. */
+export async function refuseAccounts(
+  context: CliContext,
+  globals: GlobalValues,
+  { ended, chosen, wantsMetrics }: RefusedAccounts,
+): Promise<{ readonly facts: ReadonlyMap<string, MetricFacts>; readonly warnings: readonly string[] }> {
+  const facts = new Map<string, MetricFacts>();
+  const warnings: string[] = [];
+  for (const account of chosen) {
+    const own = { ...context, account };
+    const { place } = await findPlace(own, globals);
+    const keep = (found: MetricFacts) => {
+      facts.set(account.name, found);
+      return Promise.resolve([]);
+    };
+    const metrics = wantsMetrics ? [countMetrics(own, undefined, keep)] : [];
+    warnings.push(...(await tellEnd([recordRefusals(own, place), ...metrics], ended)));
+  }
+  return { facts, warnings };
 }
 
 /** Writes the metrics file, if there is to be one; returns what went wrong, as warnings. */

@@ -48,7 +48,7 @@ export const selectionOptions = {
 export const runOptions = {
   maxRequests: countOption({
     flag: 'max-requests',
-    summary: 'Stop after this many requests, progress saved',
+    summary: 'Stop after this many requests (of each account), progress saved',
     group: limits,
     example: '100',
   }),

@@ -145,6 +145,38 @@ describe('a command over each account', () => {
   });
 });
 
+describe('the last line of a command over each account', () => {
+  const planned = { ...plan, totals: { rows: 100, pages: 20, requests: 24 } };
+
+  it('has the totals of a plan', async () => {
+    const planSync: Engine['planSync'] = () => Promise.resolve(planned);
+    const all = await run(['plan'], { engine: makeEngine({ planSync }) });
+    expect(all.stdout).toMatch(
+      /\n\n3 accounts: 3 ready; the next sync takes 72 requests in all; 6 requests used\.\n$/,
+    );
+    const some = await run(['plan'], { engine: makeEngine({ planSync }, ['globex']) });
+    expect(some.stdout).toMatch(
+      /\n\n3 accounts: 2 ready, 1 failed \(globex\); the next sync takes at least 48 requests in all; 4 requests used\.\n$/,
+    );
+  });
+
+  it('has the totals of a check, and is not there where nothing is counted', async () => {
+    const runChecks: Engine['runChecks'] = () =>
+      Promise.resolve({ ...whole, error: undefined, quota: undefined, requestsSpent: 4 });
+    const { stdout } = await run(['check'], { engine: makeEngine({ runChecks }, ['acme']) });
+    expect(stdout).toMatch(/\n\n3 accounts: 2 ready, 1 failed \(acme\); 8 requests used\.\n$/);
+    const none = await run(['verify'], { engine: makeEngine(verifying()) });
+    expect(none.stdout).not.toContain('3 accounts');
+  });
+
+  it('follows one page for all that failed in the same words', async () => {
+    const { stdout } = await run(['plan'], { engine: makeEngine({}, names) });
+    expect(stdout).toBe(
+      'acme, globex, globex-eu:\nerror: accounts.globex.streems: is not a setting\nDid you mean streams?\n',
+    );
+  });
+});
+
 describe('an account whose config is broken', () => {
   const planSync: Engine['planSync'] = () => Promise.resolve(plan);
 

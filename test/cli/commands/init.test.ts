@@ -157,7 +157,8 @@ describe('init --accounts', () => {
   it('writes a config of accounts, each with paths of its own, and names their key files', async () => {
     const { exitCode, stdout } = await run(['init', '--yes', '--accounts', 'acme, globex'], { cwd, engine });
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('readable to you alone: keys/acme, keys/globex\n');
+    expect(stdout).toContain('create the key file of each account');
+    expect(stdout).toContain('mode 0600, readable to you alone: keys/acme, keys/globex\n');
     expect(stdout).not.toContain('ANALYTICS_API_KEY');
     const text = await readFile(join(cwd, 'sluice.yaml'), 'utf8');
     expect(parse(text)).toEqual({

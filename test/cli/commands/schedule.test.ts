@@ -150,8 +150,9 @@ describe('schedule', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ type }) => type)).toEqual(['next-run', 'run-ended', 'next-run']);
+    expect(lines.map(({ type }) => type)).toEqual(['next-run', 'run-ended', 'next-run', 'schedule-stopped']);
     expect(lines[1]).toMatchObject({ level: 'info', exitCode: 0, runId: 'run-1' });
+    expect(lines[3]).toMatchObject({ level: 'info', msg: 'stopped after 1 run', runs: 1 });
   });
 
   it('writes nothing but JSON lines where the log is JSON', async () => {

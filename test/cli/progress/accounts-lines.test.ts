@@ -121,6 +121,17 @@ describe('the lines of several accounts', () => {
     expect(lines[1]).toMatchObject({ level: 'error', fields: { type: 'account-ended', error } });
   });
 
+  it('say it once where the line of the stream has its name in front', () => {
+    const lines = display([
+      [0, 'acme', ended('prompts_analytics', keyRefused)],
+      [0, end('acme', { exitCode: 3, error: keyRefused })],
+    ]);
+    expect(lines.map(({ message }) => message)).toEqual([
+      'acme: prompts_analytics: the key was refused',
+      'acme: not complete, exit code 3',
+    ]);
+  });
+
   it('keep the pace of each account apart', () => {
     const pages = (account: string) =>
       Array.from({ length: 10 }, (_, at): Happened => [at * 100, account, page(at + 1, 10)]);

@@ -36,6 +36,7 @@ describe('an account', () => {
     expect(wait(NOW_MS + 60_000)).toEqual({ state: 'waiting', untilMs: NOW_MS + 60_000 });
     expect(end({})).toEqual({ state: 'done' });
     expect(end({ exitCode: 75, error: { ...error, exitCode: 75 } })).toEqual({ state: 'stopped' });
+    expect(end({ exitCode: 130, runs: 0 })).toEqual({ state: 'stopped' });
     expect(end({ exitCode: 3, error })).toEqual({ state: 'failed', message: 'the key was refused' });
     expect(end({ exitCode: 4, error: undefined })).toEqual({ state: 'failed', message: 'exit code 4' });
   });
