@@ -178,7 +178,16 @@ const rules: Readonly<Record<string, Rule>> = {
 const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'commands', '.'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
-  publish: ['publisher.ts', 'lineage.ts', 'published-file.ts', 'put-in-place.ts', 'duckdb-file', 'lake', '.'],
+  publish: [
+    'publisher.ts',
+    'lineage.ts',
+    'published-file.ts',
+    'put-in-place.ts',
+    'duckdb-file',
+    'lake',
+    'ducklake',
+    '.',
+  ],
 };
 
 /** Rooms and modules that may use a builtin which reaches out of the process; everybody may use the others. */

@@ -68,7 +68,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'destination.duckdb': {
     type: 'file',
-    fallback: 'required, or `parquet`',
+    fallback: 'required, or `parquet`, or `ducklake`',
     meaning:
       'The published file that readers open. Outside `stateDir`. A file that Sluice did not write is never replaced.',
   },
@@ -77,6 +77,61 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: 'none',
     meaning:
       'A [lake](lake.md) of Parquet files, next to the DuckDB file or in its place. A folder of its own, outside `stateDir`.',
+  },
+  'destination.ducklake.catalog': {
+    type: 'address',
+    fallback: 'none',
+    meaning:
+      'A [DuckLake](lakehouse.md) to publish to: `postgres://user:password@host/database`, or `sqlite:` and a file. Hidden in all output.',
+  },
+  'destination.ducklake.data': {
+    type: 'folder, or `s3://…`',
+    fallback: 'required with `catalog`',
+    meaning: 'Where its data files lie: a folder, or a bucket and a prefix.',
+  },
+  'destination.ducklake.schema': {
+    type: 'text',
+    fallback: '`main`',
+    meaning:
+      'The schema for the tables. The state goes into a schema of its own beside it, `_sluice` or `_sluice_…`.',
+  },
+  'destination.s3.endpoint': {
+    type: 'address',
+    fallback: 'that of AWS',
+    meaning: 'The server of the buckets, e.g. `https://storage.example.com`.',
+  },
+  'destination.s3.region': {
+    type: 'text',
+    fallback: 'that of the environment',
+    meaning: 'The region of the bucket.',
+  },
+  'destination.s3.urlStyle': {
+    type: '`path`, `vhost`',
+    fallback: '`vhost`',
+    meaning:
+      'Whether the bucket is in the path of the address or in its host. Most servers other than AWS want `path`.',
+  },
+  'destination.s3.credentials': {
+    type: '`chain`, or a map',
+    fallback: '`chain`',
+    meaning:
+      'The standard chain (environment, profile, role of the machine), or a key: `{ keyId: …, secret: … }`.',
+  },
+  'destination.s3.credentials.keyId': {
+    type: 'text',
+    fallback: 'none',
+    meaning: 'The id of the key.',
+  },
+  'destination.s3.credentials.secret': {
+    type: 'secret',
+    fallback: 'none',
+    meaning: 'Its secret, e.g. `${S3_SECRET}`. Hidden in all output.',
+  },
+  'engine.extensionDirectory': {
+    type: 'folder',
+    fallback: '`extensions` in `stateDir`, filled when needed',
+    meaning:
+      'Where the extensions of the engine lie, where there is no internet. See [lakehouse.md](lakehouse.md#extensions).',
   },
   'destination.combined': {
     type: 'file',

@@ -44,7 +44,7 @@ const additions: Readonly<Record<string, Node>> = {
     pattern: '^[Hh][Tt][Tt][Pp][Ss]?://',
     patternErrorMessage: 'must be a URL that starts with https://',
   },
-  destination: { anyOf: [{ required: ['duckdb'] }, { required: ['parquet'] }] },
+  destination: { anyOf: [{ required: ['duckdb'] }, { required: ['parquet'] }, { required: ['ducklake'] }] },
   ...Object.fromEntries(
     Object.keys(configReference)
       .filter((key) => key.startsWith('notify.'))

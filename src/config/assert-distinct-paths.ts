@@ -4,7 +4,7 @@ import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
 import { isInside, resolveLinks } from '../files/real-paths.ts';
 import type { Destination } from '../model/settings.ts';
-import type { StoragePaths } from './storage-paths.ts';
+import { READERS_FILE, type StoragePaths } from './storage-paths.ts';
 
 const DUCKDB: ConfigPath = ['destination', 'duckdb'];
 const PARQUET: ConfigPath = ['destination', 'parquet'];
@@ -30,8 +30,9 @@ export function assertDistinctPaths(
   paths: StoragePaths & { readonly ledgerDir: string },
   platform: NodeJS.Platform,
 ): void {
+  const own = path.join(paths.stateDir, READERS_FILE);
   const find = (kind: Destination['kind']) => {
-    const found = paths.destinations.find((one) => one.kind === kind);
+    const found = paths.destinations.find((one) => one.kind === kind && one.path !== own);
     return found && resolveLinks(found.path);
   };
   const places: Places = {

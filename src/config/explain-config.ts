@@ -28,7 +28,17 @@ export function explainConfig(
 }
 
 const MASK = '***';
-const sections = ['source', 'destination', 'stateDir', 'defaults', 'audit', 'retention', 'notify', 'streams'];
+const sections = [
+  'source',
+  'destination',
+  'engine',
+  'stateDir',
+  'defaults',
+  'audit',
+  'retention',
+  'notify',
+  'streams',
+];
 
 function sectionRank(key: string): number {
   return sections.indexOf(key.split('.', 1)[0] ?? '');

@@ -16,7 +16,14 @@ export const optionalPaths: readonly ConfigPath[] = [
   ...['onFailure', 'onSuccess', 'onDrift', 'onSchemaChange', 'onKeyExpiry'].map((name) => ['notify', name]),
 ];
 
-const secretKeys = new Set(secretPaths.map(pathKey));
+const secretKeys = new Set(
+  [
+    ...secretPaths,
+    // It may have a password in it.
+    ['destination', 'ducklake', 'catalog'],
+    ['destination', 's3', 'credentials', 'secret'],
+  ].map(pathKey),
+);
 
 /** Whether the setting at a path is a secret. */
 export function isSecretPath(path: ConfigPath): boolean {

@@ -3,11 +3,15 @@ import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
-import type { Destination } from '../model/settings.ts';
+import type { Destination, FileDestination } from '../model/settings.ts';
 import type { ConfigPath } from './config-path.ts';
+import { resolveDuckLake } from './lake-destination.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
 import { resolveLinks } from '../files/real-paths.ts';
+
+/** The copy that commands read, in the state folder, where the config names no file and no folder to publish to. */
+export const READERS_FILE = 'readers.duckdb';
 
 /** The default state folder: with accounts, each has one of its own. */
 export function defaultStateDir(account: string | undefined): string {
@@ -16,7 +20,7 @@ export function defaultStateDir(account: string | undefined): string {
 
 /** A place that the config of one account names. */
 export interface PlaceRule {
-  readonly kind: Destination['kind'] | 'stateDir';
+  readonly kind: FileDestination['kind'] | 'stateDir';
   readonly at: ConfigPath;
   /** For people. */
   readonly title: string;
@@ -105,8 +109,12 @@ export function resolveStoragePaths(
     checkLake(parquet, folder, refuse);
     destinations.push({ kind: 'parquet', path: folder });
   }
-  // The schema ensures that one of the two is set.
-  const { readersFile = '' } = findReaders(destinations) ?? {};
+  const ducklake = resolveDuckLake(loaded.config, { resolve, stateDir, refuse });
+  if (ducklake !== undefined) destinations.push(ducklake);
+  const readers = findReaders(destinations);
+  // Commands that show data read a copy of their own where nothing else is on this machine.
+  if (readers === undefined) destinations.push({ kind: 'duckdb', path: path.join(stateDir, READERS_FILE) });
+  const { readersFile = path.join(stateDir, READERS_FILE) } = readers ?? {};
   if (duckdb !== undefined) checkDuckdb(duckdb, readersFile, refuse);
   return { destinations, readersFile, stateDir };
 }

@@ -39,7 +39,7 @@ export function withoutFollowing(
 // A section with all lines commented out is null in YAML and means: nothing set here.
 function fillEmptySections(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const sections = ['source', 'destination', 'defaults', 'retention', 'notify', 'streams'];
+  const sections = ['source', 'destination', 'engine', 'defaults', 'retention', 'notify', 'streams'];
   const filled = mapValues(value, (child, key) => (child === null && sections.includes(key) ? {} : child));
   return mapValues(filled, (child, key) => {
     if (!isRecord(child)) return child;

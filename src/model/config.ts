@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { destinationSchema, filePath } from './destination-config.ts';
 import { DURATION_TEXT, parseDuration } from '../text/duration.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import type { ForcedType } from './schema.ts';
@@ -67,12 +68,6 @@ function isForcedType(text: string): text is ForcedType {
   return plainColumnTypes.some((type) => type === text);
 }
 const date = z.iso.date('must be a date such as 2027-06-30');
-const filePath = z
-  .string()
-  .regex(/\S/, 'must name a file or folder')
-  // A NUL byte would fail the run with an error of Node that names no setting.
-  .refine((text) => !text.includes('\0'), 'must not contain a NUL character');
-
 // A NUL byte would fail the run with an error of Node that names no setting.
 const commandWord = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
 const notifyTarget = z.union(
@@ -177,17 +172,13 @@ const sharedSchema = z.strictObject({
       .optional(),
     keyExpiresAt: date.optional(),
   }),
-  destination: z
+  destination: destinationSchema,
+  engine: z
     .strictObject({
-      duckdb: filePath.optional(),
-      parquet: filePath.optional(),
-      /** One file with the tables of all accounts. */
-      combined: filePath.optional(),
+      /** The folder with the engine's extensions. */
+      extensionDirectory: filePath.optional(),
     })
-    .refine(
-      ({ duckdb, parquet }) => duckdb !== undefined || parquet !== undefined,
-      'needs duckdb (a file), parquet (a folder), or both',
-    ),
+    .optional(),
   stateDir: filePath.optional(),
   defaults: z
     .strictObject({

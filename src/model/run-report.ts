@@ -1,4 +1,5 @@
 import { type ErrorCode, type ExitCode, NetworkError, QuotaError, type SyncError } from './errors.ts';
+import type { PublishedDuckLake } from './ducklake.ts';
 import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
@@ -111,9 +112,15 @@ export interface RunReport {
   readonly rows: RowCounts;
   readonly streams: readonly StreamReport[];
   readonly warnings: readonly string[];
-  /** The DuckDB file that readers open and its size; `lake` where one was published, too. */
+  /** What readers open and its size; `lake` and `ducklake` where one was published, too. */
   readonly published:
-    { readonly path: string; readonly bytes: number; readonly lake?: PublishedLake } | undefined;
+    | {
+        readonly path: string;
+        readonly bytes: number;
+        readonly lake?: PublishedLake;
+        readonly ducklake?: PublishedDuckLake;
+      }
+    | undefined;
   readonly quota: QuotaSnapshot | undefined;
   /** ISO time at which running again makes progress, when the run stopped for the quota. */
   readonly resumeAt: string | undefined;

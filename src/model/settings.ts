@@ -1,5 +1,6 @@
 import type { AccountOfConfig } from './account.ts';
 import type { Connector } from './connector.ts';
+import type { DuckLakeDestination } from './ducklake.ts';
 import type { NotifyRules } from './notify.ts';
 import type { QuotaLimits } from './quota.ts';
 import type { Stream } from './stream.ts';
@@ -12,7 +13,10 @@ export type Credentials =
 export type Origin = 'config' | 'environment' | 'file' | 'flag' | 'default' | 'connector';
 
 /** A place to publish to; its kind is the key under `destination` in the config. */
-export interface Destination {
+export type Destination = FileDestination | DuckLakeDestination;
+
+/** A file or a folder on this machine. */
+export interface FileDestination {
   readonly kind: 'duckdb' | 'parquet';
   /** Absolute path of the file, or of the folder. */
   readonly path: string;

@@ -1,5 +1,6 @@
 import type { Clock } from '../model/clock.ts';
 import type { NotifyEvent, NotifyTarget } from '../model/notify.ts';
+import { listDestinationSecrets } from '../model/ducklake.ts';
 import { keyOfEvent, listWebhookSecrets } from '../model/notify.ts';
 import { escapeForTerminal, redact, redactDeep } from '../text/redact.ts';
 import type { Settings } from '../model/settings.ts';
@@ -21,7 +22,10 @@ export interface NotifyEffects {
   readonly post?: PostJson | undefined;
 }
 
-export type NotifySettings = Pick<Settings, 'notify' | 'hashKey' | 'baseUrl' | 'stateDir' | 'keyExpiresAt'> &
+export type NotifySettings = Pick<
+  Settings,
+  'notify' | 'hashKey' | 'destinations' | 'baseUrl' | 'stateDir' | 'keyExpiresAt'
+> &
   Partial<Pick<Settings, 'credentials'>> & { readonly keyExpiryWarning: string | undefined };
 
 /**
@@ -92,11 +96,17 @@ export async function sendNotice(
 }
 
 /** What no message and no program of a notice may show. */
-export function listSecrets({ credentials, hashKey, notify }: NotifySettings): readonly string[] {
+export function listSecrets({
+  credentials,
+  hashKey,
+  notify,
+  destinations,
+}: NotifySettings): readonly string[] {
   return [
     ...(credentials === undefined ? [] : [credentials.secret]),
     ...(hashKey === undefined ? [] : [hashKey]),
     ...listWebhookSecrets(notify),
+    ...listDestinationSecrets(destinations),
   ];
 }
 

@@ -86,6 +86,7 @@ class Round {
     const { file } = this.#publishing;
     await this.#try(publisher, async () => {
       this.#begin(publisher);
+      if (this.#publishing.mustForget) publisher.promiseToForget?.();
       await this.#close();
       this.#end(publisher, await publisher.publish({ ...this.#describeCommit(publisher), file }));
     });

@@ -29,6 +29,8 @@ export interface ClosedPublisher extends AnyPublisher {
   readonly needs: 'closed';
   /** Whether the destination does not hold a commit yet, or not whole: the work file is closed only then. */
   isDue(generation: string): Promise<boolean>;
+  /** Called while the work file still says that the tables lost values; a kill after it must not forget that. */
+  promiseToForget?(): void;
   /**
    * Publishes whole or not at all.
    *

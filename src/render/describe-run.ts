@@ -1,6 +1,7 @@
 import { nameScan } from '../model/stream.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { ErrorCode } from '../model/errors.ts';
+import type { PublishedDuckLake } from '../model/ducklake.ts';
 import type { PublishedLake } from '../model/lake.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { RunReport } from '../model/run-report.ts';
@@ -16,17 +17,23 @@ import { toSafeLine } from './safe-text.ts';
 export function describeRunFooter(report: RunReport, nowMs: number): string {
   const lines = [describeCost(report, nowMs)];
   if (report.published !== undefined) {
-    const { path, bytes, lake } = report.published;
-    if (path !== lake?.path) {
+    const { path, bytes, lake, ducklake } = report.published;
+    if (path !== lake?.path && path !== ducklake?.path) {
       lines.push(
         `Published ${toSafeLine(path)} (${formatBytes(bytes)}). Readers may keep it open; ` +
           'they see the new data once they close it and open it again.',
       );
     }
     if (lake !== undefined) lines.push(describeLake(lake));
+    if (ducklake !== undefined) lines.push(describeDuckLake(ducklake));
   }
   lines.push(describeUnpublished(report), describeReturn(report, nowMs));
   return lines.filter((line) => line !== '').join('\n');
+}
+
+function describeDuckLake({ path, tables, rowsInserted, rowsDeleted }: PublishedDuckLake): string {
+  const what = `${formatCountOf(rowsInserted, 'row')} written, ${formatCount(rowsDeleted)} removed, in ${formatCountOf(tables, 'table')}`;
+  return `DuckLake ${toSafeLine(path)}: ${what}. Readers see it with their next query.`;
 }
 
 function describeLake({ path, tables, files, bytes }: PublishedLake): string {

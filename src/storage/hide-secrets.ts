@@ -1,4 +1,5 @@
 import { ConfigError } from '../model/errors.ts';
+import { listDestinationSecrets } from '../model/ducklake.ts';
 import { listWebhookSecrets } from '../model/notify.ts';
 import { redactDeep } from '../text/redact.ts';
 import type { Settings } from '../model/settings.ts';
@@ -21,6 +22,11 @@ export function refuseSecretId(settings: Settings, runId: string | undefined): v
   });
 }
 
-function listSecrets({ credentials, hashKey, notify }: Settings): readonly string[] {
-  return [credentials.secret, ...(hashKey === undefined ? [] : [hashKey]), ...listWebhookSecrets(notify)];
+function listSecrets({ credentials, hashKey, notify, destinations }: Settings): readonly string[] {
+  return [
+    credentials.secret,
+    ...(hashKey === undefined ? [] : [hashKey]),
+    ...listWebhookSecrets(notify),
+    ...listDestinationSecrets(destinations),
+  ];
 }

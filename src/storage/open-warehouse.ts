@@ -20,6 +20,7 @@ import {
   clearUnbegun,
   describeUnrestorable,
   findLostState,
+  isUnbegun,
   listStateSources,
   restoreWorkFile,
 } from './restore-work-file.ts';
@@ -55,6 +56,8 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
   for (const warning of describeNetworkDisks(settings)) effects.onWarning?.(warning);
   await removeWorkCopy(settings.stateDir);
   const open = () => openWhenFree({ file, folders, endedBy: effects.lost }, effects);
+  // A destination elsewhere is asked for a state only where there is none.
+  if (existsSync(file) && !isUnbegun(file)) return openOrRestore(settings, effects, open);
   if ((await listStateSources(settings)).length > 0) {
     if (!existsSync(file)) return openRestored(settings, effects, open);
   } else {
@@ -62,6 +65,14 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
     const loss = existsSync(file) ? undefined : await findLostState(settings);
     if (loss !== undefined) throw loss;
   }
+  return openOrRestore(settings, effects, open);
+}
+
+async function openOrRestore(
+  settings: Settings,
+  effects: OpenEffects,
+  open: () => Promise<Database>,
+): Promise<Database> {
   try {
     return await openPrepared(settings, open);
   } catch (error) {

@@ -4,13 +4,16 @@ import type { EntryKind } from '../model/account.ts';
 const WORK =
   /^work\.duckdb(?:\.(?:rebuild|restore|rewrite|lost|damaged-\d{8}T\d{6}Z(?:-\d+)?))?(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
 const RECORDS =
-  /^(?:(?:runs|refused|published|destination|source|progress|totals|notified|lock)\.json(?:\.tmp)?|lock\.sqlite(?:-journal)?)$/;
+  /^(?:(?:runs|refused|published|destination|source|progress|totals|notified|lock|forget-lake)\.json(?:\.tmp)?|lock\.sqlite(?:-journal)?)$/;
 const STAGED =
   /^(?:stage|tmp|verify-\d+)\/(?:.+\/)?(?:(?:pages|records)\.ndjson|scan\.json|body|duckdb_temp_[\w.-]+)(?:\.tmp)?$/;
 const ARCHIVED =
   /^archive\/[^/]+\/[^/]+\/[\w.-]+(?:\.json|\.json\.pending|\.zst)(?:\.part)?$|\/records\.part$/;
 const LEDGER = /^quota\/quota-[0-9a-f]+\.db(?:\.damaged-\d+)?(?:-journal)?$/;
-const FOLDER = /^(?:stage|archive|tmp|quota|verify-\d+)(?:\/|$)/;
+/** What commands read where a config publishes only to servers, and the engine's extensions for that. */
+const FOR_SERVERS =
+  /^(?:readers\.duckdb(?:\.wal)?|\.readers\.duckdb\.[0-9a-f]{12}\.tmp(?:\.wal)?|extensions\/.+)$/;
+const FOLDER = /^(?:stage|archive|tmp|quota|extensions|verify-\d+)(?:\/|$)/;
 
 /**
  * Whether Sluice makes a path of this name in a state folder; what it does not make belongs to somebody else.
@@ -19,5 +22,8 @@ const FOLDER = /^(?:stage|archive|tmp|quota|verify-\d+)(?:\/|$)/;
  */
 export function isStateFile(path: string, kind: EntryKind): boolean {
   if (kind === 'folder') return FOLDER.test(path);
-  return kind === 'file' && [WORK, RECORDS, STAGED, ARCHIVED, LEDGER].some((names) => names.test(path));
+  return (
+    kind === 'file' &&
+    [WORK, RECORDS, STAGED, ARCHIVED, LEDGER, FOR_SERVERS].some((names) => names.test(path))
+  );
 }

@@ -7,6 +7,7 @@ import type { EngineMemory, EngineShare } from './engine-memory.ts';
 interface InstanceOptions {
   readonly folders: readonly string[];
   readonly readOnly?: boolean;
+  readonly extensions?: string | undefined;
 }
 
 /** The same, and counts the engine as open. */
@@ -22,7 +23,7 @@ export async function createCounted(options: InstanceOptions, memory: EngineMemo
 
 /** Creates an in-memory engine, configured for a process that shares its machine with others. */
 async function createInstance(
-  { folders, readOnly = false }: InstanceOptions,
+  { folders, readOnly = false, extensions }: InstanceOptions,
   memory: EngineShare,
 ): Promise<DuckDBInstance> {
   const { DuckDBInstance } = await import('@duckdb/node-api');
@@ -38,5 +39,6 @@ async function createInstance(
     allocator_bulk_deallocation_flush_threshold: '1MB',
     preserve_insertion_order: 'false',
     temp_directory: spillFolder,
+    ...(extensions !== undefined && { extension_directory: extensions }),
   });
 }

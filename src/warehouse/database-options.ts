@@ -20,6 +20,8 @@ export interface DatabaseOptions {
   readonly alias?: string | undefined;
   /** Attaches the other files that statements need: the engine opens no file afterwards. */
   readonly attachMore?: ((session: SqlSession) => Promise<void>) | undefined;
+  /** Absolute path of the folder with the engine's extensions; none are loaded without it. */
+  readonly extensions?: string | undefined;
   /** No statement runs once it is aborted, whatever `proceed` allows. */
   readonly endedBy?: AbortSignal | undefined;
 }

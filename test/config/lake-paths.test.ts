@@ -73,7 +73,9 @@ describe('destination.parquet', () => {
   it('may be left out, but not with the file', () => {
     const { destinations } = resolve({ duckdb: './w.duckdb' }).settings;
     expect(destinations.map(({ kind }) => kind)).toEqual(['duckdb']);
-    expect(() => resolve({})).toThrow('needs duckdb (a file), parquet (a folder), or both');
+    expect(() => resolve({})).toThrow(
+      'needs duckdb (a file), parquet (a folder) or ducklake (a catalog and its data)',
+    );
   });
 
   it('may lie in a folder that readers take for a column', () => {

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const sections = [
   '## `source`',
-  '## `destination`, `stateDir` and `audit`',
+  '## `destination`, `engine`, `stateDir` and `audit`',
   '## `accounts` and `concurrency`',
   '## `defaults`',
   '## `retention`',
@@ -39,6 +39,7 @@ describe('docs/configuration.md', () => {
     const sectionNames = [
       ...['source', 'destination', 'defaults', 'retention', 'notify', 'streams', 'streams.<name>'],
       'streams.<name>.columns.<field>',
+      ...['destination.ducklake', 'destination.s3', 'engine'],
     ];
     const keys = listConfigKeys().filter((key) => !sectionNames.includes(key));
     expect(rows.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
@@ -95,6 +96,7 @@ describe('YAML in the docs', () => {
       writeFileSync(file, local);
       const env = {
         ANALYTICS_API_KEY: 'example-key-0123456789',
+        CATALOG_URL: 'postgres://sluice:example@db.example.com/lake',
         SLUICE_HASH_KEY: 'example-hash-key-0123456789',
         HOME: folder,
       };

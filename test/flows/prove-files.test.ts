@@ -162,7 +162,10 @@ describe('a destination with one changed byte, anywhere', () => {
       } else {
         seen.refused += 1;
         expect([2, 6], what).toContain(report.exitCode);
-        expect(faults, what).not.toEqual([]);
+        expect(
+          faults,
+          `${what}: ${String('message' in report ? report.message : report.error?.message)}`,
+        ).not.toEqual([]);
         expect(flow.arrivals, what).toEqual([]);
       }
       rmSync(published, { recursive: true });

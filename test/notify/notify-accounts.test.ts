@@ -44,6 +44,7 @@ function createProject(rulesOf: (account: string) => NotifyRules = () => ({ fail
       notify: rulesOf(account),
       credentials: { kind: 'api-key', secret: keyOf(account) },
       hashKey: undefined,
+      destinations: [],
       baseUrl: new URL('https://analytics.example.com/api/v1'),
       stateDir: stateOf(account),
       keyExpiresAt: undefined,

@@ -31,6 +31,7 @@ function makeSettings(notify: NotifyRules): NotifySettings {
     notify,
     credentials: { kind: 'api-key', secret: KEY },
     hashKey: undefined,
+    destinations: [],
     baseUrl: new URL('https://analytics.example.com/api/v1'),
     stateDir: mkdtempSync(join(root, 'state-')),
     keyExpiresAt: undefined,

@@ -6,6 +6,7 @@ import { describeOwner } from '../../state/owner.ts';
 import { workFile } from '../../state/work-file.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
+import type { ConfigInput } from '../../src/model/config.ts';
 import type { ProgressEvent } from '../../src/model/progress.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { publishAll, type PublishOutcome } from '../../src/publish/publish-all.ts';
@@ -20,7 +21,11 @@ const START_MS = Date.UTC(2026, 0, 31);
 /** How a publisher is tried: what makes it, and what a reader of its destination is. */
 export interface PublisherCase {
   /** The `destination` of a config, for a project in this folder. */
-  destination(folder: string): { readonly duckdb?: string; readonly parquet?: string };
+  destination(folder: string): NonNullable<ConfigInput['destination']>;
+  /** Other parts of the config that it needs. */
+  readonly config?: Pick<ConfigInput, 'engine'>;
+  /** The fewest states on the disk that a publish goes through. */
+  readonly leastStates?: number;
   /** Where it publishes. */
   place(folder: string): string;
   create(settings: Settings, place: string): Publisher;
@@ -51,7 +56,7 @@ export async function makeWorld(
   place = tried.place(folder),
 ): Promise<PublishWorld> {
   const places = { duckdbPath: '', stateDir: join(folder, 'state'), ledgerDir: join(folder, 'quota') };
-  const config = buildConfig(places, { destination: tried.destination(folder) });
+  const config = buildConfig(places, { ...tried.config, destination: tried.destination(folder) });
   const resolved = resolveSettings({ loaded: parseConfig(config, folder), connectors, env: {}, nowMs: 0 });
   const settings = { ...resolved, streams: [] };
   const publisher = tried.create(settings, place);

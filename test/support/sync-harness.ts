@@ -49,6 +49,7 @@ export interface FlowConfig {
   readonly defaults?: ConfigInput['defaults'];
   readonly streams?: ConfigInput['streams'];
   readonly retention?: ConfigInput['retention'];
+  readonly engine?: ConfigInput['engine'];
   /** Where to publish; the DuckDB file alone when left out. */
   readonly destination?: ConfigInput['destination'];
 }
@@ -188,6 +189,7 @@ export function buildConfig(places: Places, ...parts: readonly (FlowConfig | und
       defaults: { ...all.defaults, ...part?.defaults },
       streams: { ...all.streams, ...part?.streams },
       retention: { ...all.retention, ...part?.retention },
+      ...((part?.engine ?? all.engine) && { engine: { ...all.engine, ...part?.engine } }),
       ...((part?.destination ?? all.destination) && { destination: part?.destination ?? all.destination }),
     }),
     {},
@@ -205,6 +207,7 @@ export function buildConfig(places: Places, ...parts: readonly (FlowConfig | und
     ...(merged.defaults && { defaults: merged.defaults }),
     ...(merged.streams && { streams: merged.streams }),
     ...(merged.retention && { retention: merged.retention }),
+    ...(merged.engine && { engine: merged.engine }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { listDestinationSecrets } from '../../model/ducklake.ts';
 import { listWebhookSecrets } from '../../model/notify.ts';
 import type { OfflineSettings, Settings } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
@@ -30,9 +31,10 @@ export async function loadOfflineSettings(
   return settings;
 }
 
-function keepSecrets({ keepSecret }: CliContext, { hashKey, notify }: OfflineSettings): void {
+function keepSecrets({ keepSecret }: CliContext, { hashKey, notify, destinations }: OfflineSettings): void {
   if (hashKey !== undefined) keepSecret(hashKey);
-  for (const secret of listWebhookSecrets(notify)) keepSecret(secret);
+  for (const secret of [...listWebhookSecrets(notify), ...listDestinationSecrets(destinations)])
+    keepSecret(secret);
 }
 
 /** Which config the command line means. */

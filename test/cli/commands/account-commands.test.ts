@@ -16,6 +16,7 @@ const makeSettings = (account: string) =>
     stateDir: account,
     credentials: { kind: 'api-key', secret: keyOf(account) },
     notify: {},
+    destinations: [],
     warnings: [],
   }) as unknown as Settings;
 

@@ -9,7 +9,11 @@ function makeEngine(answers: Partial<Engine>, names = ['acme', 'globex', 'globex
   return {
     listAccounts: () => Promise.resolve(makeKnownAccounts(names)),
     loadOfflineSettings: ({ account }) =>
-      Promise.resolve({ stateDir: account?.name, notify: {} } as unknown as OfflineSettings),
+      Promise.resolve({
+        stateDir: account?.name,
+        notify: {},
+        destinations: [],
+      } as unknown as OfflineSettings),
     ...answers,
   };
 }

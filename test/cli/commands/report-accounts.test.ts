@@ -28,7 +28,11 @@ const engine: Partial<Engine> = {
   loadOfflineSettings: ({ account }) =>
     account?.name === 'initech'
       ? Promise.reject(typo)
-      : Promise.resolve({ stateDir: account?.name, notify: {} } as unknown as OfflineSettings),
+      : Promise.resolve({
+          stateDir: account?.name,
+          notify: {},
+          destinations: [],
+        } as unknown as OfflineSettings),
   makeAccountsReport: (accounts) =>
     Promise.resolve(
       renderAccountsReport({

@@ -28,6 +28,7 @@ const settings = {
   stateDir: '/data/.sluice',
   credentials: { kind: 'api-key', secret: SECRET },
   notify: {},
+  destinations: [],
 } as unknown as Settings;
 
 const emptyStatus = {

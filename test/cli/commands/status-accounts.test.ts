@@ -40,7 +40,11 @@ function makeEngine(statuses: Readonly<Record<string, StatusReport | Error>>): P
     loadOfflineSettings: ({ account }) => {
       const found = statuses[account?.name ?? ''];
       if (found instanceof Error) return Promise.reject(found);
-      return Promise.resolve({ stateDir: account?.name, notify: {} } as unknown as OfflineSettings);
+      return Promise.resolve({
+        stateDir: account?.name,
+        notify: {},
+        destinations: [],
+      } as unknown as OfflineSettings);
     },
     readStatus: ({ stateDir }) => Promise.resolve(statuses[stateDir] as StatusReport),
     readRecentRuns: ({ stateDir }) => {

@@ -9,6 +9,7 @@ export const SECRET = 'sk-test-4711-secret';
 const settings = {
   readersFile: '/data/warehouse.duckdb',
   stateDir: '/data/.sluice',
+  destinations: [],
   credentials: { kind: 'api-key', secret: SECRET },
   notify: {},
   warnings: [],

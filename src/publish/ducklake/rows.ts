@@ -1,0 +1,72 @@
+import { ATTACHED } from '../../warehouse/database.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { nameInLake } from './names.ts';
+import type { StoredTable } from './stored-tables.ts';
+
+/** The part of a row without a day. */
+export const NO_DAY = '';
+
+/** The rows of a table, in the work file or in the lake, as SQL. */
+export interface RowSource {
+  /** The table. */
+  readonly from: string;
+  /** A hash of all values of a row in the types of the work file: equal for equal rows on both sides. */
+  readonly hash: string;
+  /** The part that a row belongs to. */
+  readonly part: string;
+}
+
+/** A table in the work file. */
+export function inWork({ schema, table, columns, datedBy }: StoredTable): RowSource {
+  const values = columns.map(({ name }) => `${quoteIdentifier(name)} := ${quoteIdentifier(name)}`);
+  return {
+    from: [ATTACHED, schema, table].map(quoteIdentifier).join('.'),
+    hash: `hash(struct_pack(${values.join(', ')}))`,
+    part: describePart(datedBy?.name),
+  };
+}
+
+/** The same table in the lake. */
+export function inLake({ schema, table, columns, datedBy }: StoredTable, lakeSchema: string): RowSource {
+  const values = columns.map((column) => `${quoteIdentifier(column.name)} := ${readColumn(column)}`);
+  return {
+    from: nameInLake(lakeSchema, schema, table),
+    hash: `hash(struct_pack(${values.join(', ')}))`,
+    part: describePart(datedBy?.name),
+  };
+}
+
+/** A column of the lake with its type in the work file. */
+export function readColumn({ name, type, storedAs }: StoredTable['columns'][number]): string {
+  return type === storedAs ? quoteIdentifier(name) : `CAST(${quoteIdentifier(name)} AS ${type})`;
+}
+
+// Of a time with a zone, the day in UTC, which is the zone of all our engines.
+function describePart(name: string | undefined): string {
+  return name === undefined ? `''` : `coalesce(CAST(CAST(${quoteIdentifier(name)} AS DATE) AS VARCHAR), '')`;
+}
+
+/** The parts of a table that changed, and their first and last day. */
+export interface ChangedParts {
+  readonly count: number;
+  /** As SQL texts write days; undefined where a part is not a day of the calendar. */
+  readonly first: string | undefined;
+  readonly last: string | undefined;
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Selects the rows of changed parts, so that the engine reads only files that may have some. */
+export function describeFilter(
+  { name, datedBy }: Pick<StoredTable, 'name' | 'datedBy'>,
+  { first = '', last = '' }: ChangedParts,
+  { part }: RowSource,
+): string {
+  if (datedBy === undefined) return 'true';
+  const changed = `${part} IN (SELECT part FROM sluice_changed WHERE name = ${quoteLiteral(name)})`;
+  if (!DAY.test(first) || !DAY.test(last)) return changed;
+  const column = quoteIdentifier(datedBy.name);
+  const from = `CAST(DATE ${quoteLiteral(first)} AS ${datedBy.type})`;
+  const to = `CAST(DATE ${quoteLiteral(last)} + 1 AS ${datedBy.type})`;
+  return `${column} >= ${from} AND ${column} < ${to} AND ${changed}`;
+}

@@ -1,0 +1,57 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
+import { findExtensions, type ObjectStore } from './lake-servers.ts';
+
+/** An engine of its own that has a lake open, as any program would. */
+export interface LakeReader {
+  run(sql: string): Promise<void>;
+  rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** The column `value` of a query. */
+  values(sql: string): Promise<readonly number[]>;
+  close(): void;
+}
+
+/**
+ * Opens a lake as `lake`.
+ *
+ * @param source `sqlite:` and a file, or `postgres:` and a URL
+ * @param options of ATTACH; empty to write
+ */
+export async function openLakeReader(
+  source: string,
+  options = 'READ_ONLY',
+  store?: ObjectStore,
+): Promise<LakeReader> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    extension_directory: findExtensions() ?? '',
+    autoinstall_known_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  const close = () => {
+    connection.closeSync();
+    instance.closeSync();
+  };
+  const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJS();
+  try {
+    for (const name of ['ducklake', 'sqlite_scanner', 'postgres_scanner', 'httpfs'])
+      await connection.run(`LOAD ${name}`);
+    if (store !== undefined) await connection.run(describeSecret(store));
+    const given = options === '' ? '' : ` (${options})`;
+    await connection.run(`ATTACH ${quoteLiteral(`ducklake:${source}`)} AS lake${given}`);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    run: async (sql) => void (await connection.run(sql)),
+    rows,
+    values: async (sql) => (await rows(sql)).map(({ value }) => Number(value)),
+    close,
+  };
+}
+
+function describeSecret({ endpoint, keyId, secret, region }: ObjectStore): string {
+  const keys = `KEY_ID ${quoteLiteral(keyId)}, SECRET ${quoteLiteral(secret)}`;
+  const place = `REGION ${quoteLiteral(region)}, ENDPOINT ${quoteLiteral(endpoint)}`;
+  return `CREATE SECRET store (TYPE s3, ${keys}, ${place}, URL_STYLE 'path', USE_SSL false)`;
+}
