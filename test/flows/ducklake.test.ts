@@ -220,7 +220,11 @@ function describeLake(title: string, getSite: () => Site): void {
     it('keeps no value that was masked since, in no snapshot and no file', async () => {
       const lake = await create(ITEMS, { stream });
       await syncWell(lake.flow);
-      const masked = { streams: { items: { path: 'items', paginated: true, ...stream, columns: { name: { exclude: true as const } } } } };
+      const masked = {
+        streams: {
+          items: { path: 'items', paginated: true, ...stream, columns: { name: { exclude: true as const } } },
+        },
+      };
       await syncWell(lake.flow, { config: masked });
       const reader = await lake.open();
       expect(await reader.rows(`SELECT count(*)::INTEGER AS value FROM ducklake_snapshots('lake')`)).toEqual([

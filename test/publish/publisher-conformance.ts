@@ -240,12 +240,14 @@ function noSpace({ name }: Step): Error {
 function describePlace(place: string): readonly (readonly [string, string])[] {
   const folder = dirname(place);
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    // What SQLite keeps beside a file that was read.
-    .filter((entry) => entry.isFile() && !/-(?:wal|shm)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted()
-    .map((file) => [file, readFileSync(file, 'base64')] as const);
+  return (
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      // What SQLite keeps beside a file that was read.
+      .filter((entry) => entry.isFile() && !/-(?:wal|shm)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .toSorted()
+      .map((file) => [file, readFileSync(file, 'base64')] as const)
+  );
 }
 
 async function readWork(file: string) {
