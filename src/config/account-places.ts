@@ -10,7 +10,15 @@ import { expandText } from './expand-text.ts';
 import { findHome } from './ledger-dir.ts';
 import type { PlaceholderScope } from './read-placeholder.ts';
 import { buildConfigError, type Problem } from './problem.ts';
-import { defaultStateDir, findReaders, placeRules, type PlaceRule, resolvePath } from './storage-paths.ts';
+import { findSharedLake, hasDuckLake } from './lake-destination.ts';
+import {
+  defaultStateDir,
+  findReaders,
+  READERS_FILE,
+  placeRules,
+  type PlaceRule,
+  resolvePath,
+} from './storage-paths.ts';
 
 /** A place of one account, or of all of them together. */
 export interface AccountPlace {
@@ -82,11 +90,13 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
     if (found?.includes(ANY_NAME) !== true) return [];
     return [{ kind: rule.kind, pathOf: (account) => found.replaceAll(ANY_NAME, account) }];
   });
-  const data = accounts.flatMap(({ name }): readonly AccountData[] => {
+  const data = accounts.flatMap((one): readonly AccountData[] => {
+    const { name } = one;
     const places = own.filter(({ account }) => account === name);
-    const readers = findReaders(places);
+    const stateDir = places.find(({ kind }) => kind === 'stateDir')?.path;
+    const readers = findReaders(places) ?? findOwnCopy(one, stateDir);
     if (readers === undefined || incomplete.has(name)) return [];
-    return [{ account: name, ...readers, stateDir: places.find(({ kind }) => kind === 'stateDir')?.path }];
+    return [{ account: name, ...readers, stateDir }];
   });
   const written = textAt(shared.value, COMBINED);
   const combined = resolve(written, undefined);
@@ -99,12 +109,19 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
     ...(catalog === undefined ? [] : [{ account: undefined, kind: 'catalog' as const, path: catalog }]),
   ];
   const problem = findShared(all, accounts, scope.platform ?? process.platform);
-  if (problem !== undefined) throw buildConfigError([problem], shared);
+  const found = problem ?? findSharedLake(accounts);
+  if (found !== undefined) throw buildConfigError([found], shared);
   const config = shared.path ?? patterns.find(({ kind }) => kind === 'stateDir')?.pathOf('*');
   return { places: own, data, patterns, combined, catalog, config };
 }
 
 const COMBINED: ConfigPath = ['destination', 'combined'];
+
+/** The copy for commands, where an account publishes to a DuckLake alone. */
+function findOwnCopy(account: ConfigAccount, stateDir: string | undefined): ReturnType<typeof findReaders> {
+  if (stateDir === undefined || !hasDuckLake(layerAccount(account).value)) return undefined;
+  return { readersFile: path.join(stateDir, READERS_FILE), lake: undefined };
+}
 
 /** Also true for a value that is not a text: the account says something that cannot be used. */
 function isSet(value: unknown, at: ConfigPath): boolean {

@@ -1,6 +1,8 @@
-import type { ConfigPath } from './config-path.ts';
+import { type ConfigAccount, layerAccount } from './accounts.ts';
+import { type ConfigPath, valueAt } from './config-path.ts';
+import type { Problem } from './problem.ts';
 import type { Config } from '../model/config.ts';
-import type { DuckLakeDestination, ExtensionFolder, LakeCatalog, ObjectStore } from '../model/ducklake.ts';
+import type { DuckLakeDestination, ExtensionFolder, LakeCatalog, ObjectStore } from '../model/destination.ts';
 
 type Refuse = (key: ConfigPath, message: string, hint: string) => never;
 
@@ -13,6 +15,7 @@ export interface LakeScope {
 }
 
 const CATALOG: ConfigPath = ['destination', 'ducklake', 'catalog'];
+const SCHEMA: ConfigPath = ['destination', 'ducklake', 'schema'];
 const DATA: ConfigPath = ['destination', 'ducklake', 'data'];
 const ENDPOINT: ConfigPath = ['destination', 's3', 'endpoint'];
 
@@ -34,15 +37,22 @@ export function resolveDuckLake(
   const { schema = 'main' } = ducklake;
   const catalog = readCatalog(ducklake.catalog, scope);
   const shown = catalog.kind === 'sqlite' ? catalog.file : describeServer(catalog.url);
+  const store = readStore(s3, scope);
   return {
     kind: 'ducklake',
     path: schema === 'main' ? shown : `${shown}#${schema}`,
     catalog,
     data: readData(ducklake.data, scope),
     schema,
-    store: readStore(s3, scope),
+    store,
     extensions: findExtensions(engine?.extensionDirectory, scope),
+    secrets: listSecrets(catalog, store),
   };
+}
+
+function listSecrets(catalog: LakeCatalog, { keys }: ObjectStore): readonly string[] {
+  const written = catalog.kind === 'postgres' ? catalog.url.password : '';
+  return [written, decodeURIComponent(written), keys?.secret ?? ''].filter((text) => text !== '');
 }
 
 /** The extensions of the engine: those of the config, or a folder that is filled when they are needed. */
@@ -131,4 +141,37 @@ function readEndpoint(text: string, refuse: Refuse): URL {
       'Write https://; http:// is for a server on this machine.',
     );
   return url;
+}
+
+/** Whether an account publishes to a DuckLake. */
+export function hasDuckLake(value: unknown): boolean {
+  return textAt(value, CATALOG) !== undefined;
+}
+
+/** The first two accounts that would write the same schema of one DuckLake, as their configs are written. */
+export function findSharedLake(accounts: readonly ConfigAccount[]): Problem | undefined {
+  const taken = new Map<string, string>();
+  for (const account of accounts) {
+    const { name } = account;
+    const { value } = layerAccount(account);
+    const catalog = textAt(value, CATALOG);
+    if (catalog === undefined) continue;
+    const place = JSON.stringify(
+      [catalog, textAt(value, SCHEMA) ?? 'main'].map((text) => text.replaceAll('${account}', name)),
+    );
+    const other = taken.get(place);
+    if (other !== undefined)
+      return {
+        path: SCHEMA,
+        message: `${other} and ${name} would share a schema of one DuckLake, and each account needs its own`,
+        hint: 'Write schema: "${account}"',
+      };
+    taken.set(place, name);
+  }
+  return undefined;
+}
+
+function textAt(value: unknown, at: ConfigPath): string | undefined {
+  const found = valueAt(value, at);
+  return typeof found === 'string' && found.trim() !== '' ? found.trim() : undefined;
 }

@@ -1,3 +1,4 @@
+import { secretDestinationPaths } from '../model/destination.ts';
 import { pathKey, type ConfigPath } from './config-path.ts';
 
 /** Settings whose value is always a secret. */
@@ -16,14 +17,7 @@ export const optionalPaths: readonly ConfigPath[] = [
   ...['onFailure', 'onSuccess', 'onDrift', 'onSchemaChange', 'onKeyExpiry'].map((name) => ['notify', name]),
 ];
 
-const secretKeys = new Set(
-  [
-    ...secretPaths,
-    // It may have a password in it.
-    ['destination', 'ducklake', 'catalog'],
-    ['destination', 's3', 'credentials', 'secret'],
-  ].map(pathKey),
-);
+const secretKeys = new Set([...secretPaths, ...secretDestinationPaths].map(pathKey));
 
 /** Whether the setting at a path is a secret. */
 export function isSecretPath(path: ConfigPath): boolean {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
-import type { Destination, FileDestination } from '../model/settings.ts';
+import type { Destination, FileDestination } from '../model/destination.ts';
 import type { ConfigPath } from './config-path.ts';
 import { resolveDuckLake } from './lake-destination.ts';
 import type { LoadedConfig } from './load-config.ts';
@@ -133,7 +133,12 @@ function checkDuckdb(text: string, file: string, refuse: Refuse): void {
 
 function checkLake(text: string, folder: string, refuse: Refuse): void {
   const key = ['destination', 'parquet'];
-  if (isElsewhere(text)) refuse(key, 'must be a folder on this machine', 'Write a path, e.g. ./lake.');
+  if (isElsewhere(text))
+    refuse(
+      key,
+      'must be a folder on this machine',
+      'Write a path, e.g. ./lake. For a bucket write destination.ducklake: buckets know no rename, so that readers by a pattern would see rows that were replaced.',
+    );
   if (isFolder(folder) === false)
     refuse(key, `${folder} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');
   // Readers use glob patterns for its files, and these characters would be part of the pattern.

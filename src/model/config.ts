@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destinationSchema, filePath } from './destination-config.ts';
+import { destinationSchema, filePath } from './destination.ts';
 import { DURATION_TEXT, parseDuration } from '../text/duration.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import type { ForcedType } from './schema.ts';

@@ -1,5 +1,5 @@
 import { type ErrorCode, type ExitCode, NetworkError, QuotaError, type SyncError } from './errors.ts';
-import type { PublishedDuckLake } from './ducklake.ts';
+import type { PublishedDuckLake } from './destination.ts';
 import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';

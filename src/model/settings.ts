@@ -1,6 +1,6 @@
 import type { AccountOfConfig } from './account.ts';
 import type { Connector } from './connector.ts';
-import type { DuckLakeDestination } from './ducklake.ts';
+import type { Destination } from './destination.ts';
 import type { NotifyRules } from './notify.ts';
 import type { QuotaLimits } from './quota.ts';
 import type { Stream } from './stream.ts';
@@ -11,16 +11,6 @@ export type Credentials =
 
 /** Where a setting's value came from, for `config show`. */
 export type Origin = 'config' | 'environment' | 'file' | 'flag' | 'default' | 'connector';
-
-/** A place to publish to; its kind is the key under `destination` in the config. */
-export type Destination = FileDestination | DuckLakeDestination;
-
-/** A file or a folder on this machine. */
-export interface FileDestination {
-  readonly kind: 'duckdb' | 'parquet';
-  /** Absolute path of the file, or of the folder. */
-  readonly path: string;
-}
 
 /** Everything a run needs, resolved: absolute paths, merged defaults, the secret read. */
 export interface Settings {

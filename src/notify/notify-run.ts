@@ -1,6 +1,6 @@
 import type { Clock } from '../model/clock.ts';
 import type { NotifyEvent, NotifyTarget } from '../model/notify.ts';
-import { listDestinationSecrets } from '../model/ducklake.ts';
+import { listDestinationSecrets } from '../model/destination-secrets.ts';
 import { keyOfEvent, listWebhookSecrets } from '../model/notify.ts';
 import { escapeForTerminal, redact, redactDeep } from '../text/redact.ts';
 import type { Settings } from '../model/settings.ts';

@@ -1,4 +1,5 @@
-import type { Destination, OfflineSettings } from '../model/settings.ts';
+import type { Destination } from '../model/destination.ts';
+import type { OfflineSettings } from '../model/settings.ts';
 import { DuckdbFilePublisher } from './duckdb-file/duckdb-file-publisher.ts';
 import { DuckLakePublisher } from './ducklake/ducklake-publisher.ts';
 import { LakePublisher } from './lake/lake-publisher.ts';
@@ -6,8 +7,13 @@ import type { Publisher } from './publisher.ts';
 
 /** The publishers of a config, in the order in which people read the destinations. */
 export function listPublishers(settings: OfflineSettings): readonly Publisher[] {
-  return settings.destinations.map((destination) => create(destination, settings));
+  const made = known.get(settings) ?? settings.destinations.map((one) => create(one, settings));
+  known.set(settings, made);
+  return made;
 }
+
+/** A run asks for them several times, and what one of them found on a server need not be asked for again. */
+const known = new WeakMap<OfflineSettings, readonly Publisher[]>();
 
 function create(destination: Destination, settings: OfflineSettings): Publisher {
   switch (destination.kind) {

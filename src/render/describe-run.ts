@@ -1,7 +1,7 @@
 import { nameScan } from '../model/stream.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { ErrorCode } from '../model/errors.ts';
-import type { PublishedDuckLake } from '../model/ducklake.ts';
+import type { PublishedDuckLake } from '../model/destination.ts';
 import type { PublishedLake } from '../model/lake.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { RunReport } from '../model/run-report.ts';

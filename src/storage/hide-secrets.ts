@@ -1,5 +1,5 @@
 import { ConfigError } from '../model/errors.ts';
-import { listDestinationSecrets } from '../model/ducklake.ts';
+import { listDestinationSecrets } from '../model/destination-secrets.ts';
 import { listWebhookSecrets } from '../model/notify.ts';
 import { redactDeep } from '../text/redact.ts';
 import type { Settings } from '../model/settings.ts';

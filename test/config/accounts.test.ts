@@ -333,10 +333,27 @@ ${rest}accounts: { acme: {}, globex: {} }
     expect(catalog).toBe(path.join(folder, 'lake/lake.duckdb'));
   });
 
+  it('have a schema each in one DuckLake, and a copy each that commands read', () => {
+    const { data, file } = find(
+      withPaths('{ ducklake: { catalog: "sqlite:./c.sqlite", data: ./data, schema: "${account}" } }'),
+    );
+    const folder = path.dirname(file);
+    expect(data.map(({ account, readersFile }) => [account, readersFile])).toEqual([
+      ['acme', path.join(folder, '.sluice/acme/readers.duckdb')],
+      ['globex', path.join(folder, '.sluice/globex/readers.duckdb')],
+    ]);
+  });
+
   it.each([
     ['{ duckdb: ./data/w.duckdb }', '', 'Write duckdb: "./data/accounts/${account}.duckdb"'],
     ['{ duckdb: w.duckdb }', '', 'Write duckdb: "accounts/${account}.duckdb"'],
     ['{ parquet: ./lake }', '', 'Write parquet: "./lake/account=${account}"'],
+    ['{ ducklake: { catalog: "sqlite:./c.sqlite", data: ./data } }', '', 'Write schema: "${account}"'],
+    [
+      '{ duckdb: "./${account}.duckdb", ducklake: { catalog: "sqlite:./c.sqlite", data: ./data, schema: all } }',
+      '',
+      'Write schema: "${account}"',
+    ],
     ['{ duckdb: "./${account}.duckdb" }', 'stateDir: ./.s\n', 'Write stateDir: "./.s/${account}"'],
   ])('are refused where accounts share %s %s', (destination, rest, hint) => {
     const error = catchConfigError(() => find(withPaths(destination, rest)));

@@ -3,7 +3,7 @@ import { connectors } from '../../connectors/registry.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveOfflineSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
-import { listDestinationSecrets } from '../../src/model/ducklake.ts';
+import { listDestinationSecrets } from '../../src/model/destination-secrets.ts';
 
 type Written = ConfigInput['destination'];
 
@@ -60,6 +60,22 @@ describe('a DuckLake of a config', () => {
     ['another store', at({ data: 'gs://bucket/lake' }), 'must be a folder, or a bucket of S3'],
     ['a bucket with capitals', at({ data: 's3://My_Bucket' }), 'is not the name of a bucket'],
     ['a pattern', at({ data: './data*' }), 'must not have a path with one of'],
+    [
+      'the folder of a lake',
+      { ...at({}), parquet: './data' },
+      'must not be the folder of destination.parquet',
+    ],
+    ['a folder in the state', at({ data: './.sluice/data' }), 'must not be the folder of the state folder'],
+    [
+      'a catalog in the state',
+      at({ catalog: 'sqlite:./.sluice/work.duckdb' }),
+      'must not be the state folder, nor inside it',
+    ],
+    [
+      'the same file twice',
+      { ...at({ catalog: 'sqlite:./out.duckdb' }), duckdb: './out.duckdb' },
+      'must not be destination.duckdb',
+    ],
     ['a schema with capitals', at({ schema: 'Analytics' }), 'must be lower-case letters'],
     ['no data', { ducklake: { catalog: postgres } } as unknown as Written, 'destination.ducklake.data'],
     [

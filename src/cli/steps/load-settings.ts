@@ -1,4 +1,4 @@
-import { listDestinationSecrets } from '../../model/ducklake.ts';
+import { listDestinationSecrets } from '../../model/destination-secrets.ts';
 import { listWebhookSecrets } from '../../model/notify.ts';
 import type { OfflineSettings, Settings } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';

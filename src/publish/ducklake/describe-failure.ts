@@ -1,4 +1,4 @@
-import { type DuckLakeDestination, listLakeSecrets } from '../../model/ducklake.ts';
+import type { DuckLakeDestination } from '../../model/destination.ts';
 import { AbortedError, ConfigError, PublishError, SyncError } from '../../model/errors.ts';
 import { redact } from '../../text/redact.ts';
 
@@ -34,6 +34,12 @@ const advice: readonly Advice[] = [
     pattern: /file is not a database|AUTOMATIC_MIGRATION|not a DuckLake/i,
     what: 'the catalog is not a DuckLake that this version can read',
     hint: 'Name another catalog, or move this one away. Nothing was changed.',
+    isForeign: true,
+  },
+  {
+    pattern: /written by a newer release/,
+    what: 'a newer release of Sluice publishes to it',
+    hint: 'Upgrade Sluice. Nothing was changed.',
     isForeign: true,
   },
   {
@@ -86,7 +92,7 @@ export function describeFailure(lake: DuckLakeDestination, thrown: unknown): Syn
   const inner = thrown instanceof SyncError && thrown.cause instanceof Error ? thrown.cause : thrown;
   const isOurs = thrown instanceof PublishError || thrown instanceof ConfigError;
   if (isOurs || thrown instanceof AbortedError) return thrown;
-  const raw = redact(inner instanceof Error ? inner.message : String(inner), listLakeSecrets(lake));
+  const raw = redact(inner instanceof Error ? inner.message : String(inner), lake.secrets);
   if (/and creating a new DuckLake is explicitly disabled/.test(raw)) return describeAbsence(lake);
   const extension =
     /Extension "([^"]+)" not found|Failed to download extension "([^"]+)"|extension "([^"]+)"/i.exec(raw);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { assertIdentity } from '../../../state/owner.ts';
 import { writeFileAtomically } from '../../../state/run-file.ts';
 import { resolveLinks } from '../../files/real-paths.ts';
-import type { DuckLakeDestination } from '../../model/ducklake.ts';
+import type { DuckLakeDestination } from '../../model/destination.ts';
 import { PublishError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -42,6 +42,7 @@ export class DuckLakePublisher implements ClosedPublisher {
   readonly needs = 'closed';
   readonly place: string;
   readonly label: string;
+  readonly local?: LocalPlace;
   readonly state: CarriedState;
   readonly #lake: DuckLakeDestination;
   readonly #settings: OfflineSettings;
@@ -52,6 +53,8 @@ export class DuckLakePublisher implements ClosedPublisher {
     this.place = lake.path;
     this.label = `${lake.path} (DuckLake)`;
     this.#lake = lake;
+    const local = findLocal(lake);
+    if (local !== undefined) this.local = local;
     this.#settings = settings;
     this.state = {
       part: `schema ${toLakeSchema(lake.schema, '_sluice')}`,
@@ -59,15 +62,6 @@ export class DuckLakePublisher implements ClosedPublisher {
       findLoss: () => Promise.resolve(undefined),
       restore: (file) => restoreFromLake(lake, file, join(settings.stateDir, 'tmp')),
     };
-  }
-
-  get local(): LocalPlace {
-    const { catalog, data } = this.#lake;
-    const { stateDir } = this.#settings;
-    const folder = isRemote(data) ? stateDir : data;
-    // A catalog on a server has locks of its own.
-    const target = catalog.kind === 'sqlite' ? resolveLinks(catalog.file) : undefined;
-    return { target: target ?? join(resolveLinks(stateDir), 'ducklake'), folder, engineFolders: [] };
   }
 
   async claim(): Promise<void> {
@@ -81,7 +75,7 @@ export class DuckLakePublisher implements ClosedPublisher {
   }
 
   async inspect(): Promise<PublishedState | undefined> {
-    const { held } = await this.#look();
+    const { held } = this.#seen ?? (await this.#look());
     if (held === undefined) return undefined;
     const readLake = async () => {
       const database = await openAsWorkFile(this.#lake, []);
@@ -116,12 +110,11 @@ export class DuckLakePublisher implements ClosedPublisher {
       const before = await measureFiles(database);
       const nowMs = commit.clock.now();
       const job = { database, lake, streams: this.#settings.streams, generation, runId, nowMs, look };
-      const { tables, inserted, deleted } = await interruptOnAbort(database, signal, () =>
-        publishToLake(job),
-      );
+      const change = await interruptOnAbort(database, signal, () => publishToLake(job));
+      const { tables, inserted, deleted } = change;
       // Small changes are kept in the catalog, and make no file.
       const bytes = Math.max(inserted + deleted, (await measureFiles(database)) - before);
-      await this.#maintain(database, commit);
+      await this.#maintain(database, commit, change.maintainedAtMs);
       const { path } = lake;
       const ducklake = { path, tables, rowsInserted: inserted, rowsDeleted: deleted };
       return { bytes, report: { path, bytes, ducklake } };
@@ -133,12 +126,17 @@ export class DuckLakePublisher implements ClosedPublisher {
   }
 
   /** Once a day, and after values were masked: older snapshots and files still have them. */
-  async #maintain(database: Database, { clock, signal, warn }: ClosedCommit): Promise<void> {
+  async #maintain(
+    database: Database,
+    { clock, signal, warn }: ClosedCommit,
+    maintainedAtMs: number,
+  ): Promise<void> {
     const { schema, path } = this.#lake;
-    const held = await readHeldLake(database, this.#lake);
     const nowMs = clock.now();
     const mustForget = existsSync(this.#promise);
-    if (held === undefined || !(mustForget || isMaintenanceDue(held, nowMs))) return;
+    if (!mustForget && !isMaintenanceDue(maintainedAtMs, nowMs)) return;
+    const held = await readHeldLake(database, this.#lake);
+    if (held === undefined) return;
     const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
     try {
       await interruptOnAbort(database, signal, () => maintainLake({ database, schema, held, nowMs, keepMs }));
@@ -215,6 +213,14 @@ export class DuckLakePublisher implements ClosedPublisher {
       if (taken !== undefined) throw describeTaken(path, `${inLake}.${taken}`);
     }
   }
+}
+
+/** Undefined where nothing of the lake is on this machine: a server has locks of its own. */
+function findLocal({ catalog, data }: DuckLakeDestination): LocalPlace | undefined {
+  const file = catalog.kind === 'sqlite' ? catalog.file : undefined;
+  const folder = isRemote(data) ? file && dirname(file) : data;
+  if (folder === undefined) return undefined;
+  return { target: resolveLinks(file ?? folder), folder, engineFolders: [] };
 }
 
 /** Bytes of all data files of the lake. */

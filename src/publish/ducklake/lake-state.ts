@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import type { DuckLakeDestination } from '../../model/ducklake.ts';
+import type { DuckLakeDestination } from '../../model/destination.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { LAKE, nameInLake, OWN_TABLES, type StoredSchema, toLakeSchema } from './names.ts';
+
+/** Version of the tables that only a lake has. */
+export const LAKE_VERSION = 1;
 
 /** Who made a snapshot, in the lake's own list of them. */
 export const AUTHOR = 'sluice';
@@ -47,8 +50,9 @@ export async function readHeldLake(
   if (!(await listLakeTables(session, toLakeSchema(schema, '_sluice'))).includes(OWN_TABLES.commit))
     return undefined;
   const [commit] = await session.all(
-    `SELECT generation, epoch_ms(maintained_at) AS maintained FROM ${own(OWN_TABLES.commit)}`,
+    `SELECT generation, version, epoch_ms(maintained_at) AS maintained FROM ${own(OWN_TABLES.commit)}`,
   );
+  if (Number(commit?.['version']) > LAKE_VERSION) throw new Error('written by a newer release');
   const rows = await session.all(
     `SELECT name, columns, partitions FROM ${own(OWN_TABLES.tables)} ORDER BY name`,
   );

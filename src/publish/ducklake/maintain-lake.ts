@@ -18,7 +18,7 @@ export interface Maintenance {
 }
 
 /** Whether the last maintenance is long enough ago. */
-export function isMaintenanceDue({ maintainedAtMs }: HeldLake, nowMs: number): boolean {
+export function isMaintenanceDue(maintainedAtMs: number, nowMs: number): boolean {
   // A clock that was set back must not keep it from being due.
   return Math.abs(nowMs - maintainedAtMs) >= EVERY_MS;
 }

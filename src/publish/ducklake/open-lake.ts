@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
-import type { DuckLakeDestination, LakeCatalog, ObjectStore } from '../../model/ducklake.ts';
+import type { DuckLakeDestination, LakeCatalog, ObjectStore } from '../../model/destination.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { Database } from '../../warehouse/database.ts';
 import { MEMORY_FILE } from '../../warehouse/database-options.ts';
@@ -77,8 +77,8 @@ async function attachLake(
   for (const name of listExtensions(lake)) await loadExtension(session, name, lake.extensions.installs);
   if (isRemote(data)) {
     await session.run(describeStore(store));
-    // A wrong key or a missing bucket would only be found once there is something to publish.
-    await session.all(`SELECT count(*) FROM (FROM glob(${quoteLiteral(`${data}/*`)}) LIMIT 1)`);
+    // A wrong key or a missing bucket would only be found once there is something to publish. Nothing has this name.
+    await session.all(`SELECT count(*) FROM glob(${quoteLiteral(`${data}/sluice-probe*`)})`);
   }
   if (mode === 'read' && isMissingFile(catalog)) throw new MissingLakeError(lake);
   if (catalog.kind === 'postgres') await session.run(describeCatalog(catalog.url));

@@ -1,10 +1,11 @@
-import type { DuckLakeDestination } from '../../model/ducklake.ts';
+import type { DuckLakeDestination } from '../../model/destination.ts';
 import { PublishError } from '../../model/errors.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import {
   AUTHOR,
+  LAKE_VERSION,
   type HeldLake,
   type HeldTable,
   listLakeTables,
@@ -33,6 +34,8 @@ export interface LakeChange {
   readonly tables: number;
   readonly inserted: number;
   readonly deleted: number;
+  /** Epoch ms; that of the first publish before any. */
+  readonly maintainedAtMs: number;
 }
 
 /**
@@ -53,10 +56,12 @@ class LakePublish {
   }
 
   async run(): Promise<LakeChange> {
-    const { database, lake, streams, generation, look } = this.#job;
+    const { database, lake, streams, generation, nowMs, look } = this.#job;
     const held = await readHeldLake(database, lake);
     await look(held?.generation);
-    if (held?.generation === generation && !held.isTouched) return { tables: 0, inserted: 0, deleted: 0 };
+    const maintainedAtMs = held?.maintainedAtMs ?? nowMs;
+    if (held?.generation === generation && !held.isTouched)
+      return { tables: 0, inserted: 0, deleted: 0, maintainedAtMs };
     if (held === undefined) await this.#create();
     const tables = await listStoredTables(database, streams, held);
     await this.#findChangedParts(tables);
@@ -75,7 +80,7 @@ class LakePublish {
     await this.#dropOthers(tables, held);
     await this.#recordParts();
     await this.#recordCommit(held);
-    return { tables: due, inserted: this.#inserted, deleted: this.#deleted };
+    return { tables: due, inserted: this.#inserted, deleted: this.#deleted, maintainedAtMs };
   }
 
   #own(table: string): string {
@@ -121,12 +126,14 @@ class LakePublish {
 
   async #countChangedParts(): Promise<ReadonlyMap<string, ChangedParts>> {
     const rows = await this.#job.database.all(
-      'SELECT name, count(*) AS count, min(part) AS first, max(part) AS last FROM sluice_changed GROUP BY name',
+      `SELECT name, min(part) AS first, max(part) AS last, bool_and(regexp_full_match(part, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
+         FROM sluice_changed GROUP BY name`,
     );
     return new Map(
-      rows.map(({ name, count, first, last }) => [
+      rows.map(({ name, first, last, are_days: areDays }) => [
         String(name),
-        { count: Number(count), first: String(first), last: String(last) },
+        // Other days of the calendar, as of a year with five digits, do not sort as texts.
+        areDays === true ? { first: String(first), last: String(last) } : {},
       ]),
     );
   }
@@ -230,11 +237,10 @@ class LakePublish {
     const { database, lake, generation, runId, nowMs } = this.#job;
     const commit = this.#own(OWN_TABLES.commit);
     if (held === undefined)
-      await database.run(`INSERT INTO ${commit} VALUES ($1, $2, 1, make_timestamptz($3::BIGINT))`, [
-        generation,
-        runId,
-        nowMs * 1_000,
-      ]);
+      await database.run(
+        `INSERT INTO ${commit} VALUES ($1, $2, ${LAKE_VERSION}, make_timestamptz($3::BIGINT))`,
+        [generation, runId, nowMs * 1_000],
+      );
     else {
       const changed = await database.count(
         `UPDATE ${commit} SET generation = $1, run_id = $2 WHERE generation = $3`,

@@ -1,6 +1,6 @@
 import { chmod, rename } from 'node:fs/promises';
 import { syncFile } from '../../files/sync-to-disk.ts';
-import type { DuckLakeDestination } from '../../model/ducklake.ts';
+import type { DuckLakeDestination } from '../../model/destination.ts';
 import { StorageError, SyncError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { ATTACHED, type Database } from '../../warehouse/database.ts';

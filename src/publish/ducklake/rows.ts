@@ -3,9 +3,6 @@ import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { nameInLake } from './names.ts';
 import type { StoredTable } from './stored-tables.ts';
 
-/** The part of a row without a day. */
-export const NO_DAY = '';
-
 /** The rows of a table, in the work file or in the lake, as SQL. */
 export interface RowSource {
   /** The table. */
@@ -46,25 +43,21 @@ function describePart(name: string | undefined): string {
   return name === undefined ? `''` : `coalesce(CAST(CAST(${quoteIdentifier(name)} AS DATE) AS VARCHAR), '')`;
 }
 
-/** The parts of a table that changed, and their first and last day. */
+/** The first and last day of the parts of a table that changed; empty where some are not days of four-digit years. */
 export interface ChangedParts {
-  readonly count: number;
-  /** As SQL texts write days; undefined where a part is not a day of the calendar. */
-  readonly first: string | undefined;
-  readonly last: string | undefined;
+  readonly first?: string;
+  readonly last?: string;
 }
-
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Selects the rows of changed parts, so that the engine reads only files that may have some. */
 export function describeFilter(
   { name, datedBy }: Pick<StoredTable, 'name' | 'datedBy'>,
-  { first = '', last = '' }: ChangedParts,
+  { first, last }: ChangedParts,
   { part }: RowSource,
 ): string {
   if (datedBy === undefined) return 'true';
   const changed = `${part} IN (SELECT part FROM sluice_changed WHERE name = ${quoteLiteral(name)})`;
-  if (!DAY.test(first) || !DAY.test(last)) return changed;
+  if (first === undefined || last === undefined) return changed;
   const column = quoteIdentifier(datedBy.name);
   const from = `CAST(DATE ${quoteLiteral(first)} AS ${datedBy.type})`;
   const to = `CAST(DATE ${quoteLiteral(last)} + 1 AS ${datedBy.type})`;

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+
+/** A path in a config, as written. */
+export const filePath = z
+  .string()
+  .regex(/\S/, 'must name a file or folder')
+  // A NUL byte would fail the run with an error of Node that names no setting.
+  .refine((text) => !text.includes('\0'), 'must not contain a NUL character');
+
+/** Where a config publishes. */
+export const destinationSchema = z
+  .strictObject({
+    duckdb: filePath.optional(),
+    parquet: filePath.optional(),
+    ducklake: z
+      .strictObject({
+        /** `sqlite:` and a file, or `postgres://…`. */
+        catalog: z.string().min(1),
+        /** A folder, or `s3://bucket/prefix`. */
+        data: z.string().min(1),
+        schema: z
+          .string()
+          .regex(/^[a-z0-9_][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, _ and -, at most 63')
+          .optional(),
+      })
+      .optional(),
+    /** How buckets are reached. */
+    s3: z
+      .strictObject({
+        endpoint: z.string().min(1).optional(),
+        region: z.string().min(1).optional(),
+        urlStyle: z.enum(['path', 'vhost']).optional(),
+        credentials: z
+          .union([
+            z.literal('chain'),
+            z.strictObject({ keyId: z.string().min(1), secret: z.string().min(1) }),
+          ])
+          .optional(),
+      })
+      .optional(),
+    /** One file with the tables of all accounts. */
+    combined: filePath.optional(),
+  })
+  .refine(
+    ({ duckdb, parquet, ducklake }) => (duckdb ?? parquet ?? ducklake) !== undefined,
+    'needs duckdb (a file), parquet (a folder) or ducklake (a catalog and its data), or several of them',
+  );
+
+/** Settings that hold secrets, by their path in the config. */
+export const secretDestinationPaths = [
+  // It may have a password in it.
+  ['destination', 'ducklake', 'catalog'],
+  ['destination', 's3', 'credentials', 'secret'],
+] as const;
+
+/** A place to publish to; its kind is the key under `destination` in the config. */
+export type Destination = FileDestination | DuckLakeDestination;
+
+/** A file or a folder on this machine. */
+export interface FileDestination {
+  readonly kind: 'duckdb' | 'parquet';
+  /** Absolute path of the file, or of the folder. */
+  readonly path: string;
+}
+
+/** What a run changed in a DuckLake. */
+export interface PublishedDuckLake {
+  /** As its destination is shown. */
+  readonly path: string;
+  /** Tables with other rows or columns than before, those of the state as well. */
+  readonly tables: number;
+  readonly rowsInserted: number;
+  readonly rowsDeleted: number;
+}
+
+/** Tables in a DuckLake: a catalog in a database, and data files in a folder or a bucket. */
+export interface DuckLakeDestination {
+  readonly kind: 'ducklake';
+  /** The catalog as people see it, without a password, and the schema where it is not `main`. */
+  readonly path: string;
+  readonly catalog: LakeCatalog;
+  /** Where the data files lie: an absolute folder, or `s3://bucket/prefix`; without a slash at the end. */
+  readonly data: string;
+  readonly schema: string;
+  readonly store: ObjectStore;
+  readonly extensions: ExtensionFolder;
+  /** What no output may show. */
+  readonly secrets: readonly string[];
+}
+
+export type LakeCatalog =
+  /** A file of this machine, absolute. */
+  { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: URL };
+
+/** How an object store is reached; what is not said is found as the store's own tools find it. */
+export interface ObjectStore {
+  readonly endpoint?: URL | undefined;
+  readonly region?: string | undefined;
+  readonly urlStyle?: 'path' | 'vhost' | undefined;
+  /** Undefined: the standard chain of credentials (environment, profile, role of the machine). */
+  readonly keys?: { readonly keyId: string; readonly secret: string } | undefined;
+}
+
+/** Where the engine finds its extensions. */
+export interface ExtensionFolder {
+  /** Absolute; it has a folder per version and platform, e.g. `v1.5.5/linux_amd64`. */
+  readonly folder: string;
+  /** Whether missing ones are downloaded into it. */
+  readonly installs: boolean;
+}
