@@ -259,24 +259,18 @@ function listColumns({ columns }: StoredTable): string {
   return columns.map(({ name }) => quoteIdentifier(name)).join(', ');
 }
 
+/** Whether a column got another type or went away: files would keep values of a dropped column, and may not. */
 function isRetyped({ columns }: StoredTable, before: HeldTable): boolean {
-  return columns.some(({ name, storedAs }) => {
-    const held = before.columns.find((one) => one.name === name);
-    return held !== undefined && held.storedAs !== storedAs;
-  });
+  return before.columns.some(
+    ({ name, storedAs }) => columns.find((one) => one.name === name)?.storedAs !== storedAs,
+  );
 }
 
 /** For tables whose columns have kept their types. */
 function describeColumnChanges({ columns }: StoredTable, before: HeldTable): readonly string[] {
-  const has = (list: HeldTable['columns'], name: string) => list.some((one) => one.name === name);
-  return [
-    ...before.columns
-      .filter(({ name }) => !has(columns, name))
-      .map(({ name }) => `DROP COLUMN ${quoteIdentifier(name)}`),
-    ...columns
-      .filter(({ name }) => !has(before.columns, name))
-      .map(({ name, storedAs }) => `ADD COLUMN ${quoteIdentifier(name)} ${storedAs}`),
-  ];
+  return columns
+    .filter(({ name }) => !before.columns.some((one) => one.name === name))
+    .map(({ name, storedAs }) => `ADD COLUMN ${quoteIdentifier(name)} ${storedAs}`);
 }
 
 /** The error of a table of somebody else in the place of ours. */
