@@ -183,6 +183,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'lineage.ts',
     'published-file.ts',
     'put-in-place.ts',
+    'stored-values.ts',
+    'assert-writable.ts',
     'duckdb-file',
     'lake',
     'ducklake',

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { FILE_KIND } from '../../../state/file-kind.ts';
@@ -16,6 +16,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import { fingerprintFile, isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { lookInto } from '../../warehouse/look-into.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
+import { assertWritable } from '../assert-writable.ts';
 import { readFileLineage } from '../lineage.ts';
 import { findFileFaults, type PublishedFile, REPUBLISH_FIX, SYNC_FIX, tryFile } from '../published-file.ts';
 import type {
@@ -64,7 +65,12 @@ export class DuckdbFilePublisher implements ClosedPublisher {
 
   async claim(): Promise<void> {
     const path = this.place;
-    assertFolderIsWritable(path);
+    assertWritable({
+      folder: dirname(path),
+      what: basename(path),
+      instead: 'destination.duckdb to another file',
+      path,
+    });
     if (!existsSync(path) || this.#isLeft()) return;
     const meta = statSync(path).size > 0 ? await lookInto(path, readMeta) : undefined;
     if (meta?.has('schema_version') === true) {
@@ -189,22 +195,6 @@ function adviseOn({ code, hint }: SyncError): string {
   return code === 'state_damaged'
     ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'
     : hint;
-}
-
-// What cannot be published is not worth a request.
-function assertFolderIsWritable(target: string): void {
-  const folder = dirname(target);
-  if (!existsSync(folder)) return;
-  try {
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new PublishError(`cannot write into ${folder}, where ${basename(target)} is to be published`, {
-      code: 'publish_failed',
-      hint: 'Fix the permissions of the folder, or set destination.duckdb to another file. Nothing was requested.',
-      context: { path: target },
-      cause: error,
-    });
-  }
 }
 
 /** Copies a published file to the place of the work file, whole or not at all. */

@@ -37,12 +37,6 @@ const advice: readonly Advice[] = [
     isForeign: true,
   },
   {
-    pattern: /written by a newer release/,
-    what: 'a newer release of Sluice publishes to it',
-    hint: 'Upgrade Sluice. Nothing was changed.',
-    isForeign: true,
-  },
-  {
     pattern: /password authentication failed|no password supplied|role "[^"]*" does not exist/,
     what: 'the catalog refuses this user',
     hint: 'Fix user and password in destination.ducklake.catalog.',

@@ -1,14 +1,14 @@
-import { accessSync, constants, existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { assertIdentity } from '../../../state/owner.ts';
 import { writeFileAtomically } from '../../../state/run-file.ts';
 import { resolveLinks } from '../../files/real-paths.ts';
 import type { DuckLakeDestination } from '../../model/destination.ts';
-import { PublishError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { interruptOnAbort } from '../../warehouse/interrupt-on-abort.ts';
+import { assertWritable } from '../assert-writable.ts';
 import { readLineage } from '../lineage.ts';
 import { REPUBLISH_FIX, SYNC_FIX } from '../published-file.ts';
 import type {
@@ -66,8 +66,10 @@ export class DuckLakePublisher implements ClosedPublisher {
 
   async claim(): Promise<void> {
     const { catalog, data, path } = this.#lake;
-    if (catalog.kind === 'sqlite') assertIsWritable(dirname(catalog.file), basename(catalog.file));
-    if (!isRemote(data)) assertIsWritable(data, 'data');
+    const instead = 'another place in destination.ducklake';
+    if (catalog.kind === 'sqlite')
+      assertWritable({ folder: dirname(catalog.file), what: basename(catalog.file), instead });
+    if (!isRemote(data)) assertWritable({ folder: data, what: 'the data of the DuckLake', instead });
     this.#seen = await this.#read(async (database, held) => {
       if (held !== undefined) assertIdentity(held.meta, this.#settings, path);
       await this.#refuseForeign(database, held);
@@ -228,18 +230,4 @@ function measureFiles(database: Database): Promise<number> {
   return database.count(
     `SELECT coalesce(sum(file_size_bytes + delete_file_size_bytes), 0) FROM ducklake_table_info('lake')`,
   );
-}
-
-function assertIsWritable(folder: string, what: string): void {
-  if (!existsSync(folder)) return;
-  try {
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new PublishError(`cannot write into ${folder}, where the ${what} of the DuckLake is to be`, {
-      code: 'publish_failed',
-      hint: 'Fix the permissions of the folder, or name another one in destination.ducklake. Nothing was requested.',
-      context: { path: folder },
-      cause: error,
-    });
-  }
 }

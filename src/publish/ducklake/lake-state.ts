@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DuckLakeDestination } from '../../model/destination.ts';
+import { PublishError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { LAKE, nameInLake, OWN_TABLES, type StoredSchema, toLakeSchema } from './names.ts';
@@ -44,7 +45,7 @@ const columnsSchema = z.array(z.strictObject({ name: z.string(), type: z.string(
 /** Reads what a lake holds of ours; undefined before the first publish. */
 export async function readHeldLake(
   session: SqlSession,
-  { schema }: Pick<DuckLakeDestination, 'schema'>,
+  { schema, path }: Pick<DuckLakeDestination, 'schema' | 'path'>,
 ): Promise<HeldLake | undefined> {
   const own = (table: string) => nameInLake(schema, '_sluice', table);
   if (!(await listLakeTables(session, toLakeSchema(schema, '_sluice'))).includes(OWN_TABLES.commit))
@@ -52,7 +53,13 @@ export async function readHeldLake(
   const [commit] = await session.all(
     `SELECT generation, version, epoch_ms(maintained_at) AS maintained FROM ${own(OWN_TABLES.commit)}`,
   );
-  if (Number(commit?.['version']) > LAKE_VERSION) throw new Error('written by a newer release');
+  if (Number(commit?.['version']) > LAKE_VERSION)
+    throw new PublishError(`a newer release of Sluice publishes to ${path}`, {
+      code: 'publish_refused',
+      hint: 'Upgrade Sluice. Nothing was changed.',
+      context: { path },
+      exitCode: 2,
+    });
   const rows = await session.all(
     `SELECT name, columns, partitions FROM ${own(OWN_TABLES.tables)} ORDER BY name`,
   );

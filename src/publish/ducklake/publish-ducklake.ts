@@ -246,7 +246,12 @@ class LakePublish {
         `UPDATE ${commit} SET generation = $1, run_id = $2 WHERE generation = $3`,
         [generation, runId, held.generation],
       );
-      if (changed !== 1) throw new Error(`conflict: the lake ${lake.path} has another commit`);
+      if (changed !== 1)
+        throw new PublishError(`${lake.path}: another run published at the same time`, {
+          code: 'publish_failed',
+          hint: 'Run again: publishing needs no request. What was synced is committed in the state folder.',
+          context: { path: lake.path },
+        });
     }
     const about = quoteLiteral(JSON.stringify({ generation }));
     await database.run(

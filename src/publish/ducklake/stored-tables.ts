@@ -3,6 +3,7 @@ import type { SqlSession } from '../../model/sql.ts';
 import { ATTACHED } from '../../warehouse/database.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { chooseHuge, DATED } from '../stored-values.ts';
 import type { HeldLake, LakeColumn } from './lake-state.ts';
 import type { StoredSchema } from './names.ts';
 
@@ -18,8 +19,6 @@ export interface StoredTable {
   /** SQL of its partitions; empty without. */
   readonly partitions: string;
 }
-
-const DATED = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
 
 /** All tables of the open work file. */
 export async function listStoredTables(
@@ -81,7 +80,6 @@ async function readCursors(session: SqlSession): Promise<ReadonlyMap<string, str
   return new Map(rows.map(({ stream, field }) => [String(stream), String(field)]));
 }
 
-// Parquet has no 128-bit integers: the engine would write rounded doubles, without a word.
 async function chooseStored(
   session: SqlSession,
   { schema, table }: Pick<StoredTable, 'schema' | 'table'>,
@@ -90,11 +88,6 @@ async function chooseStored(
 ): Promise<LakeColumn> {
   if (type !== 'HUGEINT') return { name, type, storedAs: type };
   const before = held.find((one) => one.name === name && one.type === type)?.storedAs;
-  if (before === 'VARCHAR') return { name, type, storedAs: before };
-  const most = '9'.repeat(38);
-  const [row] = await session.all(
-    `SELECT coalesce(bool_and(${quoteIdentifier(name)} BETWEEN -${most}::HUGEINT AND ${most}::HUGEINT), true) AS fits
-       FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}`,
-  );
-  return { name, type, storedAs: row?.['fits'] === true ? 'DECIMAL(38,0)' : 'VARCHAR' };
+  const from = `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
+  return { name, type, storedAs: await chooseHuge(session, from, name, before) };
 }

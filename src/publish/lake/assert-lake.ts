@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, lstatSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Owner } from '../../../state/owner.ts';
 import { ConfigError, PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import { GENERATIONS } from '../../warehouse/lake-entry.ts';
+import { assertWritable } from '../assert-writable.ts';
 import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
 import { readManifest } from './manifest.ts';
 
@@ -24,7 +25,11 @@ export async function assertLakeIsOurs(lake: string, owner: Owner, tables: reado
     );
   }
   if (!isFolder(lake, statSync)) throw toRefusal(lake, `${lake} is not a folder`);
-  assertIsWritable(lake);
+  assertWritable({
+    folder: existsSync(lake) ? lake : dirname(lake),
+    what: 'the lake',
+    instead: 'destination.parquet to another folder',
+  });
   if (!existsSync(lake)) return;
   const manifest = readManifest(lake);
   if (manifest === undefined) {
@@ -84,21 +89,6 @@ function isFolder(path: string, look: typeof lstatSync): boolean {
     );
   } catch {
     return false;
-  }
-}
-
-function assertIsWritable(lake: string): void {
-  const folder = existsSync(lake) ? lake : dirname(lake);
-  if (!existsSync(folder)) return;
-  try {
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw new PublishError(`cannot write into ${folder}, where the lake is to be published`, {
-      code: 'publish_failed',
-      hint: 'Fix the permissions of the folder, or set destination.parquet to another folder. Nothing was requested.',
-      context: { path: folder },
-      cause: error,
-    });
   }
 }
 

@@ -4,7 +4,8 @@ import type { PartitionRule } from '../../model/lake.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint } from '../../model/stream.ts';
 import type { LakeTable } from './lake-job.ts';
-import { DATED, resolvePartitions } from './partitions.ts';
+import { DATED } from '../stored-values.ts';
+import { resolvePartitions } from './partitions.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf, readColumns } from '../../warehouse/evolve-table.ts';
 

@@ -1,13 +1,12 @@
 import { ConfigError } from '../../model/errors.ts';
 import type { PartitionRule } from '../../model/lake.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { DATED } from '../stored-values.ts';
 import type { LakePartition } from './manifest.ts';
 
 /** Values in a partition's folder names as text, in order; null where the rows have none. */
 export type PartitionKey = readonly (string | null)[];
 
-/** Column types that hold a day. */
-export const DATED: readonly string[] = ['DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE'];
 const PLAIN = ['VARCHAR', 'BOOLEAN', 'BIGINT', 'DATE'];
 /** Longest folder name that every file system accepts, bytes. */
 const NAME_BYTES = 255;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ConfigError } from '../../model/errors.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
+import { chooseHuge } from '../stored-values.ts';
 import { readCurrent } from './folders.ts';
 import { inspectTable } from './inspect-lake.ts';
 import type { LakeJob, LakeTable } from './lake-job.ts';
@@ -115,7 +116,10 @@ async function planColumns(
       : Math.max(0, ...Object.values(fieldIds)) + 1;
     fieldIds[name] = fieldId;
     const heldAs = before?.columns.find((column) => column.name === name && column.type === type)?.storedAs;
-    const storedAs = type === 'HUGEINT' ? await chooseHuge(session, table, name, heldAs) : toStoredType(type);
+    const storedAs =
+      type === 'HUGEINT'
+        ? await chooseHuge(session, `main.${quoteIdentifier(table)}`, name, heldAs)
+        : toStoredType(type);
     planned.push({ name, type, storedAs, fieldId });
   }
   return { columns: planned, fieldIds };
@@ -124,22 +128,6 @@ async function planColumns(
 // Some readers treat Parquet's JSON type as bytes.
 function toStoredType(type: string): string {
   return type === 'JSON' ? 'VARCHAR' : type;
-}
-
-// Parquet has no 128-bit integers: the engine would write rounded doubles.
-async function chooseHuge(
-  session: LakeJob['session'],
-  table: string,
-  name: string,
-  heldAs: string | undefined,
-): Promise<string> {
-  if (heldAs === 'VARCHAR') return heldAs;
-  const most = '9'.repeat(38);
-  const [row] = await session.all(
-    `SELECT coalesce(bool_and(${quoteIdentifier(name)} BETWEEN -${most}::HUGEINT AND ${most}::HUGEINT), true) AS fits
-       FROM main.${quoteIdentifier(table)}`,
-  );
-  return row?.['fits'] === true ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
 
 /** Checksums over all rows, one per partition. They detect every change of a row, whatever its cause. */
