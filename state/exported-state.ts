@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { verdicts } from '../src/model/run-report.ts';
 
 const date = z.iso.date();
 const time = z.iso.datetime();
@@ -16,7 +17,7 @@ export const checkpointSchema = z.object({
   keyProvedOn: z.array(date),
   lastFullScanAt: time.optional(),
   lastVerifiedAt: time.optional(),
-  lastVerdict: z.enum(['verified', 'unverified', 'drifted', 'partial']).optional(),
+  lastVerdict: z.enum(verdicts).optional(),
   rowsDeclared: z.int().nonnegative().optional(),
   rules: z.string().optional(),
   fullRefreshDue: z.string().optional(),

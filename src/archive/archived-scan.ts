@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { verdicts } from '../model/run-report.ts';
 
 const schema = z.object({
   format: z.literal('sluice-archive'),
@@ -35,7 +36,7 @@ const schema = z.object({
     .optional(),
   /** Path of the date field that the start date applied to; null if there was none. */
   datedBy: z.array(z.string()).nullable().optional(),
-  verdict: z.enum(['verified', 'unverified', 'drifted', 'partial']),
+  verdict: z.enum(verdicts),
   reasons: z.array(z.string()),
   /** Of a `drifted` scan only. */
   cause: z.enum(['moved', 'contradiction', 'too-long']).optional(),

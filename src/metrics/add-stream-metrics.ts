@@ -1,10 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { RowTotals } from '../../state/run-totals.ts';
 import type { StreamStatusRow } from '../model/reports.ts';
-import type { Verdict } from '../model/run-report.ts';
+import { verdicts } from '../model/run-report.ts';
 import type { MetricFacts } from './metric-facts.ts';
 
-const verdicts: readonly Verdict[] = ['verified', 'unverified', 'drifted', 'partial'];
 const labelNames = ['stream', 'slice'];
 
 /** Metrics of streams and slices. */

@@ -5,7 +5,8 @@ import type { QuotaSnapshot } from './quota.ts';
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 
 /** How complete one scan's copy is; see docs/delivery.md for what each proves. */
-export type Verdict = 'verified' | 'unverified' | 'drifted' | 'partial';
+export const verdicts = ['verified', 'unverified', 'drifted', 'partial'] as const;
+export type Verdict = (typeof verdicts)[number];
 
 /**
  * The outcome of one stream in a run. `fresh` sent no request; `unavailable` is a built-in stream that
