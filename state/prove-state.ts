@@ -60,7 +60,7 @@ async function proveColumns(session: SqlSession, file: string): Promise<void> {
     const wanted = columns.join(', ');
     const actual = found.get(table);
     if (actual !== wanted)
-      throw toDamageError(file, `_sluice.${table} has ${actual ?? 'no'} columns, where ${wanted} belong`);
+      throw toDamageError(file, `_sluice.${table} has ${actual ?? 'no'} columns instead of ${wanted}`);
   }
 }
 

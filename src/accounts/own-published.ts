@@ -27,10 +27,10 @@ export function refuseLost(absent: readonly AccountData[], known: readonly strin
   const lost = absent.find((one) => known.includes(one.account) || hasPublished(one));
   if (lost === undefined) return;
   const { account, readersFile: path, stateDir } = lost;
-  const state = stateDir === undefined ? '' : `, and its state in ${stateDir} is not concerned`;
-  throw new StorageError(`account ${account}: ${path} is not there, and it was published before`, {
+  const state = stateDir === undefined ? '' : `, and its state in ${stateDir} is unaffected`;
+  throw new StorageError(`account ${account}: ${path} was published before and is missing`, {
     code: 'state_damaged',
-    hint: `Its rows would be missing. Put it back (is a disk not mounted, or a folder moved?), or run \`sluice sync --accounts ${account}\`, which publishes it again from the state folder. To go on without this account, remove it from the config; a query can name the others with --accounts. Nothing was changed${state}.`,
+    hint: `Its rows would be missing. Put it back (is a disk not mounted, or a folder moved?), or run \`sluice sync --accounts ${account}\`, which publishes it again from the state folder. To continue without this account, remove it from the config; a query can name the others with --accounts. Nothing was changed${state}.`,
     context: { path },
   });
 }
@@ -73,7 +73,7 @@ function assertReadable(account: string, stateDir: string): void {
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return;
     throw new StorageError(
-      `account ${account}: ${stateDir} cannot be read, so that it is not known whether anything was published`,
+      `account ${account}: ${stateDir} cannot be read, so it is not known whether anything was published`,
       {
         code: 'state_damaged',
         hint: 'Fix the permissions of the folder or the disk, and run again; nothing was changed.',

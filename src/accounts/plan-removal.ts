@@ -73,7 +73,7 @@ async function readWork(settings: OfflineSettings): Promise<Lineage> {
     return readFileLineage(file);
   throw new ConfigError(`the state in ${stateDir} does not say where its rows are published`, {
     code: 'identity_mismatch',
-    hint: 'Nothing was deleted. Look whose state it is, and delete it by hand.',
+    hint: 'Nothing was deleted. Check whose state it is, then delete it by hand.',
     context: { path: stateDir },
   });
 }
@@ -92,7 +92,7 @@ function refuseLink(path: string): void {
   if (findLink(path) === undefined) return;
   throw new ConfigError(`${path} is a link, and what it points to may not be the account's`, {
     code: 'config_invalid',
-    hint: 'Nothing was deleted. Look where it points to, and delete the link and its target by hand.',
+    hint: 'Nothing was deleted. Check where it points to, then delete the link and its target by hand.',
     context: { path },
   });
 }

@@ -11,7 +11,7 @@ import { listNames } from '../text/list-names.ts';
 export function refuseUnknown(names: readonly string[], data: readonly AccountData[], what: string): void {
   const unknown = names.filter((name) => !data.some(({ account }) => account === name));
   if (unknown.length === 0) return;
-  throw new ConfigError(`${what}: where the data of ${listNames(unknown)} lies is not known`, {
+  throw new ConfigError(`${what}: it is not known where the data of ${listNames(unknown)} is`, {
     code: 'config_invalid',
     hint: 'Its rows would be missing. Correct destination and stateDir of that account (is a variable not set?), and run again. Nothing was changed.',
   });

@@ -196,7 +196,7 @@ class AccountLoop {
     const stopped =
       signal?.aborted === true
         ? toAbortError(signal)
-        : new QuotaError(`the deadline was reached before it was the turn of ${account}`, {
+        : new QuotaError(`the deadline was reached before ${account} had its turn`, {
             code: 'deadline_reached',
             hint: 'Nothing was requested for it. Run again, or allow more time with --deadline or more accounts at once with concurrency.',
           });

@@ -4,7 +4,7 @@ import { StorageError } from '../model/errors.ts';
 export function damagedFile(path: string, reason: string, cause?: unknown): StorageError {
   return new StorageError(`${path} of the archive is damaged: ${reason}`, {
     code: 'archive_damaged',
-    hint: 'The tables are as they were, and syncs continue without it. `sluice sync --full-refresh` archives the stream again.',
+    hint: 'The tables are unchanged, and syncs continue without it. `sluice sync --full-refresh` archives the stream again.',
     context: { path },
     ...(cause === undefined ? {} : { cause }),
   });

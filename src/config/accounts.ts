@@ -74,7 +74,7 @@ function readNumber(written: unknown, scope: PlaceholderScope): number {
   return Number.isInteger(number) && number > 0 ? number : configDefaults.concurrency;
 }
 
-const NO_ACCOUNT = 'Without accounts, leave the key out; the config is then of one account.';
+const NO_ACCOUNT = 'Without accounts, leave the key out; the config then has one account.';
 
 interface FoundMap {
   readonly map: Readonly<Record<string, unknown>>;
@@ -185,7 +185,7 @@ export function withoutAccounts(file: ConfigFile, hint = 'Name one of them.'): C
   const meant = Object.keys(file.value).find(isMisspelt);
   if (meant !== undefined)
     throw buildConfigError([{ path: [meant], message: 'unknown key; did you mean "accounts"?' }], file);
-  const message = 'only means something together with accounts';
+  const message = 'only has an effect together with accounts';
   throw buildConfigError(
     alone.map((at) => ({ path: at, message, hint: 'Remove it, or name the accounts.' })),
     file,

@@ -69,12 +69,12 @@ ${state}
 #   fullRefreshEvery: 30d                 # how often everything is read and compared
 #   maxInvalidRatio: 0.05                 # share of bad records that fails a stream
 
-# notify:                                 # who is told: a webhook or a program with arguments
+# notify:                                 # who is notified: a webhook or a program with arguments
 #   onFailure: https://hooks.example.com/data-team
 #   onKeyExpiry: [./tell.sh, data-team]
 
 # streams:                                # all built-in streams run unless disabled
-${own === undefined ? ANALYTICS_STREAMS : describeStreams(own)}#   my_endpoint:                          # any endpoint the API's text does not list
+${own === undefined ? ANALYTICS_STREAMS : describeStreams(own)}#   my_endpoint:                          # any endpoint, also an undocumented one
 #     path: some/new/endpoint
 #     paginated: true
 `;
@@ -124,7 +124,7 @@ function describeMany(
     made: 'files of each account',
     keyLine: `apiKey: \${file:${ACCOUNT_KEY_FILE}}       # one file per account, readable to you alone`,
     accountLines: `${comment('accounts:', '${account} stands for the name of each')}
-${names.map((name) => `  ${toYamlText(name)}: {}\n`).join('')}${comment('  # another-account:', 'what this file says, an account may say for itself')}
+${names.map((name) => `  ${toYamlText(name)}: {}\n`).join('')}${comment('  # another-account:', 'an account may override what this file sets')}
   #   streams: { ${stream}: { enabled: false } }
 
 `,

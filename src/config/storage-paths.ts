@@ -137,7 +137,7 @@ function checkLake(text: string, folder: string, refuse: Refuse): void {
     refuse(
       key,
       'must be a folder on this machine',
-      'Write a path, e.g. ./lake. For a bucket write destination.ducklake: buckets know no rename, so that readers by a pattern would see rows that were replaced.',
+      'Write a path, e.g. ./lake. For a bucket use destination.ducklake: a bucket cannot rename files, so readers that use a pattern would see replaced rows.',
     );
   if (isFolder(folder) === false)
     refuse(key, `${folder} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');

@@ -146,7 +146,7 @@ function compileOneOf(json: unknown, context: Context): z.ZodType | undefined {
   return z.unknown().check((payload) => {
     const matches = parts.filter((part) => part.safeParse(payload.value).success).length;
     if (matches === 0) reportNoMatch(parts, payload);
-    else if (matches > 1) reportIssue(payload, 'rule', `matches ${matches} of the descriptions under oneOf`);
+    else if (matches > 1) reportIssue(payload, 'rule', `matches ${matches} of the schemas under oneOf`);
   });
 }
 
@@ -161,8 +161,8 @@ function reportNoMatch(parts: readonly z.ZodType[], payload: CheckPayload): void
   const [only] = close;
   if (only !== undefined && close.length === 1) forwardIssues(only, payload);
   else if (close.length === 0)
-    reportIssue(payload, 'type', `no description under anyOf is for ${describeKind(payload.value)}`);
-  else reportIssue(payload, 'rule', 'fits none of the descriptions under anyOf');
+    reportIssue(payload, 'type', `no schema under anyOf allows ${describeKind(payload.value)}`);
+  else reportIssue(payload, 'rule', 'matches no schema under anyOf');
 }
 
 function listSchemas(json: unknown): readonly unknown[] {

@@ -45,7 +45,7 @@ const schemaMap: Check = (value, pointer, level, context) =>
 const schemaList: Check = (value, pointer, level, context) =>
   Array.isArray(value) && value.length > 0
     ? value.flatMap((part, at) => schema(part, `${pointer}/${at}`, level, context))
-    : [{ pointer, message: 'must be a list of schemas that is not empty' }];
+    : [{ pointer, message: 'must be a non-empty list of schemas' }];
 
 /** A check that only looks at the value. */
 function expectThat(isRight: (value: unknown) => boolean, message: string): Check {
@@ -112,7 +112,7 @@ const keywords = new Map<string, Check>([
     'format',
     expectThat(
       (value) => typeof value === 'string' && checkedFormats.includes(value),
-      `must be one that is checked: ${checkedFormats.join(', ')}; write others as a pattern`,
+      `must be a supported format: ${checkedFormats.join(', ')}; write others as a pattern`,
     ),
   ],
   ['minimum', number],

@@ -101,13 +101,13 @@ function describeFault(kind: FaultKind, address: string): string {
     case 'timeout':
       return `${address} did not answer in time`;
     case 'cut':
-      return `the answer of ${address} was cut`;
+      return `the answer of ${address} was cut off`;
     case 'malformed':
       return `${address} sent malformed HTTP`;
     case 'headers-too-large':
       return `${address} sent too many headers`;
     case 'encoding-refused':
-      return `${address} sent an encoding nobody asked for`;
+      return `${address} sent an encoding that was not requested`;
     case 'body-corrupt':
       return `${address} sent a body that does not match its encoding`;
     case 'body-too-large':

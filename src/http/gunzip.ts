@@ -60,6 +60,6 @@ export function tooLargeFault(what: 'body' | 'decompressed body', maxBytes: numb
 
 /** The fault of gzip that is cut, lacks its trailer or fails its checksum. */
 export function toGunzipFault(error: Error): TransportFault {
-  const detail = `the body is not the whole gzip stream it is labelled as (${error.message})`;
+  const detail = `the body is labelled as gzip but is not a complete gzip stream (${error.message})`;
   return new TransportFault('body-corrupt', detail, { sent: true, cause: error });
 }

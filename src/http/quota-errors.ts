@@ -16,7 +16,7 @@ export function buildQuotaExhaustedError(
   const length = formatDuration(Math.max(0, wait.untilMs - wait.nowMs));
   const until = formatUtc(wait.untilMs);
   const limit = neverWaits ? 'and this command never waits' : 'which is longer than this run may wait';
-  return new QuotaError(`${cause}; it goes on at ${until}, in ${length}, ${limit}`, {
+  return new QuotaError(`${cause}; requests continue at ${until}, in ${length}, ${limit}`, {
     code: 'quota_exhausted',
     hint: neverWaits
       ? `Run the same command again after ${until}. A sync would wait until then by itself.`

@@ -48,7 +48,7 @@ export function readWindow(
     },
     serverDateMs,
     warning: clamped
-      ? `the server's ${names.reset} header lies further ahead than the window of ${formatDuration(windowMs)} is long; it counts as one window`
+      ? `the server's ${names.reset} header is further ahead than the window of ${formatDuration(windowMs)}; it is treated as one window`
       : undefined,
   };
 }

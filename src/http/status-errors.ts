@@ -106,14 +106,14 @@ function adviseOnRefusal({ request, response, connector }: FailedAnswer): string
   const { message = '' } = readErrorEnvelope(response.body);
   const named = connector.filterParams.find((name) => new RegExp(`\\b${name}\\b`).test(message));
   if (named === undefined) {
-    return `${NO_TABLE_CHANGED} Check the stream's params, or the path, against the API's text: asking again cannot help.`;
+    return `${NO_TABLE_CHANGED} Check the stream's params, or the path, against the API's documentation: retrying cannot help.`;
   }
   // A parameter that is there and wrong is fixed by one value; one that is missing may take several.
   const isMissing = /\b(missing|required)\b/i.test(message);
   const params = isMissing ? `params: { ${named}: [a, b] }, sliceBy: [${named}]` : `params: { ${named}: … }`;
   const line = `streams: { ${request.stream}: { ${params} } }`;
   const effect = isMissing ? `e.g. ${line}, which reads each value by itself` : line;
-  return `${NO_TABLE_CHANGED} Set the parameter in the config, ${effect}; asking again cannot help.`;
+  return `${NO_TABLE_CHANGED} Set the parameter in the config, ${effect}; retrying cannot help.`;
 }
 
 /** Names only the host of the target: the rest of a URL may hold anything. */

@@ -74,7 +74,7 @@ export function refuseUnmatchedMasks(
       `streams.${stream.name}.columns names ${nameFields([field])}, which no record has; the records have ${nameFields([nearest])}`,
       {
         code: 'config_invalid',
-        hint: `Nothing of this stream was loaded: what that line is to keep out would be in its table. Correct the name, or remove the line if ${nameFields([nearest])} is meant to be there.`,
+        hint: `Nothing of this stream was loaded: its table would contain what that line keeps out. Correct the name, or remove the line if ${nameFields([nearest])} is meant to be there.`,
         context: { stream: stream.name },
       },
     );

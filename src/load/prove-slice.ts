@@ -115,7 +115,7 @@ function describeIgnored(
 function describeContradiction({ field = '', records, own, foreign, other }: OwnValues): string {
   const wrong = foreign + other;
   const others = own > 0 ? `, ${formatCount(own)} the one asked for` : '';
-  return `${formatCount(wrong)} of ${formatCountOf(records, 'record')} ${verbOf(wrong, 'has', 'have')} another ${field}${others}`;
+  return `${formatCount(wrong)} of ${formatCountOf(records, 'record')} ${verbOf(wrong, 'has', 'have')} a different ${field}${others}`;
 }
 
 function describeForeign({ field = '', records, foreign }: OwnValues): string {

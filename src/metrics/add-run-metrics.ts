@@ -30,14 +30,14 @@ export function addRunInProgress(registry: Registry, { startedAtMs, waitingUntil
   addGauge(
     registry,
     'sluice_run_start_timestamp_seconds',
-    'When the run that goes on began.',
+    'When the current run began.',
     startedAtMs / 1_000,
   );
   if (waitingUntilMs !== undefined)
     addGauge(
       registry,
       'sluice_waiting_until_timestamp_seconds',
-      'When the run that goes on stops waiting, for the quota or before another try.',
+      'When the current run stops waiting, for the quota or before a retry.',
       waitingUntilMs / 1_000,
     );
 }
@@ -60,7 +60,7 @@ function addLastRun(registry: Registry, { exitCode, status, startedAtMs, endedAt
   );
   const gauge = new Gauge({
     name: 'sluice_last_run_status',
-    help: '1 for what the last run came to, 0 for the other outcomes.',
+    help: '1 for the outcome of the last run, 0 for the others.',
     labelNames: ['status'],
     registers: [registry],
   });
@@ -86,7 +86,7 @@ function addTotals(registry: Registry, totals: NonNullable<MetricFacts['totals']
   addCounter(
     registry,
     'sluice_waited_seconds_total',
-    'Time runs waited for the quota, for 429s and between tries.',
+    'Time runs waited for the quota, for 429s and before retries.',
     totals.waitedMs / 1_000,
   );
   if (totals.lastSuccessAt !== undefined)
@@ -106,21 +106,21 @@ function addQuota(
     addGauge(
       registry,
       'sluice_quota_limit_requests',
-      'Requests the key has in a window: an hour, where the connector says nothing else.',
+      'Requests the key has in a window: one hour, unless the connector says otherwise.',
       limit,
     );
   if (remaining !== undefined)
     addGauge(
       registry,
       'sluice_quota_remaining_requests',
-      'Requests that were left when the last answer came.',
+      'Requests left when the last answer arrived.',
       remaining,
     );
   if (resetAtMs !== undefined)
     addGauge(
       registry,
       'sluice_quota_reset_timestamp_seconds',
-      'When the window of that answer ends; after it the quota is whole again.',
+      'When the window of that answer ends; then the full quota is available again.',
       Math.ceil(resetAtMs / 1_000),
     );
 }

@@ -34,12 +34,12 @@ function addState(registry: Registry, streams: readonly StreamStatusRow[]): void
   );
   add(
     'sluice_stream_newest_data_timestamp_seconds',
-    'When the first row of the newest date came: since then syncs found nothing newer.',
+    'When the first row of the newest date came: since then syncs have found nothing newer.',
     ({ newest }) => (newest === undefined ? undefined : Date.parse(newest.since) / 1_000),
   );
   add(
     'sluice_stream_data_stale',
-    '1 where syncs found nothing newer for longer than usual, else 0.',
+    '1 if syncs have found nothing newer for longer than usual, else 0.',
     ({ newest }) => (newest === undefined ? undefined : Number(newest.stale)),
   );
   add(
@@ -54,7 +54,7 @@ function addState(registry: Registry, streams: readonly StreamStatusRow[]): void
   );
   add(
     'sluice_stream_full_refresh_due',
-    '1 where the stream should be read in full before long, else 0.',
+    '1 if the stream should be read in full soon, else 0.',
     ({ fullRefreshDue }) => Number(fullRefreshDue !== undefined),
   );
   add('sluice_stream_rows', 'Rows in the published table, or of the slice in it.', ({ rows }) => rows);

@@ -40,7 +40,7 @@ export async function collectMetrics(
   try {
     if (run !== undefined) writeRunTotals(stateDir, totals);
   } catch (thrown) {
-    warn('the totals of the metrics could not be kept', thrown);
+    warn('the totals of the metrics could not be saved', thrown);
   }
   const status = await readStatus(settings, nowMs).catch((thrown: unknown) => {
     warn('the metrics lack the state of the streams', thrown);

@@ -90,8 +90,8 @@ function send(request: IncomingMessage, response: ServerResponse, { status, type
 
 function describeRefusal(host: string, port: number, cause: NodeJS.ErrnoException): ConfigError {
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'another program has that port',
-    EACCES: 'this user may not have that port',
+    EADDRINUSE: 'another program uses that port',
+    EACCES: 'this user may not use that port',
     EADDRNOTAVAIL: 'this machine has no such address',
     ENOTFOUND: 'there is no such host',
   };

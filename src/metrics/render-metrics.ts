@@ -67,24 +67,28 @@ function addScheduleMetrics(registry: Registry, schedule: ScheduleFacts): void {
   const { run, nextRunAtMs, skippedTicks, outageSinceMs } = schedule;
   const registers = [registry];
   new Gauge({ name: 'sluice_up', help: 'Always 1 while a schedule is alive.', registers }).set(1);
-  const inProgress = { name: 'sluice_run_in_progress', help: '1 while a run goes on, else 0.', registers };
+  const inProgress = {
+    name: 'sluice_run_in_progress',
+    help: '1 while a run is in progress, else 0.',
+    registers,
+  };
   new Gauge(inProgress).set(run === undefined ? 0 : 1);
   if (run !== undefined) addRunInProgress(registry, run);
   new Counter({
     name: 'sluice_skipped_ticks_total',
-    help: 'Times of the schedule that passed while a run went on, since this process was started.',
+    help: 'Scheduled times that passed during a run, since this process was started.',
     registers,
   }).inc(skippedTicks);
   if (outageSinceMs !== undefined)
     new Gauge({
       name: 'sluice_outage_since_timestamp_seconds',
-      help: 'When the first of the runs began that network or server ended; gone once they let one through.',
+      help: 'When the first of the runs began that failed because of the network or the server; gone once a run gets through.',
       registers,
     }).set(outageSinceMs / 1_000);
   if (nextRunAtMs === undefined) return;
   new Gauge({
     name: 'sluice_next_run_timestamp_seconds',
-    help: 'When the next run is due, jitter included, or the last one is tried again.',
+    help: 'When the next run is due, jitter included, or the last one is retried.',
     registers,
   }).set(nextRunAtMs / 1_000);
 }

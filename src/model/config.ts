@@ -16,10 +16,7 @@ const lookback = duration.refine((ms) => ms >= 86_400_000, 'must be at least 1d'
 const param = z.union([z.string(), z.number(), z.boolean()]);
 const params = z.record(
   z.string().min(1, 'a parameter needs a name'),
-  z.union(
-    [param, z.array(param).min(1)],
-    'must be text, a number, true, false or a list of these that is not empty',
-  ),
+  z.union([param, z.array(param).min(1)], 'must be text, a number, true, false or a non-empty list of these'),
 );
 const fieldName = z.string().min(1);
 

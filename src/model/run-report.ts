@@ -170,7 +170,7 @@ export function isSync({
 
 /** Why a scan with rows that share keys is not `verified`; `records` are those received. */
 export function describeSharedKeys(records: number, shared: number): string {
-  const came = `${formatCountOf(records - shared, 'distinct key')} came of ${formatCountOf(records, 'record')}`;
+  const came = `${formatCountOf(records - shared, 'distinct key')} in ${formatCountOf(records, 'record')}`;
   return `${came}: ${formatCount(shared)} ${verbOf(shared, 'shares', 'share')} ${SHARED_KEYS}`;
 }
 

@@ -86,7 +86,7 @@ function findLastRun({ runs }: ReportData, streams: readonly JudgedStream[]): re
   const open = runs.findLast(({ status }) => status === 'running');
   const ended = describeEnding(findLastEnded(runs), streams);
   if (open === undefined) return ended;
-  const what = `A sync is under way since ${formatMoment(open.startedAt)}; this is how things stood before.`;
+  const what = `A sync has been under way since ${formatMoment(open.startedAt)}; this report shows the state before it.`;
   return [{ tone: 'idle', what, todo: undefined }, ...ended];
 }
 
@@ -188,7 +188,9 @@ function findSchemaChanges({ schemaChanges, madeAt, streams }: ReportData): read
   if (recent.length === 0) return [];
   const names = [...new Set(recent.map(({ stream }) => stream))];
   const what = `${formatCountOf(recent.length, 'column')} changed in the last 7 days: ${listNames(names)}.`;
-  return [{ tone: 'idle', what, todo: 'See the schema changes below; readers may have to follow.' }];
+  return [
+    { tone: 'idle', what, todo: 'See the schema changes below; queries that use them may need a change.' },
+  ];
 }
 
 // The name of a key or a stream is written as it is.

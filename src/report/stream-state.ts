@@ -118,17 +118,17 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
     case 'drifted':
       return 'The data moved while it was read: rows may be missing until the next scan.';
     case 'partial':
-      return 'Not read to its end; the table is as it was before.';
+      return 'Not read to its end; the table is unchanged.';
     case 'damaged':
-      return 'Files of the lake are missing or damaged: readers miss rows until it is whole again.';
+      return 'Files of the lake are missing or damaged: readers miss rows until it is complete again.';
     case 'failed':
-      return 'The last attempt failed; the table is as it was before.';
+      return 'The last attempt failed; the table is unchanged.';
     case 'stopped':
       return 'The last attempt was stopped; the pages read are kept for the next run.';
     case 'late':
       return `No verified scan for more than ${formatDuration(lateAfterMs)}.`;
     case 'stale':
-      return 'Synced, and nothing newer came for longer than usual: the source may not have been refreshed.';
+      return 'Synced, but nothing newer has arrived for longer than usual: the source may not have been refreshed.';
     case 'never':
       return 'Never synced.';
     case 'unavailable':

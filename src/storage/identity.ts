@@ -59,7 +59,7 @@ export async function judgeIdentity(
     `the state in ${stateDir} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
     {
       code: 'identity_mismatch',
-      hint: `${adviseOwnFolder(settings, account)} Where it is the same account, and both were changed: sync once with the old destination, or with --accept-new-key${nameOption(account)}. Nothing was requested, and nothing was written.`,
+      hint: `${adviseOwnFolder(settings, account)} If it is the same account and both were changed, sync once with the old destination, or with --accept-new-key${nameOption(account)}. Nothing was requested, and nothing was written.`,
       context: { path: stateDir },
     },
   );
@@ -74,7 +74,7 @@ export async function refuseMove(settings: OfflineSettings, database: Database):
     `the state in ${settings.stateDir} belongs to another destination (${movedFrom}) than the config names (${describePlaces(settings)})`,
     {
       code: 'identity_mismatch',
-      hint: `Where the destination moved, run \`sluice sync\` first: it publishes there. ${adviseOwnFolder(settings)} Nothing was written.`,
+      hint: `If the destination moved, run \`sluice sync\` first: it publishes there. ${adviseOwnFolder(settings)} Nothing was written.`,
       context: { path: settings.stateDir },
     },
   );

@@ -38,9 +38,9 @@ export function refuseKeyOfOther(
 const SAFE = 'Nothing was requested, and nothing was written.';
 
 function describeReader(settings: Settings, name: string, other: string): ConfigError {
-  return new ConfigError(`the key of ${name} is the one that reads the rows of ${other}`, {
+  return new ConfigError(`the key of ${name} reads the rows of ${other}`, {
     code: 'identity_mismatch',
-    hint: `Give ${name} its own key: the keys of two accounts may be swapped, or one was copied. Where it has its own key now, and the tables of one of them were read with the wrong key, empty those and sync again: \`sluice state reset --drop-tables --accounts ${name}\`, or the same for ${other}. ${SAFE}`,
+    hint: `Give ${name} its own key: the keys of two accounts may be swapped, or one was copied. If it has its own key now, but the tables of one of them were read with the wrong key, empty those and sync again: \`sluice state reset --drop-tables --accounts ${name}\`, or the same for ${other}. ${SAFE}`,
     context: { path: settings.stateDir },
   });
 }
@@ -48,10 +48,10 @@ function describeReader(settings: Settings, name: string, other: string): Config
 function describeShared(settings: Settings, names: readonly string[]): ConfigError {
   const [name = ''] = names;
   return new ConfigError(
-    `${listNames(names)} have the same key and ask for the same: they would have the same rows`,
+    `${listNames(names)} have the same key and send the same requests: they would have the same rows`,
     {
       code: 'identity_mismatch',
-      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file for each. Where they are to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
+      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file for each. If they are meant to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
       context: { path: settings.stateDir },
     },
   );

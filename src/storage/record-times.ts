@@ -80,7 +80,7 @@ export async function correctFutureTimes<T extends Checkpoint | undefined>(
   });
   limitRunTimes(settings.stateDir, nowIso);
   recordClock.reset();
-  const message = `an earlier run had a clock that was ahead: ${formatCountOf(count, 'time')} it recorded after ${nowIso} ${count === 1 ? 'was' : 'were'} set to now`;
+  const message = `the clock was ahead during an earlier run: ${formatCountOf(count, 'recorded time')} after ${nowIso} ${count === 1 ? 'was' : 'were'} set to now`;
   emit({ type: 'warning', message });
   return corrected;
 }
@@ -102,7 +102,7 @@ export function describeClock({ source, clock }: Pick<TimedRun, 'source' | 'cloc
   if (minutes * MINUTE_MS < HOUR_MS) return undefined;
   const serverTime = new Date(clock.now() + aheadMs).toISOString().slice(0, 16).replace('T', ' ');
   const distance = `${formatDuration(minutes * MINUTE_MS)} ${aheadMs > 0 ? 'behind' : 'ahead of'}`;
-  return `this machine's clock is ${distance} the API's, where it is ${serverTime} UTC; freshness, schedules and recorded times follow this machine's clock: set it right`;
+  return `this machine's clock is ${distance} the API's, where it is ${serverTime} UTC; freshness, schedules and recorded times follow this machine's clock: correct it`;
 }
 
 /**

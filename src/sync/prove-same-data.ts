@@ -112,7 +112,7 @@ export async function assertSameData(context: Comparing, question: Question): Pr
   // A slice without records takes over no rows.
   if (seen.compared === 0 && question.slice === '' && question.stream.slice !== undefined) return;
   if (!isSame(seen))
-    throw new StreamConfigError(...describeOther(context, question, seen, 'Its table is as it was'));
+    throw new StreamConfigError(...describeOther(context, question, seen, 'Its table is unchanged'));
 }
 
 /** The first slice with rows. If none has any, the rows are those of slices that the config had before. */
@@ -248,7 +248,7 @@ function adviseOther({ settings, source, options: { ofAccount: account } }: Comp
   const requests = formatCountOf(source.client.usage.requests, 'request');
   return {
     code: 'identity_mismatch',
-    hint: `Where it is a new key of the same account, run \`sluice sync${nameOption(account)} --accept-new-key\` once. ${adviseOwnFolder(settings, account)} ${safe}; it took ${requests}.`,
+    hint: `If it is a new key of the same account, run \`sluice sync${nameOption(account)} --accept-new-key\` once. ${adviseOwnFolder(settings, account)} ${safe}; it took ${requests}.`,
     context: { path: settings.stateDir },
   } as const;
 }

@@ -66,7 +66,7 @@ async function acceptKey({ database, settings, runId }: Comparing, identity: Ide
     for (const checkpoint of others) await writeCheckpoint(database, toUnread(checkpoint, runId));
   });
   const names = listNames(others.map(({ stream, slice }) => nameScan(stream, slice)));
-  const reading = others.length === 0 ? '' : `: everything is read again of ${names}`;
+  const reading = others.length === 0 ? '' : `: everything of ${names} is read again`;
   return {
     unproved: new Map(),
     notes: [`the new key was accepted without checking its data${reading}`],

@@ -65,7 +65,7 @@ function isThere({ account, readersFile: path }: AccountData): boolean {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
-    throw new StorageError(`account ${account}: ${path} cannot be looked at: ${(cause as Error).message}`, {
+    throw new StorageError(`account ${account}: ${path} cannot be read: ${(cause as Error).message}`, {
       code: 'state_damaged',
       hint: 'Its rows would be missing. Fix the permissions or the disk, and run again; nothing was changed.',
       context: { path },

@@ -55,7 +55,7 @@ export async function queryAccounts(
     throw new ConfigError(
       accounts.length === 0
         ? 'there is no account to query'
-        : `nothing is published yet of ${listNames(leftOut)}`,
+        : `nothing is published yet for ${listNames(leftOut)}`,
       { code: 'query_failed', hint: 'Run `sluice sync` first.' },
     );
   }

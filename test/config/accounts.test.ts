@@ -269,7 +269,7 @@ accounts:
     ]) {
       const text = configText(line).replace(/destination:\n {2}duckdb: .*\n(?=destination)/, '');
       const error = catchConfigError(() => loadConfig({ path: write(text), env: validEnv }));
-      expect(error.message).toContain('only means something together with accounts');
+      expect(error.message).toContain('only has an effect together with accounts');
     }
   });
 

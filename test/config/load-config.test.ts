@@ -175,7 +175,7 @@ describe('loadConfig: validation', () => {
     ],
     [
       'streams: { a: { params: { x: {} } } }',
-      'sluice.yaml:7:27 streams.a.params.x: must be text, a number, true, false or a list of these that is not empty',
+      'sluice.yaml:7:27 streams.a.params.x: must be text, a number, true, false or a non-empty list of these',
     ],
     [
       'streams: { a: { path: ../../etc } }',

@@ -152,7 +152,7 @@ describe('objects and lists', () => {
   it('say what is wrong by the one description that is meant', () => {
     const schema = '{"anyOf":[{"type":"null"},{"type":"object","required":["a"]}]}';
     expect(check(schema, '{"v":{}}')).toEqual(['v.a required: is missing']);
-    expect(check(schema, '{"v":5}')).toEqual(['v type: no description under anyOf is for integer']);
+    expect(check(schema, '{"v":5}')).toEqual(['v type: no schema under anyOf allows integer']);
   });
 });
 

@@ -49,7 +49,7 @@ describe('a limit that is reported by an answer with another fault', () => {
       4,
     ],
     [
-      'a 429 in an encoding nobody asked for',
+      'a 429 in an encoding that was not requested',
       answer('429 Slow', { 'retry-after': '4', 'content-encoding': 'br' }),
       4,
     ],

@@ -57,7 +57,7 @@ describe('an account whose published file is not there', () => {
     const report = await nextDay(flow, ['--accounts', 'acme']);
     expect([report.exitCode, codesOf(report)]).toEqual([5, [0]]);
     expect(report.error?.message).toContain('account globex: ');
-    expect(report.error?.message).toContain('is not there, and it was published before');
+    expect(report.error?.message).toContain('was published before and is missing');
     expect(report.error?.hint).toContain('sluice sync --accounts globex');
     const query = await flow.run(['query', SELECT]);
     expect(query.exitCode).toBe(6);
@@ -115,13 +115,13 @@ describe('an account whose places are not known', () => {
     expect([report.exitCode, codesOf(report)]).toEqual([5, [0, 2, 0]]);
     for (const file of [VIEWS, ALL]) {
       expect(report.error?.message).toContain(
-        `${join(flow.folder, file)} was not replaced: where the data of globex lies is not known`,
+        `${join(flow.folder, file)} was not replaced: it is not known where the data of globex is`,
       );
       expect(await namesIn(flow, file), file).toEqual(NAMES);
     }
     const query = await flow.run(['query', SELECT]);
     expect(query.exitCode).toBe(2);
-    expect(query.stderr).toContain('where the data of globex lies is not known');
+    expect(query.stderr).toContain('it is not known where the data of globex is');
     expect((await flow.run(['query', SELECT, '--accounts', 'acme'])).exitCode).toBe(0);
   });
 });

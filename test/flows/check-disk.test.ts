@@ -41,7 +41,7 @@ describe('the disk that check looks at', () => {
     const { report, disk } = await check(flow, disks(free, flow));
     expect(report).toMatchObject({ ok: false, exitCode: 6 });
     expect(disk).toMatchObject({ status: 'failed' });
-    expect(disk?.detail).toMatch(/has 1\.0 MB free, and a sync takes at least [\d.]+ MB there/);
+    expect(disk?.detail).toMatch(/has 1\.0 MB free, and a sync needs at least [\d.]+ MB there/);
     expect(disk?.fix).toContain('Free some disk space');
   });
 

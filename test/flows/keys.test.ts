@@ -29,9 +29,7 @@ describe('rows that come twice', () => {
     const report = await flow.sync();
     expect(report.exitCode).toBe(0);
     expect(streamOf(report)).toMatchObject({ verdict: 'unverified', rowsInTable: 250, rowsDeclared: 252 });
-    expect(streamOf(report).reasons[0]).toBe(
-      '250 distinct keys came of 252 records: 2 share the key of another',
-    );
+    expect(streamOf(report).reasons[0]).toBe('250 distinct keys in 252 records: 2 share the key of another');
     expect(report.warnings).toEqual([expect.stringMatching(/2 rows have the key of another/)]);
     const names = await flow.query('SELECT name FROM main.items WHERE id IN (5, 30) ORDER BY id');
     expect(names.map((row) => row['name'])).toEqual(['fifth again', 'thirtieth again']);

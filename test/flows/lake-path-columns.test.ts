@@ -53,7 +53,7 @@ describe('a lake in a folder that readers take for a column', () => {
       const flow = createLakeFlow(`./${folder}/lake`);
       const report = await flow.sync();
       expect(report).toMatchObject({ exitCode: 2, error: { code: 'publish_refused' } });
-      expect(report.error?.message).toContain(`lies in a folder ${folder}: readers would take its value`);
+      expect(report.error?.message).toContain(`is in a folder ${folder}: readers would take its value`);
       expect(report.error?.hint).toContain(`client= in place of ${folder.split('=')[0] ?? ''}=`);
       // Another sync would be refused again.
       const { items } = await verifyState(flow.settings());

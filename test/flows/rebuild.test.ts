@@ -171,7 +171,7 @@ describe('rebuild by other rules', () => {
     const other = { ...config, defaults: { hashKey: 'another key of 16 letters' } };
     const { streams } = await flow.rebuild({ config: other });
     expect(streams[0]?.error?.message).toContain(
-      'does not have the values that the config now requires of name',
+      'does not have the values of name that the config now requires',
     );
     expect(await readAll(flow)).toEqual(before);
   });
@@ -196,7 +196,9 @@ describe('rebuild by other rules', () => {
   it('is refused where other data is asked for by now', async () => {
     const { flow } = await createSyncedFlow();
     const { streams } = await flow.rebuild({ config: configOf({ params: { region: 'eu' } }) });
-    expect(streams[0]?.error?.message).toContain('another path, params or records than the config has now');
+    expect(streams[0]?.error?.message).toContain(
+      'a path, params or records that differ from the current config',
+    );
   });
 });
 

@@ -168,7 +168,7 @@ describe('verify', () => {
     'a row of the last run that is gone': [
       (flow) => tamper(workOf(flow), 'DELETE FROM items WHERE id = 900'),
       'items',
-      'wrote 1 row by its record, and the table has 0 of it',
+      'wrote 1 row according to its record, but the table has 0 of them',
       'sluice rebuild items',
     ],
     'records that are gone from the archive': [

@@ -64,7 +64,7 @@ describe('the endpoint', () => {
     const port = Number(new URL(server.origin).port);
     await expect(startMetricsServer({ host: '127.0.0.1', port, paths: {} })).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('another program has that port') as string,
+      message: expect.stringContaining('another program uses that port') as string,
       hint: expect.stringContaining('--metrics-port') as string,
     });
     await expect(startMetricsServer({ host: '192.0.2.1', port: 0, paths: {} })).rejects.toMatchObject({

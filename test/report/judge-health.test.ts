@@ -191,7 +191,7 @@ describe('findings', () => {
       tone: 'note',
       findings: [
         {
-          what: 'good: 1,860 distinct keys came of 5,460 records: 3,600 share the key of another.',
+          what: 'good: 1,860 distinct keys in 5,460 records: 3,600 share the key of another.',
           todo: expect.stringContaining('`key`') as string,
         },
       ],

@@ -269,7 +269,7 @@ describe('little to show', () => {
       makeEmptyData({ runs, streams: [makeStream('one', runs)], published: makeBusyData().published }),
     );
     expect(summary).toMatchObject({ tone: 'good', headline: 'The stream is verified and up to date' });
-    expect(summary.findings[0]?.what).toMatch(/^A sync is under way since/);
+    expect(summary.findings[0]?.what).toMatch(/^A sync has been under way since/);
   });
 });
 

@@ -19,8 +19,8 @@ it('agrees with its noun and its verb', () => {
 it('is known for a reason of shared keys, one or many', () => {
   const reasons = [describeSharedKeys(2, 1), describeSharedKeys(3_000, 2)];
   expect(reasons).toEqual([
-    '1 distinct key came of 2 records: 1 shares the key of another',
-    '2,998 distinct keys came of 3,000 records: 2 share the key of another',
+    '1 distinct key in 2 records: 1 shares the key of another',
+    '2,998 distinct keys in 3,000 records: 2 share the key of another',
   ]);
   expect(reasons.every(isOfSharedKeys)).toBe(true);
 });

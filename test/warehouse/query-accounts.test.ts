@@ -151,7 +151,7 @@ describe('queryAccounts', () => {
     await expect(queryAccounts([none], 'SELECT 1')).rejects.toMatchObject({
       code: 'query_failed',
       exitCode: 2,
-      message: 'nothing is published yet of new',
+      message: 'nothing is published yet for new',
     });
     await expect(queryAccounts([], 'SELECT 1')).rejects.toMatchObject({ code: 'query_failed', exitCode: 2 });
   });

@@ -19,7 +19,7 @@ const group = 'Removing:';
 export const accountsRemoveCommand = defineCommand({
   description:
     'Deletes what is left of an account that the config no longer has: what it published, and its state folder. ' +
-    'Asks first. Remove the line of the account from the config before. What Sluice did not write stays, and is named.',
+    'Asks first. Remove the line of the account from the config first. What Sluice did not write stays, and is named.',
   argument: { name: 'NAME', summary: 'the name of the account', required: true },
   options: {
     data: flagOption({ flag: 'data', summary: 'Delete its data; without it, only show what is left', group }),
@@ -72,13 +72,10 @@ function nothingLeft(account: string): ConfigError {
 
 /** What another config or a person may have put there is for them to delete. */
 function nothingProved({ account, kept }: FoundLeftover): ConfigError {
-  return new ConfigError(
-    `nothing is there that is known to be of the account ${account}:\n${renderKept(kept)}`,
-    {
-      code: 'usage_invalid',
-      hint: 'Nothing was deleted. Look whose it is, and delete it by hand where it is of this account.',
-    },
-  );
+  return new ConfigError(`nothing found is known to belong to the account ${account}:\n${renderKept(kept)}`, {
+    code: 'usage_invalid',
+    hint: 'Nothing was deleted. Check which account it belongs to; if it is this one, delete it by hand.',
+  });
 }
 
 async function ask(

@@ -70,8 +70,8 @@ const { maxRequests, maxWait, deadline, strict } = runOptions;
 /** Keeps running, and syncs on a schedule. */
 export const scheduleCommand = defineCommand({
   description:
-    'Runs in the foreground and syncs on a schedule, one run at a time. A run that was missed while it ' +
-    'was not running is made up for once. Each run rereads the config. A failed run does not end it.',
+    'Runs in the foreground and syncs on a schedule, one run at a time. If runs were missed while it was ' +
+    'not running, one run makes up for them. Each run rereads the config. A failed run does not end it.',
   options: { ...scheduleOptions, streams, force, maxRequests, maxWait, deadline, strict },
   examples: [
     ["sluice schedule --cron '0 6 * * *' --timezone Europe/Berlin", 'Every day at six'],

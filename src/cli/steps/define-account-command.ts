@@ -55,7 +55,7 @@ function onlyOne(context: CliContext, globals: GlobalValues, chosen: ChosenAccou
   if (account !== undefined && more.length === 0)
     return { ...context, account, ofAccount: describeLater(context, globals, chosen)(account.name) };
   throw usageError(
-    `this works on one account at a time, and ${chosen.chosen.length} are meant`,
+    `this works on one account at a time, and ${chosen.chosen.length} are selected`,
     `Name one, e.g. --accounts ${account?.name ?? ''}.`,
   );
 }

@@ -76,7 +76,7 @@ async function readLearned(
 }
 
 function describeMissing(name: string): ConfigError {
-  return new ConfigError(`no table is published of ${name} yet`, {
+  return new ConfigError(`no table of ${name} is published yet`, {
     code: 'query_failed',
     hint: 'Run `sluice sync` first.',
   });

@@ -77,7 +77,7 @@ export async function checkDisk(settings: OfflineSettings, readDisk?: ReadDisk):
   if (short.length > 0) {
     const places = short.map(
       ({ path, neededBytes, freeBytes }) =>
-        `${path} has ${formatBytes(freeBytes)} free, and a sync takes at least ${formatBytes(neededBytes)} there`,
+        `${path} has ${formatBytes(freeBytes)} free, and a sync needs at least ${formatBytes(neededBytes)} there`,
     );
     throw new StorageError(`the disk is too small: ${places.join('; ')}`, {
       code: 'storage_failed',

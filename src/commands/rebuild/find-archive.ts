@@ -93,7 +93,7 @@ export function incomplete(stream: Stream, reason: string): StorageError {
 
 function assertSameAddress(settings: OfflineSettings, stream: Stream, scans: readonly ArchivedScan[]): void {
   if (scans.at(-1)?.address === hashAddress(settings, stream)) return;
-  throw incomplete(stream, 'it was read with another path, params or records than the config has now');
+  throw incomplete(stream, 'it was read with a path, params or records that differ from the current config');
 }
 
 // A value that was excluded, or hashed with a different key, is not in the archive.
@@ -111,5 +111,5 @@ function assertMaskable(settings: OfflineSettings, stream: Stream, done: MaskedF
   );
   if (lost.length === 0) return;
   const fields = lost.map(([field]) => field).join(', ');
-  throw incomplete(stream, `it does not have the values that the config now requires of ${fields}`);
+  throw incomplete(stream, `it does not have the values of ${fields} that the config now requires`);
 }

@@ -74,7 +74,7 @@ export function toStreamReport(
     mode: 'rebuild',
     verdict: undefined,
     reasons: [
-      ...(rebuilt === undefined ? [] : [`made of ${formatCountOf(rebuilt.scans, 'archived scan')}`]),
+      ...(rebuilt === undefined ? [] : [`built from ${formatCountOf(rebuilt.scans, 'archived scan')}`]),
       ...(kept === 0
         ? []
         : [

@@ -52,7 +52,7 @@ async function gather(
     showsValues: showValues,
     warnings: [
       ...settings.warnings,
-      ...(status.losses ?? []).map((loss) => `The lake is not whole: ${loss}`),
+      ...(status.losses ?? []).map((loss) => `The lake is incomplete: ${loss}`),
     ],
     ...describeStreams(status, history, held.leftOut),
     runs: history.runs,

@@ -127,7 +127,7 @@ async function fetchAll(context: RunContext, stream: Stream): Promise<Records> {
   const step = await fetchScan(context, turn, { judgeFirstPage: () => undefined, rescans: MAX_RESCANS });
   const { verdict, recordsFile, tree, total, reasons } = doneOf(step);
   if (verdict === 'verified') return { extent: 'exact', recordsFile, tree, total, notes: [] };
-  const why = `the scan is ${verdict}, so rows that it did not bring may be there: ${reasons.join('; ')}`;
+  const why = `the scan is ${verdict}, so rows that it did not return may still exist: ${reasons.join('; ')}`;
   return { extent: 'sampled', recordsFile, tree, total, notes: [why] };
 }
 

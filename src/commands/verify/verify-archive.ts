@@ -56,7 +56,7 @@ async function verifyArchive(
     return [...failed, { name, status: 'warning', detail: misfit.message, fix: misfit.hint }];
   const records = chain.scans.reduce((sum, { rows }) => sum + rows, 0);
   const since = toDate(chain.scans[0]?.loadedAtMs ?? 0);
-  const detail = `scans since ${since}: ${chain.scans.length}, with ${records.toLocaleString('en-US')} records; all of them whole`;
+  const detail = `scans since ${since}: ${chain.scans.length}, with ${records.toLocaleString('en-US')} records; all complete`;
   return [...failed, { name, status: 'ok', detail, fix: undefined }];
 }
 
@@ -82,7 +82,7 @@ export async function verifyStages(settings: OfflineSettings, nowMs: number): Pr
     const stage = await readStage(join(folder, name));
     if (stage === undefined) continue;
     const age = formatDuration(Math.max(0, nowMs - stage.scan.startedAtMs));
-    const detail = `${name}: ${formatCountOf(stage.pages.length, 'page')} of a scan begun ${age} ago that did not end; the next sync resumes it or starts over`;
+    const detail = `${name}: ${formatCountOf(stage.pages.length, 'page')} of an unfinished scan started ${age} ago; the next sync resumes it or starts over`;
     items.push({ name: 'staged pages', status: 'warning', detail, fix: undefined });
   }
   return items.length > 0

@@ -78,7 +78,7 @@ async function verifyTable(
   const rows = await countLiveRows(database, table, '');
   const versions = await countOpenVersions(database, table);
   if (versions !== undefined && versions !== rows) {
-    const detail = `its history has ${versions} open versions for ${formatRows(rows)}; while history is on, the next sync brings it in step`;
+    const detail = `its history has ${versions} open versions for ${formatRows(rows)}; while history is on, the next sync corrects it`;
     problems.push({ name, status: 'warning', detail, fix: undefined });
   }
   if (problems.length > 0) return problems;
@@ -161,7 +161,7 @@ async function compareCounts(
     [runId],
   );
   if (held === Number(written)) return undefined;
-  return `run ${runId} wrote ${describeRows(Number(written), slice)} by its record, and the table has ${formatCount(held)} of it`;
+  return `run ${runId} wrote ${describeRows(Number(written), slice)} according to its record, but the table has ${formatCount(held)} of them`;
 }
 
 function describeRows(count: number, slice: string): string {

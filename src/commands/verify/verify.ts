@@ -173,7 +173,7 @@ class Verification {
       const tables = formatCountOf(facts.tables.size, 'table');
       this.#add(name, 'ok', `${source.path}: every block of ${tables} could be read`);
       if (meta.get('schema_version') !== String(schemaVersion))
-        this.#add(name, 'warning', 'it is of another version; the next sync brings it up to date');
+        this.#add(name, 'warning', 'it is from another version; the next sync brings it up to date');
       else if (tellsTables) this.#items.push(...(await verifyTables(this.#settings, database)));
       return facts;
     } catch (thrown) {

@@ -34,10 +34,10 @@ export async function refuseHiddenColumns(
     ]);
     if (found.length === 0) continue;
     throw new PublishError(
-      `the lake ${lake} lies in a folder ${folder}: readers would take its value for the column ${column.name} of ${table}, which has other values`,
+      `the lake ${lake} is in a folder ${folder}: readers would take its value for the column ${column.name} of ${table}, which has other values`,
       {
         code: 'publish_refused',
-        hint: `Nothing is lost. Write another name in destination.parquet, e.g. ${findFreeName(columns)}= in place of ${folder.slice(0, at)}=, or leave that folder out, and run again: publishing needs no request. Move a lake that is there already to the new path.`,
+        hint: `Nothing is lost. Write another name in destination.parquet, e.g. ${findFreeName(columns)}= in place of ${folder.slice(0, at)}=, or leave that folder out, and run again: publishing needs no request. Move an existing lake to the new path.`,
         context: { path: lake },
         exitCode: 2,
       },

@@ -32,11 +32,11 @@ describe('a command with the result of one account', () => {
     expect(exitCode).toBe(2);
     expect(calls).toEqual([]);
     expect(stderr).toBe(
-      'error: this works on one account at a time, and 3 are meant\nName one, e.g. --accounts acme.\n',
+      'error: this works on one account at a time, and 3 are selected\nName one, e.g. --accounts acme.\n',
     );
     const some = await run([...argv, '--accounts', 'glob*'], { engine: makeEngine({ exportSchema }) });
     expect(some.exitCode).toBe(2);
-    expect(some.stderr).toContain('2 are meant\nName one, e.g. --accounts globex.\n');
+    expect(some.stderr).toContain('2 are selected\nName one, e.g. --accounts globex.\n');
   });
 
   it('gives the result of the named one as that of a config without accounts', async () => {

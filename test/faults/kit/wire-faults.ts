@@ -138,7 +138,7 @@ export const connectionFaults: readonly WireFault[] = [
       'rst',
     ],
     ...unreachable,
-    says: /was cut/,
+    says: /was cut off/,
   },
   {
     what: 'a reset within a body of unknown length',
@@ -161,7 +161,7 @@ export const connectionFaults: readonly WireFault[] = [
       'fin',
     ],
     ...unreachable,
-    says: /was cut/,
+    says: /was cut off/,
   },
   {
     what: 'a length shorter than the body',
@@ -180,7 +180,7 @@ export const connectionFaults: readonly WireFault[] = [
       'fin',
     ],
     ...unreachable,
-    says: /was cut/,
+    says: /was cut off/,
   },
 ];
 
@@ -272,13 +272,13 @@ export const bodyFaults: readonly WireFault[] = [
     says: /the body is not UTF-8 text/,
   },
   {
-    what: 'an encoding nobody asked for',
+    what: 'an encoding that was not requested',
     steps: change((healthy) => ({
       headers: { 'content-encoding': 'deflate' },
       body: deflateSync(healthy.body),
     })),
     ...refused,
-    says: /an encoding nobody asked for.*deflate/,
+    says: /an encoding that was not requested.*deflate/,
   },
   {
     what: 'six encodings over each other',
@@ -289,7 +289,7 @@ export const bodyFaults: readonly WireFault[] = [
         .reduce<Buffer>((bytes) => gzipSync(bytes), Buffer.from(healthy.body)),
     })),
     ...refused,
-    says: /an encoding nobody asked for.*gzip, gzip/,
+    says: /an encoding that was not requested.*gzip, gzip/,
   },
   {
     what: 'a bomb: 4 MB in 4 KB of gzip',
