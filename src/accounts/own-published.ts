@@ -1,10 +1,12 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readDestinationRecord } from '../../state/destination-record.ts';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readPublishedRecord } from '../../state/published-record.ts';
 import { readRunFile } from '../../state/run-file.ts';
 import { workFile } from '../../state/work-file.ts';
+import { resolveLinks } from '../files/real-paths.ts';
 import type { AccountData } from '../model/account.ts';
 import { LockedError, PublishError, StorageError } from '../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../model/lake.ts';
@@ -85,17 +87,20 @@ function assertReadable(account: string, stateDir: string): void {
 }
 
 /**
- * Rejects a file that was published from the state of another account, as where two files were swapped: its rows would
- * count as those of this account. The work file is opened only where the small files do not know the commit, and not
- * while a run has it open.
+ * Rejects a file that was published from the state of another account, as where two files were swapped, with their
+ * state folders or without: its rows would count as those of this account. The work file is opened only where the small
+ * files do not know the commit, and not while a run has it open.
  *
+ * @param all all accounts that are known, also those without a file here
  * @throws PublishError (2) naming the account, the file and, where it is known, whose it is
  */
 export async function refuseForeign(
   session: SqlSession,
   accounts: readonly AttachedAccount[],
+  all: readonly Pick<AccountData, 'account' | 'stateDir'>[],
 ): Promise<void> {
   for (const one of accounts) {
+    refuseMoved(one, all);
     const meta = await readAccountMeta(session, one.prefix);
     const generation = meta.find(([key]) => key === 'generation')?.[1];
     const { stateDir } = one;
@@ -115,6 +120,26 @@ export async function refuseForeign(
         `was not published from its state folder ${stateDir} (run ${toRunId(generation)})`,
       );
   }
+}
+
+/** Everything of another account may lie in the places of this one. After its next sync, a renamed account is its own. */
+function refuseMoved(one: AttachedAccount, all: readonly Pick<AccountData, 'account' | 'stateDir'>[]): void {
+  const { account, file, stateDir } = one;
+  const recorded = stateDir === undefined ? undefined : readDestinationRecord(stateDir)?.stateDir;
+  if (stateDir === undefined || recorded === undefined || recorded === resolveLinks(stateDir)) return;
+  const owner = all.find(
+    (other) => other.stateDir !== undefined && resolveLinks(other.stateDir) === recorded,
+  );
+  if (owner === undefined) return;
+  throw new PublishError(
+    `account ${account}: ${file} was published by ${owner.account}, whose state folder was moved to ${stateDir}`,
+    {
+      code: 'publish_refused',
+      hint: `Its rows would count as those of ${account}. Put the folders and files of each account back in their places. Where ${owner.account} was renamed to ${account}, run \`sluice sync --accounts ${account}\` first. Nothing was changed.`,
+      context: { path: file },
+      exitCode: 2,
+    },
+  );
 }
 
 async function readRuns(session: SqlSession, prefix: string): Promise<Lineage['runs']> {

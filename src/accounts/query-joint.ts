@@ -27,5 +27,9 @@ export async function queryJoint(
 ): Promise<AccountsQueryResult> {
   refuseUnknown(names, data, 'cannot query all of these accounts');
   const asked = data.filter(({ account }) => names.includes(account));
-  return queryAccounts(asked, sql, { ...options, prove: refuseForeign, proveAbsent: refuseLost });
+  return queryAccounts(asked, sql, {
+    ...options,
+    prove: (session, accounts) => refuseForeign(session, accounts, data),
+    proveAbsent: refuseLost,
+  });
 }

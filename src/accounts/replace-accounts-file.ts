@@ -148,7 +148,7 @@ async function build(job: Job, file: string, before: string | undefined): Promis
   });
   try {
     return await interruptOnAbort(database, signal, async () => {
-      await refuseForeign(database, found);
+      await refuseForeign(database, found, job.accounts);
       const sources = await describeSources(database, found);
       if (JSON.stringify(sources) === before) return false;
       await database.run('CREATE SCHEMA _sluice');

@@ -151,6 +151,38 @@ describe('the published file of another account', () => {
     expect((await nextDay(flow)).exitCode).toBe(0);
   });
 
+  it.each([
+    ['places beside one another', LAKES, {}, ['.sluice/NAME', 'lake/account=NAME']],
+    [
+      'one folder for each',
+      { duckdb: './p/${account}/w.duckdb' },
+      { stateDir: './p/${account}/s' },
+      ['p/NAME'],
+    ],
+  ])('gives no row where its state folder was moved with it: %s', async (_, destination, config, places) => {
+    const flow = createFlow({ ...destination, ...COMBINED }, NAMES, config);
+    expect((await flow.sync()).exitCode).toBe(0);
+    const files = [ALL, ...(destination === LAKES ? [VIEWS] : [])];
+    const before = files.map((file) => readFileSync(join(flow.folder, file), 'base64'));
+    const swapAll = (all: readonly string[]) => {
+      for (const place of all)
+        swap(flow, ...(['acme', 'globex'].map((name) => place.replace('NAME', name)) as [string, string]));
+    };
+    swapAll(places);
+    const report = await nextDay(flow);
+    expect([report.exitCode, codesOf(report)]).toEqual([5, [2, 2, 0]]);
+    expect(report.error?.message).toContain('account acme: ');
+    expect(report.error?.message).toContain('was published by globex, whose state folder was moved to');
+    expect(files.map((file) => readFileSync(join(flow.folder, file), 'base64'))).toEqual(before);
+    for (const accounts of ['*', 'acme,initech'])
+      expect((await flow.run(['query', SELECT, '--accounts', accounts])).exitCode).toBe(2);
+    // With the keys moved as well, the two have each other's name, from their next sync on.
+    swapAll(['keys/NAME']);
+    const renamed = await nextDay(flow);
+    expect([renamed.exitCode, codesOf(renamed)]).toEqual([0, [0, 0, 0]]);
+    expect((await flow.run(['query', SELECT])).exitCode).toBe(0);
+  });
+
   it('is not what a published file without its state is, nor one from a backup', async () => {
     const flow = createFlow({ ...FILES, ...COMBINED });
     await flow.sync();
