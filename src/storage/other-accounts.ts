@@ -33,6 +33,15 @@ export function refuseKeyOfOther(
   const reader = others.find(({ isSynced }) => isSynced);
   if (reader !== undefined) throw describeReader(settings, name, reader.name);
   if (others.length > 0) throw describeShared(settings, [name, ...others.map((one) => one.name)]);
+  const taker = isBlank ? findTaker(own, account) : undefined;
+  if (taker !== undefined) throw describeTaken(settings, name, taker);
+}
+
+/** Without rows, only this shows that two keys were swapped: another account has the key that this one had. */
+function findTaker(own: SourceRecord, { name, byKey }: AccountOfConfig): string | undefined {
+  const alike = [...byKey.values()].find((all) => all.some((one) => one.name === name && one.isSynced)) ?? [];
+  const isSame = alike.some(({ key }) => key === own.key);
+  return isSame ? undefined : alike.find((one) => !one.isSynced && one.asks === own.asks)?.name;
 }
 
 const SAFE = 'Nothing was requested, and nothing was written.';
@@ -41,6 +50,14 @@ function describeReader(settings: Settings, name: string, other: string): Config
   return new ConfigError(`the key of ${name} reads the rows of ${other}`, {
     code: 'identity_mismatch',
     hint: `Give ${name} its own key: the keys of two accounts may be swapped, or one was copied. If it has its own key now, but the tables of one of them were read with the wrong key, empty those and sync again: \`sluice state reset --drop-tables --accounts ${name}\`, or the same for ${other}. ${SAFE}`,
+    context: { path: settings.stateDir },
+  });
+}
+
+function describeTaken(settings: Settings, name: string, other: string): ConfigError {
+  return new ConfigError(`the key that ${name} had is now the key of ${other}`, {
+    code: 'identity_mismatch',
+    hint: `Give each its own key: the two may be swapped. Where the key of ${name} is right, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
     context: { path: settings.stateDir },
   });
 }

@@ -99,6 +99,22 @@ describe('a key in the place of another account', () => {
       expect(await readOwners(flow, account)).toEqual(new Set([account]));
   });
 
+  it('is noticed where one of two swapped ones has read a page, and committed nothing', async () => {
+    const flow = createAccountsFlow({ names: ['acme', 'globex', 'initech'] });
+    const begun = ['--accounts', 'acme', '--streams', 'prompts_analytics', '--max-requests', '1'];
+    expect((await flow.sync(begun)).exitCode).toBe(75);
+    expect(flow.isPublished('acme')).toBe(false);
+    swapKeys(flow, 'acme', 'globex');
+    const asked = flow.simulator.log.length;
+    const report = await flow.sync();
+    expect(errorsOf(report)).toEqual({ acme: refused, globex: refused, initech: accepted });
+    expect(report.accounts[0]?.error?.message).toBe('the key that acme had is now the key of globex');
+    expect(flow.simulator.log.slice(asked).filter(({ account }) => account !== 'initech')).toEqual([]);
+    swapKeys(flow, 'acme', 'globex');
+    expect((await flow.sync()).exitCode).toBe(0);
+    for (const name of ['acme', 'globex']) expect(await readOwners(flow, name)).toEqual(new Set([name]));
+  });
+
   it('may be shared by accounts that ask for different things', async () => {
     const own = (category: string) => ({
       streams: { prompts_analytics: { params: { category: [category] } } },
