@@ -3,9 +3,9 @@ import type { AccountEnd, AccountEvent } from '../model/accounts-report.ts';
 import type { Clock } from '../model/clock.ts';
 import { configDefaults } from '../model/config.ts';
 import { QuotaError, toSyncError } from '../model/errors.ts';
-import { listErrors } from '../model/outage.ts';
+import { findTryLater, listErrors } from '../model/outage.ts';
 import type { EndedRun } from '../model/run-observer.ts';
-import { type RunReport, toReportedError } from '../model/run-report.ts';
+import { type ReportedError, type RunReport, toReportedError } from '../model/run-report.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import { joinReports, listCompleted } from './join-reports.ts';
 
@@ -174,8 +174,9 @@ class AccountLoop {
 
   #end({ task: { name }, last, report, runs }: Turn): void {
     const end = last === undefined ? undefined : describeEnd(name, { last, report, runs });
-    // A run that was stopped by the signal has said so itself.
-    this.#finish(end ?? this.#describeDropped(name, { report, runs, resumeAt: undefined }));
+    // A run that was stopped by the signal has said so itself. One that never began may begin at any time.
+    const resumeAt = new Date(this.#options.clock.now()).toISOString();
+    this.#finish(end ?? this.#describeDropped(name, { report, runs, resumeAt }));
   }
 
   /** Ends one that is not at work: a person stopped it while it waited, or its turn never came. */
@@ -240,19 +241,19 @@ function describeEnd(
   account: string,
   { last, report, runs }: { readonly last: EndedRun } & Pick<Turn, 'report' | 'runs'>,
 ): AccountEnd {
-  const resumeMs = findResume(last);
-  const resumeAt = resumeMs === undefined ? undefined : new Date(resumeMs).toISOString();
   if (last.report === undefined) {
     const error = toReportedError(last.error);
-    return { account, exitCode: error.exitCode, report, error, runs, resumeAt };
+    const { exitCode } = error;
+    return { account, exitCode, report, error, runs, resumeAt: findReturn(exitCode, [error]) };
   }
   const { exitCode } = last.report;
-  return {
-    account,
-    exitCode,
-    report,
-    error: last.report.error ?? listErrors(last.report)[0],
-    runs,
-    resumeAt,
-  };
+  const errors = listErrors(last.report);
+  const error = last.report.error ?? errors[0];
+  return { account, exitCode, report, error, runs, resumeAt: findReturn(exitCode, errors) };
+}
+
+/** When running it again makes progress: the quota, a deadline or the server may have ended it. */
+function findReturn(exitCode: number, errors: readonly ReportedError[]): string | undefined {
+  const ms = findTryLater(exitCode, errors)?.notBeforeMs;
+  return ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -11,7 +11,7 @@ export interface AccountEnd {
   readonly error: ReportedError | undefined;
   /** Runs that were begun: more than one if it waited for its quota and was continued. */
   readonly runs: number;
-  /** ISO time at which running again makes progress, if it waits for its quota. */
+  /** ISO time at which running again makes progress, where that is known; for what may go on at once, when it ended. */
   readonly resumeAt: string | undefined;
 }
 

@@ -21,6 +21,8 @@ interface Step {
   readonly publishesMs?: number;
   /** The quota returns this long after the run's end. */
   readonly resumeInMs?: number;
+  /** Why it stops until then. */
+  readonly code?: 'quota_exhausted' | 'deadline_reached';
   readonly fails?: true;
   readonly throwsAuth?: true;
   /** As nothing should. */
@@ -74,7 +76,10 @@ function describe_(event: AccountEvent): string {
   return `${event.account} ${event.type.slice('account-'.length)}`;
 }
 
-function endRun({ resumeInMs, fails, throwsAuth }: Step, clock: VirtualClock): EndedRun {
+function endRun(
+  { resumeInMs, code = 'quota_exhausted', fails, throwsAuth }: Step,
+  clock: VirtualClock,
+): EndedRun {
   const startedAtMs = clock.now();
   const refused = new AuthError('the key was rejected', { code: 'key_rejected', hint: 'Check it.' });
   if (throwsAuth === true) return { startedAtMs, error: refused };
@@ -84,9 +89,7 @@ function endRun({ resumeInMs, fails, throwsAuth }: Step, clock: VirtualClock): E
   }
   if (resumeInMs === undefined) return { startedAtMs, report: makeRunReport() };
   const resumeAtMs = clock.now() + resumeInMs;
-  const error = toReportedError(
-    new QuotaError('the quota is spent', { code: 'quota_exhausted', hint: 'Later.', resumeAtMs }),
-  );
+  const error = toReportedError(new QuotaError('the quota is spent', { code, hint: 'Later.', resumeAtMs }));
   const streams = [
     makeStreamReport({ stream: 'a' }),
     makeStreamReport({ stream: 'b', status: 'stopped', error }),
@@ -196,6 +199,23 @@ describe('a sync of several accounts', () => {
     ]);
     expect(loop.limits['a']?.[0]?.deadlineMs).toBe(20 * MINUTE_MS);
     expect(loop.limits['b']?.[0]?.deadlineMs).toBe(19 * MINUTE_MS);
+  });
+
+  it('says when to run again, whatever ended it and asks for that', async () => {
+    const inMs = 50 * MINUTE_MS;
+    const loop = createLoop({ a: [{ resumeInMs: inMs, code: 'deadline_reached' }], b: [{ fails: true }] });
+    const [a, b] = await loop.run();
+    expect(a).toMatchObject({ exitCode: 75, runs: 1, error: { code: 'deadline_reached' } });
+    expect(a?.resumeAt).toBe(new Date(loop.clock.now() + inMs).toISOString());
+    expect(b?.resumeAt).toBeUndefined();
+    const late = createLoop(
+      { a: [{ tookMs: 2 * MINUTE_MS }], b: [{}] },
+      { concurrency: 1, deadlineMs: MINUTE_MS },
+    );
+    expect((await late.run())[1]).toMatchObject({
+      error: { code: 'deadline_reached' },
+      resumeAt: new Date(late.clock.now() - MINUTE_MS).toISOString(),
+    });
   });
 
   it('pauses before a run that may continue at once, so that it does not spin', async () => {
