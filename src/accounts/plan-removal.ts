@@ -3,7 +3,7 @@ import { readDestinationRecord, recallDestinations } from '../../state/destinati
 import { readMeta } from '../../state/migrations.ts';
 import { assertIdentity } from '../../state/owner.ts';
 import { workFile } from '../../state/work-file.ts';
-import { ConfigError } from '../model/errors.ts';
+import { ConfigError, PublishError } from '../model/errors.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { readFileLineage } from '../publish/lineage.ts';
 import type { Lineage, Publisher } from '../publish/publisher.ts';
@@ -44,7 +44,7 @@ export async function planRemoval(settings: OfflineSettings, left: FoundLeftover
     if (path === settings.stateDir) continue;
     const publisher = listPublishers(settings).find(({ place }) => place === path);
     // Says what a file is that Sluice did not write at all.
-    await publisher?.claim();
+    await publisher?.claim().catch(rethrowRefusal);
     const findOwn = publisher?.local?.findOwn;
     if (publisher !== undefined && findOwn !== undefined && (await isOurs(publisher, settings, work)))
       places.push({ kind, path, own: listOwnFiles(path, findOwn()) });
@@ -58,6 +58,14 @@ export async function planRemoval(settings: OfflineSettings, left: FoundLeftover
     places,
     kept: [...kept, ...foreign.map((path) => ({ path, why: 'Sluice did not put it there' }))],
   };
+}
+
+/** What helps a sync, another destination, does not help here. */
+function rethrowRefusal(error: unknown): never {
+  if (!(error instanceof PublishError) || error.code !== 'publish_refused') throw error;
+  const { code, context, message, cause } = error;
+  const hint = 'Nothing was deleted. Move what is yours away, and run the same command again.';
+  throw new PublishError(message, { code, hint, context, exitCode: 2, cause });
 }
 
 const NO_COMMITS: Lineage = { generation: undefined, runs: new Map() };

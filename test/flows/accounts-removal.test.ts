@@ -195,6 +195,18 @@ describe('removing an account', () => {
     expect(existsSync(join(flow.folder, 'accounts/old.duckdb'))).toBe(true);
   });
 
+  it('deletes nothing while a file of somebody else lies in the folder of a table, and says what to do', async () => {
+    const flow = await makeLeft();
+    const mine = 'lake/account=old/prompts_analytics/mine/notes.txt';
+    put(flow, mine, 'mine');
+    const { exitCode, stderr } = await flow.run(['accounts', 'remove', 'old', '--data', '--yes']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('lake/account=old/prompts_analytics holds files that Sluice did not put there');
+    expect(stderr).toContain('Nothing was deleted. Move what is yours away');
+    for (const place of [mine, '.sluice/old/work.duckdb', 'accounts/old.duckdb'])
+      expect(existsSync(join(flow.folder, place)), place).toBe(true);
+  });
+
   it('follows no link out of a place', async () => {
     const flow = await makeLeft();
     const outside = put(flow, 'outside/scan.json');
