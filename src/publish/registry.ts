@@ -1,8 +1,10 @@
 import type { Destination } from '../model/destination.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { DuckdbFilePublisher } from './duckdb-file/duckdb-file-publisher.ts';
-import { DuckLakePublisher } from './ducklake/ducklake-publisher.ts';
 import { LakePublisher } from './lake/lake-publisher.ts';
+import { DuckLake } from './lakehouse/ducklake/ducklake.ts';
+import { Iceberg } from './lakehouse/iceberg/iceberg.ts';
+import { LakehousePublisher } from './lakehouse/lakehouse-publisher.ts';
 import type { Publisher } from './publisher.ts';
 
 /** The publishers of a config, in the order in which people read the destinations. */
@@ -22,6 +24,8 @@ function create(destination: Destination, settings: OfflineSettings): Publisher 
     case 'parquet':
       return new LakePublisher(destination.path, settings);
     case 'ducklake':
-      return new DuckLakePublisher(destination, settings);
+      return new LakehousePublisher(new DuckLake(destination), settings);
+    case 'iceberg':
+      return new LakehousePublisher(new Iceberg(destination), settings);
   }
 }

@@ -25,3 +25,13 @@ export async function chooseHuge(
   );
   return row?.['fits'] === true ? 'DECIMAL(38,0)' : 'VARCHAR';
 }
+
+/** Hash of a row with a value of each type. It changes when an engine version hashes differently. */
+export async function describeHashes(session: SqlSession): Promise<string> {
+  const [row] = await session.all(
+    `SELECT hash("a row")::VARCHAR AS hash FROM (SELECT 1::BIGINT AS a, 'text' AS b, 1.5::DOUBLE AS c, true AS d,
+       DATE '2026-01-31' AS e, TIMESTAMPTZ '2026-01-31 12:00:00+00' AS f, 1.5::DECIMAL(18, 3) AS g, NULL::VARCHAR AS h,
+       9::HUGEINT AS i, 'a longer text than fits into a value' AS j) AS "a row"`,
+  );
+  return String(row?.['hash']);
+}

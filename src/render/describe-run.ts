@@ -1,7 +1,7 @@
 import { nameScan } from '../model/stream.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { ErrorCode } from '../model/errors.ts';
-import type { PublishedDuckLake } from '../model/destination.ts';
+import type { PublishedTables } from '../model/destination.ts';
 import type { PublishedLake } from '../model/lake.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type { RunReport } from '../model/run-report.ts';
@@ -17,23 +17,24 @@ import { toSafeLine } from './safe-text.ts';
 export function describeRunFooter(report: RunReport, nowMs: number): string {
   const lines = [describeCost(report, nowMs)];
   if (report.published !== undefined) {
-    const { path, bytes, lake, ducklake } = report.published;
-    if (path !== lake?.path && path !== ducklake?.path) {
+    const { path, bytes, lake, ducklake, iceberg } = report.published;
+    if (![lake, ducklake, iceberg].some((one) => one?.path === path)) {
       lines.push(
         `Published ${toSafeLine(path)} (${formatBytes(bytes)}). Readers may keep it open; ` +
           'they see the new data once they close it and open it again.',
       );
     }
     if (lake !== undefined) lines.push(describeLake(lake));
-    if (ducklake !== undefined) lines.push(describeDuckLake(ducklake));
+    if (ducklake !== undefined) lines.push(describeTables('DuckLake', ducklake));
+    if (iceberg !== undefined) lines.push(describeTables('Iceberg', iceberg));
   }
   lines.push(describeUnpublished(report), describeReturn(report, nowMs));
   return lines.filter((line) => line !== '').join('\n');
 }
 
-function describeDuckLake({ path, tables, rowsInserted, rowsDeleted }: PublishedDuckLake): string {
+function describeTables(title: string, { path, tables, rowsInserted, rowsDeleted }: PublishedTables): string {
   const what = `${formatCountOf(rowsInserted, 'row')} written, ${formatCount(rowsDeleted)} removed, in ${formatCountOf(tables, 'table')}`;
-  return `DuckLake ${toSafeLine(path)}: ${what}. Readers see it with their next query.`;
+  return `${title} ${toSafeLine(path)}: ${what}. Readers see it with their next query.`;
 }
 
 function describeLake({ path, tables, files, bytes }: PublishedLake): string {

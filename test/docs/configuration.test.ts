@@ -39,7 +39,13 @@ describe('docs/configuration.md', () => {
     const sectionNames = [
       ...['source', 'destination', 'defaults', 'retention', 'notify', 'streams', 'streams.<name>'],
       'streams.<name>.columns.<field>',
-      ...['destination.ducklake', 'destination.s3', 'engine'],
+      ...[
+        'destination.ducklake',
+        'destination.iceberg',
+        'destination.iceberg.oauth2',
+        'destination.s3',
+        'engine',
+      ],
     ];
     const keys = listConfigKeys().filter((key) => !sectionNames.includes(key));
     expect(rows.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());

@@ -1,12 +1,8 @@
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyState } from '../../src/commands/verify/verify.ts';
 import type { SyncError } from '../../src/model/errors.ts';
-import type { RunReport } from '../../src/model/run-report.ts';
-import { rawJson } from '../../src/simulator/raw-json.ts';
-import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
-import { type LakeReader, openLakeReader } from '../support/ducklake-reader.ts';
+import { openLakeReader } from '../support/ducklake-reader.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import {
   findExtensions,
@@ -16,209 +12,41 @@ import {
   startPostgres,
 } from '../support/lake-servers.ts';
 import { countRuns, createRandom } from '../support/seeds.ts';
+import { createItemsFlow, DAY_MS, type FlowConfig, makeItems } from '../support/sync-harness.ts';
 import {
-  createItemsFlow,
-  DAY_MS,
-  type Flow,
-  type FlowConfig,
-  makeItem,
-  makeItems,
-  type RunOptions,
-  streamOf,
-} from '../support/sync-harness.ts';
+  change,
+  describeLakehouse,
+  expectEqual,
+  expectVerified,
+  ITEMS,
+  setRecords,
+  type Site,
+  syncWell,
+} from './lakehouse-suite.ts';
 
-const ITEMS = makeItems(50, { perDay: 10 });
 const engine = { extensionDirectory: findExtensions() ?? '' };
 
-/** A project that publishes to a lake, and a way for others to read it. */
-interface LakeFlow {
-  readonly flow: Flow;
-  readonly open: (options?: string) => Promise<LakeReader>;
-}
-
-type FlowParts = NonNullable<Parameters<typeof createItemsFlow>[1]>;
-type Records = Parameters<typeof createItemsFlow>[0];
-
-/** Where lakes of a kind are made. */
-interface Site {
-  /** Makes a flow with a lake of its own. */
-  create(records: Records, parts?: FlowParts): Promise<LakeFlow>;
-}
-
 const local: Site = {
+  title: 'DuckLake',
+  days: 30,
   create: (records, parts = {}) => {
     const ducklake = { catalog: 'sqlite:./catalog.sqlite', data: './data' };
     const config = { ...parts.config, destination: { ducklake, duckdb: './warehouse.duckdb' }, engine };
     const flow = createItemsFlow(records, { ...parts, config });
     const open = (options?: string) =>
       openLakeReader(`sqlite:${join(flow.folder, 'catalog.sqlite')}`, options);
-    return Promise.resolve({ flow, open });
+    return Promise.resolve({ flow, open, schema: 'main' });
   },
 };
 
-const setRecords = (flow: Flow, records: readonly object[]) =>
-  flow.simulator.editRecords('items', () => records);
-
-async function syncWell(flow: Flow, options: RunOptions = {}): Promise<RunReport> {
-  const report = await flow.sync({ force: true, ...options });
-  expect(report.error).toBeUndefined();
-  expect(report.exitCode).toBe(0);
-  expect(report.warnings.filter((text) => text.includes('maintained'))).toEqual([]);
-  return report;
-}
-
-/** Every table of the lake has exactly the rows of the published file, of the same values. */
-async function expectEqual({ flow, open }: LakeFlow): Promise<void> {
-  const reader = await open();
-  try {
-    await reader.run(`ATTACH ${quoteLiteral(flow.duckdbPath)} AS file (READ_ONLY)`);
-    const tables = await reader.rows(
-      `SELECT schema_name AS schema, table_name AS name, list(column_name ORDER BY column_index)::VARCHAR[] AS columns
-         FROM duckdb_columns() WHERE database_name = 'file' AND schema_name IN ('main', '_sluice') GROUP BY ALL`,
-    );
-    expect(tables.length).toBeGreaterThan(5);
-    for (const { schema, name, columns } of tables) {
-      const table = `${quoteIdentifier(String(schema))}.${quoteIdentifier(String(name))}`;
-      const list = (columns as readonly string[]).map(quoteIdentifier).join(', ');
-      const [mine, theirs] = [`SELECT ${list} FROM file.${table}`, `SELECT ${list} FROM lake.${table}`];
-      const [row] = await reader.rows(
-        `SELECT (SELECT count(*) FROM (${mine} EXCEPT ALL ${theirs})) AS missing,
-           (SELECT count(*) FROM (${theirs} EXCEPT ALL ${mine})) AS extra`,
-      );
-      expect({ table, ...row }).toEqual({ table, missing: 0n, extra: 0n });
-    }
-  } finally {
-    reader.close();
-  }
-}
-
-async function expectVerified(flow: Flow): Promise<void> {
-  const { ok, items } = await verifyState(flow.settings(), { clock: flow.clock });
-  expect(items.filter(({ status }) => status === 'failed')).toEqual([]);
-  expect(ok).toBe(true);
-  expect(items).toContainEqual(expect.objectContaining({ name: 'DuckLake', status: 'ok' }));
-}
-
 function describeLake(title: string, getSite: () => Site): void {
-  const create: Site['create'] = (records, parts) => getSite().create(records, parts);
   const stream = { key: ['id'], cursor: { field: 'date' } };
   const all = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
+  describeLakehouse(title, getSite);
 
-  describe(title, () => {
-    it('has the rows of every table, and is verified by value', async () => {
-      const lake = await create(ITEMS, { stream });
-      const report = await syncWell(lake.flow);
-      expect(report.published?.bytes).toBeGreaterThan(0);
-      await expectEqual(lake);
-      await expectVerified(lake.flow);
-    });
-
-    it('follows 30 days of new, restated and deleted rows, equal by value', async () => {
-      const random = createRandom();
-      let records: readonly object[] = ITEMS;
-      const lake = await create(ITEMS, {
-        stream: { ...all, history: true, deletes: 'hard' },
-        config: { defaults: { maxDeleteRatio: 1 } },
-      });
-      for (let day = 0; day < 30; day += 1) {
-        await syncWell(lake.flow);
-        if (day % 5 === 0 || day === 29) await expectEqual(lake);
-        records = change(records, random, day);
-        setRecords(lake.flow, records);
-        await lake.flow.clock.sleep(DAY_MS);
-      }
-      await expectVerified(lake.flow);
-    });
-
-    it('follows new columns and retyped ones, and keeps large numbers exact', async () => {
-      const lake = await create(ITEMS, { stream: all });
-      await syncWell(lake.flow);
-      setRecords(
-        lake.flow,
-        ITEMS.map((item) => ({ ...item, added: `${item.name}!` })),
-      );
-      await syncWell(lake.flow);
-      await expectEqual(lake);
-      const huge = ['9007199254740993', '170141183460469231731687303715884105727'];
-      for (const text of huge) {
-        setRecords(
-          lake.flow,
-          ITEMS.map((item, at) => ({ ...item, amount: at === 3 ? rawJson(text) : item.amount })),
-        );
-        await syncWell(lake.flow);
-        const reader = await lake.open();
-        const [row] = await reader.rows('SELECT amount::VARCHAR AS amount FROM lake.main.items WHERE id = 3');
-        reader.close();
-        expect(row).toEqual({ amount: text });
-        await expectVerified(lake.flow);
-      }
-      setRecords(
-        lake.flow,
-        ITEMS.map((item) => ({ ...item, amount: `${item.amount} EUR` })),
-      );
-      await syncWell(lake.flow);
-      await expectEqual(lake);
-    });
-
-    it('counts equal rows of a table without a key', async () => {
-      const lake = await create([...ITEMS, ...ITEMS.slice(0, 5)], {
-        stream: { cursor: false, deletes: 'hard' },
-      });
-      await syncWell(lake.flow);
-      await expectEqual(lake);
-      setRecords(lake.flow, [...ITEMS, ...ITEMS.slice(0, 2), ...ITEMS.slice(0, 2)]);
-      await syncWell(lake.flow);
-      await expectEqual(lake);
-    });
-
-    it('gives a container without a disk its state back, which goes on with what is new', async () => {
-      const lake = await create(ITEMS, { stream });
-      await syncWell(lake.flow);
-      rmSync(lake.flow.stateDir, { recursive: true });
-      rmSync(lake.flow.duckdbPath);
-      setRecords(lake.flow, [...ITEMS, ...makeItems(10, { perDay: 10, from: 50 })]);
-      const report = await syncWell(lake.flow);
-      expect(streamOf(report).mode).toBe('incremental');
-      expect(report.warnings).toEqual([]);
-      await expectEqual(lake);
-      await expectVerified(lake.flow);
-    });
-
-    it('finds rows that another program changed, and repairs them with the next sync', async () => {
-      const lake = await create(ITEMS, { stream });
-      await syncWell(lake.flow);
-      const writer = await lake.open('');
-      await writer.run('UPDATE lake.main.items SET amount = -1 WHERE id < 20');
-      await writer.run('DELETE FROM lake.main.items WHERE id > 40');
-      await writer.run(`INSERT INTO lake.main.items (id, date) VALUES (1000, DATE '1999-01-01')`);
-      writer.close();
-      const { ok, items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
-      expect(ok).toBe(false);
-      expect(items).toContainEqual(expect.objectContaining({ name: 'DuckLake', status: 'failed' }));
-      await syncWell(lake.flow);
-      await expectEqual(lake);
-      await expectVerified(lake.flow);
-    });
-
-    it.each([
-      ['altered', 'ALTER TABLE lake.main.items DROP COLUMN amount'],
-      ['gone', 'DROP TABLE lake.main.items'],
-    ])('makes a table again that is %s', async (found, sql) => {
-      const lake = await create(ITEMS, { stream });
-      await syncWell(lake.flow);
-      const writer = await lake.open('');
-      await writer.run(sql);
-      writer.close();
-      const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
-      const detail = `another program changed the lake: main.items is ${found}`;
-      expect(items).toContainEqual(expect.objectContaining({ status: 'failed', detail }));
-      await syncWell(lake.flow);
-      await expectEqual(lake);
-      await expectVerified(lake.flow);
-    });
-
+  describe(`${title}, with its maintenance`, () => {
     it('keeps no value that was masked since, in no snapshot and no file', async () => {
-      const lake = await create(ITEMS, { stream });
+      const lake = await getSite().create(ITEMS, { stream });
       await syncWell(lake.flow);
       const masked = {
         streams: {
@@ -247,7 +75,7 @@ function describeLake(title: string, getSite: () => Site): void {
       const random = createRandom();
       let records: readonly object[] = makeItems(300, { perDay: 10 });
       const config = { retention: { lake: '0s' } };
-      const lake = await create(records, { stream: { ...all, deletes: 'hard' }, config });
+      const lake = await getSite().create(records, { stream: { ...all, deletes: 'hard' }, config });
       for (let day = 0; day < countRuns(20); day += 1) {
         await syncWell(lake.flow);
         records = change(records, random, day);
@@ -264,30 +92,9 @@ function describeLake(title: string, getSite: () => Site): void {
       expect(row?.['snapshots']).toBeLessThan(12);
       expect(row?.['files']).toBeLessThan(60);
       await expectEqual(lake);
-      await expectVerified(lake.flow);
-    });
-
-    it('leaves the tables of others alone', async () => {
-      const lake = await create(ITEMS, { stream });
-      await syncWell(lake.flow);
-      const writer = await lake.open('');
-      await writer.run('CREATE TABLE lake.main.theirs AS SELECT 42 AS answer');
-      writer.close();
-      await syncWell(lake.flow);
-      const reader = await lake.open();
-      expect(await reader.rows('FROM lake.main.theirs')).toEqual([{ answer: 42 }]);
-      reader.close();
+      await expectVerified(lake.flow, 'DuckLake');
     });
   });
-}
-
-/** Some rows change, some go, some come. */
-function change(records: readonly object[], random: () => number, day: number): readonly object[] {
-  const kept = records.filter(() => random() > 0.03);
-  const restated = kept.map((record) =>
-    random() < 0.1 ? { ...record, amount: Math.floor(random() * 1e6) } : record,
-  );
-  return [...restated, ...Array.from({ length: 5 }, (_, at) => makeItem(1_000 + day * 5 + at, 10))];
 }
 
 describeWithServers('a DuckLake', () => {
@@ -325,10 +132,16 @@ describeWithServers('a DuckLake', () => {
     }
 
     describeLake('on Postgres and S3', () => ({
+      title: 'DuckLake',
+      days: 8,
       create: async (records, parts = {}) => {
         const { catalog, config } = await makeConfig();
         const flow = createItemsFlow(records, { ...parts, config: { ...parts.config, ...config } });
-        return { flow, open: (options) => openLakeReader(`postgres:${catalog}`, options, store) };
+        return {
+          flow,
+          schema: 'main',
+          open: (options) => openLakeReader(`postgres:${catalog}`, options, store),
+        };
       },
     }));
 
@@ -411,7 +224,7 @@ describeWithServers('a DuckLake', () => {
       const loser = ends.find((end) => end.exitCode !== 0);
       expect([2, 6]).toContain(loser?.exitCode);
       const open = (options?: string) => openLakeReader(`postgres:${catalog}`, options, store);
-      for (const one of winner) await expectEqual({ flow: one, open });
+      for (const one of winner) await expectEqual({ flow: one, open, schema: 'main' });
     });
 
     it('shows a reader inside a transaction what it saw first', async () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DuckLakePublisher } from '../../src/publish/ducklake/ducklake-publisher.ts';
+import { DuckLake } from '../../src/publish/lakehouse/ducklake/ducklake.ts';
+import { LakehousePublisher } from '../../src/publish/lakehouse/lakehouse-publisher.ts';
 import { openLakeReader } from '../support/ducklake-reader.ts';
 import { findExtensions } from '../support/lake-servers.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
@@ -21,7 +22,7 @@ describeWithServers('a DuckLake with a catalog and data on this machine', () => 
       if (lake?.kind !== 'ducklake') throw new TypeError('the config names no lake');
       const catalog = { kind: 'sqlite', file: place } as const;
       const data = join(dirname(place), 'data');
-      return new DuckLakePublisher({ ...lake, path: place, catalog, data }, settings);
+      return new LakehousePublisher(new DuckLake({ ...lake, path: place, catalog, data }), settings);
     },
     read: async (place) => {
       if (!existsSync(place)) return undefined;

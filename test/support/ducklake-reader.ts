@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
-import { findExtensions, type ObjectStore } from './lake-servers.ts';
+import { describeSecret, findExtensions, type ObjectStore } from './lake-servers.ts';
 
 /** An engine of its own that has a lake open, as any program would. */
 export interface LakeReader {
@@ -48,10 +48,4 @@ export async function openLakeReader(
     values: async (sql) => (await rows(sql)).map(({ value }) => Number(value)),
     close,
   };
-}
-
-function describeSecret({ endpoint, keyId, secret, region }: ObjectStore): string {
-  const keys = `KEY_ID ${quoteLiteral(keyId)}, SECRET ${quoteLiteral(secret)}`;
-  const place = `REGION ${quoteLiteral(region)}, ENDPOINT ${quoteLiteral(endpoint)}`;
-  return `CREATE SECRET store (TYPE s3, ${keys}, ${place}, URL_STYLE 'path', USE_SSL false)`;
 }

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { version } from '@duckdb/node-api';
+import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
+import { isCatalogThere } from './find-nessie.ts';
 import { findProofCache } from './proof-cache.ts';
 import { asNobodyArgs, type ServerChild, startServer } from './server-child.ts';
 
@@ -33,7 +35,7 @@ export interface ObjectStore {
   stop(): Promise<void>;
 }
 
-const extensions = ['httpfs', 'ducklake', 'aws', 'postgres_scanner', 'sqlite_scanner'];
+const extensions = ['httpfs', 'ducklake', 'aws', 'postgres_scanner', 'sqlite_scanner', 'avro', 'iceberg'];
 const region = 'us-east-1';
 const run = promisify(execFile);
 
@@ -45,12 +47,20 @@ export function findExtensions(): string | undefined {
   return names.every((name) => existsSync(name)) ? folder : undefined;
 }
 
+/** Gives an engine the keys of a store, as SQL. */
+export function describeSecret({ endpoint, keyId, secret, region }: ObjectStore): string {
+  const keys = `KEY_ID ${quoteLiteral(keyId)}, SECRET ${quoteLiteral(secret)}`;
+  const place = `REGION ${quoteLiteral(region)}, ENDPOINT ${quoteLiteral(endpoint)}`;
+  return `CREATE SECRET store (TYPE s3, ${keys}, ${place}, URL_STYLE 'path', USE_SSL false)`;
+}
+
 /** Why the servers and extensions cannot be used on this machine, with the way to get them; else undefined. */
 export function explainMissing(): string | undefined {
   const missing = [
     ...(findExtensions() === undefined ? [`the extensions of DuckDB ${version()}`] : []),
     ...(findPostgres() === undefined ? ['PostgreSQL'] : []),
     ...(existsSync(findMoto()) ? [] : ['moto']),
+    ...(isCatalogThere() ? [] : ['Nessie']),
     ...(spawnSync('setpriv', ['--version']).status === 0 ? [] : ['setpriv']),
   ];
   return missing.length === 0

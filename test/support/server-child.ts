@@ -3,13 +3,13 @@ import { once } from 'node:events';
 
 /** A server in a process of its own, which ends with ours, even where ours is killed. */
 export interface ServerChild {
-  /** What `ready` found in its error output. */
+  /** What `ready` found in its output. */
   readonly found: RegExpExecArray;
   stop(): Promise<void>;
 }
 
 export interface ServerOptions {
-  /** What it writes to its error output once it answers. */
+  /** What it writes once it answers. */
   readonly ready: RegExp;
   /** The signal that ends it at once. */
   readonly endSignal: 'SIGKILL' | 'SIGQUIT';
@@ -30,7 +30,7 @@ export async function startServer(
   const child = spawn(
     'setpriv',
     [`--pdeathsig=${endSignal.slice(3)}`, ...(asNobody ? asNobodyArgs() : []), ...command],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const closed = once(child, 'close');
   let output = '';
@@ -41,14 +41,15 @@ export async function startServer(
       reject(new Error(`${command[0] ?? ''} ended before it answered: ${output.trimEnd().slice(-1000)}`)),
     );
     // Read to its end: a server whose output nobody reads stops when the pipe is full.
-    child.stderr.on('data', (chunk) => {
-      if (isReady) return;
-      output += String(chunk);
-      const match = ready.exec(output);
-      if (match === null) return;
-      isReady = true;
-      resolve(match);
-    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        if (isReady) return;
+        output += String(chunk);
+        const match = ready.exec(output);
+        if (match === null) return;
+        isReady = true;
+        resolve(match);
+      });
   });
   return {
     found,

@@ -3,6 +3,7 @@ import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
+import { describeHashes } from '../stored-values.ts';
 import { readManifest } from './manifest.ts';
 
 /** A checksum of rows that does not depend on their order. */
@@ -38,16 +39,6 @@ export async function findWrongRows(
     if (why !== undefined) return `${path}: ${why}`;
   }
   return `${folder}: ${wrong} of its ${formatCountOf(files.length, 'file')}`;
-}
-
-/** Hash of a row with a value of each type. It changes when an engine version hashes differently. */
-export async function describeHashes(session: SqlSession): Promise<string> {
-  const [row] = await session.all(
-    `SELECT hash("a row")::VARCHAR AS hash FROM (SELECT 1::BIGINT AS a, 'text' AS b, 1.5::DOUBLE AS c, true AS d,
-       DATE '2026-01-31' AS e, TIMESTAMPTZ '2026-01-31 12:00:00+00' AS f, 1.5::DECIMAL(18, 3) AS g, NULL::VARCHAR AS h,
-       9::HUGEINT AS i, 'a longer text than fits into a value' AS j) AS "a row"`,
-  );
-  return String(row?.['hash']);
 }
 
 /** The files with their expected rows. Earlier releases stored the fingerprints only in the manifest. */

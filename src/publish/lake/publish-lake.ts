@@ -38,7 +38,7 @@ import {
   writeManifest,
 } from './manifest.ts';
 import { planTable, type TablePlan } from './plan-table.ts';
-import { describeHashes } from './prove-rows.ts';
+import { describeHashes } from '../stored-values.ts';
 import { writeFiles } from './write-files.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { ATTACHED } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import type { StoredColumn, StoredTable } from './lakehouse.ts';
 import { nameInLake } from './names.ts';
-import type { StoredTable } from './stored-tables.ts';
 
-/** The rows of a table, in the work file or in the lake, as SQL. */
+/** The rows of a table, in the work file or in the lakehouse, as SQL. */
 export interface RowSource {
   /** The table. */
   readonly from: string;
@@ -14,7 +14,12 @@ export interface RowSource {
 }
 
 /** A table in the work file. */
-export function inWork({ schema, table, columns, datedBy }: StoredTable): RowSource {
+export function inWork({
+  schema,
+  table,
+  columns,
+  datedBy,
+}: Pick<StoredTable, 'schema' | 'table' | 'columns' | 'datedBy'>): RowSource {
   const values = columns.map(({ name }) => `${quoteIdentifier(name)} := ${quoteIdentifier(name)}`);
   return {
     from: [ATTACHED, schema, table].map(quoteIdentifier).join('.'),
@@ -23,7 +28,7 @@ export function inWork({ schema, table, columns, datedBy }: StoredTable): RowSou
   };
 }
 
-/** The same table in the lake. */
+/** The same table in the lakehouse. */
 export function inLake({ schema, table, columns, datedBy }: StoredTable, lakeSchema: string): RowSource {
   const values = columns.map((column) => `${quoteIdentifier(column.name)} := ${readColumn(column)}`);
   return {
@@ -33,8 +38,8 @@ export function inLake({ schema, table, columns, datedBy }: StoredTable, lakeSch
   };
 }
 
-/** A column of the lake with its type in the work file. */
-export function readColumn({ name, type, storedAs }: StoredTable['columns'][number]): string {
+/** A column of the lakehouse with its type in the work file. */
+export function readColumn({ name, type, storedAs }: StoredColumn): string {
   return type === storedAs ? quoteIdentifier(name) : `CAST(${quoteIdentifier(name)} AS ${type})`;
 }
 
@@ -62,4 +67,14 @@ export function describeFilter(
   const from = `CAST(DATE ${quoteLiteral(first)} AS ${datedBy.type})`;
   const to = `CAST(DATE ${quoteLiteral(last)} + 1 AS ${datedBy.type})`;
   return `${column} >= ${from} AND ${column} < ${to} AND ${changed}`;
+}
+
+/** Names of all columns, as SQL. */
+export function listColumns({ columns }: StoredTable): string {
+  return columns.map(({ name }) => quoteIdentifier(name)).join(', ');
+}
+
+/** Rows of the same days lie together, so that a reader of some days skips the other files. */
+export function sortRows({ datedBy, partitions }: StoredTable): string {
+  return datedBy === undefined || partitions !== '' ? '' : `ORDER BY ${quoteIdentifier(datedBy.name)}`;
 }

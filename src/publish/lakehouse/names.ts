@@ -1,21 +1,27 @@
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 
-/** Alias of the lake in all our statements. */
+/** Alias of the lakehouse in all our statements. */
 export const LAKE = 'lake';
 
 /** Schemas of the work file that are published. */
 export type StoredSchema = 'main' | '_sluice';
 
-/** What the tables of Sluice that only a lake has are called; the work file has none of these names. */
+/** What the tables of Sluice that only a lakehouse has are called; the work file has none of these names. */
 export const OWN_TABLES = { commit: 'lake_commit', tables: 'lake_tables', parts: 'lake_parts' } as const;
 
-/** The schema of the lake that has the tables of one of the work file. */
+/** The schema of the lakehouse that has the tables of one of the work file. */
 export function toLakeSchema(schema: string, stored: StoredSchema): string {
   if (stored === 'main') return schema;
   return schema === 'main' ? '_sluice' : `_sluice_${schema}`;
 }
 
-/** A table of the lake, in SQL. */
+/** A table of the lakehouse, in SQL. */
 export function nameInLake(schema: string, stored: StoredSchema, table: string): string {
   return [LAKE, toLakeSchema(schema, stored), table].map(quoteIdentifier).join('.');
+}
+
+/** The parts of a name in the work file. */
+export function splitName(name: string): readonly [stored: StoredSchema, table: string] {
+  const at = name.indexOf('.');
+  return [name.slice(0, at) === 'main' ? 'main' : '_sluice', name.slice(at + 1)];
 }

@@ -1,26 +1,13 @@
-import type { Database } from '../../warehouse/database.ts';
-import { quoteLiteral } from '../../warehouse/identifiers.ts';
-import { AUTHOR, type HeldLake, splitName } from './lake-state.ts';
-import { LAKE, nameInLake, OWN_TABLES } from './names.ts';
+import type { Database } from '../../../warehouse/database.ts';
+import { quoteLiteral } from '../../../warehouse/identifiers.ts';
+import type { Maintenance } from '../lakehouse.ts';
+import { LAKE, nameInLake, OWN_TABLES, splitName } from '../names.ts';
+import { AUTHOR } from './inspect-ducklake.ts';
 
-/** Often enough for a few files a table, whatever the number of syncs. */
-const EVERY_MS = 24 * 3_600_000;
-
-/** How a lake is maintained. */
-export interface Maintenance {
+interface Job extends Maintenance {
   /** Open on the lake. */
   readonly database: Database;
   readonly schema: string;
-  readonly held: HeldLake;
-  readonly nowMs: number;
-  /** Snapshots and files stay this long after something newer took their place. */
-  readonly keepMs: number;
-}
-
-/** Whether the last maintenance is long enough ago. */
-export function isMaintenanceDue(maintainedAtMs: number, nowMs: number): boolean {
-  // A clock that was set back must not keep it from being due.
-  return Math.abs(nowMs - maintainedAtMs) >= EVERY_MS;
 }
 
 /**
@@ -29,9 +16,9 @@ export function isMaintenanceDue(maintainedAtMs: number, nowMs: number): boolean
  *
  * @throws Error if a table has other rows afterwards: nothing was committed then
  */
-export async function maintainLake(maintenance: Maintenance): Promise<void> {
-  const { database, nowMs, keepMs } = maintenance;
-  const before = await countRows(maintenance);
+export async function maintainDuckLake(job: Job): Promise<void> {
+  const { database, nowMs, keepMs } = job;
+  const before = await countRows(job);
   const lake = quoteLiteral(LAKE);
   // The engine cannot commit two of them at once.
   for (const work of [
@@ -40,13 +27,13 @@ export async function maintainLake(maintenance: Maintenance): Promise<void> {
     `ducklake_rewrite_data_files(${lake}, delete_threshold => ${keepMs === 0 ? '0.0' : '0.1'})`,
   ])
     await database.transaction(async () => {
-      await nameTransaction(maintenance);
+      await nameTransaction(job);
       await database.run(`CALL ${work}`);
-      assertSame(before, await countRows(maintenance));
+      assertSame(before, await countRows(job));
     });
   await database.transaction(async () => {
-    await nameTransaction(maintenance);
-    const commit = nameInLake(maintenance.schema, '_sluice', OWN_TABLES.commit);
+    await nameTransaction(job);
+    const commit = nameInLake(job.schema, '_sluice', OWN_TABLES.commit);
     await database.run(`UPDATE ${commit} SET maintained_at = make_timestamptz(${nowMs * 1_000}::BIGINT)`);
   });
   // Snapshots have the times of the engine's clock.
@@ -57,16 +44,16 @@ export async function maintainLake(maintenance: Maintenance): Promise<void> {
 }
 
 /** The snapshot is ours, and of the same commit: nobody has to look at what changed in it. */
-async function nameTransaction({ database, held }: Maintenance): Promise<void> {
-  const about = quoteLiteral(JSON.stringify({ generation: held.generation }));
+async function nameTransaction({ database, generation }: Job): Promise<void> {
+  const about = quoteLiteral(JSON.stringify({ generation }));
   await database.run(
     `CALL ducklake_set_commit_message(${quoteLiteral(LAKE)}, ${quoteLiteral(AUTHOR)}, 'maintenance', extra_info => ${about})`,
   );
 }
 
-async function countRows({ database, schema, held }: Maintenance): Promise<ReadonlyMap<string, number>> {
+async function countRows({ database, schema, tables }: Job): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for (const name of held.tables.keys())
+  for (const name of tables.keys())
     counts.set(name, await database.count(`SELECT count(*) FROM ${nameInLake(schema, ...splitName(name))}`));
   return counts;
 }

@@ -1,0 +1,91 @@
+import type { ConfigPath } from './config-path.ts';
+import { findExtensions, type LakehouseScope, readStore } from './lakehouse-settings.ts';
+import type { Config } from '../model/config.ts';
+import type { DuckLakeDestination, LakeCatalog, ObjectStore } from '../model/destination.ts';
+
+const CATALOG: ConfigPath = ['destination', 'ducklake', 'catalog'];
+const DATA: ConfigPath = ['destination', 'ducklake', 'data'];
+
+/** The DuckLake of a config; undefined where it names none. */
+export function resolveDuckLake(
+  { destination, engine }: Config,
+  scope: LakehouseScope,
+): DuckLakeDestination | undefined {
+  const { ducklake, s3 } = destination;
+  if (ducklake === undefined) return undefined;
+  const { schema = 'main' } = ducklake;
+  const catalog = readCatalog(ducklake.catalog, scope);
+  const shown = catalog.kind === 'sqlite' ? catalog.file : describeServer(catalog.url);
+  const store = readStore(s3, scope);
+  return {
+    kind: 'ducklake',
+    path: schema === 'main' ? shown : `${shown}#${schema}`,
+    catalog,
+    data: readData(ducklake.data, scope),
+    schema,
+    store,
+    extensions: findExtensions(engine?.extensionDirectory, scope),
+    secrets: listSecrets(catalog, store),
+  };
+}
+
+function listSecrets(catalog: LakeCatalog, { keys }: ObjectStore): readonly string[] {
+  const written = catalog.kind === 'postgres' ? catalog.url.password : '';
+  return [written, decodeURIComponent(written), keys?.secret ?? ''].filter((text) => text !== '');
+}
+
+function readCatalog(text: string, { resolve, refuse }: LakehouseScope): LakeCatalog {
+  const file = /^sqlite:(?!\/\/)(.+)$/s.exec(text)?.[1];
+  if (file !== undefined) return { kind: 'sqlite', file: resolve(file) };
+  if (!/^postgres(?:ql)?:\/\//.test(text))
+    return refuse(
+      CATALOG,
+      'must be a database of Postgres, or a file of SQLite',
+      'Write postgres://user@host/database, or sqlite:./catalog.sqlite. (A DuckDB file as the catalog would lock out readers while a sync writes.)',
+    );
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.hostname === '' || !/^\/[^/]+$/.test(url.pathname) || !isDecodable(url))
+    return refuse(
+      CATALOG,
+      'is not an address of a database',
+      'Write postgres://user:password@host:5432/database, with other characters than letters and digits percent-encoded in the password.',
+    );
+  if (url.search !== '' || url.hash !== '')
+    return refuse(
+      CATALOG,
+      'has options behind the name of the database, which are not supported',
+      'Remove ? and what follows. PGSSLMODE and the other variables of libpq work as usual.',
+    );
+  return { kind: 'postgres', url };
+}
+
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describeServer({ host, pathname }: URL): string {
+  return `postgres://${host}${pathname}`;
+}
+
+function readData(text: string, { resolve, refuse }: LakehouseScope): string {
+  const data = text.replace(/\/+$/, '');
+  if (/^s3:\/\//i.test(data)) {
+    if (/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[^*?[\]{}\\]+)?$/.test(data)) return data;
+    return refuse(DATA, 'is not the name of a bucket and a prefix', 'Write s3://bucket/prefix.');
+  }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(data))
+    return refuse(
+      DATA,
+      'must be a folder, or a bucket of S3 or its kin',
+      'Write ./data, or s3://bucket/prefix.',
+    );
+  const folder = resolve(data);
+  if (/[*?[\]{}]/.test(folder))
+    return refuse(DATA, `must not have a path with one of * ? [ ] { }: ${folder}`, 'Name another folder.');
+  return folder;
+}

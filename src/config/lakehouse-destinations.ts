@@ -1,0 +1,64 @@
+import { type ConfigAccount, layerAccount } from './accounts.ts';
+import { type ConfigPath, valueAt } from './config-path.ts';
+import { resolveDuckLake } from './ducklake-destination.ts';
+import { resolveIceberg } from './iceberg-destination.ts';
+import type { LakehouseScope } from './lakehouse-settings.ts';
+import type { Problem } from './problem.ts';
+import type { Config } from '../model/config.ts';
+import type { Destination } from '../model/destination.ts';
+
+/** The lakehouses that a config publishes to. */
+export function resolveLakehouses(config: Config, scope: LakehouseScope): readonly Destination[] {
+  const found = [resolveDuckLake(config, scope), resolveIceberg(config, scope)].filter(
+    (one) => one !== undefined,
+  );
+  if (found.length === 0 && config.destination.s3 !== undefined)
+    scope.refuse(
+      ['destination', 's3'],
+      'says how to reach buckets, and nothing is published to one',
+      'Remove it, or write destination.ducklake with data: s3://bucket/prefix, or destination.iceberg.',
+    );
+  return found;
+}
+
+/** What makes the place of each kind, and the part that accounts must not share. */
+const places: readonly { readonly kind: string; readonly keys: readonly string[]; readonly own: string }[] = [
+  { kind: 'ducklake', keys: ['catalog', 'schema'], own: 'schema' },
+  { kind: 'iceberg', keys: ['endpoint', 'warehouse', 'namespace'], own: 'namespace' },
+];
+
+/** Whether an account publishes to a lakehouse. */
+export function hasLakehouse(value: unknown): boolean {
+  return places.some(
+    ({ kind, keys: [first = ''] }) => textAt(value, ['destination', kind, first]) !== undefined,
+  );
+}
+
+/** The first two accounts that would write the same schema of one lakehouse, as their configs are written. */
+export function findSharedLakehouse(accounts: readonly ConfigAccount[]): Problem | undefined {
+  const taken = new Map<string, string>();
+  const layers = accounts.map((account) => ({ name: account.name, value: layerAccount(account).value }));
+  for (const { name, value } of layers)
+    for (const { kind, keys, own } of places) {
+      const texts = keys.map((key) => textAt(value, ['destination', kind, key]));
+      if (texts[0] === undefined) continue;
+      const place = JSON.stringify([
+        kind,
+        ...texts.map((text = 'main') => text.replaceAll('${account}', name)),
+      ]);
+      const other = taken.get(place);
+      if (other !== undefined)
+        return {
+          path: ['destination', kind, own],
+          message: `${other} and ${name} would share a ${own} of one ${kind === 'iceberg' ? 'catalog' : 'DuckLake'}, and each account needs its own`,
+          hint: `Write ${own}: "\${account}"`,
+        };
+      taken.set(place, name);
+    }
+  return undefined;
+}
+
+function textAt(value: unknown, at: ConfigPath): string | undefined {
+  const found = valueAt(value, at);
+  return typeof found === 'string' && found.trim() !== '' ? found.trim() : undefined;
+}

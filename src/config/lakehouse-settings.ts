@@ -1,0 +1,73 @@
+import type { ConfigPath } from './config-path.ts';
+import type { Config } from '../model/config.ts';
+import type { ExtensionFolder, ObjectStore } from '../model/destination.ts';
+
+export type Refuse = (key: ConfigPath, message: string, hint: string) => never;
+
+/** What the places of a lakehouse depend on. */
+export interface LakehouseScope {
+  /** Makes a path absolute. */
+  readonly resolve: (text: string) => string;
+  readonly stateDir: string;
+  readonly refuse: Refuse;
+}
+
+const ENDPOINT: ConfigPath = ['destination', 's3', 'endpoint'];
+
+/** The extensions of the engine: those of the config, or a folder that is filled when they are needed. */
+export function findExtensions(
+  written: string | undefined,
+  { resolve, stateDir }: LakehouseScope,
+): ExtensionFolder {
+  return written === undefined
+    ? { folder: `${stateDir}/extensions`, installs: true }
+    : { folder: resolve(written), installs: false };
+}
+
+/** How buckets are reached. */
+export function readStore(s3: Config['destination']['s3'], { refuse }: LakehouseScope): ObjectStore {
+  const { endpoint, region, urlStyle, credentials } = s3 ?? {};
+  return {
+    endpoint:
+      endpoint === undefined
+        ? undefined
+        : readAddress(endpoint, { key: ENDPOINT, refuse, sends: 'rows and signatures' }),
+    region,
+    urlStyle,
+    keys: typeof credentials === 'object' ? credentials : undefined,
+  };
+}
+
+interface AddressRule {
+  readonly key: ConfigPath;
+  readonly refuse: Refuse;
+  /** What would be sent in the clear without TLS. */
+  readonly sends: string;
+  /** Whether it may have a path. */
+  readonly hasPath?: boolean;
+}
+
+/** The address of a server; `http://` is for one on this machine. */
+export function readAddress(text: string, { key, refuse, sends, hasPath = false }: AddressRule): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain =
+    url !== undefined &&
+    (hasPath || url.pathname === '/') &&
+    [url.search, url.hash, url.username, url.password].every((part) => part === '');
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    return refuse(
+      key,
+      'is not the address of a server',
+      hasPath
+        ? 'Write https://host/path, without a login in it.'
+        : 'Write https://host, or https://host:port.',
+    );
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url.protocol === 'http:' && !isLocal)
+    return refuse(
+      key,
+      `sends ${sends} over the network in the clear`,
+      'Write https://; http:// is for a server on this machine.',
+    );
+  return url;
+}

@@ -1,0 +1,111 @@
+import type { ExtensionFolder } from '../../model/destination.ts';
+import { AbortedError, ConfigError, PublishError, SyncError } from '../../model/errors.ts';
+import type { Lakehouse } from './lakehouse.ts';
+import { redact } from '../../text/redact.ts';
+
+const SAFE = 'What was synced is committed in the state folder, and what readers see is whole.';
+
+/** What an error of the engine means, and what to do. */
+export interface Advice {
+  readonly pattern: RegExp;
+  readonly what: string;
+  readonly hint: string;
+  /** Whether the place belongs to somebody else. */
+  readonly isForeign?: true;
+}
+
+/** A lakehouse, as errors name it. */
+export interface FailedPlace {
+  readonly path: string;
+  readonly secrets: readonly string[];
+  readonly extensions: ExtensionFolder;
+}
+
+/** What object stores say, and a last advice for every lakehouse. `setting` says where the data is. */
+export function listStoreAdvice(setting: string): readonly Advice[] {
+  return [
+    {
+      pattern:
+        /HTTP 403|SignatureDoesNotMatch|InvalidAccessKeyId|AccessDenied|ExpiredToken|Secret Validation Failure/,
+      what: 'the object store refuses the key',
+      hint: `Fix destination.s3.credentials, or the credentials in the environment: the key needs to list, read, write and delete below ${setting}.`,
+    },
+    {
+      pattern: /NoSuchBucket|HTTP 404/,
+      what: 'the bucket does not exist, or lost an object',
+      hint: `Create the bucket, or fix ${setting}.`,
+    },
+    {
+      pattern:
+        /Could not connect to server|Could not resolve host|Connection refused|SSL connect|Timeout was reached/i,
+      what: 'the object store cannot be reached',
+      hint: 'Start it, or fix destination.s3.endpoint, and run again.',
+    },
+    {
+      pattern: /transaction conflict|conflict|database is locked|could not serialize/i,
+      what: 'another program changed the same tables at the same time',
+      hint: 'Run again: publishing needs no request.',
+    },
+  ];
+}
+
+/** What the engine says about a lakehouse, as an error that says what to do; without secrets. */
+export function describeEngineFailure(
+  place: FailedPlace,
+  thrown: unknown,
+  advice: readonly Advice[],
+): SyncError {
+  if (thrown instanceof PublishError || thrown instanceof ConfigError || thrown instanceof AbortedError)
+    return thrown;
+  const raw = redact(readMessage(thrown), place.secrets);
+  const extension =
+    /Extension "([^"]+)" not found|Failed to download extension "([^"]+)"|extension "([^"]+)"/i.exec(raw);
+  if (extension !== null && /not found|Failed to download|Install it first/.test(raw))
+    return describeMissingExtension(place, extension.slice(1).find((name) => name !== undefined) ?? '');
+  const { path } = place;
+  const found = advice.find(({ pattern }) => pattern.test(raw));
+  const message = raw
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .slice(0, 500);
+  return new PublishError(`${path}: ${found === undefined ? message : `${found.what}: ${message}`}`, {
+    code: found?.isForeign === true ? 'publish_refused' : 'publish_failed',
+    hint: `${found?.hint ?? 'Fix the cause and run again: publishing needs no request.'} ${SAFE}`,
+    context: { path },
+    ...(found?.isForeign === true && { exitCode: 2 as const }),
+    cause: new Error(raw),
+  });
+}
+
+/** The engine's own words. */
+export function readMessage(thrown: unknown): string {
+  const inner = thrown instanceof SyncError && thrown.cause instanceof Error ? thrown.cause : thrown;
+  return inner instanceof Error ? inner.message : String(inner);
+}
+
+function describeMissingExtension({ extensions, path }: FailedPlace, name: string): ConfigError {
+  const { folder, installs } = extensions;
+  return new ConfigError(`the engine's extension ${name} is missing`, {
+    code: 'config_invalid',
+    hint: `${
+      installs ? 'It could not be downloaded: is there internet? Where there is none, put' : 'Put'
+    } the files of all extensions that it needs into one folder, as docs/lakehouse.md shows, and write it as engine.extensionDirectory (now: ${folder}). Nothing was requested.`,
+    context: { path },
+  });
+}
+
+/** The error of a table of somebody else in the place of ours. */
+export function describeTaken(
+  { destination: { path, kind } }: Pick<Lakehouse, 'destination'>,
+  table: string,
+): PublishError {
+  return new PublishError(
+    `${path} has a table ${table} that Sluice did not make; nothing is written into it`,
+    {
+      code: 'publish_refused',
+      hint: `Name another ${kind === 'iceberg' ? 'namespace' : 'schema'} in destination.${kind}, or rename that table. Nothing was changed.`,
+      context: { path },
+      exitCode: 2,
+    },
+  );
+}

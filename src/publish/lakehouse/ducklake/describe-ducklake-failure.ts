@@ -1,0 +1,72 @@
+import type { DuckLakeDestination } from '../../../model/destination.ts';
+import { PublishError, type SyncError } from '../../../model/errors.ts';
+import { type Advice, describeEngineFailure, listStoreAdvice, readMessage } from '../describe-failure.ts';
+
+/** There is no lake yet: nothing was ever published. */
+export class MissingLakeError extends PublishError {
+  constructor({ path }: Pick<DuckLakeDestination, 'path'>) {
+    super(`there is no DuckLake in ${path} yet`, {
+      code: 'publish_failed',
+      hint: 'Run `sluice sync`: it makes it.',
+      context: { path },
+    });
+  }
+}
+
+const advice: readonly Advice[] = [
+  {
+    pattern: /does not match existing data path/,
+    what: 'the catalog belongs to another data folder',
+    hint: 'Write the folder of this catalog as destination.ducklake.data, or name another catalog. Nothing was changed.',
+    isForeign: true,
+  },
+  {
+    pattern: /file is not a database|AUTOMATIC_MIGRATION|not a DuckLake/i,
+    what: 'the catalog is not a DuckLake that this version can read',
+    hint: 'Name another catalog, or move this one away. Nothing was changed.',
+    isForeign: true,
+  },
+  {
+    pattern: /password authentication failed|no password supplied|role "[^"]*" does not exist/,
+    what: 'the catalog refuses this user',
+    hint: 'Fix user and password in destination.ducklake.catalog.',
+  },
+  {
+    pattern: /permission denied for/,
+    what: 'the user of the catalog may not do this',
+    hint: 'Grant it CREATE on the database and its schema, or name another user; docs/lakehouse.md lists what it needs.',
+  },
+  {
+    pattern: /database "[^"]*" does not exist/,
+    what: 'the database of the catalog does not exist',
+    hint: 'Create it (CREATE DATABASE), or fix its name in destination.ducklake.catalog.',
+  },
+  {
+    pattern:
+      /connection (?:to server .*)?(?:failed|refused)|could not connect|could not translate host name|timeout expired/i,
+    what: 'the server of the catalog cannot be reached',
+    hint: 'Start it, or fix the address in destination.ducklake.catalog, and run again.',
+  },
+  ...listStoreAdvice('destination.ducklake.data'),
+];
+
+/** What the engine says about a DuckLake. */
+export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unknown): SyncError {
+  if (/and creating a new DuckLake is explicitly disabled/.test(readMessage(thrown)))
+    return describeAbsence(lake);
+  return describeEngineFailure(lake, thrown, advice);
+}
+
+// A database of a server may be empty; a file with anything else in it belongs to somebody else.
+function describeAbsence(lake: DuckLakeDestination): SyncError {
+  if (lake.catalog.kind === 'postgres') return new MissingLakeError(lake);
+  return new PublishError(
+    `${lake.path} exists and is not the catalog of a DuckLake; nothing is written into it`,
+    {
+      code: 'publish_refused',
+      hint: 'Name another file in destination.ducklake.catalog, or move this one away. Nothing was requested.',
+      context: { path: lake.path },
+      exitCode: 2,
+    },
+  );
+}

@@ -1,0 +1,111 @@
+import { basename, dirname } from 'node:path';
+import { resolveLinks } from '../../../files/real-paths.ts';
+import type { DuckLakeDestination } from '../../../model/destination.ts';
+import type { SqlSession } from '../../../model/sql.ts';
+import type { Database } from '../../../warehouse/database.ts';
+import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { assertWritable } from '../../assert-writable.ts';
+import type { LocalPlace } from '../../publisher.ts';
+import type {
+  Found,
+  Inspection,
+  Lakehouse,
+  LakehouseAccess,
+  Maintenance,
+  Recorded,
+  Signature,
+  StoredTable,
+} from '../lakehouse.ts';
+import { LAKE, nameInLake } from '../names.ts';
+import { describeDuckLakeFailure } from './describe-ducklake-failure.ts';
+import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
+import { maintainDuckLake } from './maintain-ducklake.ts';
+import { isRemote, openDuckLake } from './open-ducklake.ts';
+
+/** A DuckLake: a catalog in a database, and data files in a folder or a bucket. */
+export class DuckLake implements Lakehouse {
+  readonly title = 'DuckLake';
+  readonly isPartitioned = true;
+  readonly commitsTogether = true;
+  readonly destination: DuckLakeDestination;
+  readonly local?: LocalPlace;
+
+  constructor(destination: DuckLakeDestination) {
+    this.destination = destination;
+    const local = findLocal(destination);
+    if (local !== undefined) this.local = local;
+  }
+
+  assertWritable(): void {
+    const { catalog, data } = this.destination;
+    const instead = 'another place in destination.ducklake';
+    if (catalog.kind === 'sqlite')
+      assertWritable({ folder: dirname(catalog.file), what: basename(catalog.file), instead });
+    if (!isRemote(data)) assertWritable({ folder: data, what: 'the data of the DuckLake', instead });
+  }
+
+  open(access: LakehouseAccess): Promise<Database | undefined> {
+    return openDuckLake(this.destination, access);
+  }
+
+  describeFailure(thrown: unknown): ReturnType<Lakehouse['describeFailure']> {
+    return describeDuckLakeFailure(this.destination, thrown);
+  }
+
+  chooseType(type: string): string {
+    return type;
+  }
+
+  async findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]> {
+    const where = `database_name = ${quoteLiteral(LAKE)} AND schema_name = ${quoteLiteral(schema)}`;
+    const rows = await session.all(
+      `SELECT table_name AS name FROM duckdb_tables() WHERE ${where}
+       UNION ALL SELECT view_name FROM duckdb_views() WHERE ${where} AND NOT internal ORDER BY ALL`,
+    );
+    const wanted = new Set(names.map((name) => name.toLowerCase()));
+    return rows.map(({ name }) => String(name)).filter((name) => wanted.has(name.toLowerCase()));
+  }
+
+  inspect(session: SqlSession, recorded: Recorded): Promise<Inspection> {
+    return inspectDuckLake(session, this.destination.schema, recorded);
+  }
+
+  async makeEmpty(session: SqlSession, { schema, table, columns }: StoredTable, found: Found): Promise<void> {
+    const name = nameInLake(this.destination.schema, schema, table);
+    const list = columns.map((column) => `${quoteIdentifier(column.name)} ${column.storedAs}`);
+    if (found !== 'gone') await session.run(`DROP TABLE ${name}`);
+    await session.run(`CREATE TABLE ${name} (${list.join(', ')})`);
+  }
+
+  async partition(session: SqlSession, { schema, table, partitions }: StoredTable): Promise<void> {
+    const name = nameInLake(this.destination.schema, schema, table);
+    const how = partitions === '' ? 'RESET PARTITIONED BY' : `SET PARTITIONED BY (${partitions})`;
+    await session.run(`ALTER TABLE ${name} ${how}`);
+  }
+
+  async sign(session: SqlSession, { generation, runId }: Signature): Promise<void> {
+    const about = quoteLiteral(JSON.stringify({ generation }));
+    await session.run(
+      `CALL ducklake_set_commit_message(${quoteLiteral(LAKE)}, ${quoteLiteral(AUTHOR)}, ${quoteLiteral(`run ${runId}`)}, extra_info => ${about})`,
+    );
+  }
+
+  async measure(session: SqlSession): Promise<number> {
+    const [row] = await session.all(
+      `SELECT coalesce(sum(file_size_bytes + delete_file_size_bytes), 0) AS bytes FROM ducklake_table_info(${quoteLiteral(LAKE)})`,
+    );
+    return Number(row?.['bytes']);
+  }
+
+  maintain(database: Database, work: Maintenance): Promise<void> {
+    return maintainDuckLake({ ...work, database, schema: this.destination.schema });
+  }
+}
+
+/** Undefined where nothing of the lake is on this machine: a server has locks of its own. */
+function findLocal({ catalog, data }: DuckLakeDestination): LocalPlace | undefined {
+  const file = catalog.kind === 'sqlite' ? catalog.file : undefined;
+  const folder = isRemote(data) ? file && dirname(file) : data;
+  if (folder === undefined) return undefined;
+  return { target: resolveLinks(file ?? folder), folder, engineFolders: [] };
+}

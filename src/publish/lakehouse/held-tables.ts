@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { PublishError } from '../../model/errors.ts';
+import type { SqlSession } from '../../model/sql.ts';
+import type { Found, Lakehouse, Recorded, RecordedTable } from './lakehouse.ts';
+import { nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
+
+/** Version of the tables that only a lakehouse has. */
+export const LAKE_VERSION = 1;
+
+/** What a lakehouse holds of ours. */
+export interface HeldTables extends Recorded {
+  /** Entries of the state's `meta`. */
+  readonly meta: ReadonlyMap<string, string>;
+  /** Epoch ms; that of the first publish before any. */
+  readonly maintainedAtMs: number;
+  readonly tables: ReadonlyMap<string, HeldTable>;
+}
+
+export interface HeldTable extends RecordedTable {
+  readonly found: Found;
+  /** Another program may have changed its rows since. */
+  readonly isTouched: boolean;
+}
+
+const columnsSchema = z.array(z.strictObject({ name: z.string(), type: z.string(), storedAs: z.string() }));
+
+/** Reads what an open lakehouse holds of ours; undefined before the first publish. */
+export async function readHeldTables(
+  session: SqlSession,
+  lakehouse: Lakehouse,
+): Promise<HeldTables | undefined> {
+  const { schema, path } = lakehouse.destination;
+  const own = (table: string) => nameInLake(schema, '_sluice', table);
+  const state = toLakeSchema(schema, '_sluice');
+  const taken = await lakehouse.findTaken(session, state, [OWN_TABLES.commit]);
+  if (taken.length === 0) return undefined;
+  const [commit] = await session.all(
+    `SELECT generation, version, epoch_ms(maintained_at) AS maintained FROM ${own(OWN_TABLES.commit)}`,
+  );
+  if (Number(commit?.['version']) > LAKE_VERSION)
+    throw new PublishError(`a newer release of Sluice publishes to ${path}`, {
+      code: 'publish_refused',
+      hint: 'Upgrade Sluice. Nothing was changed.',
+      context: { path },
+      exitCode: 2,
+    });
+  const generation = z
+    .string()
+    .optional()
+    .parse(commit?.['generation'] ?? undefined);
+  // A first publish that was cut off may have made the commit's table alone.
+  const isListed =
+    generation !== undefined || (await lakehouse.findTaken(session, state, [OWN_TABLES.tables])).length > 0;
+  const rows = isListed
+    ? await session.all(`SELECT name, columns, partitions FROM ${own(OWN_TABLES.tables)} ORDER BY name`)
+    : [];
+  const recorded = new Map(
+    rows.map(({ name, columns, partitions }) => [
+      String(name),
+      { columns: columnsSchema.parse(JSON.parse(String(columns))), partitions: String(partitions) },
+    ]),
+  );
+  const { found, touched } = await lakehouse.inspect(session, { generation, tables: recorded });
+  const tables = [...recorded].map(([name, table]) => {
+    const state = found.get(name) ?? 'as published';
+    return [
+      name,
+      { ...table, found: state, isTouched: state !== 'as published' || touched.has(name) },
+    ] as const;
+  });
+  const isMetaHeld = found.get('_sluice.meta') !== 'gone' && recorded.has('_sluice.meta');
+  const meta = isMetaHeld ? await session.all(`SELECT key, value FROM ${own('meta')}`) : [];
+  return {
+    generation,
+    maintainedAtMs: Number(commit?.['maintained']),
+    meta: new Map(meta.map(({ key, value }) => [String(key), String(value)])),
+    tables: new Map(tables),
+  };
+}
+
+/** Whether a lakehouse has this commit, and nobody changed it since. */
+export function holds(held: HeldTables | undefined, generation: string): boolean {
+  return held?.generation === generation && ![...held.tables.values()].some(({ isTouched }) => isTouched);
+}

@@ -1,0 +1,107 @@
+import type { IcebergDestination } from '../../../model/destination.ts';
+import type { SqlSession } from '../../../model/sql.ts';
+import type { Database } from '../../../warehouse/database.ts';
+import { quoteIdentifier } from '../../../warehouse/identifiers.ts';
+import type {
+  Found,
+  Inspection,
+  Lakehouse,
+  LakehouseAccess,
+  LostFiles,
+  Recorded,
+  StoredColumn,
+  StoredTable,
+} from '../lakehouse.ts';
+import { nameInLake, LAKE } from '../names.ts';
+import { describeIcebergFailure } from './describe-iceberg-failure.ts';
+import { openIceberg } from './open-iceberg.ts';
+import { readMessage } from '../describe-failure.ts';
+import { describeLabel, dropTables, readLabel } from './table-properties.ts';
+import { describeColumns, findVersion, inspectIceberg, isSame, recordVersions } from './table-versions.ts';
+
+/** Types that Iceberg has as well, by their names in the engine. */
+const KNOWN =
+  /^(?:BOOLEAN|INTEGER|BIGINT|FLOAT|DOUBLE|DATE|TIME|TIMESTAMP(?: WITH TIME ZONE)?|VARCHAR|BLOB|UUID|DECIMAL\(\d+,\d+\))$/;
+const WIDER: Readonly<Record<string, string>> = {
+  TINYINT: 'INTEGER',
+  SMALLINT: 'INTEGER',
+  UTINYINT: 'INTEGER',
+  USMALLINT: 'INTEGER',
+  UINTEGER: 'BIGINT',
+  UBIGINT: 'DECIMAL(20,0)',
+};
+
+const LOST = /NoSuchKey|The specified key does not exist/;
+
+/** Tables of Iceberg behind a REST catalog. They have no partitions: the engine fails on tables that change theirs. */
+export class Iceberg implements Lakehouse {
+  readonly title = 'Iceberg';
+  readonly isPartitioned = false;
+  readonly commitsTogether: boolean;
+  readonly destination: IcebergDestination;
+
+  constructor(destination: IcebergDestination) {
+    this.destination = destination;
+    this.commitsTogether = destination.commitsTogether;
+  }
+
+  open(access: LakehouseAccess): Promise<Database | undefined> {
+    return openIceberg(this.destination, access);
+  }
+
+  describeFailure(thrown: unknown): ReturnType<Lakehouse['describeFailure']> {
+    return describeIcebergFailure(this.destination, thrown);
+  }
+
+  /** Others are held as text, as lists and objects are. */
+  chooseType(type: string): string {
+    return KNOWN.test(type) ? type : (WIDER[type] ?? 'VARCHAR');
+  }
+
+  // Listing the catalog would ask for each of its namespaces.
+  async findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]> {
+    const taken: string[] = [];
+    for (const name of names)
+      if ((await findVersion(session, [LAKE, schema, name].map(quoteIdentifier).join('.'))) !== undefined)
+        taken.push(name);
+    return taken;
+  }
+
+  inspect(session: SqlSession, recorded: Recorded): Promise<Inspection> {
+    return inspectIceberg(session, this.destination.schema, recorded);
+  }
+
+  /** A name cannot be dropped and created in one transaction. */
+  async makeEmpty(session: SqlSession, { schema, table, columns }: StoredTable, found: Found): Promise<void> {
+    const name = nameInLake(this.destination.schema, schema, table);
+    const describe = (one: StoredColumn) => `${quoteIdentifier(one.name)} ${one.storedAs}`;
+    if (found === 'gone') {
+      await session.run(`CREATE TABLE ${name} (${columns.map(describe).join(', ')})`);
+      return;
+    }
+    const actual = (await describeColumns(session, name)) ?? [];
+    const old = actual.filter((one) => !columns.some((column) => isSame(one, column)));
+    for (const [at, one] of old.entries())
+      await session.run(
+        `ALTER TABLE ${name} RENAME COLUMN ${quoteIdentifier(one.name)} TO ${quoteIdentifier(`sluice_old_${at}`)}`,
+      );
+    await session.run(`DELETE FROM ${name}`);
+    for (const column of columns)
+      if (!actual.some((one) => isSame(one, column)))
+        await session.run(`ALTER TABLE ${name} ADD COLUMN ${describe(column)}`);
+    // Last: a table needs a column at any moment.
+    for (const at of old.keys())
+      await session.run(`ALTER TABLE ${name} DROP COLUMN ${quoteIdentifier(`sluice_old_${at}`)}`);
+  }
+
+  readonly lostFiles: LostFiles = {
+    isMeant: (thrown) => LOST.test(readMessage(thrown)),
+    label: (owner) => describeLabel(owner),
+    readOwner: (session) => readLabel(session, this.destination.schema),
+    drop: (session, names) => dropTables(session, this.destination.schema, names),
+  };
+
+  settle(session: SqlSession, tables: ReadonlySet<string>): Promise<void> {
+    return recordVersions(session, this.destination.schema, tables);
+  }
+}

@@ -1,0 +1,89 @@
+import type { SqlSession } from '../../../model/sql.ts';
+import { quoteLiteral } from '../../../warehouse/identifiers.ts';
+import type { Found, Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
+import { nameInLake, OWN_TABLES, splitName } from '../names.ts';
+import { orUndefined, readVersions, writeVersions } from './table-properties.ts';
+
+/** Tables that say what the others hold: if they are not as they were left, a commit was cut off. */
+const LEADING = [OWN_TABLES.tables, OWN_TABLES.parts].map((table) => `_sluice.${table}`);
+
+/**
+ * Compares the version of each table with the one that Sluice left. A commit that was cut off before that was recorded,
+ * and a change by another program, both show as other versions.
+ */
+export async function inspectIceberg(
+  session: SqlSession,
+  schema: string,
+  { tables }: Recorded,
+): Promise<Inspection> {
+  const left = await readVersions(session, schema);
+  const isWhole = async () => {
+    for (const name of LEADING)
+      if (left.get(name) !== (await findVersion(session, nameInLake(schema, ...splitName(name)))))
+        return false;
+    return true;
+  };
+  const touched = new Set<string>((await isWhole()) ? [] : tables.keys());
+  const found = new Map<string, Found>();
+  for (const [name, { columns }] of tables) {
+    const version = await findVersion(session, nameInLake(schema, ...splitName(name)));
+    if (version !== undefined && version === left.get(name)) continue;
+    touched.add(name);
+    found.set(name, await compareColumns(session, nameInLake(schema, ...splitName(name)), columns));
+  }
+  return { found, touched };
+}
+
+async function compareColumns(
+  session: SqlSession,
+  table: string,
+  recorded: readonly StoredColumn[],
+): Promise<Found> {
+  const actual = await describeColumns(session, table);
+  if (actual === undefined) return 'gone';
+  const isSameTable =
+    actual.length === recorded.length &&
+    recorded.every((column) => actual.some((one) => isSame(one, column)));
+  return isSameTable ? 'as published' : 'altered';
+}
+
+/** Records the versions of the tables that a commit changed. */
+export async function recordVersions(
+  session: SqlSession,
+  schema: string,
+  tables: ReadonlySet<string>,
+): Promise<void> {
+  const versions = new Map(await readVersions(session, schema));
+  for (const name of [...tables, ...LEADING]) {
+    const version = await findVersion(session, nameInLake(schema, ...splitName(name)));
+    if (version !== undefined) versions.set(name, version);
+  }
+  await writeVersions(session, schema, versions);
+}
+
+/** The version of a table: its identity, its columns and its rows; undefined if it is gone. */
+export async function findVersion(session: SqlSession, table: string): Promise<string | undefined> {
+  const rows = await orUndefined(
+    session.all(
+      `SELECT concat_ws(' ', metadata."table-uuid"::VARCHAR, metadata."current-schema-id"::VARCHAR, metadata."current-snapshot-id"::VARCHAR) AS version
+         FROM iceberg_load_table_response(${quoteLiteral(table)})`,
+    ),
+  );
+  return rows === undefined ? undefined : String(rows[0]?.['version']);
+}
+
+/** Columns of a table now, with the engine's types; undefined if it is gone. */
+export async function describeColumns(
+  session: SqlSession,
+  table: string,
+): Promise<readonly Pick<StoredColumn, 'name' | 'storedAs'>[] | undefined> {
+  const rows = await orUndefined(session.all(`DESCRIBE ${table}`));
+  return rows?.map((row) => ({ name: String(row['column_name']), storedAs: String(row['column_type']) }));
+}
+
+export function isSame(
+  one: Pick<StoredColumn, 'name' | 'storedAs'>,
+  other: Pick<StoredColumn, 'name' | 'storedAs'>,
+): boolean {
+  return one.name === other.name && one.storedAs === other.storedAs;
+}

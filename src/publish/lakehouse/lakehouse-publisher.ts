@@ -1,0 +1,268 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { assertIdentity, describeOwner } from '../../../state/owner.ts';
+import { writeFileAtomically } from '../../../state/run-file.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { historyOf } from '../../warehouse/evolve-table.ts';
+import { interruptOnAbort } from '../../warehouse/interrupt-on-abort.ts';
+import { readLineage } from '../lineage.ts';
+import { REPUBLISH_FIX, SYNC_FIX } from '../published-file.ts';
+import type {
+  CarriedState,
+  ClosedCommit,
+  ClosedPublisher,
+  Lineage,
+  LocalPlace,
+  PublishedFacts,
+  PublishedState,
+  PublishResult,
+  VerifyKit,
+} from '../publisher.ts';
+import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
+import type { Lakehouse } from './lakehouse.ts';
+import { OWN_TABLES, toLakeSchema } from './names.ts';
+import { describeTaken } from './describe-failure.ts';
+import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
+import { openAsWorkFile, restoreTables } from './read-tables.ts';
+import { listStoredTables } from './stored-tables.ts';
+
+/** Often enough for a few files a table, whatever the number of syncs. */
+const MAINTAIN_EVERY_MS = 24 * 3_600_000;
+
+/** What a look into the lakehouse found. */
+interface Look {
+  /** Undefined before the first publish. */
+  readonly held: HeldTables | undefined;
+}
+
+/** Publishes the tables to a lakehouse, each commit in one transaction of it. */
+export class LakehousePublisher implements ClosedPublisher {
+  readonly name: string;
+  readonly title: string;
+  readonly needs = 'closed';
+  readonly place: string;
+  readonly label: string;
+  readonly local?: LocalPlace;
+  readonly state: CarriedState;
+  readonly #lakehouse: Lakehouse;
+  readonly #settings: OfflineSettings;
+  /** What `claim` saw, until a publish changes it. */
+  #seen: Look | undefined;
+
+  constructor(lakehouse: Lakehouse, settings: OfflineSettings) {
+    const { destination, title, local } = lakehouse;
+    this.name = destination.kind;
+    this.title = title;
+    this.place = destination.path;
+    this.label = `${destination.path} (${title})`;
+    if (local !== undefined) this.local = local;
+    this.#lakehouse = lakehouse;
+    this.#settings = settings;
+    this.state = {
+      part: `schema ${toLakeSchema(destination.schema, '_sluice')}`,
+      isHeld: async () => (await this.#look()).held?.generation !== undefined,
+      findLoss: () => Promise.resolve(undefined),
+      restore: (file) => restoreTables(lakehouse, file, join(settings.stateDir, 'tmp')),
+    };
+  }
+
+  async claim(): Promise<void> {
+    this.#lakehouse.assertWritable?.();
+    this.#seen = await this.#read(async (database, held) => {
+      if (held?.generation !== undefined) assertIdentity(held.meta, this.#settings, this.place);
+      await this.#refuseForeign(database, held);
+    }).catch(async (thrown: unknown) => {
+      if (this.#lakehouse.lostFiles?.isMeant(thrown) !== true) throw thrown;
+      await this.#claimBroken(thrown);
+      return { held: undefined };
+    });
+  }
+
+  /** Files of our tables are gone; the next publish writes the tables again. */
+  async #claimBroken(thrown: unknown): Promise<void> {
+    const database = await this.#lakehouse.open({ mode: 'read' });
+    if (database === undefined) throw thrown;
+    const owner = await (
+      this.#lakehouse.lostFiles?.readOwner(database) ?? Promise.resolve(undefined)
+    ).finally(() => database.release());
+    if (owner === undefined) throw thrown;
+    assertIdentity(new Map([...owner, ['generation', '']]), this.#settings, this.place);
+  }
+
+  async inspect(): Promise<PublishedState | undefined> {
+    const { held } = this.#seen ?? (await this.#look());
+    if (held?.generation === undefined) return undefined;
+    const { generation } = held;
+    return { generation, isLeft: undefined, readLineage: () => this.#readRuns(generation) };
+  }
+
+  async #readRuns(generation: string): Promise<Lineage> {
+    const lakehouse = this.#lakehouse;
+    try {
+      const database = await openAsWorkFile(lakehouse, []);
+      return await readLineage(database).finally(() => database.release());
+    } catch (thrown) {
+      if (lakehouse.lostFiles?.isMeant(thrown) === true) return { generation, runs: new Map() };
+      throw lakehouse.describeFailure(thrown);
+    }
+  }
+
+  async isDue(generation: string): Promise<boolean> {
+    if (existsSync(this.#promise)) return true;
+    const { held } = this.#seen ?? (await this.#look());
+    return !holds(held, generation);
+  }
+
+  /** Old snapshots are removed after the commit, which a kill may prevent. */
+  promiseToForget(): void {
+    writeFileAtomically(this.#promise, '{}\n');
+  }
+
+  get #promise(): string {
+    return join(this.#settings.stateDir, `forget-${this.name}.json`);
+  }
+
+  async publish(commit: ClosedCommit): Promise<PublishResult> {
+    const { generation, runId, look, file, signal, clock } = commit;
+    const lakehouse = this.#lakehouse;
+    const { streams, stateDir } = this.#settings;
+    this.#seen = undefined;
+    const database = await lakehouse.open({ mode: 'create', file, folders: [join(stateDir, 'tmp')] });
+    if (database === undefined) throw new TypeError('a lakehouse was not made');
+    try {
+      const before = await lakehouse.measure?.(database);
+      const owner = new Map(describeOwner(this.#settings));
+      const job = { database, lakehouse, streams, owner, generation, runId, nowMs: clock.now(), look };
+      const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
+      const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
+      if (change.tables !== undefined) await lakehouse.settle?.(database, tables);
+      // Small changes may be kept in the catalog, and make no file.
+      const written = ((await lakehouse.measure?.(database)) ?? 0) - (before ?? 0);
+      const bytes = Math.max(inserted + deleted, written);
+      await this.#maintain(database, commit, maintainedAtMs);
+      const report = { path: this.place, tables: tables.size, rowsInserted: inserted, rowsDeleted: deleted };
+      return { bytes, report: { path: this.place, bytes, [this.name]: report } };
+    } catch (error) {
+      throw lakehouse.describeFailure(error);
+    } finally {
+      await database.release();
+    }
+  }
+
+  async #publishOrRepair(job: PublishJob, { warn }: ClosedCommit): Promise<TablesChange> {
+    const { database, lakehouse } = job;
+    const { lostFiles } = lakehouse;
+    try {
+      return await publishTables(job);
+    } catch (thrown) {
+      if (lostFiles?.isMeant(thrown) !== true) throw thrown;
+      const stored = await listStoredTables(database, lakehouse, { streams: job.streams, held: undefined });
+      await database.transaction(() =>
+        lostFiles.drop(
+          database,
+          stored.map(({ name }) => name),
+        ),
+      );
+      warn(`${this.place}: files of its tables were lost, so all tables are written again`);
+      return publishTables(job);
+    }
+  }
+
+  /** Once a day, and after values were masked: older snapshots and files still have them. */
+  async #maintain(
+    database: Database,
+    { clock, signal, warn }: ClosedCommit,
+    maintainedAtMs: number,
+  ): Promise<void> {
+    const lakehouse = this.#lakehouse;
+    const mustForget = existsSync(this.#promise);
+    if (lakehouse.maintain === undefined) {
+      if (mustForget)
+        warn(
+          `${this.place}: no row that readers see has the values that were excluded or masked; older snapshots and files still have them until your engine expires the snapshots and removes the files (docs/lakehouse.md)`,
+        );
+      rmSync(this.#promise, { force: true });
+      return;
+    }
+    const nowMs = clock.now();
+    // A clock that was set back must not keep it from being due.
+    if (!mustForget && Math.abs(nowMs - maintainedAtMs) < MAINTAIN_EVERY_MS) return;
+    const held = await readHeldTables(database, lakehouse);
+    if (held === undefined) return;
+    const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
+    try {
+      await interruptOnAbort(database, signal, async () =>
+        lakehouse.maintain?.(database, { ...held, nowMs, keepMs }),
+      );
+      rmSync(this.#promise, { force: true });
+    } catch (thrown) {
+      // Values that must go are not gone yet: the next run has to try again.
+      if (mustForget || signal?.aborted === true) throw thrown;
+      const { message } = lakehouse.describeFailure(thrown);
+      warn(`${this.place} was not maintained, and will be after the next sync: ${message}`);
+    }
+  }
+
+  async verify(kit: VerifyKit): Promise<PublishedFacts | undefined> {
+    const lakehouse = this.#lakehouse;
+    try {
+      const { held } = await this.#look();
+      if (held?.generation === undefined) {
+        kit.addMissing(`nothing is published to ${this.place}`, kit.wasSynced ? REPUBLISH_FIX : SYNC_FIX);
+        return undefined;
+      }
+      const changed = [...held.tables].filter(([, { found }]) => found !== 'as published');
+      for (const [name, { found }] of changed)
+        kit.add('failed', `another program changed what was published: ${name} is ${found}`, REPUBLISH_FIX);
+      if (changed.length > 0) return undefined;
+    } catch (thrown) {
+      const { message, hint } = lakehouse.describeFailure(thrown);
+      kit.add('failed', message, hint);
+      return undefined;
+    }
+    const facts = await kit.read({
+      path: this.place,
+      open: (folders) => openAsWorkFile(lakehouse, folders),
+      explain: (error) => {
+        const { message, hint } = lakehouse.describeFailure(error);
+        return Promise.resolve([message, hint] as const);
+      },
+    });
+    return facts && { ...facts, comparedAs: this.title };
+  }
+
+  /** Reads what the lakehouse holds of ours. */
+  #look(): Promise<Look> {
+    return this.#read(() => Promise.resolve());
+  }
+
+  async #read(look: (database: Database, held: HeldTables | undefined) => Promise<void>): Promise<Look> {
+    const lakehouse = this.#lakehouse;
+    const database = await lakehouse.open({ mode: 'read' });
+    if (database === undefined) return { held: undefined };
+    try {
+      const held = await readHeldTables(database, lakehouse);
+      await look(database, held);
+      return { held };
+    } catch (error) {
+      throw lakehouse.describeFailure(error);
+    } finally {
+      await database.release();
+    }
+  }
+
+  async #refuseForeign(database: Database, held: HeldTables | undefined): Promise<void> {
+    const lakehouse = this.#lakehouse;
+    const wanted = {
+      main: this.#settings.streams.flatMap(({ table }) => [table, historyOf(table)]),
+      _sluice: held === undefined ? ['meta', ...Object.values(OWN_TABLES)] : [],
+    };
+    for (const stored of ['main', '_sluice'] as const) {
+      const names = wanted[stored].filter((name) => held?.tables.has(`${stored}.${name}`) !== true);
+      const schema = toLakeSchema(lakehouse.destination.schema, stored);
+      const [taken] = names.length === 0 ? [] : await lakehouse.findTaken(database, schema, names);
+      if (taken !== undefined) throw describeTaken(lakehouse, `${schema}.${taken}`);
+    }
+  }
+}

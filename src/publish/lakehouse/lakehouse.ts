@@ -1,0 +1,141 @@
+import type { DuckLakeDestination, IcebergDestination } from '../../model/destination.ts';
+import type { SyncError } from '../../model/errors.ts';
+import type { SqlSession } from '../../model/sql.ts';
+import type { Database } from '../../warehouse/database.ts';
+import type { LocalPlace } from '../publisher.ts';
+import type { StoredSchema } from './names.ts';
+
+/**
+ * A catalog of tables that many programs use, as the engine opens it. The rest of this folder publishes to any of them;
+ * this is what is particular to a kind.
+ */
+export interface Lakehouse {
+  readonly destination: DuckLakeDestination | IcebergDestination;
+  /** As people call it: `DuckLake`. */
+  readonly title: string;
+  /** Where it lies on this machine. */
+  readonly local?: LocalPlace;
+  /** Whether tables are divided into partitions by month or day. */
+  readonly isPartitioned: boolean;
+  /** Whether a transaction changes all its tables at once. Otherwise each is committed alone, and the state last. */
+  readonly commitsTogether: boolean;
+
+  /** @throws ConfigError (2) for a place on this machine that cannot be written */
+  assertWritable?(): void;
+  /**
+   * Opens it as `lake` in an engine of its own, which can access nothing but the lakehouse and one file.
+   *
+   * @returns undefined if it is not there yet; everything that it needs was found then
+   * @throws ConfigError (2) for an extension that is missing; PublishError: 2 for a place of others, 6 for servers that
+   * cannot be reached or refuse
+   */
+  open(access: LakehouseAccess): Promise<Database | undefined>;
+  /** What the engine says, as an error that says what to do; without secrets. */
+  describeFailure(thrown: unknown): SyncError;
+
+  /** The type that it has for one of the work file. HUGEINT is chosen by its values. */
+  chooseType(type: string): string;
+  /** Which of these names tables or views of a schema have. */
+  findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]>;
+  /** What became of the tables since they were published. */
+  inspect(session: SqlSession, recorded: Recorded): Promise<Inspection>;
+  /** Makes a table empty, with the columns that it should have, or creates it. */
+  makeEmpty(session: SqlSession, table: StoredTable, found: Found): Promise<void>;
+  /** Gives a table its partitions. */
+  partition?(session: SqlSession, table: StoredTable): Promise<void>;
+  /** Writes into the transaction whose it is. */
+  sign?(session: SqlSession, commit: Signature): Promise<void>;
+  /** Records what `inspect` compares, after the commit. A kill before it costs time, and nothing else. */
+  settle?(session: SqlSession, tables: ReadonlySet<string>): Promise<void>;
+  /**
+   * What to do about files of tables that are gone: an engine removes those of a commit whose answer was lost, though the
+   * catalog has that commit.
+   */
+  readonly lostFiles?: LostFiles;
+  /** Bytes of all data files. */
+  measure?(session: SqlSession): Promise<number>;
+  /** Removes what nobody needs any more; without it, that is the work of other engines. */
+  maintain?(database: Database, work: Maintenance): Promise<void>;
+}
+
+/** How a lakehouse is opened. */
+export interface LakehouseAccess {
+  /** `create` makes it where there is none. */
+  readonly mode: 'create' | 'read';
+  /** Absolute path of the file that is open with it as `work`; by default one in memory. */
+  readonly file?: string;
+  /** Whether that file is written. */
+  readonly writesFile?: boolean;
+  /** For what does not fit into memory. */
+  readonly folders?: readonly string[];
+  /** Called before the engine is locked: it may still attach and create anything in `work`. */
+  readonly prepare?: (session: SqlSession) => Promise<void>;
+}
+
+/** How tables are repaired whose files are gone. */
+export interface LostFiles {
+  /** Whether that is what an error says. */
+  isMeant(thrown: unknown): boolean;
+  /** SQL behind `CREATE TABLE` that says whose tables these are, where no file has to be read for it. */
+  label(owner: ReadonlyMap<string, string>): string;
+  /** Reads that again; undefined where it is not said. */
+  readOwner(session: SqlSession): Promise<ReadonlyMap<string, string> | undefined>;
+  /** Removes all our tables: those that were published, and those that are named in addition. */
+  drop(session: SqlSession, names: readonly string[]): Promise<void>;
+}
+
+/** Names a commit. */
+export interface Signature {
+  readonly generation: string;
+  readonly runId: string;
+}
+
+/** What was published last. */
+export interface Recorded {
+  /** Undefined while the first publish was cut off. */
+  readonly generation: string | undefined;
+  /** By name in the work file: `main.items`. */
+  readonly tables: ReadonlyMap<string, RecordedTable>;
+}
+
+/** A table as it was published last. */
+export interface RecordedTable {
+  readonly columns: readonly StoredColumn[];
+  /** SQL of its partitions; empty without. */
+  readonly partitions: string;
+}
+
+/** A column, and the type that the lakehouse holds it as. */
+export interface StoredColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly storedAs: string;
+}
+
+/** A table of the work file, and how the lakehouse holds it. */
+export interface StoredTable extends RecordedTable {
+  /** `main.items`. */
+  readonly name: string;
+  readonly schema: StoredSchema;
+  readonly table: string;
+  /** The column whose days divide the rows into parts. */
+  readonly datedBy: StoredColumn | undefined;
+}
+
+/** Whether a table is there with the columns that were published: another program may have dropped or altered it. */
+export type Found = 'as published' | 'altered' | 'gone';
+
+/** What became of tables since they were published. */
+export interface Inspection {
+  /** By name. */
+  readonly found: ReadonlyMap<string, Found>;
+  /** Names of tables whose rows may differ from those that were published. */
+  readonly touched: ReadonlySet<string>;
+}
+
+/** How much is removed. */
+export interface Maintenance extends Recorded {
+  readonly nowMs: number;
+  /** Snapshots and files stay this long after something newer took their place. */
+  readonly keepMs: number;
+}

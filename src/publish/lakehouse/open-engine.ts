@@ -1,0 +1,71 @@
+import type { ExtensionFolder, ObjectStore } from '../../model/destination.ts';
+import type { SqlSession } from '../../model/sql.ts';
+import { Database } from '../../warehouse/database.ts';
+import { MEMORY_FILE } from '../../warehouse/database-options.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import type { LakehouseAccess } from './lakehouse.ts';
+
+/** What an engine needs to open a lakehouse. */
+export interface LakehouseReach {
+  readonly extensions: ExtensionFolder;
+  /** Names of the extensions. */
+  readonly needs: readonly string[];
+  /** The only folders and buckets that the engine may access, with a slash at the end. */
+  readonly places: readonly string[];
+  /** Attaches it as `lake`, once the extensions are loaded. */
+  readonly attach: (session: SqlSession) => Promise<void>;
+}
+
+/** Opens a lakehouse in an engine of its own, which can access nothing else but the one file. */
+export function openEngine(
+  { file = MEMORY_FILE, writesFile = file === MEMORY_FILE, folders = [], prepare }: LakehouseAccess,
+  { extensions, needs, places, attach }: LakehouseReach,
+): Promise<Database> {
+  return Database.open({
+    file,
+    readOnly: !writesFile,
+    folders,
+    views: places,
+    extensions: extensions.folder,
+    attachMore: async (session) => {
+      for (const name of needs) await loadExtension(session, name, extensions.installs);
+      await attach(session);
+      await prepare?.(session);
+    },
+  });
+}
+
+async function loadExtension(session: SqlSession, name: string, installs: boolean): Promise<void> {
+  const load = `LOAD ${quoteIdentifier(name)}`;
+  try {
+    await session.run(load);
+  } catch (error) {
+    if (!installs) throw error;
+    // The engine checks the signature of what it downloads, each time that it loads it.
+    await session.run(`INSTALL ${quoteIdentifier(name)}`);
+    await session.run(load);
+  }
+}
+
+/** Extensions that reach an object store. */
+export function listStoreExtensions({ keys }: ObjectStore): readonly string[] {
+  return ['httpfs', ...(keys === undefined ? ['aws'] : [])];
+}
+
+/** Gives the engine the keys of an object store. */
+export async function createStoreSecret(
+  session: SqlSession,
+  { endpoint, region, urlStyle, keys }: ObjectStore,
+): Promise<void> {
+  const parts = [
+    'TYPE s3',
+    ...(keys === undefined
+      ? ['PROVIDER credential_chain']
+      : [`KEY_ID ${quoteLiteral(keys.keyId)}`, `SECRET ${quoteLiteral(keys.secret)}`]),
+    ...(region === undefined ? [] : [`REGION ${quoteLiteral(region)}`]),
+    ...(endpoint === undefined ? [] : [`ENDPOINT ${quoteLiteral(endpoint.host)}`]),
+    ...(endpoint?.protocol === 'http:' ? ['USE_SSL false'] : []),
+    ...(urlStyle === undefined ? [] : [`URL_STYLE ${quoteLiteral(urlStyle)}`]),
+  ];
+  await session.run(`CREATE SECRET sluice_store (${parts.join(', ')})`);
+}

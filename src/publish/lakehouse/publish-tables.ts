@@ -1,0 +1,286 @@
+import { PublishError } from '../../model/errors.ts';
+import type { Stream } from '../../model/stream.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { describeHashes } from '../stored-values.ts';
+import { type HeldTable, type HeldTables, holds, LAKE_VERSION, readHeldTables } from './held-tables.ts';
+import type { Lakehouse, StoredTable } from './lakehouse.ts';
+import { LAKE, nameInLake, OWN_TABLES, splitName, toLakeSchema } from './names.ts';
+import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
+import { describeTaken } from './describe-failure.ts';
+import { listStoredTables } from './stored-tables.ts';
+
+/** What is published to a lakehouse. */
+export interface PublishJob {
+  /** Open on the work file and the lakehouse. */
+  readonly database: Database;
+  readonly lakehouse: Lakehouse;
+  readonly streams: readonly Stream[];
+  /** Entries of `meta` that say whose rows these are. */
+  readonly owner: ReadonlyMap<string, string>;
+  readonly generation: string;
+  readonly runId: string;
+  readonly nowMs: number;
+  /** See `Commit`. */
+  readonly look: (generation: string | undefined) => Promise<void>;
+}
+
+/** What a publish changed. */
+export interface TablesChange {
+  /** Names of tables with other rows or columns than before; undefined if it was there already. */
+  readonly tables: ReadonlySet<string> | undefined;
+  readonly inserted: number;
+  readonly deleted: number;
+  /** Epoch ms; that of the first publish before any. */
+  readonly maintainedAtMs: number;
+}
+
+/**
+ * Makes the tables of a lakehouse equal to those of the work file, in one transaction of it. Rows are compared by
+ * value, part by part; parts whose checksum is unchanged are not read there.
+ */
+export function publishTables(job: PublishJob): Promise<TablesChange> {
+  return job.database.transaction(() => new TablesPublish(job).run());
+}
+
+class TablesPublish {
+  readonly #job: PublishJob;
+  #inserted = 0;
+  #deleted = 0;
+
+  constructor(job: PublishJob) {
+    this.#job = job;
+  }
+
+  async run(): Promise<TablesChange> {
+    const { database, lakehouse, streams, generation, nowMs, look } = this.#job;
+    const held = await readHeldTables(database, lakehouse);
+    await look(held?.generation);
+    const maintainedAtMs = held?.maintainedAtMs ?? nowMs;
+    if (holds(held, generation)) return { tables: undefined, inserted: 0, deleted: 0, maintainedAtMs };
+    if (held?.generation === undefined) await this.#create(held);
+    const tables = await listStoredTables(database, lakehouse, { streams, held });
+    await this.#findChangedParts(tables);
+    const changed = await this.#countChangedParts();
+    const due = new Set<string>();
+    for (const table of tables)
+      if (await this.#publish(table, held?.tables.get(table.name), changed.get(table.name)))
+        due.add(table.name);
+    await this.#dropOthers(tables, held);
+    await this.#recordParts();
+    await this.#endStep();
+    await this.#recordCommit(held);
+    return { tables: due, inserted: this.#inserted, deleted: this.#deleted, maintainedAtMs };
+  }
+
+  /** Whether the table had to change. */
+  async #publish(
+    table: StoredTable,
+    before: HeldTable | undefined,
+    parts: ChangedParts | undefined,
+  ): Promise<boolean> {
+    const isEmpty = await this.#shape(table, before);
+    if (isEmpty) await this.#fill(table);
+    else if (before?.isTouched === true) await this.#change(table, undefined);
+    else if (parts !== undefined) await this.#change(table, parts);
+    const hasChanged = isEmpty || before?.isTouched === true || parts !== undefined;
+    if (hasChanged) await this.#endStep();
+    return hasChanged;
+  }
+
+  /** Where each table is committed alone, all of one step are there before the next one, and the commit's name is last. */
+  async #endStep(): Promise<void> {
+    const { database, lakehouse } = this.#job;
+    if (lakehouse.commitsTogether) return;
+    await database.run('COMMIT');
+    await database.run('BEGIN TRANSACTION');
+  }
+
+  #own(table: string): string {
+    return nameInLake(this.#schema, '_sluice', table);
+  }
+
+  get #schema(): string {
+    return this.#job.lakehouse.destination.schema;
+  }
+
+  /** The commit's table is first: what has it is ours. */
+  async #create(held: HeldTables | undefined): Promise<void> {
+    const { database, lakehouse, owner, runId, nowMs } = this.#job;
+    const [commit, tables, parts] = [OWN_TABLES.commit, OWN_TABLES.tables, OWN_TABLES.parts].map((one) =>
+      this.#own(one),
+    );
+    if (held === undefined) {
+      for (const stored of ['main', '_sluice'] as const) {
+        const schema = `${LAKE}.${quoteIdentifier(toLakeSchema(this.#schema, stored))}`;
+        await database.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+      }
+      await database.run(
+        `CREATE TABLE ${commit} (generation VARCHAR, run_id VARCHAR, version INTEGER, hashes VARCHAR, maintained_at TIMESTAMPTZ) ${lakehouse.lostFiles?.label(owner) ?? ''}`,
+      );
+      await database.run(
+        `INSERT INTO ${commit} VALUES (NULL, $1, ${LAKE_VERSION}, NULL, make_timestamptz($2::BIGINT))`,
+        [runId, nowMs * 1_000],
+      );
+      await this.#endStep();
+    }
+    await database.run(
+      `CREATE TABLE IF NOT EXISTS ${tables} (name VARCHAR, columns VARCHAR, partitions VARCHAR)`,
+    );
+    await database.run(
+      `CREATE TABLE IF NOT EXISTS ${parts} (name VARCHAR, part VARCHAR, rows BIGINT, sum VARCHAR)`,
+    );
+    await this.#endStep();
+  }
+
+  /** Computes the checksum of each part in the work file, and compares it with the one that was published. */
+  async #findChangedParts(tables: readonly StoredTable[]): Promise<void> {
+    const { database } = this.#job;
+    await database.run(
+      'CREATE OR REPLACE TEMP TABLE sluice_parts (name VARCHAR, part VARCHAR, rows BIGINT, sum VARCHAR)',
+    );
+    for (const table of tables) {
+      const { from, hash, part } = inWork(table);
+      await database.run(
+        `INSERT INTO sluice_parts SELECT ${quoteLiteral(table.name)}, ${part}, count(*), sum(${hash})::VARCHAR
+           FROM ${from} GROUP BY ALL`,
+      );
+    }
+    await database.run(
+      `CREATE OR REPLACE TEMP TABLE sluice_changed AS
+         SELECT name, part FROM sluice_parts AS now FULL JOIN ${this.#own(OWN_TABLES.parts)} AS held USING (name, part)
+         WHERE now.rows IS DISTINCT FROM held.rows OR now.sum IS DISTINCT FROM held.sum`,
+    );
+  }
+
+  async #countChangedParts(): Promise<ReadonlyMap<string, ChangedParts>> {
+    const rows = await this.#job.database.all(
+      `SELECT name, min(part) AS first, max(part) AS last, bool_and(regexp_full_match(part, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
+         FROM sluice_changed GROUP BY name`,
+    );
+    return new Map(
+      rows.map(({ name, first, last, are_days: areDays }) => [
+        String(name),
+        // Other days of the calendar, as of a year with five digits, do not sort as texts.
+        areDays === true ? { first: String(first), last: String(last) } : {},
+      ]),
+    );
+  }
+
+  /** Gives a table the columns and partitions that it should have; true if it is empty now. */
+  async #shape(table: StoredTable, before: HeldTable | undefined): Promise<boolean> {
+    const { database, lakehouse } = this.#job;
+    const columns = JSON.stringify(table.columns);
+    if (
+      before?.found === 'as published' &&
+      JSON.stringify(before.columns) === columns &&
+      before.partitions === table.partitions
+    )
+      return false;
+    if (before === undefined) await this.#refuseTaken(table);
+    // First: a table that is not listed as ours would be taken for one of others.
+    await database.run(`DELETE FROM ${this.#own(OWN_TABLES.tables)} WHERE name = $1`, [table.name]);
+    await database.run(`INSERT INTO ${this.#own(OWN_TABLES.tables)} VALUES ($1, $2, $3)`, [
+      table.name,
+      columns,
+      table.partitions,
+    ]);
+    await this.#endStep();
+    const isEmptied = before?.found !== 'as published' || losesColumns(table, before);
+    if (isEmptied) await lakehouse.makeEmpty(database, table, before?.found ?? 'gone');
+    else await this.#addColumns(table, before);
+    if (table.partitions !== (isEmptied ? '' : before.partitions))
+      await lakehouse.partition?.(database, table);
+    return isEmptied;
+  }
+
+  async #addColumns({ schema, table, columns }: StoredTable, before: HeldTable): Promise<void> {
+    const name = nameInLake(this.#schema, schema, table);
+    for (const { name: column, storedAs } of columns)
+      if (!before.columns.some((one) => one.name === column))
+        await this.#job.database.run(`ALTER TABLE ${name} ADD COLUMN ${quoteIdentifier(column)} ${storedAs}`);
+  }
+
+  async #refuseTaken({ schema, table }: StoredTable): Promise<void> {
+    const { database, lakehouse } = this.#job;
+    const inLakeAs = toLakeSchema(this.#schema, schema);
+    const [taken] = await lakehouse.findTaken(database, inLakeAs, [table]);
+    if (taken !== undefined) throw describeTaken(lakehouse, `${inLakeAs}.${taken}`);
+  }
+
+  async #fill(table: StoredTable): Promise<void> {
+    const columns = listColumns(table);
+    this.#inserted += await this.#job.database.count(
+      `INSERT INTO ${inLake(table, this.#schema).from} (${columns}) SELECT ${columns} FROM ${inWork(table).from} ${sortRows(table)}`,
+    );
+  }
+
+  /** Makes the rows of changed parts equal; without parts, all rows. */
+  async #change(table: StoredTable, parts: ChangedParts | undefined): Promise<void> {
+    const { database } = this.#job;
+    const work = inWork(table);
+    const held = inLake(table, this.#schema);
+    const filter = parts === undefined ? 'true' : describeFilter(table, parts, work);
+    // Equal rows of a table without a key count: one more of them is a change.
+    await database.run(
+      `CREATE OR REPLACE TEMP TABLE sluice_differ AS SELECT hash FROM (
+         SELECT ${work.hash} AS hash, 1 AS n FROM ${work.from} WHERE ${filter}
+         UNION ALL SELECT ${held.hash}, -1 FROM ${held.from} WHERE ${filter}) GROUP BY hash HAVING sum(n) <> 0`,
+    );
+    if ((await database.count('SELECT count(*) FROM sluice_differ')) === 0) return;
+    const differs = (hash: string) => `${filter} AND ${hash} IN (SELECT hash FROM sluice_differ)`;
+    const columns = listColumns(table);
+    this.#deleted += await database.count(`DELETE FROM ${held.from} WHERE ${differs(held.hash)}`);
+    this.#inserted += await database.count(
+      `INSERT INTO ${held.from} (${columns}) SELECT ${columns} FROM ${work.from} WHERE ${differs(work.hash)} ${sortRows(table)}`,
+    );
+  }
+
+  /** Drops tables that the work file no longer has. */
+  async #dropOthers(tables: readonly StoredTable[], held: HeldTables | undefined): Promise<void> {
+    const { database } = this.#job;
+    const names = new Set(tables.map(({ name }) => name));
+    for (const name of held?.tables.keys() ?? []) {
+      if (names.has(name)) continue;
+      await database.run(`DROP TABLE IF EXISTS ${nameInLake(this.#schema, ...splitName(name))}`);
+      await database.run(`DELETE FROM ${this.#own(OWN_TABLES.tables)} WHERE name = $1`, [name]);
+    }
+  }
+
+  async #recordParts(): Promise<void> {
+    const { database } = this.#job;
+    const parts = this.#own(OWN_TABLES.parts);
+    await database.run(
+      `DELETE FROM ${parts} WHERE (name, part) IN (SELECT (name, part) FROM sluice_changed)`,
+    );
+    await database.run(
+      `INSERT INTO ${parts} SELECT * FROM sluice_parts SEMI JOIN sluice_changed USING (name, part)`,
+    );
+  }
+
+  /** Names the commit. Of two that publish at the same time, one fails here or when it commits. */
+  async #recordCommit(held: HeldTables | undefined): Promise<void> {
+    const { database, lakehouse, generation, runId } = this.#job;
+    const { path } = lakehouse.destination;
+    const commit = this.#own(OWN_TABLES.commit);
+    const hashes = await describeHashes(database);
+    const changed = await database.count(
+      `UPDATE ${commit} SET generation = $1, run_id = $2, hashes = $3 WHERE generation IS NOT DISTINCT FROM $4`,
+      [generation, runId, hashes, held?.generation ?? null],
+    );
+    if (changed !== 1)
+      throw new PublishError(`${path}: another run published at the same time`, {
+        code: 'publish_failed',
+        hint: 'Run again: publishing needs no request. What was synced is committed in the state folder.',
+        context: { path },
+      });
+    await lakehouse.sign?.(database, { generation, runId });
+  }
+}
+
+/** Whether a column got another type or went away: files would keep values of a dropped column, and may not. */
+function losesColumns({ columns }: StoredTable, before: HeldTable): boolean {
+  return before.columns.some(
+    ({ name, storedAs }) => columns.find((one) => one.name === name)?.storedAs !== storedAs,
+  );
+}

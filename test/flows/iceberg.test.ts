@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SyncError } from '../../src/model/errors.ts';
+import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
+import { type IcebergCatalog, openCatalogReader, startCatalog } from '../support/iceberg-catalog.ts';
+import { findExtensions, type ObjectStore, startObjectStore } from '../support/lake-servers.ts';
+import { chooseStride, seed } from '../support/seeds.ts';
+import { createItemsFlow, type Flow, type FlowConfig, makeItems } from '../support/sync-harness.ts';
+import {
+  describeLakehouse,
+  expectEqual,
+  expectVerified,
+  ITEMS,
+  type LakeFlow,
+  setRecords,
+  syncWell,
+} from './lakehouse-suite.ts';
+
+const stream = { key: ['id'], cursor: { field: 'date', lookback: '2d' } };
+
+describeWithServers('Iceberg', () => {
+  let store: ObjectStore;
+  let catalog: IcebergCatalog;
+  let proxy: CuttingProxy;
+  let namespaces = 0;
+
+  beforeAll(async () => {
+    store = await startObjectStore();
+    catalog = await startCatalog(store);
+    proxy = await startCuttingProxy(new URL(catalog.endpoint).origin);
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await catalog.stop();
+    await store.stop();
+  });
+
+  type Destination = NonNullable<FlowConfig['destination']>;
+  type Iceberg = NonNullable<Destination['iceberg']>;
+
+  function makeDestination(change: Partial<Iceberg> = {}): Destination {
+    namespaces += 1;
+    const { endpoint, region, keyId, secret } = store;
+    return {
+      duckdb: './warehouse.duckdb',
+      iceberg: {
+        endpoint: catalog.endpoint,
+        warehouse: catalog.warehouse,
+        namespace: `analytics${namespaces}`,
+        ...change,
+      },
+      s3: { endpoint: `http://${endpoint}`, region, urlStyle: 'path', credentials: { keyId, secret } },
+    };
+  }
+
+  const engine = { extensionDirectory: findExtensions() ?? '' };
+  const open = () => openCatalogReader(catalog, store);
+
+  interface Namespace extends LakeFlow {
+    readonly config: FlowConfig;
+  }
+
+  function create(
+    records: Parameters<typeof createItemsFlow>[0],
+    { config: own, ...parts }: NonNullable<Parameters<typeof createItemsFlow>[1]> = {},
+    change: Partial<Iceberg> = {},
+  ): Namespace {
+    const destination = makeDestination(change);
+    const config = { ...own, destination, engine };
+    const flow = createItemsFlow(records, { ...parts, config });
+    return { flow, open, schema: destination.iceberg?.namespace ?? '', config };
+  }
+
+  describeLakehouse('behind a REST catalog', () => ({
+    title: 'Iceberg',
+    days: 6,
+    create: (records, parts) => Promise.resolve(create(records, parts)),
+  }));
+
+  // Days that a state from after this change would not read again have rows that only this change brings.
+  const next = makeItems(100, { perDay: 10 }).map((item) =>
+    item.id < 30 ? item : { ...item, amount: item.amount + 1, extra: 'new' },
+  );
+
+  /** The next run of a container whose disk is gone: it goes on from a whole commit, or is refused. */
+  async function continueElsewhere({ flow, config }: Namespace, where: string): Promise<Flow | undefined> {
+    const parts = { config, stream, clock: flow.clock };
+    const other = createItemsFlow(() => next, parts);
+    const report = await other.sync({ force: true }).catch((thrown: unknown) => thrown as SyncError);
+    if (report.exitCode === 0) return other;
+    expect(report instanceof SyncError ? report.message : report.error?.message, where).toMatch(
+      /is not what was published|files of a table are gone/,
+    );
+    return undefined;
+  }
+
+  /** Ends a publish at each change of the catalog, and looks that the next run repairs what is there. */
+  async function cutEverywhere(change: Partial<Iceberg>): Promise<number> {
+    const stride = chooseStride(3);
+    for (let at = seed % stride; ; at += stride) {
+      const when = (['before', 'after'] as const)[Math.floor(at / stride) % 2] ?? 'before';
+      const where = `SLUICE_SEED=${seed}: cut ${when} change ${at}`;
+      const lake = create(ITEMS, { stream }, { endpoint: `${proxy.url}/iceberg`, ...change });
+      proxy.cutAt(undefined);
+      const isFirst = Math.floor(at / stride) % 4 === 3;
+      if (!isFirst) await syncWell(lake.flow);
+      setRecords(lake.flow, next);
+      proxy.cutAt(at, when);
+      const report = await lake.flow.sync({ force: true });
+      const isDone = proxy.changes <= at;
+      proxy.cutAt(undefined);
+      expect(isDone ? [0] : [0, 6], where).toContain(report.exitCode);
+      const isElsewhere = !isDone && Math.floor(at / stride) % 3 === 1;
+      const other = isElsewhere ? await continueElsewhere(lake, where) : undefined;
+      const flow = other ?? lake.flow;
+      if (other === undefined) await syncWell(flow);
+      await expectEqual({ flow, open, schema: lake.schema }).catch((cause: unknown) => {
+        throw new Error(where, { cause });
+      });
+      const reader = await open();
+      const rows = await reader.rows(
+        `SELECT count(*)::INTEGER AS n FROM lake.${lake.schema}.items WHERE extra = 'new'`,
+      );
+      reader.close();
+      expect(rows, where).toEqual([{ n: 70 }]);
+      await expectVerified(flow, 'Iceberg');
+      if (isDone) return at;
+    }
+  }
+
+  describe('cut off at each change', () => {
+    it('is whole again after the next run, where all tables are committed together', async () => {
+      expect(await cutEverywhere({})).toBeGreaterThan(0);
+    });
+
+    it('is whole again after the next run, where each table is committed alone', async () => {
+      expect(await cutEverywhere({ multiTableCommit: false })).toBeGreaterThan(10);
+    });
+  });
+});

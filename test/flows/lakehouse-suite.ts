@@ -1,0 +1,236 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { verifyState } from '../../src/commands/verify/verify.ts';
+import type { RunReport } from '../../src/model/run-report.ts';
+import { rawJson } from '../../src/simulator/raw-json.ts';
+import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
+import type { LakeReader } from '../support/ducklake-reader.ts';
+import { createRandom } from '../support/seeds.ts';
+import type { createItemsFlow } from '../support/sync-harness.ts';
+import {
+  DAY_MS,
+  type Flow,
+  makeItem,
+  makeItems,
+  type RunOptions,
+  streamOf,
+} from '../support/sync-harness.ts';
+
+export const ITEMS = makeItems(50, { perDay: 10 });
+
+/** A project that publishes to a lakehouse and a file, and a way for others to open the first as `lake`. */
+export interface LakeFlow {
+  readonly flow: Flow;
+  /** The schema of its tables; that of the state is `_sluice`, with this name behind it unless that is `main`. */
+  readonly schema: string;
+  readonly open: (options?: string) => Promise<LakeReader>;
+}
+
+type FlowParts = NonNullable<Parameters<typeof createItemsFlow>[1]>;
+type Records = Parameters<typeof createItemsFlow>[0];
+
+/** Where lakehouses of a kind are made. */
+export interface Site {
+  /** As `verify` calls it. */
+  readonly title: 'DuckLake' | 'Iceberg';
+  /** How many days of drift are followed. */
+  readonly days: number;
+  /** Makes a flow with a lakehouse of its own. */
+  create(records: Records, parts?: FlowParts): Promise<LakeFlow>;
+}
+
+export const setRecords = (flow: Flow, records: readonly object[]) =>
+  flow.simulator.editRecords('items', () => records);
+
+export async function syncWell(flow: Flow, options: RunOptions = {}): Promise<RunReport> {
+  const report = await flow.sync({ force: true, ...options });
+  expect(report.error?.message).toBeUndefined();
+  expect(report.exitCode).toBe(0);
+  expect(report.warnings.filter((text) => text.includes('maintained'))).toEqual([]);
+  return report;
+}
+
+/** Every table of the lake has exactly the rows of the published file, of the same values. */
+export async function expectEqual({ flow, open, schema }: LakeFlow): Promise<void> {
+  const reader = await open();
+  try {
+    await reader.run(`ATTACH ${quoteLiteral(flow.duckdbPath)} AS file (READ_ONLY)`);
+    const tables = await reader.rows(
+      `SELECT schema_name AS stored, table_name AS name, list(column_name ORDER BY column_index)::VARCHAR[] AS columns
+         FROM duckdb_columns() WHERE database_name = 'file' AND schema_name IN ('main', '_sluice') GROUP BY ALL`,
+    );
+    expect(tables.length).toBeGreaterThan(5);
+    for (const { stored, name, columns } of tables) {
+      const table = `${quoteIdentifier(String(stored))}.${quoteIdentifier(String(name))}`;
+      const there = stored === 'main' ? schema : schema === 'main' ? '_sluice' : `_sluice_${schema}`;
+      const held = `${quoteIdentifier(there)}.${quoteIdentifier(String(name))}`;
+      const list = (columns as readonly string[]).map(quoteIdentifier).join(', ');
+      const [mine, theirs] = [`SELECT ${list} FROM file.${table}`, `SELECT ${list} FROM lake.${held}`];
+      const [row] = await reader.rows(
+        `SELECT (SELECT count(*) FROM (${mine} EXCEPT ALL ${theirs})) AS missing,
+           (SELECT count(*) FROM (${theirs} EXCEPT ALL ${mine})) AS extra`,
+      );
+      expect({ table, ...row }).toEqual({ table, missing: 0n, extra: 0n });
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+export async function expectVerified(flow: Flow, title: string): Promise<void> {
+  const { ok, items } = await verifyState(flow.settings(), { clock: flow.clock });
+  expect(items.filter(({ status }) => status === 'failed')).toEqual([]);
+  expect(ok).toBe(true);
+  expect(items).toContainEqual(expect.objectContaining({ name: title, status: 'ok' }));
+}
+
+/** What every lakehouse has to keep. */
+export function describeLakehouse(name: string, getSite: () => Site): void {
+  const stream = { key: ['id'], cursor: { field: 'date' } };
+  const all = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
+
+  describe(name, () => {
+    it('has the rows of every table, and is verified by value', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      const report = await syncWell(lake.flow);
+      expect(report.published?.bytes).toBeGreaterThan(0);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it('follows weeks of new, restated and deleted rows, equal by value', async () => {
+      const random = createRandom();
+      let records: readonly object[] = ITEMS;
+      const site = getSite();
+      const lake = await site.create(ITEMS, {
+        stream: { ...all, history: true, deletes: 'hard' },
+        config: { defaults: { maxDeleteRatio: 1 } },
+      });
+      for (let day = 0; day < site.days; day += 1) {
+        await syncWell(lake.flow);
+        if (day % 5 === 0 || day === site.days - 1) await expectEqual(lake);
+        records = change(records, random, day);
+        setRecords(lake.flow, records);
+        await lake.flow.clock.sleep(DAY_MS);
+      }
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it('follows new columns and retyped ones, and keeps large numbers exact', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream: all });
+      await syncWell(lake.flow);
+      setRecords(
+        lake.flow,
+        ITEMS.map((item) => ({ ...item, added: `${item.name}!` })),
+      );
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      const huge = ['9007199254740993', '170141183460469231731687303715884105727'];
+      for (const text of huge) {
+        setRecords(
+          lake.flow,
+          ITEMS.map((item, at) => ({ ...item, amount: at === 3 ? rawJson(text) : item.amount })),
+        );
+        await syncWell(lake.flow);
+        const reader = await lake.open();
+        const [row] = await reader.rows(
+          `SELECT amount::VARCHAR AS amount FROM lake.${lake.schema}.items WHERE id = 3`,
+        );
+        reader.close();
+        expect(row).toEqual({ amount: text });
+        await expectVerified(lake.flow, site.title);
+      }
+      setRecords(
+        lake.flow,
+        ITEMS.map((item) => ({ ...item, amount: `${item.amount} EUR` })),
+      );
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+    });
+
+    it('counts equal rows of a table without a key', async () => {
+      const site = getSite();
+      const lake = await site.create([...ITEMS, ...ITEMS.slice(0, 5)], {
+        stream: { cursor: false, deletes: 'hard' },
+      });
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      setRecords(lake.flow, [...ITEMS, ...ITEMS.slice(0, 2), ...ITEMS.slice(0, 2)]);
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+    });
+
+    it('gives a container without a disk its state back, which goes on with what is new', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      rmSync(lake.flow.stateDir, { recursive: true });
+      rmSync(lake.flow.duckdbPath);
+      setRecords(lake.flow, [...ITEMS, ...makeItems(10, { perDay: 10, from: 50 })]);
+      const report = await syncWell(lake.flow);
+      expect(streamOf(report).mode).toBe('incremental');
+      expect(report.warnings).toEqual([]);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it('finds rows that another program changed, and repairs them with the next sync', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const writer = await lake.open('');
+      await writer.run(`UPDATE lake.${lake.schema}.items SET amount = -1 WHERE id < 20`);
+      await writer.run(`DELETE FROM lake.${lake.schema}.items WHERE id > 40`);
+      await writer.run(`INSERT INTO lake.${lake.schema}.items (id, date) VALUES (1000, DATE '1999-01-01')`);
+      writer.close();
+      const { ok, items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+      expect(ok).toBe(false);
+      expect(items).toContainEqual(expect.objectContaining({ name: site.title, status: 'failed' }));
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it.each([
+      ['altered', 'ALTER TABLE items DROP COLUMN amount'],
+      ['gone', 'DROP TABLE items'],
+    ])('makes a table again that is %s', async (found, sql) => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const writer = await lake.open('');
+      await writer.run(sql.replace('items', `lake.${lake.schema}.items`));
+      writer.close();
+      const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+      const detail = `another program changed what was published: main.items is ${found}`;
+      expect(items).toContainEqual(expect.objectContaining({ status: 'failed', detail }));
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it('leaves the tables of others alone', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const writer = await lake.open('');
+      await writer.run(`CREATE TABLE lake.${lake.schema}.theirs AS SELECT 42 AS answer`);
+      writer.close();
+      await syncWell(lake.flow);
+      const reader = await lake.open();
+      expect(await reader.rows(`FROM lake.${lake.schema}.theirs`)).toEqual([{ answer: 42 }]);
+      reader.close();
+    });
+  });
+}
+
+/** Some rows change, some go, some come. */
+export function change(records: readonly object[], random: () => number, day: number): readonly object[] {
+  const kept = records.filter(() => random() > 0.03);
+  const restated = kept.map((record) =>
+    random() < 0.1 ? { ...record, amount: Math.floor(random() * 1e6) } : record,
+  );
+  return [...restated, ...Array.from({ length: 5 }, (_, at) => makeItem(1_000 + day * 5 + at, 10))];
+}
