@@ -103,6 +103,7 @@ describe('YAML in the docs', () => {
       const env = {
         ANALYTICS_API_KEY: 'example-key-0123456789',
         CATALOG_URL: 'postgres://sluice:example@db.example.com/lake',
+        CATALOG_TOKEN: 'example',
         SLUICE_HASH_KEY: 'example-hash-key-0123456789',
         HOME: folder,
       };
