@@ -99,7 +99,7 @@ export async function syncAccounts(
     .filter(({ name }) => names.includes(name))
     .map((account) => ({
       name: account.name,
-      run: (limits: RunLimits, onRead: () => void) =>
+      run: (limits: RunLimits, onReading: (isReading: boolean) => void) =>
         runOnce(
           () => ({ settings: resolveSettings(toResolveOptions(config, { clock, account }, 'required')) }),
           {
@@ -109,7 +109,7 @@ export async function syncAccounts(
             clock,
             ...(signal && { signal }),
             ...(onProgress && { onProgress: (event: ProgressEvent) => onProgress(event, account.name) }),
-            observers: [watchReading(onRead), ...(observers?.(account.name) ?? [])],
+            observers: [watchReading(onReading), ...(observers?.(account.name) ?? [])],
           },
         ),
     }));

@@ -196,7 +196,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: 'whole number',
     fallback: `\`${configDefaults.concurrency}\``,
     meaning:
-      'With `accounts`: how many read at once. One that waits for its quota, or only publishes, is not counted.',
+      'With `accounts`: how many read at once. One that waits for its quota, loads or publishes is not counted.',
   },
   stateDir: {
     type: 'folder',

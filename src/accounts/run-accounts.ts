@@ -18,9 +18,9 @@ export interface AccountTask {
   /**
    * Runs once, to its end. Never throws.
    *
-   * @param onRead called when nothing more is read and only publishing is left
+   * @param onReading called when it stops reading, to load or to publish, and when it reads again
    */
-  readonly run: (limits: RunLimits, onRead: () => void) => Promise<EndedRun>;
+  readonly run: (limits: RunLimits, onReading: (isReading: boolean) => void) => Promise<EndedRun>;
 }
 
 /** How accounts are run. */
@@ -29,7 +29,7 @@ export interface AccountLoopOptions {
   readonly maxWaitMs?: number | undefined;
   /** No run is begun or goes on after this time. */
   readonly deadlineMs?: number | undefined;
-  /** Accounts that read at once; one that waits for its quota, or only publishes, is not counted. */
+  /** Accounts that read at once; one that waits for its quota, loads or publishes is not counted. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -51,8 +51,8 @@ interface Turn {
 const LONGEST_SLEEP_MS = 60_000;
 /** For a time to continue that has passed already: the next run must not follow at once again and again. */
 const LEAST_PAUSE_MS = 1_000;
-/** Accounts that only publish while others read, at most: each still holds an engine. */
-const MOST_PUBLISHING = 2;
+/** Accounts at work beyond those that read, at most: each holds an engine. */
+const MOST_BEYOND = 2;
 
 /**
  * Runs every account to its end, several at once. One whose quota is spent gives up its place, and continues once the
@@ -107,7 +107,7 @@ class AccountLoop {
 
   #hasPlace(): boolean {
     const { concurrency } = this.#options;
-    return this.#reading < concurrency && this.#atWork.size < concurrency + MOST_PUBLISHING;
+    return this.#reading < concurrency && this.#atWork.size < concurrency + MOST_BEYOND;
   }
 
   #leftMs(): number {
@@ -137,16 +137,16 @@ class AccountLoop {
     };
     let isReading = true;
     this.#reading += 1;
-    const stopReading = () => {
-      if (isReading) this.#reading -= 1;
-      isReading = false;
+    const onReading = (now: boolean) => {
+      if (now !== isReading) this.#reading += now ? 1 : -1;
+      isReading = now;
       this.#news.resolve();
     };
     // Whatever goes wrong in one account, the others have to come to their ends.
     const last = await task
-      .run(limits, stopReading)
+      .run(limits, onReading)
       .catch((thrown: unknown): EndedRun => ({ startedAtMs, error: toSyncError(thrown) }));
-    stopReading();
+    onReading(false);
     const report = last.report === undefined ? earlier : joinReports(earlier, last.report);
     this.#continue({ ...turn, runs, last, report });
   }

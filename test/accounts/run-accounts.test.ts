@@ -19,6 +19,8 @@ interface Step {
   readonly tookMs?: number;
   /** Time after it has read all, to publish. */
   readonly publishesMs?: number;
+  /** Loads in between, and then reads once more. */
+  readonly loadsMs?: number;
   /** The quota returns this long after the run's end. */
   readonly resumeInMs?: number;
   /** Why it stops until then. */
@@ -44,15 +46,21 @@ function createLoop(
     let run = 0;
     return {
       name,
-      async run(given, onRead) {
+      async run(given, onReading) {
         (limits[name] ??= []).push(given);
         const step = steps[run] ?? {};
         run += 1;
         atWork += 1;
         most = Math.max(most, atWork);
         await clock.sleep(step.tookMs ?? MINUTE_MS);
+        if (step.loadsMs !== undefined) {
+          onReading(false);
+          await clock.sleep(step.loadsMs);
+          onReading(true);
+          await clock.sleep(step.tookMs ?? MINUTE_MS);
+        }
         if (step.publishesMs !== undefined) {
-          onRead();
+          onReading(false);
           await clock.sleep(step.publishesMs);
         }
         atWork -= 1;
@@ -139,6 +147,20 @@ describe('a sync of several accounts', () => {
     await full.run();
     expect(full.most()).toBe(3);
     expect(full.log).toContain('10 d started');
+  });
+
+  it('lets the next one read while an account loads, and takes no place for one that reads again', async () => {
+    const loads = { loadsMs: 2 * MINUTE_MS };
+    const loop = createLoop({ a: [loads], b: [{ tookMs: 9 * MINUTE_MS }], c: [{}] }, { concurrency: 1 });
+    await loop.run();
+    expect(loop.log).toEqual([
+      '0 a started',
+      '1 b started',
+      '4 a ended 0',
+      '10 b ended 0',
+      '10 c started',
+      '11 c ended 0',
+    ]);
   });
 
   it('gives the place of one whose quota is spent to others, and continues it when the quota is back', async () => {

@@ -86,7 +86,7 @@ type LoadedAccount = { readonly place: KnownPlace['place'] } & (
 /** What the loop over accounts gives to a run. */
 interface BegunRun {
   readonly limits: RunLimits;
-  readonly onRead: () => void;
+  readonly onReading: (isReading: boolean) => void;
 }
 
 interface RunsOptions {
@@ -114,7 +114,10 @@ class AccountRuns {
 
   toTask(account: ConfigAccount): AccountTask {
     const own = { ...this.#context, account };
-    return { name: account.name, run: (limits, onRead) => this.#run(own, account.name, { limits, onRead }) };
+    return {
+      name: account.name,
+      run: (limits, onReading) => this.#run(own, account.name, { limits, onReading }),
+    };
   }
 
   async #run(own: CliContext, name: string, begun: BegunRun): Promise<EndedRun> {
@@ -146,7 +149,7 @@ class AccountRuns {
     }
   }
 
-  async #sync(name: string, settings: Settings, { limits, onRead }: BegunRun): Promise<EndedRun> {
+  async #sync(name: string, settings: Settings, { limits, onReading }: BegunRun): Promise<EndedRun> {
     const { clock, engine, signal } = this.#context;
     const { display, sync, earlier, describe } = this.#options;
     const startedAtMs = clock.now();
@@ -154,7 +157,7 @@ class AccountRuns {
     const completed = [...(before === undefined ? [] : listCompleted(before)), ...(limits.completed ?? [])];
     const observers: readonly RunObserver[] = [
       { name: 'the display', onEvent: display.follow(name) },
-      watchReading(onRead),
+      watchReading(onReading),
     ];
     try {
       return {
