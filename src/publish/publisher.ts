@@ -162,7 +162,7 @@ export interface ClosedCommit extends Commit {
 
 /** What a publish came to. */
 export interface PublishResult {
-  /** Bytes that were written. */
+  /** Bytes that were written; 0 where that is not known. */
   readonly bytes: number;
   /** Its part of the run's report. */
   readonly report: NonNullable<RunReport['published']>;

@@ -14,6 +14,9 @@ export function findJar(): string | undefined {
   return globSync(join(folder, 'nessie-quarkus-*-runner.jar'))[0];
 }
 
+/** A Python that has pyiceberg. */
+export const python = join(folder, 'python/bin/python');
+
 export function isCatalogThere(): boolean {
   return findJava() !== undefined && findJar() !== undefined;
 }

@@ -137,9 +137,9 @@ export class LakehousePublisher implements ClosedPublisher {
       const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
       if (change.tables !== undefined) await lakehouse.settle?.(database, tables);
+      const after = await lakehouse.measure?.(database);
       // Small changes may be kept in the catalog, and make no file.
-      const written = ((await lakehouse.measure?.(database)) ?? 0) - (before ?? 0);
-      const bytes = Math.max(inserted + deleted, written);
+      const bytes = after === undefined ? 0 : Math.max(inserted + deleted, after - (before ?? 0));
       await this.#maintain(database, commit, maintainedAtMs);
       const report = { path: this.place, tables: tables.size, rowsInserted: inserted, rowsDeleted: deleted };
       return { bytes, report: { path: this.place, bytes, [this.name]: report } };
