@@ -76,7 +76,7 @@ function describeLake(title: string, getSite: () => Site): void {
       let records: readonly object[] = makeItems(300, { perDay: 10 });
       const config = { retention: { lake: '0s' } };
       const lake = await getSite().create(records, { stream: { ...all, deletes: 'hard' }, config });
-      for (let day = 0; day < countRuns(20); day += 1) {
+      for (let day = 0; day < countRuns(getSite().days / 2); day += 1) {
         await syncWell(lake.flow);
         records = change(records, random, day);
         setRecords(lake.flow, records);
