@@ -24,7 +24,8 @@ const SPLINTER_LINES = 40;
 const DESTINATION =
   /'(?:duckdb|parquet|ducklake|iceberg)'|^\s+(?:duckdb|parquet|ducklake|iceberg):|\b(?:lakePath|publishesDuckdb)\b|\/(?:lake|duckdb-file|lakehouse)\/[\w-]+\.ts'/m;
 /** Files that may know only their own destination. */
-const PUBLISHERS = /^src\/publish\/(?:lake|duckdb-file|lakehouse)\//;
+const PUBLISHERS =
+  /^src\/(?:publish\/(?:lake|duckdb-file|lakehouse)\/|config\/(?:ducklake|iceberg)-destination\.ts$)/;
 const sources = ['src', 'state', 'connectors'].flatMap(listSources);
 const product = sources.filter(({ file }) => file.startsWith('src/'));
 const functions = sources.flatMap(({ tree }) => [...listFunctions(tree)]);

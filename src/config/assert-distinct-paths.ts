@@ -4,6 +4,8 @@ import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError, type Problem } from './problem.ts';
 import { isInside, resolveLinks } from '../files/real-paths.ts';
 import type { Destination } from '../model/destination.ts';
+import { findDuckLakeProblem } from './ducklake-destination.ts';
+import type { IsIn, Neighbourhood } from './lakehouse-settings.ts';
 import { READERS_FILE, type StoragePaths } from './storage-paths.ts';
 
 const DUCKDB: ConfigPath = ['destination', 'duckdb'];
@@ -48,45 +50,23 @@ export function assertDistinctPaths(
   const problem =
     findLakeProblem(places, isIn) ??
     findFileProblem(places, isIn, paths.stateDir) ??
-    findDuckLakeProblem(paths.destinations, places, isIn);
+    findDuckLakeProblem(paths.destinations, {
+      neighbours: listNeighbours(places),
+      config: places.config,
+      isIn,
+    });
   if (problem !== undefined) throw buildConfigError([problem], loaded);
 }
 
-/** Its folder holds nothing else: cleaning it up must not find files of others. */
-function findDuckLakeProblem(
-  destinations: readonly Destination[],
-  { duckdb, lake, state, ledger, contracts, config }: Places,
-  isIn: IsIn,
-): Problem | undefined {
-  const found = destinations.find((one) => one.kind === 'ducklake');
-  if (found?.kind !== 'ducklake') return undefined;
-  const { catalog, data } = found;
-  const folder = data.includes('://') ? undefined : resolveLinks(data);
-  const file = catalog.kind === 'sqlite' ? resolveLinks(catalog.file) : undefined;
-  const others = [
+function listNeighbours({ duckdb, lake, state, ledger, contracts }: Places): Neighbourhood['neighbours'] {
+  return [
     [lake, 'destination.parquet'],
     [state, 'the state folder'],
     [ledger, 'the quota ledger'],
     [contracts, 'the contract files'],
     [duckdb, 'destination.duckdb'],
-  ] as const;
-  const taken = others.find(([other]) => isIn(folder, other) || isIn(other, folder));
-  if (taken !== undefined || isIn(config, folder))
-    return {
-      path: ['destination', 'ducklake', 'data'],
-      message: `must not be the folder of ${taken?.[1] ?? 'the config'}, nor inside it or around it`,
-      hint: 'Name a folder of its own, e.g. ./data.',
-    };
-  const near = others.find(([other]) => isIn(file, other));
-  if (near === undefined && !isIn(file, config)) return undefined;
-  return {
-    path: ['destination', 'ducklake', 'catalog'],
-    message: `must not be ${near?.[1] ?? 'the config'}, nor inside it`,
-    hint: 'Name a file elsewhere, e.g. sqlite:./catalog.sqlite.',
-  };
+  ];
 }
-
-type IsIn = (inner: string | undefined, outer: string | undefined) => boolean;
 
 function findLakeProblem(
   { lake, state, ledger, contracts, config }: Places,

@@ -1,10 +1,25 @@
 import type { ConfigPath } from './config-path.ts';
-import { findExtensions, type LakehouseScope, readStore } from './lakehouse-settings.ts';
+import {
+  findExtensions,
+  type LakehouseScope,
+  type Neighbourhood,
+  readStore,
+  type SharedPlace,
+} from './lakehouse-settings.ts';
+import type { Problem } from './problem.ts';
+import { resolveLinks } from '../files/real-paths.ts';
 import type { Config } from '../model/config.ts';
-import type { DuckLakeDestination, LakeCatalog, ObjectStore } from '../model/destination.ts';
+import type { Destination, DuckLakeDestination, LakeCatalog, ObjectStore } from '../model/destination.ts';
 
 const CATALOG: ConfigPath = ['destination', 'ducklake', 'catalog'];
 const DATA: ConfigPath = ['destination', 'ducklake', 'data'];
+
+export const duckLakePlace: SharedPlace = {
+  kind: 'ducklake',
+  title: 'DuckLake',
+  keys: ['catalog', 'schema'],
+  own: 'schema',
+};
 
 /** The DuckLake of a config; undefined where it names none. */
 export function resolveDuckLake(
@@ -88,4 +103,30 @@ function readData(text: string, { resolve, refuse }: LakehouseScope): string {
   if (/[*?[\]{}]/.test(folder))
     return refuse(DATA, `must not have a path with one of * ? [ ] { }: ${folder}`, 'Name another folder.');
   return folder;
+}
+
+/** Its folder holds nothing else: cleaning it up must not find files of others. */
+export function findDuckLakeProblem(
+  destinations: readonly Destination[],
+  { neighbours, config, isIn }: Neighbourhood,
+): Problem | undefined {
+  const found = destinations.find((one) => one.kind === 'ducklake');
+  if (found?.kind !== 'ducklake') return undefined;
+  const { catalog, data } = found;
+  const folder = data.includes('://') ? undefined : resolveLinks(data);
+  const file = catalog.kind === 'sqlite' ? resolveLinks(catalog.file) : undefined;
+  const taken = neighbours.find(([other]) => isIn(folder, other) || isIn(other, folder));
+  if (taken !== undefined || isIn(config, folder))
+    return {
+      path: ['destination', 'ducklake', 'data'],
+      message: `must not be the folder of ${taken?.[1] ?? 'the config'}, nor inside it or around it`,
+      hint: 'Name a folder of its own, e.g. ./data.',
+    };
+  const near = neighbours.find(([other]) => isIn(file, other));
+  if (near === undefined && !isIn(file, config)) return undefined;
+  return {
+    path: ['destination', 'ducklake', 'catalog'],
+    message: `must not be ${near?.[1] ?? 'the config'}, nor inside it`,
+    hint: 'Name a file elsewhere, e.g. sqlite:./catalog.sqlite.',
+  };
 }

@@ -1,5 +1,11 @@
 import type { ConfigPath } from './config-path.ts';
-import { findExtensions, type LakehouseScope, readAddress, readStore } from './lakehouse-settings.ts';
+import {
+  findExtensions,
+  type LakehouseScope,
+  readAddress,
+  readStore,
+  type SharedPlace,
+} from './lakehouse-settings.ts';
 import type { Config } from '../model/config.ts';
 import type { CatalogLogin, IcebergDestination, ObjectStore } from '../model/destination.ts';
 
@@ -7,6 +13,13 @@ type Written = NonNullable<Config['destination']['iceberg']>;
 
 const ENDPOINT: ConfigPath = ['destination', 'iceberg', 'endpoint'];
 const TOKEN_URL: ConfigPath = ['destination', 'iceberg', 'oauth2', 'tokenUrl'];
+
+export const icebergPlace: SharedPlace = {
+  kind: 'iceberg',
+  title: 'Iceberg catalog',
+  keys: ['endpoint', 'warehouse', 'namespace'],
+  own: 'namespace',
+};
 
 /** The Iceberg catalog of a config; undefined where it names none. */
 export function resolveIceberg(

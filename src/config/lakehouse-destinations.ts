@@ -1,7 +1,7 @@
 import { type ConfigAccount, layerAccount } from './accounts.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
-import { resolveDuckLake } from './ducklake-destination.ts';
-import { resolveIceberg } from './iceberg-destination.ts';
+import { duckLakePlace, resolveDuckLake } from './ducklake-destination.ts';
+import { icebergPlace, resolveIceberg } from './iceberg-destination.ts';
 import type { LakehouseScope } from './lakehouse-settings.ts';
 import type { Problem } from './problem.ts';
 import type { Config } from '../model/config.ts';
@@ -21,11 +21,7 @@ export function resolveLakehouses(config: Config, scope: LakehouseScope): readon
   return found;
 }
 
-/** What makes the place of each kind, and the part that accounts must not share. */
-const places: readonly { readonly kind: string; readonly keys: readonly string[]; readonly own: string }[] = [
-  { kind: 'ducklake', keys: ['catalog', 'schema'], own: 'schema' },
-  { kind: 'iceberg', keys: ['endpoint', 'warehouse', 'namespace'], own: 'namespace' },
-];
+const places = [duckLakePlace, icebergPlace];
 
 /** Whether an account publishes to a lakehouse. */
 export function hasLakehouse(value: unknown): boolean {
@@ -39,7 +35,7 @@ export function findSharedLakehouse(accounts: readonly ConfigAccount[]): Problem
   const taken = new Map<string, string>();
   const layers = accounts.map((account) => ({ name: account.name, value: layerAccount(account).value }));
   for (const { name, value } of layers)
-    for (const { kind, keys, own } of places) {
+    for (const { kind, title, keys, own } of places) {
       const texts = keys.map((key) => textAt(value, ['destination', kind, key]));
       if (texts[0] === undefined) continue;
       const place = JSON.stringify([
@@ -50,7 +46,7 @@ export function findSharedLakehouse(accounts: readonly ConfigAccount[]): Problem
       if (other !== undefined)
         return {
           path: ['destination', kind, own],
-          message: `${other} and ${name} would share a ${own} of one ${kind === 'iceberg' ? 'catalog' : 'DuckLake'}, and each account needs its own`,
+          message: `${other} and ${name} would share a ${own} of one ${title}, and each account needs its own`,
           hint: `Write ${own}: "\${account}"`,
         };
       taken.set(place, name);

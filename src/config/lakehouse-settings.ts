@@ -12,6 +12,28 @@ export interface LakehouseScope {
   readonly refuse: Refuse;
 }
 
+/** Where accounts of a config publish to, as it is written, and the part of it that they must not share. */
+export interface SharedPlace {
+  /** The key under `destination`. */
+  readonly kind: string;
+  /** As people call it. */
+  readonly title: string;
+  /** Its keys that make the place; the first one is always there. */
+  readonly keys: readonly string[];
+  readonly own: string;
+}
+
+/** Whether a path is another one, or inside it; false for one that is undefined. */
+export type IsIn = (inner: string | undefined, outer: string | undefined) => boolean;
+
+/** Places of this machine that a lakehouse must not overlap with, links followed. */
+export interface Neighbourhood {
+  readonly neighbours: readonly (readonly [path: string | undefined, name: string])[];
+  /** Undefined for a config that is not a file. */
+  readonly config: string | undefined;
+  readonly isIn: IsIn;
+}
+
 const ENDPOINT: ConfigPath = ['destination', 's3', 'endpoint'];
 
 /** The extensions of the engine: those of the config, or a folder that is filled when they are needed. */
