@@ -350,6 +350,11 @@ ${rest}accounts: { acme: {}, globex: {} }
     ['{ parquet: ./lake }', '', 'Write parquet: "./lake/account=${account}"'],
     ['{ ducklake: { catalog: "sqlite:./c.sqlite", data: ./data } }', '', 'Write schema: "${account}"'],
     [
+      '{ iceberg: { endpoint: "https://c.example.com", warehouse: wh, namespace: all } }',
+      '',
+      'Write namespace: "${account}"',
+    ],
+    [
       '{ duckdb: "./${account}.duckdb", ducklake: { catalog: "sqlite:./c.sqlite", data: ./data, schema: all } }',
       '',
       'Write schema: "${account}"',
