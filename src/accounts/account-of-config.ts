@@ -11,11 +11,11 @@ interface Place {
 }
 
 /**
- * Describes accounts to their runs. An account whose state folder the config does not say is left out, as is one whose
- * settings cannot be read: its own run says why.
+ * Describes accounts to their runs. Accounts whose state folder or settings cannot be read are left out: their own run
+ * says why.
  *
  * @param places of all accounts of the config
- * @param load settings of an account, with its key; called for those that were never synced
+ * @param load settings of an account, with its key; called for accounts that were never synced
  */
 export async function describeAccounts(
   places: readonly Place[],

@@ -15,13 +15,14 @@ import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-fil
 
 /**
  * Writes a DuckDB file with views over the lakes of all accounts: each table with the column `account`. As in the
- * `lake.duckdb` of one account, a view names one generation of each table by its absolute path, so that all tables are
- * of the same moment and every column has its exact type; the tables of `_sluice` are copies. Each lake keeps
- * the generations that the views name. The file is replaced whole, and stays where no lake has changed since. Call it after every run.
+ * `lake.duckdb` of one account, a view names one generation of each table by its absolute path, so that all tables
+ * come from the same moment and columns keep their exact types. The tables of `_sluice` are copies. Each lake keeps the
+ * generations that the views name. The file is replaced as a whole, or left alone if no lake has changed. Call it after
+ * every run.
  *
  * @param file absolute path; usually `lake.duckdb` in the folder of the lakes
  * @param accounts all accounts of the config
- * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
+ * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
  * The old file is unchanged.
  */
 export function writeAccountsCatalog(
@@ -54,7 +55,7 @@ export function writeAccountsCatalog(
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
       }
     },
-    // No lake may clean up what the views name, from before anybody can see them.
+    // Before the views can be seen: no lake may remove what they name.
     async onReady(temporary) {
       const { dev: device, ino: inode } = statSync(temporary);
       for (const { lake, tables } of named) {
@@ -65,14 +66,14 @@ export function writeAccountsCatalog(
   });
 }
 
-/** A lake, and the tables that the views have of it. */
+/** A lake, and its tables that the views read. */
 interface NamedLake {
   readonly account: string;
   readonly lake: string;
   readonly tables: readonly CatalogTable[];
 }
 
-/** The tables of lakes, as their own `lake.duckdb` reads them. */
+/** The tables of several lakes, read as in each `lake.duckdb`. */
 function groupLakeTables(lakes: readonly NamedLake[]): readonly TableParts[] {
   return groupParts(
     lakes.flatMap(({ account, lake, tables }) =>

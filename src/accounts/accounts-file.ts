@@ -13,7 +13,7 @@ import type { AttachedAccount } from '../warehouse/attach-accounts.ts';
 import { isUnknownTable } from '../warehouse/database-errors.ts';
 import { lookInto } from '../warehouse/look-into.ts';
 
-/** What a file with the data of several accounts has: their rows, or views over their lakes. */
+/** What a file for several accounts contains: their rows, or views over their lakes. */
 export type AccountsFileKind = 'combined' | 'views';
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -28,25 +28,25 @@ const sourceSchema = z.object({
   account: z.string(),
   /** The commit that is in the file. */
   generation: z.string().optional(),
-  /** Differs where anything does: a lake may be published again without a commit, and by another release. */
+  /** Changes with anything in the file: a lake may be published again without a commit, or by another release. */
   mark: z.string(),
 });
 
-/** The part of one account in such a file. */
+/** What such a file contains of one account. */
 export type AccountSource = z.infer<typeof sourceSchema>;
 
-/** Whose a file is. */
+/** Who a file belongs to. */
 export interface FileOwner {
   readonly kind: AccountsFileKind;
-  /** Names of all accounts that there are. */
+  /** Names of all accounts. */
   readonly accounts: readonly string[];
-  /** Path of the config, or another one that no other config has; undefined where there is none. */
+  /** Path of the config, or another path that only this config has; undefined without one. */
   readonly config?: string | undefined;
 }
 
 /**
- * What a file was made from; undefined if there is no file. A file is that of the same config, whatever its accounts
- * are called by now, or one that has an account of the same name: the config may have been moved.
+ * What a file was made from; undefined if there is no file. A file is ours if it names the same config, even if accounts
+ * were renamed, or has an account of the same name: the config may have been moved.
  *
  * @throws PublishError (2) for a file of another program, of another kind or of other accounts: it must stay
  */
@@ -66,7 +66,7 @@ export async function readSources(
   return sources;
 }
 
-/** What a file of this kind was made from; undefined if there is none, or another file. */
+/** What a file of this kind was made from; undefined if there is no file, or a different one. */
 export async function readOwnSources(
   file: string,
   kind: AccountsFileKind,
@@ -129,7 +129,7 @@ export async function describeSources(
   return sources;
 }
 
-/** What the file of an account says of itself; empty for a file of another program. */
+/** What the file of an account says about itself; empty for a file of another program. */
 export async function readAccountMeta(
   session: SqlSession,
   prefix: string,
@@ -143,7 +143,7 @@ export async function readAccountMeta(
   }
 }
 
-/** Writes what the file at a path is to be and what it was made from, so that no other command takes it for the file of one account. */
+/** Records in a file what it is and what it was made from: no command may take it for the file of one account. */
 export async function writeSources(
   session: SqlSession,
   file: string,

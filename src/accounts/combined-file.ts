@@ -9,16 +9,16 @@ import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-fil
 export interface CombineJob extends ReplaceOptions {
   /** Absolute path of the file to replace. */
   readonly file: string;
-  /** All accounts of the config, those whose runs failed as well: their last published rows stay in the file. */
+  /** All accounts of the config, including failed ones: their last published rows stay in the file. */
   readonly accounts: readonly AccountData[];
 }
 
 /**
  * Publishes one DuckDB file with the rows of all accounts: each table with the column `account`, in `main` as in
- * `_sluice`, whose `meta` says what the file is. The file is replaced whole, so that it costs a copy of everything;
- * where no account has published since, it stays.
+ * `_sluice`, whose `meta` says what the file is. The file is replaced as a whole, which costs a copy of everything;
+ * it is left alone if no account has published since.
  *
- * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
+ * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
  * The old file is unchanged.
  */
 export function publishCombined(job: CombineJob): Promise<JointFile> {
@@ -28,7 +28,7 @@ export function publishCombined(job: CombineJob): Promise<JointFile> {
     async fill(database, found) {
       await assertLakesAreWhole(database, found);
       for (const table of await listAccountTables(database, found)) {
-        // That of an account describes its own file.
+        // The `meta` of an account describes its own file.
         if (table.schema === '_sluice' && table.name === 'meta') continue;
         const name = `${table.schema}.${quoteIdentifier(table.name)}`;
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);

@@ -12,7 +12,7 @@ export interface PlacePattern {
   readonly pathOf: (account: string) => string;
 }
 
-/** What the config names, so that it is not left of an account. */
+/** Paths that the config names: they are not leftovers. */
 export interface InConfig {
   readonly names: readonly string[];
   /** Absolute paths. */
@@ -25,23 +25,23 @@ export interface KeptPath {
   readonly why: string;
 }
 
-/** What is left of an account that the config no longer has. */
+/** Leftovers of an account that the config no longer has. */
 export interface Leftover {
   readonly account: string;
-  /** Those of the account: its state folder, and what lies where it publishes. */
+  /** Known to belong to the account: its state folder, and what it published. */
   readonly places: readonly { readonly kind: string; readonly path: string }[];
 }
 
-/** The same with what is doubtful. */
+/** The same, with what may belong to others. */
 export interface FoundLeftover extends Leftover {
-  /** What lies in such places, and is not known to be of the account. */
+  /** Found in such places, but not known to belong to the account. */
   readonly kept: readonly KeptPath[];
 }
 
 const ANY_NAME = '\0';
 const STATE = 'stateDir';
 
-/** Finds what is left of accounts that the config does not have, by their state folders; in the order of their names. */
+/** Finds leftovers of accounts that the config does not have, by their state folders; sorted by name. */
 export function findLeftovers(patterns: readonly PlacePattern[], inConfig: InConfig): readonly Leftover[] {
   const state = patterns.find(({ kind }) => kind === STATE);
   const names = state === undefined ? [] : listNames(state.pathOf(ANY_NAME));
@@ -53,7 +53,7 @@ export function findLeftovers(patterns: readonly PlacePattern[], inConfig: InCon
     .toSorted((a, b) => (a.account < b.account ? -1 : 1));
 }
 
-/** What is left of one account; undefined if there is nothing in its places. */
+/** Leftovers of one account; undefined if there are none. */
 export function findLeftover(
   patterns: readonly PlacePattern[],
   inConfig: InConfig,
@@ -95,7 +95,7 @@ function findDoubt(folder: string, destinations: readonly string[]): string | un
     const isState = readRunFile(folder).length > 0 || readRefusedFile(folder) !== undefined;
     return isState ? undefined : 'nothing in it shows that it is a state folder';
   }
-  // Where each account writes its own destination, the config does not say where this one had it.
+  // If each account has a destination of its own in the config, nothing says where this one was.
   if (destinations.length === 0 || isRecorded(record, folder, destinations)) return undefined;
   return `it is the state folder of another destination (${Object.values(record.places).join(', ')})`;
 }
@@ -113,7 +113,7 @@ function isTaken(place: string, taken: readonly string[]): boolean {
   return taken.some((one) => isInside(place, one) || (isInside(one, place) && existsSync(one)));
 }
 
-/** The names that stand for an account in the first part of a path that holds one. */
+/** Names found where a path has `${account}`, up to the first such part. */
 function listNames(pattern: string): readonly string[] {
   const parts = pattern.split(path.sep);
   const at = parts.findIndex((part) => part.includes(ANY_NAME));

@@ -7,8 +7,8 @@ export function listCompleted({ streams }: RunReport): readonly string[] {
 }
 
 /**
- * One report of a run and of the run that continued it: each scan as it was when it was read, and what both spent.
- * Id, outcome and publication are those of the later one.
+ * Joins the report of a run with that of the run that continued it: each scan as it was read last, and the sum of what
+ * both spent. Id, outcome and publication come from the later one.
  */
 export function joinReports(earlier: RunReport | undefined, later: RunReport): RunReport {
   if (earlier === undefined) return later;

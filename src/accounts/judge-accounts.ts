@@ -1,6 +1,6 @@
 import type { ExitCode } from '../model/errors.ts';
 
-// A person stopped it, or it is a bug: that is what has to be seen first.
+// Stopped by a person, or a bug: people have to see these first.
 const ALWAYS: readonly ExitCode[] = [143, 130, 1];
 
 /**

@@ -4,7 +4,7 @@ import type { ReportedError } from '../model/run-report.ts';
 import { type AccountsFileKind, readOwnSources } from './accounts-file.ts';
 import { type JointPlaces, publishJoint } from './publish-joint.ts';
 
-/** What became of the files that join accounts. */
+/** What happened to the files that join accounts. */
 export interface LeftJoint {
   readonly notes: readonly string[];
   readonly error: ReportedError | undefined;
@@ -15,7 +15,7 @@ export interface LeftJoint {
  * views over its lake would fail for all. Views that cannot be written again are removed, as is a file with rows of
  * this account alone.
  *
- * @returns what a person has to know, one sentence each, and what kept one of the files from being written
+ * @returns sentences for people, and the error if a file could not be written
  */
 export async function leaveJoint(
   account: string,

@@ -25,8 +25,8 @@ export function unknownAccount(name: string, names: readonly string[]): ConfigEr
 }
 
 /**
- * Whether a name fits a pattern. Only the last `*` is ever tried again, so that no pattern takes longer than the product
- * of both lengths; a regular expression with many `*` would try all of them, for years.
+ * Whether a name matches a pattern. Only the last `*` is tried again, so the time is at most the product of both lengths;
+ * a regular expression with many `*` could take years.
  */
 export function matchesPattern(name: string, pattern: string): boolean {
   let at = 0;

@@ -2,20 +2,20 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { EntryKind } from '../model/account.ts';
 
-/** What Sluice has at a place, and what somebody else has there. */
+/** The files of Sluice at a place, and those of others. */
 export interface OwnFiles {
-  /** Absolute, links among them. */
+  /** Absolute; links are included. */
   readonly files: readonly string[];
-  /** Those around them, the innermost first. */
+  /** Folders that contain them, innermost first. */
   readonly folders: readonly string[];
   readonly bytes: number;
-  /** What is not ours: a folder in which nothing is ours is one of these as a whole. */
+  /** Files of others; a folder without any file of ours is listed as one. */
   readonly foreign: readonly string[];
 }
 
 type IsOwn = (path: string, kind: EntryKind) => boolean;
 
-/** Sorts what lies at a place, a folder or a file with its neighbours. Links are not followed. */
+/** Tells them apart at a folder, or at a file and what lies next to it. Links are not followed. */
 export function listOwnFiles(place: string, isOwn: IsOwn): OwnFiles {
   if (kindOf(place) === 'folder') return listFolder(place, '', isOwn);
   const folder = dirname(place);
@@ -38,7 +38,7 @@ function listFolder(folder: string, below: string, isOwn: IsOwn): OwnFiles {
   const own = others.filter(({ inPlace, kind }) => isOwn(inPlace, kind)).map(({ path }) => path);
   const foreign = others.filter(({ path }) => !own.includes(path)).map(({ path }) => path);
   const files = [...inner.flatMap((one) => one.files), ...own];
-  // Nothing in it is ours, and nor is the folder.
+  // Nothing in it is ours, so the folder is not either.
   const isForeign = files.length === 0 && below !== '' && !isOwn(below, 'folder');
   if (isForeign) return { files, folders: [], bytes: 0, foreign: [folder] };
   return {

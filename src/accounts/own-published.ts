@@ -19,10 +19,9 @@ import type { AttachedAccount } from '../warehouse/attach-accounts.ts';
 import { readAccountMeta } from './accounts-file.ts';
 
 /**
- * Rejects an account whose published file is not there though it has published before: its rows would be missing, and
- * nothing would say so.
+ * Rejects an account that has published before and whose file is missing: its rows would be missing without a word.
  *
- * @param known accounts of which it is known from elsewhere
+ * @param known accounts known from elsewhere to have published
  * @throws StorageError (6) naming the first
  */
 export function refuseLost(absent: readonly AccountData[], known: readonly string[] = []): void {
@@ -45,12 +44,12 @@ function hasPublished({ account, lake, stateDir, readersFile }: AccountData): bo
   const hasFile = readPublishedRecord(stateDir) !== undefined;
   const runs = readRunFile(stateDir);
   const isOfLake = lake !== undefined && readersFile === join(lake, LAKE_CATALOG);
-  // A state may have published a file for a long time before the config named a lake.
+  // The state may have published to a file long before the config named a lake.
   if (hasFile && isOfLake) return runs.some(({ published }) => published?.lake !== undefined);
   return hasFile || runs.some(showsPublished);
 }
 
-/** What went well has published, or found everything published. */
+/** A run that ended well has published, or found everything published. */
 function showsPublished({ published, error, status, streams }: RunReport): boolean {
   if (published !== undefined) return true;
   const isDone = streams.some((stream) => stream.status === 'complete' || stream.status === 'fresh');
@@ -87,11 +86,11 @@ function assertReadable(account: string, stateDir: string): void {
 }
 
 /**
- * Rejects a file that was published from the state of another account, as where two files were swapped, with their
- * state folders or without: its rows would count as those of this account. The work file is opened only where the small
+ * Rejects a file that was published from the state of another account, e.g. after two files were swapped, with or without
+ * their state folders: its rows would count as rows of this account. The work file is opened only where the small
  * files do not know the commit, and not while a run has it open.
  *
- * @param all all accounts that are known, also those without a file here
+ * @param all all known accounts, including those without a file here
  * @throws PublishError (2) naming the account, the file and, where it is known, whose it is
  */
 export async function refuseForeign(
@@ -122,7 +121,7 @@ export async function refuseForeign(
   }
 }
 
-/** Everything of another account may lie in the places of this one. After its next sync, a renamed account is its own. */
+/** All files of another account may be in the places of this one. A renamed account counts as itself after its next sync. */
 function refuseMoved(one: AttachedAccount, all: readonly Pick<AccountData, 'account' | 'stateDir'>[]): void {
   const { account, file, stateDir } = one;
   const recorded = stateDir === undefined ? undefined : readDestinationRecord(stateDir)?.stateDir;
@@ -147,14 +146,14 @@ async function readRuns(session: SqlSession, prefix: string): Promise<Lineage['r
   return new Map(rows.map((row) => [String(row['run_id']), Number(row['ms'])]));
 }
 
-/** Whether a state knows a commit. One without a state counts as its own: the next sync restores the state from it. */
+/** Whether a state knows a commit. Without a state it counts as known: the next sync restores the state from it. */
 async function isOwn(
   stateDir: string,
   published: Lineage & { readonly generation: string },
 ): Promise<boolean> {
   const runId = toRunId(published.generation);
   const startedMs = published.runs.get(runId);
-  // Accounts that are synced with one --run-id have it in common, but not the time.
+  // Accounts that are synced with one --run-id share the id, but not the time.
   const knows = (run: RunReport) => run.runId === runId && Date.parse(run.startedAt) === startedMs;
   if (readRunFile(stateDir).some(knows)) return true;
   const file = workFile(stateDir);

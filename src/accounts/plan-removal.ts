@@ -14,14 +14,14 @@ import { lookInto } from '../warehouse/look-into.ts';
 import { findLink, type KeptPath, type FoundLeftover } from './find-leftovers.ts';
 import { listOwnFiles, type OwnFiles } from './own-files.ts';
 
-/** A place of an account, and what of it is deleted. */
+/** A place of an account, and what is deleted there. */
 export interface RemovalPlace {
   readonly kind: string;
   readonly path: string;
   readonly own: OwnFiles;
 }
 
-/** What removing an account deletes, and what it leaves. */
+/** What removing an account deletes, and what it keeps. */
 export interface RemovalPlan {
   readonly account: string;
   /** What was published, then the state folder. */
@@ -30,8 +30,8 @@ export interface RemovalPlan {
 }
 
 /**
- * Finds what removing an account deletes: what its state folder has published, and what Sluice writes into a state
- * folder. Settings are those that the account would have.
+ * Finds what removing an account deletes: what was published from its state folder, and what Sluice writes into state
+ * folders. Takes the settings that the account would have.
  *
  * @throws ConfigError (2) for a place that is not ours; LockedError (75) while a run has its files open
  */
@@ -43,7 +43,7 @@ export async function planRemoval(settings: OfflineSettings, left: FoundLeftover
   for (const { kind, path } of left.places) {
     if (path === settings.stateDir) continue;
     const publisher = listPublishers(settings).find(({ place }) => place === path);
-    // Says what a file is that Sluice did not write at all.
+    // Throws for a file that Sluice did not write.
     await publisher?.claim().catch(rethrowRefusal);
     const findOwn = publisher?.local?.findOwn;
     if (publisher !== undefined && findOwn !== undefined && (await isOurs(publisher, settings, work)))
@@ -60,7 +60,7 @@ export async function planRemoval(settings: OfflineSettings, left: FoundLeftover
   };
 }
 
-/** What helps a sync, another destination, does not help here. */
+/** A sync could use another destination; that does not help here. */
 function rethrowRefusal(error: unknown): never {
   if (!(error instanceof PublishError) || error.code !== 'publish_refused') throw error;
   const { code, context, message, cause } = error;
@@ -70,7 +70,7 @@ function rethrowRefusal(error: unknown): never {
 
 const NO_COMMITS: Lineage = { generation: undefined, runs: new Map() };
 
-/** The commits of the account's work file, once that is known to be of this config. */
+/** The commits of the account's work file, if it belongs to this config. */
 async function readWork(settings: OfflineSettings): Promise<Lineage> {
   const { stateDir } = settings;
   const file = workFile(stateDir);
@@ -86,11 +86,11 @@ async function readWork(settings: OfflineSettings): Promise<Lineage> {
   });
 }
 
-/** Whether a destination has what this state published, or at least the beginning of it. */
+/** Whether a destination has what this state published, at least in part. */
 async function isOurs(publisher: Publisher, settings: OfflineSettings, work: Lineage): Promise<boolean> {
   const found = await publisher.inspect();
   if (found !== undefined) return isPublishedFrom(work, found);
-  // A first publish that was never complete: nobody has seen it, and the state says that it began it.
+  // A first publish that never finished: nobody has seen it, and the state records that it started.
   const recorded = readDestinationRecord(settings.stateDir)?.places[publisher.name];
   return recorded !== undefined && recorded === publisher.local?.target;
 }

@@ -7,28 +7,28 @@ import { writeAccountsCatalog } from './accounts-catalog.ts';
 import { publishCombined } from './combined-file.ts';
 import { refuseUnknown } from './refuse-unknown.ts';
 
-/** All accounts of a config, and what joins their data. */
+/** All accounts of a config, and the files that join their data. */
 export interface JointPlaces {
   readonly accounts: readonly { readonly name: string }[];
-  /** Where readers find what each publishes; an account whose destination the config does not say is missing. */
+  /** Where readers find each account's data; accounts without a known destination are left out. */
   readonly data: readonly AccountData[];
   /** Absolute path of the file with all tables; undefined where the config names none. */
   readonly combined: string | undefined;
   /** Absolute path of the file with views over all lakes; undefined where they share no folder. */
   readonly catalog: string | undefined;
-  /** What tells this config from others: its path, or that of its state folders. */
+  /** Identifies this config: its path, or that of its state folders. */
   readonly config?: string | undefined;
 }
 
-/** The files that join the accounts, and what kept one of them from being written. */
+/** The files that join the accounts, and the error if one could not be written. */
 export interface JointResult {
   readonly files: readonly JointFile[];
   readonly error: ReportedError | undefined;
 }
 
 /**
- * Writes the files that join all accounts, after their runs. Never throws: what fails leaves the earlier file as it is,
- * and the other one is written all the same.
+ * Writes the files that join all accounts, after their runs. Never throws: if one fails, its earlier file stays, and
+ * the other one is still written.
  */
 export async function publishJoint(
   { accounts, data, combined, catalog, config }: JointPlaces,
@@ -59,7 +59,7 @@ export async function publishJoint(
   return { files, error: joinErrors(errors) };
 }
 
-/** Both in one: the first decides what kind of failure it is. */
+/** Joins two errors; the first decides the code. */
 function joinErrors(errors: readonly ReportedError[]): ReportedError | undefined {
   const [first, ...others] = errors;
   if (first === undefined || others.length === 0) return first;

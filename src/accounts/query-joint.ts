@@ -10,12 +10,12 @@ import { refuseUnknown } from './refuse-unknown.ts';
 /** Accounts that a query is over. */
 export interface AskedAccounts {
   readonly names: readonly string[];
-  /** Where the data of accounts lies, as far as that is known; it may have others in it. */
+  /** Where the data of accounts lies, where known; may contain accounts that are not queried. */
   readonly data: readonly AccountData[];
 }
 
 /**
- * Runs one SELECT over the published files of accounts, and leaves out none that has published.
+ * Runs one SELECT over the published files of accounts. No account that has published is left out.
  *
  * @throws as `queryAccounts`; ConfigError (2), StorageError (6) and PublishError (2) naming the account whose rows
  * would be missing or wrong

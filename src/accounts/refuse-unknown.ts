@@ -3,9 +3,9 @@ import { ConfigError } from '../model/errors.ts';
 import { listNames } from '../text/list-names.ts';
 
 /**
- * Rejects accounts whose places the config does not say: without them, rows that they have published would be missing.
+ * Rejects accounts whose places the config does not say: their published rows would be missing.
  *
- * @param what what is not done: the beginning of the message
+ * @param what start of the message: what is not done
  * @throws ConfigError (2) naming them
  */
 export function refuseUnknown(names: readonly string[], data: readonly AccountData[], what: string): void {

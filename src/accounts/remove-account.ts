@@ -12,26 +12,26 @@ import { leaveJoint } from './leave-joint.ts';
 import { planRemoval, type RemovalPlan } from './plan-removal.ts';
 import type { JointPlaces } from './publish-joint.ts';
 
-/** What removing an account may use of the outside world. */
+/** Effects that removing an account needs. */
 export interface RemovalEffects {
   readonly clock: Clock;
-  /** Asked once, with what would be deleted; false leaves all as it is. */
+  /** Asked once, with what would be deleted; with false, nothing changes. */
   readonly confirm: (plan: RemovalPlan) => Promise<boolean>;
   /** Called with a sentence about a file that joins accounts. */
   readonly onNote: (note: string) => void;
 }
 
-/** What was to be deleted, and whether somebody agreed to it. */
+/** What would be deleted, and whether a person agreed. */
 export interface Removal {
   readonly plan: RemovalPlan;
   readonly isDone: boolean;
-  /** What kept a file that joins the accounts from being written without it. */
+  /** The error if a file that joins the accounts could not be written without it. */
   readonly error: ReportedError | undefined;
 }
 
-/** Deleted when nobody holds them any more. */
+/** Deleted after the locks are released. */
 const LOCKS = ['lock.sqlite', 'lock.json'];
-/** What shows whose the others are goes last, so that a removal that was interrupted finds its way again. */
+/** Deleted last: they show which files belong to the account, so an interrupted removal can be repeated. */
 const PROOFS = [
   'lake.duckdb',
   'manifest.json',
@@ -43,11 +43,10 @@ const PROOFS = [
 ];
 
 /**
- * Deletes what is left of an account and is known to be its own: what it published first, its state folder last, so
- * that a removal that was interrupted can be repeated. Settings are those that the account would have; `joint` is what
- * it leaves first.
+ * Deletes what is known to belong to an account: published data first, the state folder last, so that an interrupted
+ * removal can be repeated. Takes the settings that the account would have; it is taken out of `joint` first.
  *
- * @throws ConfigError (2) for what is not ours; LockedError (75) while a run goes on; StorageError (6)
+ * @throws ConfigError (2) for what is not ours; LockedError (75) while a run is active; StorageError (6)
  */
 export async function removeAccount(
   settings: OfflineSettings,
@@ -92,7 +91,7 @@ async function removeFiles(files: readonly string[]): Promise<void> {
   }
 }
 
-/** Others may have something in it, which stays. */
+/** Files of others in it stay. */
 async function removeEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder);

@@ -25,11 +25,11 @@ import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
 import { refuseForeign, refuseLost } from './own-published.ts';
 
-/** How long to wait for another process that writes the same file, ms: it may have read what is outdated by now. */
+/** How long to wait for another process that writes the same file, ms: what it has read may be outdated. */
 const WAIT_MS = 60_000;
 const LOOK_MS = 100;
 
-/** What both kinds of files can be given. */
+/** Options of both kinds of files. */
 export interface ReplaceOptions {
   readonly clock?: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export interface AccountsFileJob extends ReplaceOptions {
   /** Absolute path. */
   readonly file: string;
   readonly accounts: readonly AccountData[];
-  /** Puts everything but `_sluice.meta` into the new file, in which the accounts' files are attached. */
+  /** Writes everything but `_sluice.meta` into the new file; the accounts' files are attached to it. */
   readonly fill: (database: Database, found: readonly AttachedAccount[]) => Promise<void>;
   /** Called with the finished file, before it is put in its place. */
   readonly onReady?: (file: string) => Promise<void>;
@@ -54,11 +54,11 @@ export interface AccountsFileJob extends ReplaceOptions {
 type Job = AccountsFileJob & FoundAccounts;
 
 /**
- * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file that was
- * made from the same commits stays. After a kill at any point there is the old file or the new one, and the next call
- * removes what the killed one left.
+ * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file made from
+ * the same commits is left alone. After a kill at any point there is the old file or the new one, and the next call
+ * removes temporary files.
  *
- * @throws PublishError: 2 for a file there that must stay, 6 for what failed; LockedError (75); the signal's own error.
+ * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
  * The old file is unchanged.
  */
 export async function replaceAccountsFile(job: AccountsFileJob): Promise<JointFile> {
@@ -120,7 +120,7 @@ async function replace(job: Job): Promise<boolean> {
   );
   if (found.length === 0) return false;
   await removeLeftovers(target);
-  // A folder: the engine puts its log and what does not fit into memory next to the file.
+  // In a folder of its own: the engine writes its log and spill files next to the file.
   const folder = temporaryFor(target, randomBytes(6).toString('hex'));
   const file = join(folder, 'new.duckdb');
   try {
@@ -160,7 +160,7 @@ async function build(job: Job, file: string, before: string | undefined): Promis
       return true;
     });
   } catch (error) {
-    // What concerns the new file says nothing about the files of the accounts.
+    // An error about the new file says nothing about the files of the accounts.
     const cause = error instanceof StorageError ? error.cause : error;
     const isOwn = cause instanceof Error && cause.message.includes(dirname(file));
     throw (isOwn ? undefined : await findBrokenAccount(found, error)) ?? error;

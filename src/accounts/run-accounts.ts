@@ -27,7 +27,7 @@ export interface AccountTask {
 export interface AccountLoopOptions {
   /** Each account waits this long for its quota in all; default 24 h. */
   readonly maxWaitMs?: number | undefined;
-  /** No run is begun or goes on after this time. */
+  /** No run starts or continues after this time. */
   readonly deadlineMs?: number | undefined;
   /** Accounts that read at once; one that waits for its quota, loads or publishes is not counted. */
   readonly concurrency: number;
@@ -36,12 +36,12 @@ export interface AccountLoopOptions {
   readonly onEvent?: ((event: AccountEvent) => void) | undefined;
 }
 
-/** An account and how far it is. */
+/** An account and its progress. */
 interface Turn {
   readonly task: AccountTask;
   readonly runs: number;
   readonly waitedMs: number;
-  /** Wall time before which it has nothing to do. */
+  /** Wall time until which it waits. */
   readonly notBeforeMs: number;
   readonly last: EndedRun | undefined;
   readonly report: RunReport | undefined;
@@ -49,7 +49,7 @@ interface Turn {
 
 // Setting the clock, or sleep, moves the wall time without the timer, so it is checked again.
 const LONGEST_SLEEP_MS = 60_000;
-/** For a time to continue that has passed already: the next run must not follow at once again and again. */
+/** If the time to continue has passed already: runs must not follow each other without a pause. */
 const LEAST_PAUSE_MS = 1_000;
 /** Accounts at work beyond those that read, at most: each holds an engine. */
 const MOST_BEYOND = 2;
@@ -142,7 +142,7 @@ class AccountLoop {
       isReading = now;
       this.#news.resolve();
     };
-    // Whatever goes wrong in one account, the others have to come to their ends.
+    // An error in one account must not stop the others.
     const last = await task
       .run(limits, onReading)
       .catch((thrown: unknown): EndedRun => ({ startedAtMs, error: toSyncError(thrown) }));
@@ -165,7 +165,7 @@ class AccountLoop {
     this.#emit({ type: 'account-waiting', account: name, untilMs: notBeforeMs });
   }
 
-  /** Ends those that are not at work: the run was stopped, or its time is over. */
+  /** Ends accounts that are not at work: the run was stopped, or the deadline has passed. */
   #dropAll(): void {
     const dropped = this.#turns;
     this.#turns = [];
@@ -174,12 +174,12 @@ class AccountLoop {
 
   #end({ task: { name }, last, report, runs }: Turn): void {
     const end = last === undefined ? undefined : describeEnd(name, { last, report, runs });
-    // A run that was stopped by the signal has said so itself. One that never began may begin at any time.
+    // A run stopped by the signal has reported that itself. One that never started may start at any time.
     const resumeAt = new Date(this.#options.clock.now()).toISOString();
     this.#finish(end ?? this.#describeDropped(name, { report, runs, resumeAt }));
   }
 
-  /** Ends one that is not at work: a person stopped it while it waited, or its turn never came. */
+  /** Ends an account that is not at work: it was stopped while it waited, or never had its turn. */
   #drop(turn: Turn): void {
     const { task, last, report, runs } = turn;
     if (this.#options.signal?.aborted !== true) return this.#end(turn);
@@ -205,7 +205,7 @@ class AccountLoop {
     return { account, exitCode: error.exitCode, error, ...kept };
   }
 
-  /** Waits for a run to end or stop reading, for the first waiting account's time, or for the end of the time. */
+  /** Waits until a run ends or stops reading, an account may continue, or the deadline passes. */
   async #waitForNews(): Promise<void> {
     const { clock, signal } = this.#options;
     const hasPlace = this.#hasPlace();

@@ -23,7 +23,7 @@ export interface SharedPlace {
   readonly own: string;
 }
 
-/** Whether a path is another one, or inside it; false for one that is undefined. */
+/** Whether two paths are the same, or the first is inside the second; false if one is undefined. */
 export type IsIn = (inner: string | undefined, outer: string | undefined) => boolean;
 
 /** Places of this machine that a lakehouse must not overlap with, links followed. */

@@ -9,7 +9,7 @@ import type { TableFingerprint } from '../warehouse/fingerprint-tables.ts';
 
 /**
  * Publishes committed tables to one destination. It holds no cursor, so it may be killed at any point and repeated.
- * Nothing here supposes a file: a destination may be a folder, an object store or a server.
+ * A destination may be a file, a folder, an object store or a server.
  */
 export type Publisher = OpenPublisher | ClosedPublisher;
 
@@ -27,9 +27,9 @@ export interface OpenPublisher extends AnyPublisher {
 /** Takes the work file itself, which is closed and checkpointed for it. */
 export interface ClosedPublisher extends AnyPublisher {
   readonly needs: 'closed';
-  /** Whether the destination does not hold a commit yet, or not whole: the work file is closed only then. */
+  /** Whether the destination lacks a commit, or a part of it: the work file is closed only then. */
   isDue(generation: string): Promise<boolean>;
-  /** Called while the work file still says that the tables lost values; a kill after it must not forget that. */
+  /** Called while the work file still records that values were removed: that must survive a kill. */
   promiseToForget?(): void;
   /**
    * Publishes whole or not at all.
@@ -44,24 +44,24 @@ interface AnyPublisher {
   readonly name: string;
   /** What it publishes, as people call it in items of `verify`, e.g. `published file`. */
   readonly title: string;
-  /** Where, as people see it: a path or an address. No two publishers of a config have the same. */
+  /** The place as people see it: a path or an address, unique within a config. */
   readonly place: string;
-  /** How a list of destinations shows it, where the place alone does not say what it is. */
+  /** Shown in lists of destinations, if the place alone does not say what it is. */
   readonly label?: string;
-  /** Where that is on this machine; undefined for a destination elsewhere. */
+  /** Its place on this machine; undefined for a remote destination. */
   readonly local?: LocalPlace;
-  /** The state that is published together with the rows, from which a new container continues. */
+  /** The state that is published with the rows; a new container continues from it. */
   readonly state?: CarriedState;
 
   /**
-   * Looks whether this may be published to, before a request is spent.
+   * Checks that it may publish here, before a request is spent.
    *
-   * @throws PublishError or ConfigError (2) for anything that is there and is not ours, or of another source
+   * @throws PublishError or ConfigError (2) for a place that is not ours, or has rows of another source
    */
   claim(): Promise<void>;
   /** What readers see; undefined before the first publish. Throws for something that is not ours. */
   inspect(): Promise<PublishedState | undefined>;
-  /** What changed since it was published; quick, so that large files are not read. */
+  /** Changes since the last publish, found quickly: large files are not read. */
   findFaults?(): Promise<readonly PublishedFault[]>;
   /**
    * Reads everything that readers depend on.
@@ -70,25 +70,25 @@ interface AnyPublisher {
    */
   tryReading?(): Promise<void>;
   /**
-   * Proves what is published, and adds items that say what was found.
+   * Checks what is published, and adds an item for each finding.
    *
-   * @returns what it holds, to be compared with the work file; undefined if that cannot be read
+   * @returns its content, to compare with the work file; undefined if it cannot be read
    */
   verify(kit: VerifyKit): Promise<PublishedFacts | undefined>;
 }
 
 /** Places on this machine that a publisher uses, absolute. */
 export interface LocalPlace {
-  /** Locked for a run, with its links followed: the same for every name of the place. */
+  /** Locked during a run. Links are followed, so every name of the place gives the same path. */
   readonly target: string;
-  /** The folder whose disk takes the published data. */
+  /** A folder on the disk that stores the published data. */
   readonly folder: string;
   /** Folders that the engine reads and writes while the work file is open. */
   readonly engineFolders: readonly string[];
   /**
-   * Tells which paths below the place, with `/`, this publisher makes; of a place that is a file, the names next to it.
-   * Whatever else lies there belongs to somebody else. Without it, removing an account leaves what is published. Throws
-   * for a place that cannot be understood.
+   * Returns a test for paths that this publisher writes: below a folder, with `/`, or next to a file. Other files there
+   * belong to others. Without it, removing an account keeps what is published. Throws for a place that cannot be
+   * understood.
    */
   readonly findOwn?: () => (path: string, kind: EntryKind) => boolean;
 }
@@ -98,17 +98,17 @@ export interface PublishedState {
   /** The commit that readers see; undefined if it cannot be read. */
   readonly generation: string | undefined;
   /**
-   * Whether it was recognised, without reading it, as what this state folder published last; undefined where that cannot
-   * be seen.
+   * Whether it is what this state folder published last, recognised without reading it; undefined if that cannot be
+   * seen.
    */
   readonly isLeft: boolean | undefined;
-  /** Bytes that it takes as a whole, where that is known. */
+  /** Its size in bytes, if known. */
   readonly bytes?: number | undefined;
-  /** Reads which runs led to it. */
+  /** Reads the runs that led to it. */
   readLineage(): Promise<Lineage>;
 }
 
-/** The commits that a file or a destination holds. */
+/** The commits in a file or a destination. */
 export interface Lineage {
   readonly generation: string | undefined;
   /** Start of each run by id, ms: equal ids given by users may be different runs. Empty if they are not known. */
@@ -117,11 +117,11 @@ export interface Lineage {
 
 /** The state that a destination carries. */
 export interface CarriedState {
-  /** The part that has it, as people know it, e.g. `lake.duckdb`. */
+  /** The part that contains it, as people know it, e.g. `lake.duckdb`. */
   readonly part: string;
   /** Whether a work file can be restored from it. */
   isHeld(): Promise<boolean>;
-  /** Why rows are published whose state is gone; undefined if it is there, or if nothing is published. */
+  /** The error if rows are published and their state is missing; undefined otherwise. */
   findLoss(): Promise<StorageError | undefined>;
   /**
    * Creates a work file from what is published, whole or not at all.
@@ -131,18 +131,18 @@ export interface CarriedState {
   restore(file: string): Promise<void>;
 }
 
-/** What is published, and what a publisher may use for it. */
+/** A commit to publish, and what a publisher needs for it. */
 export interface Commit {
-  /** Names the commit: what holds it already is left alone. */
+  /** Names the commit: a destination that has it is left alone. */
   readonly generation: string;
   readonly runId: string;
-  /** The tables lost values that the destination must not keep either. */
+  /** Values were removed that the destination must not keep either. */
   readonly mustForget: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /**
-   * Call with the commit that is there, right before it is replaced: another run may have published since `claim`, or
-   * may hold the state by now. Undefined if there is none that another run could have published. Throws if it must stay.
+   * Call with the commit at the destination right before it is replaced: another run may have published since `claim`, or
+   * may hold the state. Undefined if no other run can have published. Throws if the commit must stay.
    */
   readonly look: (generation: string | undefined) => Promise<void>;
   readonly warn: (message: string) => void;
@@ -151,7 +151,7 @@ export interface Commit {
 export interface OpenCommit extends Commit {
   /** The work file: tables in schema `main`, state in `_sluice`. */
   readonly work: Database;
-  /** Call once it is known that there is something to publish. */
+  /** Call when there is something to publish. */
   readonly begin: () => void;
 }
 
@@ -160,42 +160,42 @@ export interface ClosedCommit extends Commit {
   readonly file: string;
 }
 
-/** What a publish came to. */
+/** Result of a publish. */
 export interface PublishResult {
-  /** Bytes that were written; 0 where that is not known. */
+  /** Bytes written; 0 if not known. */
   readonly bytes: number;
   /** Its part of the run's report. */
   readonly report: NonNullable<RunReport['published']>;
 }
 
-/** What a file or a destination holds, read once. */
+/** Content of a file or a destination, read once. */
 export interface HeldFacts {
   readonly generation: string | undefined;
   readonly checkpoints: readonly Checkpoint[];
   readonly tables: ReadonlyMap<string, TableFingerprint>;
 }
 
-/** The same of a destination, and how it is compared. */
+/** Content of a destination, and how it is compared. */
 export interface PublishedFacts extends HeldFacts {
-  /** Name of the item that says so. */
+  /** Name of the item with the result. */
   readonly comparedAs: string;
-  /** Tables that the destination fills by itself, and why. */
+  /** Tables that only the destination fills, and why. */
   readonly own?: { readonly tables: readonly string[]; readonly why: string };
 }
 
-/** What `verify` gives a publisher. */
+/** What `verify` provides to a publisher. */
 export interface VerifyKit {
-  /** Nothing that was read before holds the rows as well. */
+  /** No destination that was checked before has these rows. */
   readonly isAlone: boolean;
-  /** There is a work file, from which a sync publishes again. */
+  /** There is a work file: a sync can publish again. */
   readonly hasWork: boolean;
-  /** The same, or another destination has the state: something was synced. */
+  /** There is a work file, or another destination has the state. */
   readonly wasSynced: boolean;
   /** Adds an item named by the publisher's title. */
   add(status: CheckItem['status'], detail: string, fix?: string): void;
-  /** Adds that nothing is published: a failure, unless a run may just be doing that. */
+  /** Adds that nothing is published: a failure, unless a run may be publishing right now. */
   addMissing(detail: string, fix: string): void;
-  /** Reads a database through which everything that is published can be read, and adds what that shows. */
+  /** Reads everything that is published through a database, and adds an item for each finding. */
   read(source: ReadSource): Promise<HeldFacts | undefined>;
 }
 
@@ -205,11 +205,11 @@ export interface ReadSource {
   readonly path: string;
   /** @param folders for what does not fit into memory */
   open(folders: readonly string[]): Promise<Database>;
-  /** Rows that are not those that were published, found without the work file. */
+  /** Rows that differ from those published, found without the work file. */
   findDamages?(database: Database, tables: HeldFacts['tables']): Promise<readonly Damage[]>;
-  /** What an error was about, where its own words do not say it. */
+  /** Explains an error whose message is not enough. */
   explain?(error: SyncError, database: Database | undefined): Promise<Damage>;
 }
 
-/** A sentence about what is damaged, and one that says what repairs it. */
+/** A sentence about the damage, and one about the fix. */
 export type Damage = readonly [detail: string, fix: string];
