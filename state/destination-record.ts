@@ -33,7 +33,7 @@ export function writeDestinationRecord(stateDir: string, { stateDir: now, places
   writeFileAtomically(recordFile(stateDir), JSON.stringify({ version: 1, stateDir: now, ...places }));
 }
 
-/** The same, also of a version that did not write this record: it recorded the published file alone. */
+/** The same, also for a version that did not write this record: it recorded the published file alone. */
 export function recallDestinations(stateDir: string): DestinationRecord | undefined {
   const record = readDestinationRecord(stateDir);
   if (record !== undefined) return record;

@@ -5,5 +5,5 @@
 export const FILE_KIND = 'kind';
 /** The entry that says what it was made from, as JSON. */
 export const FILE_SOURCES = 'sources';
-/** The entry that says which config it belongs to: where that lies, seen from the folder of the file. */
+/** The entry that says which config it belongs to: its path from the file's folder. */
 export const FILE_CONFIG = 'config';

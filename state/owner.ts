@@ -1,7 +1,7 @@
 import { ConfigError } from '../src/model/errors.ts';
 import type { OfflineSettings } from '../src/model/settings.ts';
 
-/** Whose rows something holds. */
+/** The source that rows belong to. */
 export interface Owner {
   readonly connector: string;
   /** Without a trailing slash. */
@@ -10,12 +10,12 @@ export interface Owner {
 
 type Source = Pick<OfflineSettings, 'connector' | 'baseUrl'>;
 
-/** Whose rows a config reads. */
+/** The source that a config reads. */
 export function ownerOf({ connector, baseUrl }: Source): Owner {
   return { connector: connector.name, baseUrl: baseUrl.href.replace(/\/$/, '') };
 }
 
-/** The entries of `_sluice.meta` that say whose rows a file holds. */
+/** The entries of `_sluice.meta` that name the source of a file's rows. */
 export function describeOwner(source: Source): readonly (readonly [string, string])[] {
   const { connector, baseUrl } = ownerOf(source);
   return [

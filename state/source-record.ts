@@ -7,9 +7,9 @@ const recordSchema = z.object({ version: z.literal(1), key: z.string(), asks: z.
 
 /** What a state folder reads, for the other accounts of its config: the work file is locked during a run. */
 export interface SourceRecord {
-  /** Name of the key; reveals nothing of it. */
+  /** Name of the key; reveals nothing about it. */
   readonly key: string;
-  /** Names all that the streams ask for: equal for accounts that would have the same rows with the same key. */
+  /** Names everything the streams ask for: equal for accounts that would have the same rows with the same key. */
   readonly asks: string;
 }
 

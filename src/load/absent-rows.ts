@@ -19,7 +19,7 @@ export interface AbsentFacts {
   readonly keyInDoubt: boolean;
 }
 
-/** What a scan does about rows of its table that it did not read. */
+/** What a scan does with rows of its table that it did not read. */
 export interface AbsentDecision {
   readonly absent: AbsentRows;
   /** The scan's rows replace others: a replaced row is not lost. */

@@ -27,7 +27,7 @@ import { archiveFolder, hashAddress } from '../storage/state-folder.ts';
 interface Receipt {
   /** Call once the scan is committed. */
   confirm(): Promise<void>;
-  /** Call when it surely will not be. */
+  /** Call if it certainly will not be. */
   drop(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ interface Receipt {
 export interface Packing {
   /** The packed content; undefined if no archive is kept. */
   readonly content: Promise<ArchivedContent | undefined>;
-  /** Does the rest of the scan's work; unless that is done, the records are removed from the archive. */
+  /** Does the rest of the scan's work; unless that completes, the records are removed from the archive. */
   during<T>(work: () => Promise<Step<T>>): Promise<Step<T>>;
 }
 
@@ -123,8 +123,8 @@ async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined)
  * a gap, which a rebuild notices.
  *
  * @param commit gets the turn with a checkpoint without times in the future, and a context whose clock stands still:
- *   rows loaded again from the archive are to have the same `_synced_at`. Where it needs a new count, it is tried once
- *   more with that.
+ *   rows loaded again from the archive must have the same `_synced_at`. If it needs a new count, it is tried once
+ *   more with one.
  */
 export async function commitAndArchive<T>(
   context: RunContext,

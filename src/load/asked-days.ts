@@ -4,16 +4,16 @@ import { type FetchedScan, isTimestamp, type PreparedLoad } from '../run/scan.ts
 import { type FullRefresh, readInFull } from '../run/step.ts';
 
 /**
- * The days that an incremental scan read all of: from the day after its start date on, and of moments from the second
- * day on. The API text says neither whether `startDate` is included nor in which time zone a day begins. Rows without a
- * date are in no window.
+ * The days that an incremental scan read in full: from the day after its start date on, or from the second day after it
+ * for timestamps. The API text says neither whether `startDate` is included nor in which time zone a day begins. Rows
+ * without a date are in no window.
  */
 export function windowOf(scan: FetchedScan, load: PreparedLoad): CursorWindow | undefined {
   const { from } = scan.plan;
   return from === undefined ? undefined : windowFrom(from, load);
 }
 
-/** The days that a scan from a start date on reads all of. */
+/** The days that a scan from a start date on reads in full. */
 export function windowFrom(
   from: string,
   load: Pick<PreparedLoad, 'columns' | 'cursorColumn'>,

@@ -17,23 +17,23 @@ import { settleDropped } from './settle-counts.ts';
 export interface Commit extends AbsentFacts {
   /** As the last commit left it. */
   readonly checkpoint: Checkpoint | undefined;
-  /** Its moment, ISO. */
+  /** Its time, ISO. */
   readonly at: string;
   readonly slice: string;
   /** What happens to rows that were not read. */
   readonly decision: AbsentDecision;
   /** Why the next full refresh should not wait: rows that moved from one day to another. */
   readonly moved: string | undefined;
-  /** The first day that an incremental scan read all of; undefined where days were chosen by hand. */
+  /** The first day that an incremental scan read in full; undefined if days were chosen by hand. */
   readonly windowDate: string | undefined;
-  /** The count of the last commit, as it is before this one. */
+  /** The count of the last commit, before this one. */
   readonly before: CountedRows | undefined;
 }
 
 /**
- * Decides what the tables before a commit allow to decide. Reads only.
+ * Decides what can be decided before a commit's transaction. Reads only.
  *
- * @throws ResponseError `source_emptied` for an empty response to a question that the table has rows of
+ * @throws ResponseError `source_emptied` for an empty response to a question for which the table has rows
  */
 export async function beginCommit(
   context: Loading,

@@ -27,7 +27,7 @@ interface RecordedCommit {
 
 /**
  * Writes a scan's rows, its checkpoint and its record in one transaction: a crash keeps all or nothing
- * (invariant 1). Nothing is written where something else has to take its place.
+ * (invariant 1). Nothing is written if something else must take its place.
  */
 export async function commitScan(
   context: RunContext,
@@ -40,7 +40,7 @@ export async function commitScan(
   if (!('done' in begun)) return begun;
   // Frees memory left over from reading and packing records, which the merge needs.
   await database.trim();
-  // A transaction that ran out of memory is repeated: what it came to is its value.
+  // A transaction that ran out of memory is repeated: its result is its value.
   const step = await database.transaction(
     () => writeCommit(context, begun.done, record),
     (result) => 'done' in result,

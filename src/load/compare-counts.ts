@@ -8,7 +8,7 @@ export interface CountFacts {
   readonly suspected: number;
   /** Quarantined records that the source still has and that are not versions of rows. */
   readonly quarantined: number;
-  /** What was counted last; undefined where the last full scan counted nothing. */
+  /** What was counted last; undefined if the last full scan counted nothing. */
   readonly before: CountedRows | undefined;
 }
 
@@ -17,9 +17,9 @@ export type SettledCount = Pick<CountedRows, 'kept' | 'unloaded' | 'difference'>
 
 /**
  * Compares the API's count with the table. The difference is the number of rows that the API has and the table lacks;
- * negative: rows of the table that the API does not have; 0 where both agree. Suspected rows count as gone: where the
- * API has them still, the count shows as many more. Nothing is excused by what may have happened: whatever is known of
- * a record counts once, and the rest is a difference, which a full scan settles.
+ * negative: rows of the table that the API does not have; 0 where both agree. Suspected rows count as gone: if the
+ * API still has them, its count is higher by as many. What merely may have happened explains nothing: what is known
+ * about a record counts once, and the rest is a difference, which a full scan settles.
  */
 export function compareCounts(
   facts: CountFacts & { readonly inApi: number },
@@ -33,7 +33,7 @@ export function compareCounts(
   return addChange({ kept, unloaded }, known, inApi - known - expected, isBeyondGuard);
 }
 
-/** The API's count where nothing has changed elsewhere. */
+/** The API's count if nothing else has changed. */
 export function expectCount({
   inTable,
   suspected,
@@ -60,7 +60,7 @@ function beginComparison({
 }: CountFacts & { readonly inApi: number }): SettledCount {
   const expected = Math.min(inApi, inTable + quarantined);
   const kept = inTable - suspected + quarantined - expected;
-  // Nothing is known of before: what is not in quarantine had the key of another row.
+  // Nothing is known from before: what is not in quarantine had the key of another row.
   return {
     kept: Math.max(0, kept),
     unloaded: quarantined + Math.max(0, -kept),
@@ -69,7 +69,7 @@ function beginComparison({
 }
 
 /**
- * Adds what a count changed to the known difference. Rows that leave do not make up for missing ones, nor the other way
+ * Adds what a count changed to the known difference. Rows that leave do not make up for missing ones, or the other way
  * round: both are counted at different times, so they are different rows.
  */
 function addChange(

@@ -28,12 +28,12 @@ export async function findDuplicatePositions(
     .slice(0, MOST_POSITIONS + 1);
 }
 
-/** What is known of the rows of a scan before their keys are checked. */
+/** What is known about a scan's rows before their keys are checked. */
 interface KeyedRows {
   readonly stream: Stream;
   readonly scan: FetchedScan;
   readonly checkpoint: Checkpoint | undefined;
-  /** The key that was settled on. */
+  /** The chosen key. */
   readonly key: PreparedKey | undefined;
   readonly columns: readonly string[];
 }

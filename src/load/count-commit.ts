@@ -17,7 +17,7 @@ export interface CommitCount {
   readonly counts: CountedRows | undefined;
   /** An incremental scan asked the API for its count, and got one. */
   readonly isCounted: boolean;
-  /** The same counts, where they differ from the API's. */
+  /** The same counts, if they differ from the API's. */
   readonly different: CountedRows | undefined;
   readonly suspectedOn: SuspectedRows;
 }

@@ -17,8 +17,8 @@ const NOT_COUNTED: ApiCount = { rows: null, canReadInFull: false };
 
 /**
  * Asks the API for its total row count at the end of an incremental scan, which itself only covers its own days.
- * Takes one request, skipped if the quota is nearly spent, unless rows without a key are to be replaced by fewer: then
- * the stream fails with it.
+ * Takes one request, skipped if the quota is nearly spent, unless fewer rows would replace rows without a key: then
+ * the stream fails if the count fails.
  */
 export async function countInApi(
   context: RunContext,
@@ -50,7 +50,7 @@ export async function countInApi(
   return { ...scan, counted };
 }
 
-/** Whether rows of some day, which have no key, are more than those that came: they are deleted if the count confirms it. */
+/** Whether some day has more rows without a key than were returned: they are deleted if the count confirms it. */
 async function replacesByFewer(
   { database }: RunContext,
   stream: Stream,

@@ -12,24 +12,24 @@ import { describeGone } from './gone-rows.ts';
 import { describeRehashed } from './rehashed-key.ts';
 import { describeLeftApi, describeNewColumns, findDueReason } from './settle-counts.ts';
 
-/** Everything that a commit came to. */
+/** The whole result of a commit. */
 export interface CommitResult {
   readonly merged: MergedCommit;
   readonly counted: CommitCount;
   readonly schemaChanges: readonly SchemaChange[];
-  /** Why rows stay that were to be deleted. */
+  /** Why rows due for deletion stay. */
   readonly keptBecause: string | undefined;
 }
 
 /** A commit as it is recorded. */
 export interface DescribedCommit {
   readonly committed: CommittedScan;
-  /** New columns that older rows have no values of, in words; the other slices have them too. */
+  /** New columns without values in older rows, in words; the other slices have them too. */
   readonly newColumns: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** Says what a commit came to, and why the next full refresh should not wait. Pure. */
+/** Describes the result of a commit, and why the next full refresh should not wait. Pure. */
 export function describeCommit(commit: Commit, result: CommitResult): DescribedCommit {
   const { stream, scan, load, checkpoint, decision, moved } = commit;
   const { schemaChanges, keptBecause } = result;
@@ -92,7 +92,7 @@ function describeScope({ scan, next }: Commit): readonly string[] {
   return [`only rows from ${next.provedFrom} on are verified: no full scan was`];
 }
 
-/** A mistyped value of a slice is answered like one that has no records. */
+/** A mistyped slice value gets the same answer as one without records. */
 function describeEmpty(stream: Stream, { plan, rows }: FetchedScan): readonly string[] {
   if (plan.mode !== 'full' || rows > 0) return [];
   return [`the API has no records${stream.slice === undefined ? '' : ` of the slice ${sliceIdOf(stream)}`}`];

@@ -14,10 +14,10 @@ import { windowFrom, windowOf } from './asked-days.ts';
 import { keepsGone } from './compare-counts.ts';
 import { describeVersions } from './unseen-records.ts';
 
-/** Rows of the days just read that are in the table and did not come, by their day (ISO). */
+/** Rows of the days just read that are in the table but were not returned, by day (ISO). */
 export type SuspectedRows = Readonly<Record<string, number>>;
 
-/** Rows of the table that a scan did not bring, though it read where they were. */
+/** Rows of the table that a scan should have returned and did not. */
 export interface GoneRows {
   /** After a full scan, all of them. */
   readonly gone: number;
@@ -25,15 +25,15 @@ export interface GoneRows {
   readonly suspectedOn: SuspectedRows;
 }
 
-/** What a merge left behind: the checkpoint to be, and how many rows of the table the scan did not bring. */
+/** The result of a merge: the next checkpoint, and how many rows of the table the scan did not bring. */
 export interface MergedScan {
   readonly next: Checkpoint;
   readonly kept: number;
 }
 
 /**
- * Finds the rows of the table that a scan should have brought and did not. A row of which a newer version is in
- * quarantine did come. Call after the merge. Days are looked at only where a row can be gone, so that it costs next to
+ * Finds the rows of the table that a scan should have returned and did not. A row with a newer version in
+ * quarantine was returned. Call after the merge. Only days in which a row can be gone are checked, so it costs almost
  * nothing.
  */
 export async function findGone(
@@ -74,7 +74,7 @@ async function findSuspected(
   );
 }
 
-/** The days of a full scan that the next incremental one reads, and of rows that are kept all of them: all are gone. */
+/** The days of a full scan that the next incremental one reads; all its days if gone rows are kept. */
 function windowToCome(
   stream: Stream,
   load: PreparedLoad,

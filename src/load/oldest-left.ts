@@ -53,9 +53,9 @@ export async function findDatedTable(
 }
 
 /**
- * The days (ISO) to ask for, were the rows that left the oldest ones: the first day that should be there whole, and the
- * one after it, so that rows of it which left as well are not offset by later ones that came late. Where a day left in
- * part, that day too. None where records that are not in the table may be older than these days.
+ * The days (ISO) to ask for if the oldest rows are the ones that left: the first day that should be complete, and the
+ * day after it, so that late rows of later days do not offset rows of the first day that left too. If a day left in
+ * part, that day as well. None if records that are not in the table may be older than these days.
  */
 export async function listDaysToAsk(
   dated: DatedTable,
@@ -77,7 +77,7 @@ export async function listDaysToAsk(
   return [...(isPart ? [last] : []), first, next].map((day) => addDays(day, -shift));
 }
 
-/** Whether every record that is not in the table is from a day (ISO) on, so that the API counts it from there. */
+/** Whether every record that is not in the table has this day (ISO) or a later one, so that the API counts it. */
 async function isLoadedBefore(
   { database, cursor, ...scope }: DatedTable,
   day: string,

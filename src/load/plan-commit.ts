@@ -10,7 +10,7 @@ import { findAdoption } from './removed-slices.ts';
 /** How a commit's rows are merged. */
 export interface PlannedMerge {
   readonly merge: MergePlan;
-  /** Why rows stay that were to be deleted: the API's count does not confirm that they are gone. */
+  /** Why rows due for deletion stay: the API's count does not confirm that they are gone. */
   readonly keptBecause: string | undefined;
 }
 

@@ -168,7 +168,7 @@ function followCandidate(
   return at === -1 ? undefined : ranked[at + 1];
 }
 
-/** The newest and the oldest day of the incoming rows, by the cursor's column; undefined where it holds none. */
+/** The newest and the oldest day of the incoming rows, by the cursor's column; undefined if it has none. */
 async function readCursorRange(
   { database }: Loading,
   columns: readonly ColumnPlan[],

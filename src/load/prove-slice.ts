@@ -79,7 +79,7 @@ async function findDoubt(context: Comparing, { stream, load, checkpoint }: Slice
   return (alike?.shared ?? 0) > 0 ? 'first' : 'none';
 }
 
-/** The days of which a slice has all rows: those before its watermark. */
+/** The days that a slice has in full: those before its watermark. */
 function findDaysRead(
   { cursorColumn: column }: PreparedLoad,
   checkpoint: Checkpoint | undefined,

@@ -9,13 +9,13 @@ import { areOldestGone, type RowsSince } from './oldest-left.ts';
 /** A table after a scan was merged into it. */
 export interface MergedTable {
   readonly scan: Pick<FetchedScan, 'plan' | 'verdict' | 'isApart' | 'total' | 'rows' | 'counted'>;
-  /** Of the merge, ISO. */
+  /** Merge time, ISO. */
   readonly at: string;
   /** Live rows. */
   readonly rowsInTable: number;
   /** Rows that a full scan did not return, unless a version of them is in quarantine. */
   readonly gone: number;
-  /** The first day that an incremental scan read all of; undefined where days were chosen by hand. */
+  /** The first day that an incremental scan read in full; undefined if days were chosen by hand. */
   readonly windowDate: string | undefined;
   /** Rows that were not returned and are still in the table: of the days just read, or of those to be read next. */
   readonly suspectedOn: SuspectedRows;
@@ -25,9 +25,9 @@ export interface MergedTable {
   readonly since: readonly RowsSince[] | undefined;
   /** Quarantined records that the source still has and that are not versions of rows. */
   readonly quarantined: number;
-  /** What becomes of rows that leave the API. */
+  /** What happens to rows that leave the API. */
   readonly stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio' | 'audit'>;
-  /** As `settleDropped` gives it. */
+  /** From `settleDropped`. */
   readonly before: CountedRows | undefined;
 }
 
@@ -62,7 +62,7 @@ function continueCount(table: MergedTable): CountedRows | undefined {
   const inApi = scan.counted?.rows;
   const suspectedOn = windowDate === undefined ? (before?.suspectedOn ?? {}) : table.suspectedOn;
   const suspected = sumRows(Object.values(suspectedOn));
-  // Rows that did not come stay on record until a count is compared.
+  // Rows that were not returned stay recorded until a count is compared.
   if (typeof inApi !== 'number') {
     if (before === undefined) return undefined;
     const unloaded = countRepeated(before) + quarantined;
@@ -93,8 +93,9 @@ function continueCount(table: MergedTable): CountedRows | undefined {
 }
 
 /**
- * What is known before a scan whose days begin at a date (ISO). Rows that did not come and whose days are no longer read
- * were counted as gone, and stay so where such rows are kept. Elsewhere the table has rows too many from then on.
+ * What is known before a scan whose days begin at a date (ISO). Rows that were not returned and whose days are no
+ * longer read were counted as gone, and still are if such rows are kept. If not, the table has too many rows from
+ * then on.
  */
 export function settleDropped(
   before: CountedRows | undefined,
@@ -116,7 +117,7 @@ function addInside(oldest: OldestRows, rows: number): OldestRows {
   return { ...oldest, inside: Math.max(0, oldest.inside + rows) };
 }
 
-/** Says that the oldest rows left the API, where such rows are kept. */
+/** Says that the oldest rows left the API, if such rows are kept. */
 export function describeLeftApi(
   before: CountedRows | undefined,
   after: CountedRows | undefined,

@@ -70,7 +70,7 @@ export function describeCursor(
   return describeField(cursorColumn, columns, listSliceValues(stream, settings.hashKey))[0];
 }
 
-/** The field of a column, with all columns its values are in; none for a companion, which belongs to another's. */
+/** The field of a column, with all columns its values are in; none for a companion, which belongs to another column. */
 function describeField(
   name: string,
   columns: readonly ColumnPlan[],

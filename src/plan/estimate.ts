@@ -2,7 +2,7 @@ import type { PlannedStream } from '../model/reports.ts';
 import { DAY_MS } from '../model/dates.ts';
 import type { QuotaLimits, QuotaSnapshot } from '../model/quota.ts';
 
-/** Requests a paginated scan of so many rows takes: pages overlap by one row, and the head is read twice. */
+/** Requests for a paginated scan of this many rows: pages overlap by one row, and the head is read twice. */
 export function countRequests(
   rows: number,
   pageSize: number,
@@ -44,7 +44,7 @@ export interface EstimateInput {
   readonly nowMs: number;
 }
 
-/** Windows of the quota that so many requests touch, and the least time they take, in ms. */
+/** Windows of the quota that this many requests touch, and the least time they take, ms. */
 export function estimateDuration(input: EstimateInput): { readonly windows: number; readonly etaMs: number } {
   const { requests, requestsPerWindow, windowMs, burstPerSecond, reserve, quota, nowMs } = input;
   if (requests === 0) return { windows: 0, etaMs: 0 };

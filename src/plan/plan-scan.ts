@@ -141,7 +141,7 @@ function planScan(
   if (checkpoint.cursorField === undefined) return full('it has no cursor');
   if (checkpoint.watermark === undefined) return full('its cursor has no date to continue from yet');
   const { watermark } = checkpoint;
-  // A clock was wrong when it was written, so that nobody knows from which day on rows are missing.
+  // A clock was wrong when it was written, so it is unknown from which day on rows are missing.
   if (watermark > toDate(nowMs + DAY_MS))
     return full('its watermark lies in the future', [
       `the watermark of ${stream.name} (${watermark}) lies in the future, as a clock was wrong: the stream is read in full`,
@@ -155,7 +155,7 @@ function planScan(
   };
 }
 
-// Without a key whole days are replaced, and of the first two days that are asked for a part may be missing.
+// Without a key whole days are replaced, and the first two days asked for may be incomplete.
 function leaveRoom(date: string, { keyFields }: Checkpoint): string {
   return keyFields === undefined ? subtractDays(date, 2 * DAY_MS) : date;
 }

@@ -12,7 +12,7 @@ export interface FutureLimits {
   readonly fullScanMs: number;
 }
 
-/** @param isFarAhead a clock is known to have been more than a day ahead: then no time in the future is true */
+/** @param isFarAhead a clock is known to have been more than a day ahead: then no future time is right */
 export function limitFuture(nowMs: number, isFarAhead: boolean): FutureLimits {
   return isFarAhead
     ? { verifiedMs: nowMs, fullScanMs: nowMs }
@@ -20,8 +20,8 @@ export function limitFuture(nowMs: number, isFarAhead: boolean): FutureLimits {
 }
 
 /**
- * A checkpoint without the times that lie in the future. They are not set to now: what a stream was proved at, nobody
- * knows, and it has to be read again. A full scan there was, so that its time becomes the oldest one.
+ * A checkpoint without the times that lie in the future. They are not set to now: nobody knows when
+ * the stream was verified, so it must be read again. A full scan did happen: its time becomes the oldest one.
  */
 export function withoutFutureTimes<T extends Checkpoint | undefined>(checkpoint: T, limits: FutureLimits): T {
   if (checkpoint === undefined || !hasFutureTimes(checkpoint, limits)) return checkpoint;
@@ -39,7 +39,7 @@ export function withoutFutureTimes<T extends Checkpoint | undefined>(checkpoint:
   };
 }
 
-/** Whether a checkpoint has a time that a clock recorded which was ahead. */
+/** Whether a checkpoint has a time recorded by a clock that was ahead. */
 export function hasFutureTimes(
   { lastVerifiedAt, lastFullScanAt, wholeAt, counts }: Checkpoint,
   { verifiedMs, fullScanMs }: FutureLimits,

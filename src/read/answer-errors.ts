@@ -51,7 +51,7 @@ export function tooLarge(answer: AnswerHead, index: number): ResponseError {
   return invalid(answer, `record ${index} of ${stream} is larger than ${megabytes} MB, the most one may be`);
 }
 
-/** The error of a text that is small and would take more memory than there may be. */
+/** The error for a small text that would take more memory than allowed. */
 export function tooMuch(answer: AnswerHead, what: string, excess: string): ResponseError {
   return invalid(answer, `${what} has ${excess}, which is more than one text may have`);
 }

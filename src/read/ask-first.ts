@@ -15,7 +15,7 @@ export interface FirstAnswer {
   readonly rows: RowsAnswer;
   readonly page: Page;
   readonly place: SampleFacts['place'];
-  /** That it had not ended when its time was over. */
+  /** Says that it had not ended in time. */
   readonly slowness?: string | undefined;
 }
 

@@ -30,7 +30,7 @@ export class ChainCheck {
     return this.#problem;
   }
 
-  /** That the data moved while it was read. */
+  /** How the data moved while it was read. */
   get move(): string | undefined {
     return this.#move;
   }

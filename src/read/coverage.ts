@@ -27,7 +27,7 @@ export class Coverage {
   #asked: Segment[] = [];
   readonly #joints = new Joints();
   #total: number | undefined;
-  /** The last position that was ever announced. */
+  /** The last position ever announced. */
   #reach: number | undefined;
   #headHash: string | undefined;
   #headRows = 0;
@@ -56,7 +56,7 @@ export class Coverage {
   get headHash(): string | undefined {
     return this.#headHash;
   }
-  /** Pages this scan will have read when it ends, as far as the total tells. */
+  /** Pages this scan will have read when it ends, judging by the total. */
   get pagesPlanned(): number | undefined {
     if (this.#total === undefined) return undefined;
     return this.#pending.reduce(

@@ -2,9 +2,9 @@ import { formatCount, formatCountOf } from '../text/format-count.ts';
 import type { Verdict } from '../model/run-report.ts';
 import type { DriftCause } from '../run/scan.ts';
 
-/** What is known of a scan when its last page is in. */
+/** What is known about a scan after its last page. */
 export interface ScanFacts {
-  /** Every position that was announced has been read. */
+  /** Every announced position has been read. */
   readonly complete: boolean;
   /** Mismatched joints, a changed total, more or fewer rows than declared. */
   readonly problems: readonly string[];
@@ -12,24 +12,24 @@ export interface ScanFacts {
   readonly moved?: boolean;
   readonly total: number | undefined;
   readonly rows: number;
-  /** Whether the head page, asked for again at the end, was the same; undefined when one page was all. */
+  /** Whether the head page, asked for again at the end, was the same; undefined if there was only one page. */
   readonly headUnchanged: boolean | undefined;
   /** A user's limit ended the scan early. */
   readonly limited: boolean;
-  /** Why several pages in their order prove nothing about the rows between them. */
+  /** Why the order of several pages proves nothing about the rows between them. */
   readonly doubt?: string | undefined;
   /** The time between its pages, if the source may have been refreshed in between. */
   readonly apart?: string | undefined;
 }
 
 /**
- * The verdict, as docs/delivery.md has it: `verified` excludes any net shift at a joint, and a changed head.
+ * The verdict, as docs/delivery.md defines it: `verified` excludes any net shift at a joint, and a changed head.
  * A restatement in place between the joints cannot be seen in one scan; that is what the lookback is for.
  */
 export function decideVerdict(facts: ScanFacts): {
   readonly verdict: Verdict;
   readonly reasons: readonly string[];
-  /** Of a `drifted` scan only. */
+  /** Only for a `drifted` scan. */
   readonly cause?: DriftCause;
 } {
   const reasons = [...facts.problems];

@@ -60,7 +60,7 @@ export async function fetchDocument(
   }
 }
 
-/** Takes the records of one answer in. */
+/** Takes in the records of one answer. */
 class DocumentIntake {
   readonly #context: Reading;
   readonly #stream: Stream;
@@ -126,7 +126,7 @@ class DocumentIntake {
     };
   }
 
-  /** Every record of the response passes here: masked before, observed and staged from here on. */
+  /** Every record of the response passes here: already masked, then observed and staged. */
   async #take({ records, duplicateMembers }: RecordBatch): Promise<void> {
     const kept = records.slice(0, this.#mostRows() - this.#rows);
     for (const { value } of kept) if (isRecordObject(value)) observeRecord(this.#tree, value);

@@ -12,7 +12,7 @@ export interface ReadOptions extends WalkOptions {
 
 /**
  * Reads every page of a scan and stages it. Continues from what an earlier process staged if the head page is
- * unchanged. If the data moves during the scan, another attempt has to take its place; the last one keeps what it has,
+ * unchanged. If the data moves during the scan, another attempt must take its place; the last one keeps what it has,
  * with the verdict `drifted`. A scan that needs more than a day's quota is never restarted: the data would move again
  * before its end.
  */

@@ -12,7 +12,7 @@ export class Findings {
   get problems(): readonly string[] {
     return this.#problems;
   }
-  /** How many there were in all. */
+  /** How many there were. */
   get problemCount(): number {
     return this.#count;
   }

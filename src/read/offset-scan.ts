@@ -51,7 +51,7 @@ export class OffsetScan {
   /** The head was compared and nothing was requested since: the scan ends without another comparison. */
   #isHeadSeen = false;
   #startedAtMs: number;
-  /** As the first answer of this run has it. */
+  /** From the first answer of this run. */
   #serverDateMs: number | undefined;
   #duplicateMembers = 0;
   #tooLong: boolean | undefined;

@@ -25,19 +25,19 @@ export class PageSpan {
     else this.#server.add(serverDateMs);
   }
 
-  /** Whether a refresh of the source may lie between two of the pages, by either clock: both may be set on the way. */
+  /** Whether the source may have been refreshed between two pages, by either clock: both may be set meanwhile. */
   get isApart(): boolean {
     return Math.max(this.#local.length, this.#server.length) > ONE_VERSION_MS || this.#decisive.spansDays;
   }
 
-  /** When the span began, as people read it, and how long it is. */
+  /** When the span began, in readable form, and how long it is. */
   describe(): string {
     const longer = this.#local.length > this.#server.length ? this.#local : this.#server;
     const range = this.isApart && !this.#decisive.spansDays ? longer : this.#decisive;
     return `${formatDuration(range.length)} apart, from ${range.describe()} UTC`;
   }
 
-  /** The days are the server's, where all its answers had a date that moves on. */
+  /** The server's days, if all its answers had a date and the dates advance. */
   get #decisive(): Range {
     return this.#isDated && this.#server.length > 0 ? this.#server : this.#local;
   }

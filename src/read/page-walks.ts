@@ -46,7 +46,7 @@ const walks: Readonly<Record<Walk, PageWalk>> = {
   },
 };
 
-/** How a scan in a connector's order of pages is read. */
+/** How a scan is read in a connector's page order. */
 export function walkOf(paging: PagingDescription): PageWalk {
   return walks[orderOf(paging).walk];
 }

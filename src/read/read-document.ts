@@ -76,7 +76,7 @@ export class DocumentReading {
     return this.judge(answer);
   }
 
-  /** The same for an answer of which only the beginning came: what it shows so far. */
+  /** The same for an answer cut off after its beginning: what it shows so far. */
   judge(answer: AnswerHead): RecordsPlace {
     this.#refuseFlaw(answer);
     this.#refuseErrorEnvelope(answer);

@@ -29,9 +29,9 @@ export interface ParsedBody {
 }
 
 /**
- * Decodes and parses a body. Throws ResponseError `page_unreadable` when it is not JSON document: cut, empty, HTML,
- * binary, not UTF-8. Asking again may help, so the client treats it as a passing fault. The error quotes the body,
- * but for a stream whose fields are excluded or hashed.
+ * Decodes and parses a body. Throws ResponseError `page_unreadable` when it is not JSON: cut, empty, HTML,
+ * binary, not UTF-8. Asking again may help, so the client treats it as a temporary error. The error quotes the
+ * body, except for a stream whose fields are excluded or hashed.
  */
 export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
   const { body } = response;
@@ -49,7 +49,7 @@ export function parseBody(response: ApiResponse, stream?: Stream): ParsedBody {
     return { text, value: JSON.parse(text) };
   } catch (error) {
     if (stream !== undefined && isMasked(stream)) throw unreadable(response, 'the body is not JSON');
-    // The parser's own words quote the text as well.
+    // The parser's message quotes the text as well.
     const reason = escapeForTerminal((error as Error).message.slice(0, 120));
     const start = escapeForTerminal(text.slice(0, 200));
     throw unreadable(response, `the body is not JSON (${reason}); it starts: ${start}`);
@@ -91,7 +91,7 @@ function readEnvelope(
 /** A body as a document, whose records may still be bytes. */
 interface OpenedBody {
   readonly value: unknown;
-  /** Reads the records, given what `value` has in their place. */
+  /** Reads the records; `found` is what `value` has in their place. */
   readonly readRecords: (found: readonly unknown[]) => RecordBatch;
 }
 

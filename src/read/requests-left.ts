@@ -4,14 +4,14 @@ import { ONE_VERSION_MS } from './page-span.ts';
 import type { Source } from '../model/source.ts';
 import type { RunContext } from '../run/run-context.ts';
 
-/** What of a source limits requests; its quota is the one that this process saw last. */
+/** What limits requests to a source; its quota is what this process last saw. */
 export interface LimitedSource extends Pick<Source, 'seenQuota'> {
   readonly client: { readonly usage: { readonly requests: number } };
 }
 
 /** The limits on a run's requests. */
 export interface Limits extends Pick<RunContext, 'options'> {
-  /** Undefined for a run that has not begun: nothing is spent, and the quota is not known. */
+  /** Undefined before a run begins: nothing is spent, and the quota is not known. */
   readonly source: LimitedSource | undefined;
   readonly settings: Pick<RunContext['settings'], 'quotaLimits'>;
 }

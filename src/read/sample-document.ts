@@ -89,7 +89,7 @@ class AnswerHeadReader {
   #kept: Buffer[] = [];
   #isWhole = false;
   readonly #clock: Clock;
-  /** Bytes that had come when the time was over. */
+  /** Bytes received when the time ran out. */
   #slowBytes: number | undefined;
 
   constructor(stream: Stream, { source, settings, clock }: Asking) {

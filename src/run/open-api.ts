@@ -15,9 +15,9 @@ import { version } from '../model/version.ts';
 /** Access to the API: one source with one quota and one ledger. */
 export interface OpenedApi {
   readonly source: Source;
-  /** What the quota has room for now; undefined while nothing is known of it. */
+  /** What the quota allows now; undefined while that is unknown. */
   readRoom(): Promise<QuotaRoom | undefined>;
-  /** Why other processes do not see this one's requests, when they do not. */
+  /** Why other processes do not see this one's requests, if they do not. */
   readonly warning: string | undefined;
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export function refuseRequests({ connector, baseUrl }: OfflineSettings): Source 
   };
 }
 
-/** Settings for steps that ask for a key and, with `refuseRequests`, never show it to anybody. */
+/** Settings for steps that ask for a key and, with `refuseRequests`, never show it. */
 export function withoutKey(settings: OfflineSettings): Settings {
   return { ...settings, credentials: { kind: 'api-key', secret: '' } };
 }

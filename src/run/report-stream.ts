@@ -14,10 +14,10 @@ export interface Started {
   readonly requests: number;
 }
 
-/** Pages that are kept though their scan did not end. */
+/** Pages kept although their scan did not end. */
 export type StagedSoFar = Pick<FetchedScan, 'pages' | 'total'>;
 
-/** What is known of a stream's sync; what did not happen is left out. */
+/** What is known about a stream's sync; what did not happen is left out. */
 export interface ReportParts {
   readonly status: StreamStatus;
   readonly mode?: 'full' | 'incremental' | 'retry';

@@ -12,7 +12,7 @@ export interface StepsAside {
 
 /** What is done while a scan waits for its pages. */
 export interface Meanwhile {
-  /** Reads a scan's pages; returns once the work beside it has ended. */
+  /** Reads a scan's pages; returns once the parallel work has ended. */
   during<T>(scan: StepsAside, readPages: () => Promise<T>): Promise<T>;
 }
 
@@ -25,11 +25,11 @@ export interface RunContext {
   readonly clock: Clock;
   /** The clock of what is recorded. */
   readonly recordClock: RecordClock;
-  /** Who is asked. */
+  /** The API. */
   readonly source: Source;
   readonly database: Database;
   readonly signal: AbortSignal | undefined;
-  /** Aborted once another run may hold the state; `signal` then is as well. */
+  /** Aborted once another run may hold the state; so is `signal`, then. */
   readonly lost?: AbortSignal | undefined;
   /** Publishes committed data during waits; without it, only the end of the run does. */
   readonly meanwhile?: Meanwhile | undefined;
@@ -38,25 +38,25 @@ export interface RunContext {
   readonly concurrency: number;
 }
 
-/** What loading a scan uses of its run: it asks the API nothing, and publishes nothing. */
+/** The parts of a run for loading a scan: it sends no request and publishes nothing. */
 export type Loading = Pick<
   RunContext,
   'database' | 'settings' | 'options' | 'runId' | 'recordClock' | 'signal'
 >;
 
-/** What comparing the API with the tables uses of its run: it loads nothing, and reports no progress. */
+/** The parts of a run for comparing the API with the tables: it loads nothing, and reports no progress. */
 export type Comparing = Pick<
   RunContext,
   'source' | 'database' | 'settings' | 'options' | 'signal' | 'clock' | 'runId'
 >;
 
-/** What reading pages uses of its run: it does not look into the tables. */
+/** The parts of a run for reading pages: it does not read the tables. */
 export type Reading = Pick<
   RunContext,
   'source' | 'settings' | 'options' | 'signal' | 'clock' | 'runId' | 'emit' | 'concurrency'
 >;
 
-/** What recording how a run went uses of it. */
+/** The parts of a run for recording its result. */
 export type Recording = Pick<
   RunContext,
   'source' | 'database' | 'settings' | 'clock' | 'recordClock' | 'runId'

@@ -29,14 +29,14 @@ export interface ApiCount {
   readonly canReadInFull: boolean;
 }
 
-/** A scan with its last page in, staged on disk and judged; not loaded yet. */
+/** A completely read scan, staged on disk and judged; not loaded yet. */
 export interface FetchedScan {
   readonly plan: ScanPlan;
   readonly recordsFile: string;
   readonly tree: FieldTree;
   readonly verdict: Verdict;
   readonly reasons: readonly string[];
-  /** Of a `drifted` scan only. */
+  /** Only for a `drifted` scan. */
   readonly cause?: DriftCause;
   /** The only fields in which records that were read repeatedly differed. */
   readonly differing?: readonly string[];
@@ -77,7 +77,7 @@ export interface ColumnChanges {
 export interface PreparedLoad {
   readonly columns: readonly ColumnPlan[];
   readonly tableExisted: boolean;
-  /** What config's rules for columns change about the table first. */
+  /** What config's column rules first change in the table. */
   readonly columnChanges: ColumnChanges;
   /** Records that could not become rows: they go to quarantine as received. */
   readonly rejected: RejectedRecords;

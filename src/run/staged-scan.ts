@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checkpoint } from '../model/stream.ts';
 import type { StagedScan } from '../stage/stage-store.ts';
 
-/** A kill right after a commit leaves its pages behind: they must not answer for a later scan. */
+/** A kill right after a commit leaves its pages behind: they must not pass for those of a later scan. */
 export function isCommitted(
   { startedAtMs, runId }: Pick<StagedScan, 'startedAtMs' | 'runId'>,
   checkpoint: Checkpoint | undefined,
@@ -13,7 +13,7 @@ export function isCommitted(
   return runId === committedBy || startedAt === lastFullScanAt || startedAt === lastVerifiedAt;
 }
 
-/** Whether a stage folder has a scan that was not committed; a look that costs no more than a small file. */
+/** Whether a stage folder has a scan that was not committed; reads only a small file. */
 export function hasUncommitted(folder: string, checkpoint: Checkpoint | undefined): boolean {
   try {
     const { startedAtMs, runId } = JSON.parse(readFileSync(join(folder, 'scan.json'), 'utf8')) as StagedScan;

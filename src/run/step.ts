@@ -3,7 +3,7 @@ import type { Page } from '../model/page.ts';
 import type { Checkpoint } from '../model/stream.ts';
 
 /**
- * What a step of a scan comes to: its value, or why something else has to take its place. That is a decision, so it
+ * The result of a step of a scan: its value, or why something else must take its place. That is a decision, so it
  * is a value; what failed is thrown.
  */
 export type Step<T> = { readonly done: T } | { readonly instead: Instead };
@@ -41,10 +41,10 @@ export interface FullRefresh {
   readonly isBroughtForward: boolean;
 }
 
-/** Looks at a scan's first page before it is staged: what has to take the scan's place, if anything. */
+/** Looks at a scan's first page before it is staged: what must take the scan's place, if anything. */
 export type JudgeFirstPage = (page: Page) => Instead | undefined;
 
-/** What a commit comes to. */
+/** The result of a commit. */
 export type CommitStep<T> = { readonly done: T } | NotCommitted;
 
 /** Nothing was written: another attempt is needed, or a new count, from days (ISO) on as well. */

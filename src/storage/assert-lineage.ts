@@ -30,7 +30,7 @@ export async function settleLineage(
  * Rejects a destination with a commit that the work file does not know: publishing would revert or remove its tables.
  * A work file has a run for each of its commits.
  *
- * @throws PublishError where both went on from where they parted; OutdatedFileError where the destination only went
+ * @throws PublishError if both changed after they parted; OutdatedFileError where the destination only went
  * on from what the work file holds, which is then the older one and can be brought up to date
  */
 export async function assertOwnLineage(settings: OfflineSettings, database: Database): Promise<void> {
@@ -124,10 +124,10 @@ export function toRunId(generation: string): string {
   return generation.slice(0, -13);
 }
 
-/** What a refusal says of a destination. */
+/** What a refusal says about a destination. */
 type Destination = Pick<Publisher, 'place'> & { readonly state?: CarriedState | undefined };
 
-// What has lost its state cannot restore it: with the folder moved away, nothing would be left to continue from.
+// A destination without its state cannot restore it: with the folder moved away, nothing is left to continue from.
 async function describeWayOut(stateDir: string, { place, state }: Destination): Promise<string> {
   const onward = `To continue from this folder, move ${basename(place)} away.`;
   if (state === undefined) return onward;

@@ -56,7 +56,7 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
   for (const warning of describeNetworkDisks(settings)) effects.onWarning?.(warning);
   await removeWorkCopy(settings.stateDir);
   const open = () => openWhenFree({ file, folders, endedBy: effects.lost }, effects);
-  // A destination elsewhere is asked for a state only where there is none.
+  // A destination elsewhere is asked for a state only if there is none.
   if (existsSync(file) && !isUnbegun(file)) return openOrRestore(settings, effects, open);
   if ((await listStateSources(settings)).length > 0) {
     if (!existsSync(file)) return openRestored(settings, effects, open);
@@ -151,7 +151,7 @@ async function openPrepared(
   }
 }
 
-// The engine creates its files for everybody to read.
+// The engine creates its files readable by everybody.
 function makePrivate(file: string): void {
   for (const name of [file, `${file}.wal`]) if (existsSync(name)) chmodSync(name, 0o600);
 }

@@ -23,7 +23,7 @@ export function refuseKeyOfOther(
   { ofAccount: account, acceptNewKey = false }: KeyOptions,
 ): void {
   const mayDiffer = isBlank || key !== 'same';
-  // Rows that are there already would be mixed with others, whatever anybody accepts.
+  // Rows that are there already would be mixed with others, whatever the user accepts.
   if (account === undefined || !mayDiffer || (isBlank && acceptNewKey)) return;
   const { name, byKey } = account;
   const own = describeSource(settings);

@@ -20,7 +20,7 @@ import {
   withoutFutureTimes,
 } from '../plan/void-future.ts';
 
-/** What of a run has to do with time. */
+/** The parts of a run that concern time. */
 interface TimedRun {
   readonly settings: Pick<OfflineSettings, 'stateDir'>;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export async function openRecordClock(database: Database, clock: Clock): Promise
 async function readLastTime(database: Database): Promise<number | undefined> {
   const written = Date.parse((await readMeta(database)).get(LAST_TIME) ?? '');
   if (!Number.isNaN(written)) return written;
-  // A state from before there was such an entry.
+  // A state from before this entry existed.
   const [row] = await database.all('SELECT max(coalesce(finished_at, started_at)) AS last FROM _sluice.runs');
   return row?.['last'] instanceof Date ? row['last'].getTime() : undefined;
 }
@@ -52,11 +52,11 @@ export async function writeLastTime(database: Database, atMs: number): Promise<v
 }
 
 /**
- * Corrects times that a clock recorded which was ahead, once the API's clock shows that this machine's is right again.
- * Where it was far ahead, what happened becomes now: every later time would have to lie behind it. What proves that a
- * stream was read becomes unknown, of every stream and slice, so that each is read again.
+ * Corrects times recorded by a clock that was ahead, once the API's clock shows that this machine's is right again.
+ * If it was far ahead, times of past events become now: every later time would have to follow them. Times that prove
+ * that a stream or slice was read become unknown, so that each is read again.
  *
- * @returns the checkpoint of the stream at hand as it is then
+ * @returns the corrected checkpoint of the stream at hand
  */
 export async function correctFutureTimes<T extends Checkpoint | undefined>(
   context: TimedRun,
@@ -66,7 +66,7 @@ export async function correctFutureTimes<T extends Checkpoint | undefined>(
   const { isFarAhead } = recordClock;
   const { serverAheadMs } = source.client;
   const nowMs = clock.now();
-  // Where the API tells no time, reading once more is the safe side.
+  // If the API gives no time, reading again is the safe choice.
   if (Math.abs(serverAheadMs ?? 0) > CLOCKS_AGREE_MS) return checkpoint;
   const limits = limitFuture(nowMs, isFarAhead);
   await voidFutureProof(database, nowMs, limits);
@@ -107,7 +107,7 @@ export function describeClock({ source, clock }: Pick<TimedRun, 'source' | 'cloc
 
 /**
  * The time that retention counts from, so that a wrong clock expires nothing: the earlier one of this machine's clock
- * and the API's, or of this machine's and the last run's where the API's is not known. 0 where nothing is sure.
+ * and the API's, or of this machine's and the last run's if the API's is not known. 0 if neither is sure.
  */
 export function findRetentionTime({
   source,

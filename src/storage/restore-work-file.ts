@@ -22,7 +22,7 @@ export interface StateSource {
 
 /** What the next sync restores the state from; undefined if it has a state, or if nothing is published. */
 export async function findRestoreSource(settings: OfflineSettings): Promise<StateSource | undefined> {
-  // Nothing is missing in a folder that only its owner may look into.
+  // Nothing is missing in a folder that only its owner may read.
   if (existsSync(workFile(settings.stateDir)) || isClosed(settings.stateDir)) return undefined;
   const [first] = await listStateSources(settings);
   return first;
@@ -45,7 +45,7 @@ export async function describeMissing(settings: OfflineSettings): Promise<string
   return `there is no ${workFile(settings.stateDir)}; the next sync ${next}`;
 }
 
-/** What is published and holds a state, the surest first; empty before the first publish. */
+/** Published copies that hold a state, the safest first; empty before the first publish. */
 export async function listStateSources(settings: OfflineSettings): Promise<readonly StateSource[]> {
   const sources: StateSource[] = [];
   for (const { place, state } of listPublishers(settings))
@@ -53,7 +53,7 @@ export async function listStateSources(settings: OfflineSettings): Promise<reado
   return sources;
 }
 
-/** Why rows are published whose state is gone: a new state would lose what only that has. */
+/** Why published rows have lost their state: a new state would lose what only the old one had. */
 export async function findLostState(settings: OfflineSettings): Promise<StorageError | undefined> {
   for (const { state } of listPublishers(settings)) {
     const loss = await state?.findLoss();
@@ -91,7 +91,7 @@ export async function clearUnbegun(file: string, nowMs: number): Promise<void> {
   else if (isUnbegun(file)) await setAside(file, nowMs);
 }
 
-/** Whether a work file never held anything, so that the next sync begins another. */
+/** Whether a work file never held anything, so that the next sync creates a new one. */
 export function isUnbegun(file: string): boolean {
   const { size } = statSync(file);
   return size === 0 || (size < HEADER_BYTES && !existsSync(`${file}.wal`));

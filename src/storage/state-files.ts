@@ -16,7 +16,7 @@ const FOR_SERVERS =
 const FOLDER = /^(?:stage|archive|tmp|quota|extensions|verify-\d+)(?:\/|$)/;
 
 /**
- * Whether Sluice makes a path of this name in a state folder; what it does not make belongs to somebody else.
+ * Whether Sluice makes a path of this name in a state folder; other files belong to somebody else.
  *
  * @param path below the state folder, with `/`
  */

@@ -45,13 +45,13 @@ export function hashQuestion(
     stream.paginated,
     stream.recordsPointer ?? '',
     limit ?? '',
-    // Records masked otherwise are other records.
+    // Records with a different mask are different records.
     ...Object.entries(describeMasks(stream, settings.hashKey)).toSorted(),
   ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-/** Names what a stream asks for, apart from how: pages of another address hold other data. */
+/** Names what a stream asks for, apart from how: pages of another address have different data. */
 export function hashAddress(settings: OfflineSettings, stream: Stream): string {
   const url = buildUrl(settings, stream, undefined, undefined);
   const parts = [settings.connector.name, url.href, stream.paginated, stream.recordsPointer ?? ''];

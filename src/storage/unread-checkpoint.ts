@@ -5,7 +5,7 @@ import type { Checkpoint } from '../model/stream.ts';
  * led to it.
  */
 export function toUnproven(checkpoint: Checkpoint, runId: string, before?: Checkpoint): Checkpoint {
-  // What is known of rows that left, or that lack something, is about the table, which stays.
+  // What is known about rows that left or are incomplete concerns the table, which stays.
   const { counts, wholeAt, provedFrom } = before ?? checkpoint;
   const fullRefreshDue = before?.fullRefreshDue ?? checkpoint.fullRefreshDue;
   const known = { counts, wholeAt, provedFrom, fullRefreshDue };

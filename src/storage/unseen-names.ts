@@ -19,7 +19,7 @@ export function findUnseenNames(
   return listUnseen(stream, records, masked).map(({ sentence }) => sentence);
 }
 
-/** Throws where a field of a configured key is in no record of a scan's first page: no record of a key may lack it. */
+/** Throws where a field of a configured key is in no record of a scan's first page: every record needs it. */
 export function refuseUnseenKey(stream: Stream, { records, masked }: Page): void {
   const unseen = listUnseen(stream, records, masked ?? new Set()).find(({ where }) => where === 'key');
   if (unseen === undefined) return;
@@ -35,7 +35,7 @@ const MOST_NAMED = 30;
 interface UnseenName {
   readonly where: string;
   readonly sentence: string;
-  /** Paths of the fields that there are. */
+  /** Paths of all existing fields. */
   readonly known: readonly string[];
 }
 

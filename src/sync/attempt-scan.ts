@@ -89,7 +89,7 @@ async function readAndPrepare(
     const { checkpoint } = turn;
     const scan = await proveSlice(context, { stream, scan: judged, load, checkpoint, carried });
     if (!hasMoved) return { done: { scan, load: noteStaleness(scan, load, checkpoint) } };
-    // Of a scan that moved the key is not learned from its rows.
+    // No key is learned from the rows of a scan whose data moved.
     const again = await prepare(scan);
     return 'instead' in again ? again : { done: { scan, load: again.done } };
   });
@@ -122,7 +122,7 @@ async function judgeHeads(context: RunContext, turn: Turn, rescans: number): Pro
   };
 }
 
-/** Whether rows that came twice showed what the pages did not. */
+/** Whether rows returned twice showed a move that the pages did not. */
 function moved(judged: FetchedScan, fetched: FetchedScan): boolean {
   return judged.verdict === 'drifted' && fetched.verdict !== 'drifted';
 }

@@ -2,13 +2,13 @@ import { buildNothingFoundError, type ExitCode, StrictError, type SyncError } fr
 import type { RunStatus, StreamReport } from '../model/run-report.ts';
 import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 
-// With several causes and nothing committed, the one that a person has to act on first.
+// With several causes and nothing committed, the one that a person must act on first.
 const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
 // These end a run whatever its streams did before (4: with --strict any warning is a breach).
 const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 4, 6, 130, 143]);
 
 /**
- * The exit code of a run, as docs/delivery.md has it: one stream, or all failing in the same way, gives its code;
+ * The exit code of a run, as in docs/delivery.md: one stream, or all failing in the same way, gives its code;
  * commits together with failures give 5, unless only the quota stopped the others (75).
  */
 export function decideExitCode(streams: readonly StreamReport[], runError: ExitCode | undefined): ExitCode {
@@ -24,7 +24,7 @@ export function decideExitCode(streams: readonly StreamReport[], runError: ExitC
   return committed ? 5 : (URGENCY.find((code) => codes.has(code)) ?? 1);
 }
 
-/** One word for a run's outcome, as `_sluice.runs.status` has it. */
+/** One word for a run's outcome, as in `_sluice.runs.status`. */
 export function describeOutcome(exitCode: ExitCode): RunStatus {
   switch (exitCode) {
     case 0:

@@ -8,13 +8,13 @@ export interface Attempt extends PlannedScan {
   readonly rescans: number;
 }
 
-/** What follows an attempt that something else has to take the place of. */
+/** What follows an attempt that something else must replace. */
 export type Next =
   /** The stream is done without a scan. */
   | { readonly kind: 'end'; readonly because: string }
   /** The same scan again. */
   | { readonly kind: 'restart'; readonly because: string; readonly attempt: Attempt }
-  /** Another scan; `because` where a person should know. */
+  /** Another scan; `because` if a person should know. */
   | { readonly kind: 'replan'; readonly because: string | undefined; readonly attempt: Attempt };
 
 /**

@@ -29,12 +29,12 @@ const LEAST_KNOWN = 1 / 2;
 /** This share must have all values in the table: ids that count from 1 are the same in every account. */
 const LEAST_EQUAL = 1 / 5;
 
-/** What is so many standard deviations above what chance gives did not come by chance. */
+/** This many standard deviations above what chance gives is not a coincidence. */
 const FAR = 4;
 /** All of many rows are equal by chance only this rarely. */
 const RARE = 0.001;
 
-/** What a comparison came to. */
+/** The result of a comparison. */
 export interface Seen {
   readonly compared: number;
   readonly known: number;
@@ -162,10 +162,10 @@ async function lookAt(context: Comparing, question: Question): Promise<Seen> {
 /** Whether the records are those of the table, and not only alike: a yes or no is equal in every second row. */
 export function isSame({ compared, known, equal, chance, hasKey }: Seen): boolean {
   if (compared === 0 || known < compared * LEAST_KNOWN || equal < compared * LEAST_EQUAL) return false;
-  // With a key, new records say nothing. Without one, nobody can tell them from other records.
+  // With a key, new records say nothing. Without one, they look like any other records.
   const judged = hasKey ? known : compared;
   if (equal === judged && chance ** judged < RARE) return true;
-  // Of a few rows it is not known well how alike they are.
+  // A few rows do not show well how alike they are.
   const alike = Math.min(1, chance + 1 / judged);
   const beyond = Math.max((1 - alike) * LEAST_EQUAL, FAR * Math.sqrt((alike * (1 - alike)) / judged));
   return equal / judged >= alike + beyond;

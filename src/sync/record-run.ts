@@ -12,7 +12,7 @@ import { hideSecrets } from '../storage/hide-secrets.ts';
 import { findRetentionTime } from '../storage/record-times.ts';
 import type { Recording } from '../run/run-context.ts';
 
-/** What a run knows of itself at some moment. */
+/** What a run knows about itself at some moment. */
 export interface RunFacts {
   readonly startedAtMs: number;
   readonly streams: readonly StreamReport[];
@@ -74,7 +74,7 @@ export async function addMissingRuns(database: Database, runs: readonly RunRepor
   }
 }
 
-/** A warning as the run's report has it, where nothing else says which stream it is about. */
+/** A warning as in the run's report, where nothing else names its stream. */
 export function nameWarning({ stream = '', message }: WarningEvent): string {
   return message.includes(stream) ? message : `${stream}: ${message}`;
 }

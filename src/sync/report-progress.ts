@@ -24,7 +24,7 @@ export function observeWith(onProgress: OnProgress | undefined): readonly RunObs
   return onProgress === undefined ? [] : [{ name: 'onProgress', onEvent: onProgress }];
 }
 
-/** Whether an event says something in words of its own; a report was looked through when it was made. */
+/** Whether an event has text of its own; a report was checked when it was made. */
 function hasOwnText({ type }: ProgressEvent): boolean {
   return type === 'warning' || type === 'note' || type === 'stream-restarted';
 }

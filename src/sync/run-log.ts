@@ -17,7 +17,7 @@ export interface RunEnd {
 
 /** The log of one run: what its streams reported, and the rows and lines in which a run is recorded. */
 export class RunLog {
-  /** Of the run's report: each step adds what it notices. */
+  /** For the run's report: each step adds what it notices. */
   readonly warnings: string[];
   readonly #context: Recording;
   readonly #startedAtMs: number;

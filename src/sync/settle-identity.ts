@@ -108,7 +108,7 @@ async function settleRest(context: Comparing, unproved: UnprovedStreams): Promis
   };
 }
 
-/** What has to be asked before rows are added, and the scans that are proved by it. */
+/** What must be asked before rows are added, and the scans that this proves. */
 interface Open {
   readonly question: Question;
   readonly covers: readonly string[];
@@ -152,7 +152,7 @@ async function findOpenScan(
   const held = await listScansOf(context.database, stream.table);
   if (held.some((scan) => scan.name === name)) return undefined;
   const isAnyProved = held.some((scan) => !names.includes(scan.name));
-  // Rows without a slice are there for any slice to take over.
+  // Any slice may take over rows without a slice.
   const isProved = isAnyProved && !names.includes(stream.name);
   return isProved ? undefined : { question: { stream, slice: '' }, covers: [] };
 }

@@ -17,7 +17,7 @@ export async function syncIfDue(
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
   const started = { atMs: context.recordClock.now(), requests: context.source.client.usage.requests };
-  // Other processes may have used of the quota since.
+  // Other processes may have used the quota since.
   await context.source.readQuota();
   const facts = { nowMs: context.clock.now(), readable: countReadable(context) };
   const due = planStream(stream, checkpoint, context.options, facts);

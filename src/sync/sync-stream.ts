@@ -25,7 +25,7 @@ export async function syncStream(
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
   const { stream, plan, checkpoint } = planned;
-  // What a stream that stops half-way has staged, its last page event tells. Of a document nothing is kept.
+  // The last page event shows what a stopped stream has staged. Nothing is kept of a document.
   let staged: StagedSoFar | undefined;
   let { mode } = plan;
   const watched: RunContext = {
@@ -34,7 +34,7 @@ export async function syncStream(
       if (event.type === 'stream-started') mode = event.mode;
       if (event.type === 'page-staged' && stream.paginated)
         staged = { pages: event.pagesDone, total: event.rowsDeclared };
-      // A slice is shown beside the others of its stream.
+      // A slice is shown next to the others of its stream.
       context.emit(
         'stream' in event && event.stream !== undefined ? { ...event, stream: nameOf(stream) } : event,
       );
@@ -60,7 +60,7 @@ export async function syncStream(
   }
 }
 
-/** The only loop over attempts: each is done, or says what has to take its place. */
+/** The only loop over attempts: each is done, or says what must take its place. */
 async function attemptUntilDone(
   context: RunContext,
   planned: PlannedScan,
