@@ -56,7 +56,7 @@ export async function writeCheckpoint(session: SqlSession, checkpoint: Checkpoin
   );
 }
 
-/** Checkpoints with a time after this one (ISO); a look that costs little where there is none. */
+/** Checkpoints with a time after this one (ISO); cheap if there are none. */
 export async function readCheckpointsAfter(
   session: SqlSession,
   time: string,

@@ -31,11 +31,11 @@ import { type Asking, sampleDocument } from '../read/sample-document.ts';
 import { workFile } from '../../state/work-file.ts';
 import { findUnseenNames } from '../storage/unseen-names.ts';
 
-/** Records of an unpaginated answer that config's names are looked up in. */
+/** Records of an unpaginated answer in which config's names are looked up. */
 const SAMPLE_RECORDS = 100;
 
 export interface CheckOptions {
-  /** Which account of its config it is of. */
+  /** The account of the config. */
   readonly ofAccount?: AccountOfConfig;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
@@ -175,7 +175,7 @@ async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
   }));
 }
 
-/** The API, with the streams that are tried. */
+/** The API and the streams to try. */
 type CheckedApi = Asking & { readonly settings: Settings };
 
 async function checkEndpoints(asking: CheckedApi): Promise<readonly Outcome[]> {

@@ -87,7 +87,7 @@ async function beginRun(
 export class OfflineRun {
   /** The context of sync steps, with a client that rejects every request. */
   readonly context: RunContext;
-  /** Of the run's report: each step adds what it notices. */
+  /** For the run's report: each step adds what it notices. */
   readonly warnings: string[];
   readonly #session: Session;
   readonly #log: RunLog;
@@ -186,7 +186,7 @@ export class OfflineRun {
   }
 }
 
-/** What is to be reported before anything is done. */
+/** What to report before anything is done. */
 export function listWarnings({ settings, noticed }: Session): string[] {
   return [...settings.warnings, ...noticed.map(({ message }) => message)];
 }

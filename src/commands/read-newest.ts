@@ -27,7 +27,7 @@ export async function readNewest(
         const held = cursorField === column && watermark !== undefined ? newest?.get(slice) : undefined;
         const name = nameScan(stream, slice);
         const look = looks.get(name);
-        // One that a clock recorded which was ahead has no time: it was taken from the checkpoint.
+        // A time recorded by a clock that was ahead is missing: it was removed from the checkpoint.
         const isVoid = look?.verdict === 'verified' && lastVerifiedAt === undefined;
         const lookedAt = isVoid ? undefined : (look?.startedAt ?? lastVerifiedAt);
         const judged = held && judgeNewest(held.dates, held.since, lookedAt);

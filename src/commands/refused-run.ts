@@ -55,7 +55,7 @@ export function findRefusal(
   return refused !== undefined && last !== undefined && isOutdated(refused, last) ? undefined : refused;
 }
 
-/** A mistyped command line says nothing of the data; earlier versions kept one. */
+/** A mistyped command line says nothing about the data; earlier versions kept one. */
 function withoutUsage(refused: RefusedRun | undefined): RefusedRun | undefined {
   return refused?.error.code === 'usage_invalid' ? undefined : refused;
 }

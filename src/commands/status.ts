@@ -35,7 +35,7 @@ import { withHeld } from '../storage/with-held.ts';
 export async function readStatus(
   settings: OfflineSettings,
   nowMs: number = Date.now(),
-  /** The published file where the caller has it open already: one look at it, and not two. */
+  /** The published file, if the caller has it open already: then it is not opened twice. */
   opened?: Database,
 ): Promise<StatusReport> {
   const runs = readRecentRuns(settings.stateDir);
@@ -58,7 +58,7 @@ export async function readStatus(
     streams: settings.streams
       .flatMap(sliceStream)
       .map((stream) => describeStream(stream, held, unsettled, nowMs)),
-    // A rebuild, say, sees nothing of the quota.
+    // A rebuild, for example, does not see the quota.
     quota: findQuota(underWay) ?? runs.find(({ quota }) => quota !== undefined)?.quota,
     lastRun,
     underWay,
@@ -80,7 +80,7 @@ function toUnreadable(stateDir: string, why: string): StorageError {
   });
 }
 
-/** The runs of the run file, newest first. One that never told its end either goes on, or was killed. */
+/** The runs of the run file, newest first. One without a recorded end is still running or was killed. */
 export function readRecentRuns(stateDir: string): readonly RunReport[] {
   const runs = readRunFile(stateDir);
   if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
@@ -100,7 +100,7 @@ interface Facts {
 /** What earlier runs left, by `nameScan`. */
 interface Held {
   readonly facts: ReadonlyMap<string, Facts>;
-  /** Records in quarantine, where there are any. */
+  /** Records in quarantine, if there are any. */
   readonly quarantined: ReadonlyMap<string, number>;
   readonly losses: readonly LakeLoss[];
   readonly unproved: UnprovedStreams;
@@ -208,7 +208,7 @@ export async function readRuns(
     .slice(0, limit);
 }
 
-/** One run: the whole report while the run file has it, else its row of the published history. */
+/** One run: the whole report while the run file has it, else its row in the published history. */
 export async function readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary> {
   const report = readRecentRuns(settings.stateDir).find((run) => run.runId === runId);
   if (report !== undefined) return report;
@@ -234,7 +234,7 @@ async function readHeldRuns(settings: OfflineSettings, limit: number): Promise<r
 
 /** What the runs of the published history did to their streams, by run. */
 async function readModes(database: Database, limit: number) {
-  // `mode` is younger than the table.
+  // `mode` was added to the table later.
   const rows = await database.all(
     `SELECT DISTINCT run_id, status, COLUMNS('^mode$|^stream$') FROM _sluice.stream_runs WHERE run_id IN
        (SELECT run_id FROM _sluice.runs ORDER BY started_at DESC LIMIT ${limit})`,

@@ -16,8 +16,8 @@ export interface CountFacts {
 export type SettledCount = Pick<CountedRows, 'kept' | 'unloaded' | 'difference'>;
 
 /**
- * Compares the API's count with the table. The difference is the number of rows that the API has and the table lacks;
- * negative: rows of the table that the API does not have; 0 where both agree. Suspected rows count as gone: if the
+ * Compares the API's count with the table. The difference is the number of rows in the API that are not in the table;
+ * negative: rows of the table that the API does not have; 0 if both agree. Suspected rows count as gone: if the
  * API still has them, its count is higher by as many. What merely may have happened explains nothing: what is known
  * about a record counts once, and the rest is a difference, which a full scan settles.
  */

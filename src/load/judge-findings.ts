@@ -25,7 +25,7 @@ export function assertContractKept(stream: Stream, { failing }: ContractFindings
   );
 }
 
-/** Fails a stream of which more than `maxInvalidRatio` would go to quarantine. */
+/** Fails a stream if more than `maxInvalidRatio` of it would go to quarantine. */
 export function refuseTooManyRejects(
   stream: Stream,
   rows: number,

@@ -92,7 +92,7 @@ async function isLoadedBefore(
   return first !== undefined && day < first;
 }
 
-/** What the table has from the days on that the API's count names. */
+/** Counts the table's rows from each day on that the API's count names. */
 export async function countSinceDays(
   dated: DatedTable | undefined,
   { since }: ApiCount,
@@ -121,7 +121,7 @@ export function areOldestGone(since: readonly RowsSince[] | undefined, counts: C
     const { rows, earlier } = inTable[at] ?? { rows: NaN, earlier: 0 };
     return inApi === rows - Math.max(0, left - earlier) - oldest.inside - suspected + unloaded;
   };
-  // Nothing may say whether rows of the start date itself are counted, but it is the same for each of them.
+  // Whether rows of the start date itself are counted may be unknown, but it is the same for each date.
   return [0, 1].some((at) => since.every((day) => fits(day, at)));
 }
 

@@ -23,8 +23,8 @@ const NOTHING: SettledSlices = { deleted: 0, markedGone: 0, notes: [], warnings:
 const LEFT = 'temp."~left_rows"';
 
 /**
- * Columns that must match, besides the key, to adopt a row written before the stream was sliced: the key of that
- * time, as part of it may be enough within a slice. All columns if that key is not known any more.
+ * Columns that must match, as well as the key, to adopt a row written before the stream was sliced: the key of that
+ * time, as part of it may be enough within a slice. All columns if that key is no longer known.
  */
 export async function findAdoption(
   { database }: Loading,

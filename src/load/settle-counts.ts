@@ -21,7 +21,7 @@ export interface MergedTable {
   readonly suspectedOn: SuspectedRows;
   /** Of a full scan: the oldest day it brought, and the rows of the table before it. */
   readonly oldest: { readonly date: string; readonly before: number } | undefined;
-  /** Rows from the days on that the API's count names. */
+  /** Rows from each day on that the API's count names. */
   readonly since: readonly RowsSince[] | undefined;
   /** Quarantined records that the source still has and that are not versions of rows. */
   readonly quarantined: number;

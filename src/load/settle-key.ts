@@ -15,7 +15,7 @@ import { type FullRefresh, readInFull, type Step } from '../run/step.ts';
 import type { PlannedScan } from '../run/turn.ts';
 import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../run/scan.ts';
 
-/** The columns of a scan, as far as a key is found among them. */
+/** The columns of a scan that a key is chosen from. */
 export interface KeyFacts {
   readonly columns: readonly ColumnPlan[];
   readonly candidates: readonly CandidateColumn[];

@@ -12,10 +12,10 @@ const LEAST_BETWEEN_MS = 20 * 3_600_000;
  */
 const CLOCK_SLACK = 1 / 10;
 
-/** What a plan depends on besides config, checkpoint and options. */
+/** What a plan depends on in addition to config, checkpoint and options. */
 export interface PlanFacts {
   readonly nowMs: number;
-  /** Requests that the run may send while the source stays what it is. */
+  /** Requests that the run may send while the source stays unchanged. */
   readonly readable: number;
 }
 
@@ -37,7 +37,7 @@ export function planStream(
   return { action: 'scan', scan: planScan(stream, checkpoint, options, facts) };
 }
 
-/** Why a full refresh is brought forward, where it can be read as one version of the data. */
+/** Why a full refresh is brought forward, if it can be read as one version of the data. */
 function findDue(
   stream: Stream,
   checkpoint: Checkpoint | undefined,

@@ -11,7 +11,7 @@ export interface ScanPlan {
   readonly goesOn?: true;
   /** A full refresh before its time, as a count or a new column asked for it. */
   readonly isBroughtForward?: boolean | undefined;
-  /** Something showed that rows of the table are wrong: no first page that looks unchanged ends this scan. */
+  /** Something showed that rows of the table are wrong: an unchanged first page does not end this scan. */
   readonly readsAll?: true;
 }
 

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../model/stream.ts';
 /** How far two clocks may be apart and still agree. */
 export const CLOCKS_AGREE_MS = 3_600_000;
 
-/** Times of a checkpoint that lie after these (epoch ms) were recorded by a clock that was ahead. */
+/** Times of a checkpoint after these (epoch ms) were recorded by a clock that was ahead. */
 export interface FutureLimits {
   /** For what makes work wait for hours. */
   readonly verifiedMs: number;
@@ -20,8 +20,8 @@ export function limitFuture(nowMs: number, isFarAhead: boolean): FutureLimits {
 }
 
 /**
- * A checkpoint without the times that lie in the future. They are not set to now: nobody knows when
- * the stream was verified, so it must be read again. A full scan did happen: its time becomes the oldest one.
+ * A checkpoint without future times. They are not set to now: nobody knows when the stream was verified, so it must be
+ * read again. A full scan did happen: its time becomes the oldest one.
  */
 export function withoutFutureTimes<T extends Checkpoint | undefined>(checkpoint: T, limits: FutureLimits): T {
   if (checkpoint === undefined || !hasFutureTimes(checkpoint, limits)) return checkpoint;

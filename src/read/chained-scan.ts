@@ -134,7 +134,7 @@ export class ChainedScan {
     // Cursors are only used within a day.
     if (clock.now() - staged.scan.startedAtMs > STAGE_LIFETIME_MS) return false;
     const isWhole = last.next === undefined;
-    // If all pages are staged, only the head has to be compared.
+    // If all pages are staged, only the head must be compared.
     if (head === undefined && !isOfKey(this.#context, staged)) return false;
     if (head === undefined ? isWhole : hashPage(head) !== staged.head.pageHash) return false;
     if (head !== undefined && findOutdated(this.#context, staged, head) !== undefined) return false;

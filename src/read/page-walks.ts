@@ -13,7 +13,7 @@ import { OffsetScan } from './offset-scan.ts';
 /** One pass over a stream that has pages; owns the stage's open files. */
 export interface PageScan {
   run(judgeFirstPage: JudgeFirstPage): Promise<Step<FetchedScan>>;
-  /** Whether the scan has to be restarted, because the source may have been refreshed between its pages. */
+  /** Whether the scan must be restarted, because the source may have been refreshed between its pages. */
   readonly isReadAgain: boolean;
   close(): Promise<void>;
 }

@@ -17,7 +17,7 @@ const SAMPLE_BYTES = 16 * 2 ** 20;
 /** How much of that is kept for records, bytes. */
 const KEPT_BYTES = 4 * 2 ** 20;
 
-/** How long a response may take before its start has to suffice, ms. */
+/** How long a response may take before its start must suffice, ms. */
 const SAMPLE_MS = 60_000;
 /** Limit for the whole exchange, even if hardly any bytes arrive, ms. */
 const MOST_MS = 2 * SAMPLE_MS;

@@ -23,7 +23,7 @@ export interface ApiCount {
   readonly rows: number | null;
   /** Requests the count again if it does not match the table; rows added since the scan ended are excluded. */
   readonly again?: (since?: readonly string[]) => Promise<ApiCount>;
-  /** How many of them are from days (ISO) on; asked for where the table has rows that the API no longer counts. */
+  /** How many of them are from days (ISO) on; asked for if the table has rows that the API no longer counts. */
   readonly since?: readonly { readonly date: string; readonly rows: number }[] | undefined;
   /** The quota has room for reading the stream in full right away. */
   readonly canReadInFull: boolean;
@@ -52,7 +52,7 @@ export interface FetchedScan {
   readonly serverDateMs: number;
   /** The head of the scan, to detect an unchanged source; undefined if there is no head to compare. */
   readonly head: ScanHead | undefined;
-  /** Fields of config's masks that some record had; undefined where not every page was seen by this run. */
+  /** Fields of config's masks that some record had; undefined if this run did not see every page. */
   readonly masked?: ReadonlySet<string> | undefined;
   /** Of an archived scan: path of the field that its run dated rows by, null for none. */
   readonly datedBy?: readonly string[] | null | undefined;
@@ -94,7 +94,7 @@ export interface PreparedLoad {
   /** Newest cursor date among the incoming rows, ISO. */
   readonly newestCursor: string | undefined;
   readonly oldestCursor: string | undefined;
-  /** Incoming rows without a date in the cursor's column; undefined where there is no such column. */
+  /** Incoming rows without a date in the cursor's column; undefined if there is no such column. */
   readonly dateless: number | undefined;
   readonly notes: readonly string[];
   readonly warnings: readonly string[];

@@ -17,7 +17,7 @@ export interface Unchanged {
   readonly because: string;
 }
 
-/** The planned scan, as the staged pages that were to be continued are outdated. */
+/** The planned scan, as the staged pages to continue from are outdated. */
 export interface StageOutdated {
   readonly kind: 'stage-outdated';
 }

@@ -30,8 +30,8 @@ export async function settleLineage(
  * Rejects a destination with a commit that the work file does not know: publishing would revert or remove its tables.
  * A work file has a run for each of its commits.
  *
- * @throws PublishError if both changed after they parted; OutdatedFileError where the destination only went
- * on from what the work file holds, which is then the older one and can be brought up to date
+ * @throws PublishError if both changed after they parted; OutdatedFileError if only the destination
+ * changed since: the work file is outdated and can be replaced
  */
 export async function assertOwnLineage(settings: OfflineSettings, database: Database): Promise<void> {
   const work = await readLineage(database);
@@ -45,15 +45,15 @@ export async function assertOwnLineage(settings: OfflineSettings, database: Data
   }
 }
 
-// What is still ours is recognised without reading it: a user may have the file open for writing.
+// What is still ours is recognised without a read: a user may have the file open for writing.
 function isKnown(work: Lineage, { generation, isLeft }: PublishedState): boolean {
   if (generation === undefined || generation === work.generation) return true;
   return isLeft === true && work.runs.has(toRunId(generation));
 }
 
 /**
- * Whether what is published came from a work file with these commits, or from one that went on from there; false where
- * nothing shows it.
+ * Whether what is published came from a work file with these commits, or from a later state of it; false if nothing
+ * shows it.
  */
 export async function isPublishedFrom(work: Lineage, found: PublishedState): Promise<boolean> {
   if (found.isLeft === true) return true;

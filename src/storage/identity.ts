@@ -80,7 +80,7 @@ export async function refuseMove(settings: OfflineSettings, database: Database):
   );
 }
 
-/** Whether the key has to show that it reads the rows of the state. */
+/** Whether the key must show that it reads the rows of the state. */
 export function isNewKey({ key, isBlank }: Identity): boolean {
   return key !== 'same' && !isBlank;
 }
@@ -144,7 +144,7 @@ function isSameList(one: UnprovedStreams, other: UnprovedStreams): boolean {
   return one.size === other.size && [...one].every(([stream, key]) => other.get(stream) === key);
 }
 
-/** The scans whose rows were read with a different key that has to be compared first. */
+/** The scans whose rows were read with a different key and must be compared first. */
 export async function readOpen(settings: Settings, database: Database): Promise<UnprovedStreams> {
   const meta = await readMeta(database);
   const own = nameKey(settings);

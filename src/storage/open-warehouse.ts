@@ -84,7 +84,7 @@ async function openOrRestore(
 /**
  * Replaces a work file that turned out to be damaged in use by what is published; `database` is then open on that.
  *
- * @returns false when nothing is published: the damaged one stays where it is
+ * @returns false if nothing is published: the damaged one stays in place
  */
 export async function replaceDamaged(
   database: Database,

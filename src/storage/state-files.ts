@@ -10,7 +10,7 @@ const STAGED =
 const ARCHIVED =
   /^archive\/[^/]+\/[^/]+\/[\w.-]+(?:\.json|\.json\.pending|\.zst)(?:\.part)?$|\/records\.part$/;
 const LEDGER = /^quota\/quota-[0-9a-f]+\.db(?:\.damaged-\d+)?(?:-journal)?$/;
-/** What commands read where a config publishes only to servers, and the engine's extensions for that. */
+/** What commands read if a config publishes only to servers, and the engine's extensions for that. */
 const FOR_SERVERS =
   /^(?:readers\.duckdb(?:\.wal)?|\.readers\.duckdb\.[0-9a-f]{12}\.tmp(?:\.wal)?|extensions\/.+)$/;
 const FOLDER = /^(?:stage|archive|tmp|quota|extensions|verify-\d+)(?:\/|$)/;

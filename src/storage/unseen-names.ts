@@ -9,7 +9,7 @@ import { createFieldTree, isRecordObject, observeRecord, type FieldNode } from '
 
 /**
  * Fields that config names as key, cursor, column or partition and that no record of a sample has, each as a sentence. A
- * misspelt name costs a whole first scan, and one under `exclude` or `hash` lets through what it should keep out.
+ * misspelled name costs a whole first scan, and one under `exclude` or `hash` lets through what it should keep out.
  */
 export function findUnseenNames(
   stream: Stream,
@@ -19,7 +19,7 @@ export function findUnseenNames(
   return listUnseen(stream, records, masked).map(({ sentence }) => sentence);
 }
 
-/** Throws where a field of a configured key is in no record of a scan's first page: every record needs it. */
+/** Throws if a field of a configured key is in no record of a scan's first page: every record needs it. */
 export function refuseUnseenKey(stream: Stream, { records, masked }: Page): void {
   const unseen = listUnseen(stream, records, masked ?? new Set()).find(({ where }) => where === 'key');
   if (unseen === undefined) return;

@@ -19,7 +19,7 @@ export type Next =
 
 /**
  * Decides what follows; pure. It ends: a scan is restarted at most `MAX_RESCANS` times, outdated pages give way to the
- * planned scan, and an incremental scan to a full one, which nothing replaces but its own restarts.
+ * planned scan, and an incremental scan to a full one, which only its own restarts replace.
  *
  * @param planned the scan that was planned for the stream
  */

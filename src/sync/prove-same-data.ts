@@ -131,7 +131,7 @@ export async function findQuestion(
   return isHeld ? { stream, slice: '' } : undefined;
 }
 
-/** Undefined where the key may not read the stream, or the API does not have it any more. */
+/** Undefined if the key may not read the stream, or the API no longer has it. */
 async function lookAtAvailable(context: Comparing, question: Question): Promise<Seen | undefined> {
   try {
     return await lookAt(context, question);

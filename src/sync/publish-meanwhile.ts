@@ -38,7 +38,7 @@ export class PublishMeanwhile implements Meanwhile, RunObserver {
     }
   }
 
-  /** Looks for events that make publishing due, or give it time. */
+  /** Notes events that make publishing due, or leave time for it. */
   onEvent(event: ProgressEvent): void {
     if (event.type === 'stream-finished') this.#isDue = true;
     if (event.type !== 'waiting' || !this.#isDue || this.#scan === undefined || this.#work !== undefined)

@@ -37,7 +37,7 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
 
 /**
  * Publishes in the middle of a run, and reopens the work file. Failures are only reported: the end of the run tries
- * again. Throws where the work file cannot be opened again.
+ * again. Throws if the work file cannot be reopened.
  */
 export async function publishAndGoOn(context: RunContext): Promise<void> {
   const { database, emit } = context;

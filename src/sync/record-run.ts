@@ -74,7 +74,7 @@ export async function addMissingRuns(database: Database, runs: readonly RunRepor
   }
 }
 
-/** A warning as in the run's report, where nothing else names its stream. */
+/** A warning as in the run's report, if nothing else names its stream. */
 export function nameWarning({ stream = '', message }: WarningEvent): string {
   return message.includes(stream) ? message : `${stream}: ${message}`;
 }

@@ -23,7 +23,7 @@ export interface SessionEffects {
   readonly onProgress?: OnProgress | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** Takes the state's lock where it is not the state folder's own. */
+  /** Takes the state's lock if it is not the state folder's own. */
   readonly takeLock?: TakeStateLock | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface SessionEffects {
 export interface SessionUse<T> {
   /** As users type it: shown to processes that wait for the state lock. A sync has no name. */
   readonly name?: string;
-  /** Changes and publishes what is committed: destinations are locked as well, and have to be ours. */
+  /** Changes and publishes what is committed: destinations are locked as well, and must be ours. */
   readonly publishes: boolean;
   /** Called once the locks are held, before the work file is opened. */
   readonly prepare?: (settings: Settings) => Promise<void>;
@@ -138,9 +138,9 @@ export class Session {
 
   /**
    * Replaces a work file that turned out to be damaged by what is published. What was committed since is lost with it,
-   * so the work has to be repeated.
+   * so the work must be repeated.
    *
-   * @returns false where nothing took its place: the error stands
+   * @returns false if nothing replaced it: the error stands
    */
   async replaceDamaged(error: unknown, onWarning = this.effects.onWarning): Promise<boolean> {
     if (!(error instanceof DamagedFileError) || this.#isReplaced) return false;

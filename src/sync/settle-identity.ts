@@ -129,7 +129,7 @@ async function findOpenStream(
   const question = await findQuestion(context, whole);
   if (question === undefined) return undefined;
   if (question.slice !== '') return { question, covers: [nameQuestion(question)] };
-  // Rows from before the stream was sliced, or of other slices: each slice has to show those that it takes over.
+  // Rows from before the stream was sliced, or of other slices: each slice must show those that it takes over.
   return { question, covers: isWhole(whole) ? names : [] };
 }
 

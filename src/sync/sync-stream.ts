@@ -25,7 +25,7 @@ export async function syncStream(
   saveRun: SaveRun,
 ): Promise<StreamOutcome> {
   const { stream, plan, checkpoint } = planned;
-  // The last page event shows what a stopped stream has staged. Nothing is kept of a document.
+  // The last page event shows what a stopped stream has staged. A document leaves nothing.
   let staged: StagedSoFar | undefined;
   let { mode } = plan;
   const watched: RunContext = {

@@ -25,7 +25,7 @@ export async function answerQuery(
   try {
     return await interruptOnAbort(database, signal, async () => {
       assertNotAborted(signal);
-      // The engine has no words for it.
+      // The engine has no error for it.
       if (isBlank(sql)) {
         throw new ConfigError('query needs one SQL statement, but the text has none', {
           code: 'query_failed',

@@ -20,24 +20,24 @@ const RESERVED = ['main', 'temp', 'system', 'memory', 'information_schema', 'pg_
 export interface AttachedAccount {
   readonly account: string;
   readonly file: string;
-  /** The lake whose files the views of `file` need; undefined if it has its rows itself. */
+  /** The lake whose files the views of `file` need; undefined if the file has the rows itself. */
   readonly lake: string | undefined;
   /** What comes before the schema in SQL: `"acme".` */
   readonly prefix: string;
   readonly stateDir: string | undefined;
 }
 
-/** Which accounts have a file, and which have none: they have published nothing yet, or it is not there now. */
+/** Which accounts have a file, and which do not: they have published nothing yet, or the file is missing now. */
 export interface FoundAccounts {
   readonly found: readonly AttachedAccount[];
   readonly absent: readonly AccountData[];
 }
 
 /**
- * Looks which accounts have a file. Each is attached under its own name; one that the engine uses itself gets an
- * underscore at its end.
+ * Finds which accounts have a file. Each is attached under its own name; a name that the engine uses itself gets a
+ * trailing underscore.
  *
- * @throws StorageError (6) naming an account of whose file it is not known whether it is there
+ * @throws StorageError (6) naming an account for which it is unknown whether its file exists
  */
 export function findAccounts(accounts: readonly AccountData[]): FoundAccounts {
   const taken = new Set([...RESERVED, ...accounts.map(({ account }) => account)]);
@@ -59,7 +59,7 @@ export function findAccounts(accounts: readonly AccountData[]): FoundAccounts {
   return { found, absent };
 }
 
-/** A path that may not be looked at is not one without a file. */
+/** A path that may not be read can still have a file. */
 function isThere({ account, readersFile: path }: AccountData): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -95,7 +95,7 @@ export async function listAccountTables(
   session: SqlSession,
   accounts: readonly AttachedAccount[],
 ): Promise<readonly TableParts[]> {
-  // The columns of a table as one text: of hundreds of accounts, most tables are the same.
+  // The columns of a table as one text: most tables of hundreds of accounts are the same.
   const rows = await session.all(
     `SELECT database_name, schema_name, table_name, to_json(list([column_name, data_type] ORDER BY column_index))::VARCHAR AS columns
        FROM duckdb_columns() WHERE NOT internal AND schema_name IN ('main', '_sluice')
@@ -150,7 +150,7 @@ export async function assertLakesAreWhole(
 }
 
 /**
- * The error of an account whose file cannot be read, given one of a statement over all of them: the engine does not
+ * The error of an account whose file cannot be read, given one for a statement over all of them: the engine does not
  * say which file it was. Undefined if all can be read.
  */
 export async function findBrokenAccount(

@@ -4,20 +4,20 @@ import { spellValue, toJson } from './retype-column.ts';
 export interface CommonType {
   /** Holds every value that the columns can have. */
   readonly type: string;
-  /** A type for numbers that holds only some of them. It is the better choice where it holds those that there are. */
+  /** A type for numbers that holds only some of them. It is the better choice if it holds the values at hand. */
   readonly ifHeld: string | undefined;
 }
 
-/** Digits before the point that the integer types have room for. */
+/** Digits before the point that the integer types can hold. */
 const WHOLE_DIGITS: Readonly<Record<string, number>> = { INTEGER: 10, BIGINT: 19, HUGEINT: 39 };
 const MOST_DIGITS = 38;
-/** Up to here a double holds every whole number. */
+/** Up to this value a double holds every whole number. */
 const SAFE_DOUBLE = 2 ** 53;
 
 /**
- * The type that columns of these engine types have in common. No value changes in it: a double never takes the place
- * of a whole number that it would round, nor midnight that of a date. What no type holds becomes text in the format
- * of the API, and anything is a value of JSON.
+ * The type that columns of these engine types have in common. No value changes in it: a double never replaces a
+ * whole number that it would round, nor midnight a date. What no type holds becomes text in the format of the API,
+ * and JSON holds any value.
  */
 export function chooseCommonType(types: ReadonlySet<string>): CommonType {
   const [only = 'VARCHAR', ...more] = types;
@@ -39,7 +39,7 @@ function surely(type: string): CommonType {
   return { type, ifHeld: undefined };
 }
 
-/** Digits that a type of numbers has room for; of a double, none are promised. Undefined for any other type. */
+/** Digits that a number type can hold; none are promised for a double. Undefined for any other type. */
 function describeNumber(type: string): { readonly whole: number; readonly scale: number } | undefined {
   if (type === 'DOUBLE') return { whole: 0, scale: 0 };
   const whole = WHOLE_DIGITS[type];

@@ -30,7 +30,7 @@ export interface RowDifferences {
   readonly missing: number;
   readonly extra: number | undefined;
   readonly differing: number;
-  /** How likely a row of somebody else would be equal, 0 to 1; 0 unless it was asked for. */
+  /** How likely a row of another account would be equal, 0 to 1; 0 unless it was asked for. */
   readonly chance: number;
   readonly examples: readonly ComparedRow[];
   /** Columns that only the incoming rows have. */
@@ -65,7 +65,7 @@ export async function compareRows(database: Database, request: CompareRequest): 
   };
 }
 
-/** Gives both sides the same columns and types. Of rows with the same key the last one counts, as in a sync. */
+/** Gives both sides the same columns and types. If rows have the same key, the last one counts, as in a sync. */
 async function prepare(
   database: Database,
   { table, slice }: CompareRequest,

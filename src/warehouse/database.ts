@@ -35,7 +35,7 @@ export class Database implements SqlSession {
   /** The fatal error of the engine; no statement runs after it. */
   #failure: SyncError | undefined;
   #isStopped = false;
-  /** What is known of the file's tables. */
+  /** What is known about the file's tables. */
   readonly shape = new FileShape();
 
   private constructor(
@@ -146,7 +146,7 @@ export class Database implements SqlSession {
    * Runs `work` in a transaction. If it runs out of memory, it is rolled back and repeated with more, so it must only
    * run statements and return its results.
    *
-   * @param isKept whether a result is committed; else what was written is rolled back
+   * @param isKept whether a result is committed; otherwise it is rolled back
    */
   async transaction<T>(work: () => Promise<T>, isKept: (result: T) => boolean = () => true): Promise<T> {
     for (;;) {
@@ -194,7 +194,7 @@ export class Database implements SqlSession {
     this.shape.settled();
   }
 
-  /** Does so where the log may have a statement that changes tables: the engine may fail to replay it. */
+  /** Does so if the log may have a statement that changes tables: the engine may fail to replay it. */
   async settleLog(): Promise<void> {
     if (this.shape.isInLog) await this.checkpoint();
   }
@@ -291,7 +291,7 @@ export class Database implements SqlSession {
     } catch (thrown) {
       const error = wrapDatabaseError(thrown, this.file, this.#options.isPublished);
       if (isFatal(error)) this.#failure = error;
-      // The interrupt is how the statement ended, not why.
+      // The interrupt shows how the statement ended, not why.
       if (error instanceof AbortedError) assertNotAborted(this.#options.endedBy);
       throw error;
     }

@@ -34,7 +34,7 @@ export class EngineMemory {
   readonly #mostMb: number;
   #current: EngineShare;
   #loadBytes = Infinity;
-  /** As the engine was set last. */
+  /** The engine's last settings. */
   #threads: number | undefined;
 
   /** Readers get all memory at once, as their statements are not known in advance. */
@@ -45,8 +45,8 @@ export class EngineMemory {
   }
 
   /**
-   * One thread while several engines write, or several read: together they keep the cores at work, and of two threads
-   * the one that waits for the other is never idle (measured with many small accounts: a quarter of all CPU).
+   * One thread while several engines write, or several read: together they keep the cores busy, and a thread that
+   * waits for another one is never idle (measured with many small accounts: a quarter of all CPU).
    */
   get current(): EngineShare {
     return this.#alike.size > 1 ? { ...this.#current, threads: 1 } : this.#current;

@@ -8,12 +8,12 @@ export interface Sides {
 }
 
 /**
- * How likely a row of somebody else would have all values of the row with its key. Columns that are equal in every row
- * prove nothing: dates and names may follow from the key in every account. Of the others it is the probability that two
+ * How likely another account's row would have all values of the row with its key. Columns that are equal in every row
+ * prove nothing: dates and names may follow from the key in every account. For the others it is how likely two
  * rows of the table have the same values by chance, e.g. one half for a yes or no.
  *
  * @param match SQL condition for rows with the same key, of `s` and `t`
- * @returns 0 to 1; 0 where no column differs anywhere
+ * @returns 0 to 1; 0 if no column differs anywhere
  */
 export async function measureKeyedChance(
   database: Database,
@@ -38,7 +38,7 @@ export async function measureKeyedChance(
 
 /**
  * The same for rows without a key: how many rows would still be in the table with the value of another row in one of
- * their columns, for the column of which that is most likely. A column with a single value proves nothing.
+ * their columns, for the column where that is most likely. A column with a single value proves nothing.
  */
 export async function measureKeylessChance(
   database: Database,

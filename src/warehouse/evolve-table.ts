@@ -50,7 +50,7 @@ export function readColumns(database: Database, table: string): Promise<Columns>
   return readColumnsOf(database, tableName(table));
 }
 
-/** The same of a table whose name is SQL already, with its schema. */
+/** The same for a table whose name is already SQL, with its schema. */
 export function readColumnsOf(database: Database, name: string): Promise<Columns> {
   return database.shape.columns(name, async () => {
     try {
@@ -171,7 +171,7 @@ async function evolveHistory(
   if (sliced && !before.has('_slice')) await addColumn(database, history, SLICE);
 }
 
-/** A column and the types of a cast; `From` is an engine's type where a table names it. */
+/** A column and the types of a cast; `From` is an engine type if a table names it. */
 interface Cast<From extends string = ColumnType> {
   readonly column: string;
   readonly from: From;

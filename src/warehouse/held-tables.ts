@@ -11,7 +11,7 @@ export interface HeldScan {
   readonly name: string;
 }
 
-/** What the streams' tables hold. Tables of versions are not among them: they follow the stream's own. */
+/** What the streams' tables hold, without their history tables, which follow them. */
 export async function listHeldScans(database: Database): Promise<readonly HeldScan[]> {
   const tables = await database.all(
     `SELECT table_name FROM duckdb_tables() t WHERE database_name = current_database() AND schema_name = 'main'

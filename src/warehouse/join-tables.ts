@@ -19,19 +19,19 @@ export interface PartColumn {
 /** The tables of one name, of all accounts that have it. */
 export interface TableParts {
   readonly schema: string;
-  /** As the first of the accounts writes it. */
+  /** As the first account writes it. */
   readonly name: string;
   readonly parts: readonly TablePart[];
 }
 
-/** What accounts have as one table. */
+/** A column of the joined table. */
 interface JoinedColumn {
   /** As the first account that has it writes it. */
   readonly name: string;
   readonly type: string;
 }
 
-/** Two names that the engine takes for the same have the same key: it ignores the case of ASCII letters only. */
+/** Names that are equal to the engine have the same key: it ignores the case of ASCII letters only. */
 export function keyOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
@@ -48,10 +48,10 @@ export function groupParts(
 }
 
 /**
- * SQL for the rows of all accounts. Its first column says whose they are: `account`, or `_account` where a table has a
- * column of that name, with one underscore more for each that is taken as well, so that no data is hidden. Columns
- * that only some accounts have are NULL elsewhere. Where types differ, one is chosen in which no value changes; that
- * may need a look at the values.
+ * SQL for the rows of all accounts. Its first column names the account: `account`, or `_account` if a table has a
+ * column of that name, with one more underscore for each name that is also taken, so that no data is hidden. Columns
+ * that only some accounts have are NULL elsewhere. If types differ, one is chosen in which no value changes; that may
+ * need to read the values.
  */
 export async function joinTables(session: SqlSession, { parts }: TableParts): Promise<string> {
   const columns = await joinColumns(session, parts);

@@ -6,7 +6,7 @@ import { GENERATIONS } from './lake-entry.ts';
 const viewsSchema = z.object({
   /** Absolute path of the file with the views, links followed. */
   file: z.string(),
-  /** Which file that has to be: these views are gone once another one is in its place. */
+  /** Identifies that file: these views are gone once a different file replaces it. */
   device: z.number(),
   inode: z.number(),
   /** By table. */
@@ -18,18 +18,18 @@ const fileSchema = z.object({ version: z.literal(1), views: z.array(viewsSchema)
 /** Views in a file outside a lake, and the generations of the lake that they name: it keeps them. */
 export type KeptViews = z.infer<typeof viewsSchema>;
 
-/** Name of the file of a lake, next to its generations, that says which are named by views elsewhere. */
+/** Name of the file of a lake, next to its generations, that lists those that views elsewhere name. */
 export const KEPT_FILE = 'kept.json';
 
-/** The file of a lake that says which of its generations are named by views elsewhere. */
+/** The file of a lake that lists its generations that views elsewhere name. */
 export function keptFile(lake: string): string {
   return join(lake, GENERATIONS, KEPT_FILE);
 }
 
 /**
- * The views that name generations of a lake and are still there. Views of which that is not known count as there.
+ * The views that name generations of a lake and are still there. If that is unknown, they count as there.
  *
- * @throws what the system says of a list that cannot be read
+ * @throws the system's error for a list that cannot be read
  */
 export function readKeptViews(lake: string): readonly KeptViews[] {
   const path = keptFile(lake);

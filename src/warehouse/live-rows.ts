@@ -47,7 +47,7 @@ export interface CursorWindow {
   readonly date: string;
 }
 
-/** The day of a cursor, which may be a text that only mostly holds dates; NULL where it holds none. */
+/** The day of a cursor, which may be a text with some values that are not dates; NULL for those. */
 export function dayOf(alias: string, column: string): string {
   return `TRY_CAST(left(CAST(${alias}.${quoteIdentifier(column)} AS VARCHAR), 10) AS DATE)`;
 }

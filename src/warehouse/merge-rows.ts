@@ -9,7 +9,7 @@ import { FRESH, MATCHES, matchAsWhole, matchByKey, matchNothing, SPARES } from '
 import { INCOMING } from './project-stage.ts';
 
 /**
- * What happens to rows of the table that were not read: they stay, or they are deleted, in the whole table or in a
+ * What happens to rows of the table that were not read: they stay, or are deleted, in the whole table or in a
  * window.
  */
 export type AbsentRows =
@@ -20,7 +20,7 @@ export interface MergeRequest {
   readonly table: string;
   /** Stored columns, without Sluice's own. */
   readonly columns: readonly string[];
-  /** Columns that tell rows apart; If undefined, rows are equal when all their columns are. */
+  /** Columns that tell rows apart; if undefined, rows are equal when all their columns are. */
   readonly key: readonly string[] | undefined;
   readonly absent: AbsentRows;
   /** Never change existing rows (`write: append`). */
@@ -56,7 +56,7 @@ export interface TableChange extends MergeCounts {
   readonly superseded: number;
 }
 
-/** What a merge is about to do. The rows are listed in temporary tables. */
+/** What a merge will do. The rows are listed in temporary tables. */
 export interface MergePlan {
   readonly request: MergeRequest;
   readonly scope: RowScope;
@@ -133,7 +133,7 @@ function toVersioned({ table, columns }: MergeRequest, { live, isSliced }: RowSc
   return { table, columns, live, isSliced };
 }
 
-// Without a key only whole days can be replaced: an earlier row could not be told apart from its own older version.
+// Without a key only whole days can be replaced: a row and its own older version look alike.
 async function dropIncomingBefore(database: Database, window: CursorWindow): Promise<void> {
   await database.run(`DELETE FROM ${INCOMING} s WHERE NOT (${isInWindow('s', window)})`);
 }

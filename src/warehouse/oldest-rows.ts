@@ -35,7 +35,7 @@ export async function countBetween(
   );
 }
 
-/** The day (ISO) of the nth row, the oldest first, of those from a day on; undefined where there are fewer. */
+/** The day (ISO) of the nth oldest row from a day on; undefined if there are fewer rows. */
 export async function findDay(
   { database, ...rows }: DatedRows,
   date: string,

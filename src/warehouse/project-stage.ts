@@ -116,7 +116,7 @@ async function readDirectly(
   return 'odd';
 }
 
-/** Completes a stage of which a part was already read; false if that is not possible. */
+/** Completes a partly read stage; false if that is not possible. */
 async function completeEarly(
   size: number,
   columns: readonly ColumnPlan[],

@@ -21,23 +21,23 @@ import { interruptOnAbort } from './interrupt-on-abort.ts';
 import { joinTables, type TableParts } from './join-tables.ts';
 import { mayRead } from './lake-losses.ts';
 
-/** What a query over several accounts takes as well. */
+/** Further options of a query over several accounts. */
 export interface AccountsQueryOptions extends QueryOptions {
-  /** Throws where an attached file must not be read. */
+  /** Throws if an attached file must not be read. */
   readonly prove?: (session: SqlSession, accounts: readonly AttachedAccount[]) => Promise<void>;
-  /** Throws where an account without a file has published. */
+  /** Throws if an account without a file has published. */
   readonly proveAbsent?: (absent: readonly AccountData[]) => void;
 }
 
 /** The answer of a query over several accounts. */
 export interface AccountsQueryResult extends QueryResult {
-  /** Accounts that have published nothing yet, so that no row is theirs. */
+  /** Accounts that have published nothing yet, so they have no rows. */
   readonly leftOut: readonly string[];
 }
 
 /**
  * Runs one SELECT over the published files of several accounts, read-only and without access to any other file. Each
- * table is the union of those of all accounts, with `account` as its first column (`_account` where a table has a
+ * table is the union of those of all accounts, with `account` as its first column (`_account` if a table has a
  * column of that name), in `main` as in `_sluice`. One account alone is `acme.main.prompts`.
  *
  * @throws ConfigError `query_failed` (2) for bad SQL, or if nothing is published; StorageError (6) or LockedError (75)
@@ -119,7 +119,7 @@ function refuseToWrite({ onlyReads }: { readonly onlyReads: boolean }): Promise<
 const LISTS_TABLES = /\b(?:show|describe|information_schema|pragma\w*|(?:duckdb|pg|sqlite)_\w+)\b/i;
 
 /**
- * Creates the views that a statement may read, as each takes a look at the files of all accounts.
+ * Creates only the views that a statement may read, as each one reads the files of all accounts.
  *
  * @returns the tables that have no view yet
  */
@@ -148,7 +148,7 @@ async function createViews(
     try {
       await database.run(`CREATE VIEW ${view} AS ${await joinTables(database, table)}`);
     } catch (error) {
-      // What cannot be read of a table that is not asked for does not matter.
+      // Tables that are not asked for may be unreadable.
       if (isAskedFor || error instanceof AbortedError) throw error;
     }
   }

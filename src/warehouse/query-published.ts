@@ -118,7 +118,7 @@ export async function openOwnPublished(path: string): Promise<Database> {
   });
 }
 
-/** Whether a file has Sluice's tables: they are made at once. In a file of several accounts they have one more column. */
+/** Whether a file has Sluice's tables: all are created together. With several accounts they have one more column. */
 export async function holdsState(database: Database): Promise<boolean> {
   const columns = await readColumnsOf(database, '_sluice.checkpoints');
   return columns.size > 0 && !columns.has('account');

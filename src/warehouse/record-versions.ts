@@ -11,7 +11,7 @@ import { matchColumns } from './row-equality.ts';
 export interface VersionedRows {
   readonly scope: QuarantineScope;
   readonly table: string;
-  /** The key by which a record is a version of a row; without it each is a record of its own. */
+  /** The key by which a record is a version of a row; without it each counts as its own record. */
   readonly key: { readonly fields: readonly KeptField[]; readonly columns: readonly string[] } | undefined;
 }
 
@@ -28,7 +28,7 @@ export async function countOwnRecords(database: Database, rows: VersionedRows): 
 }
 
 /**
- * The live rows of which only a quarantined version came, by their day (ISO; empty for rows without one). Call after
+ * The live rows of which only a quarantined version was returned, by day (ISO; empty for rows without one). Call after
  * the merge.
  */
 export async function countVersions(

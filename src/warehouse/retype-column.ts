@@ -106,7 +106,7 @@ export function spellValue(column: string, type: string): string {
     case 'TIMESTAMP':
       return spellTime(column);
     case 'TIMESTAMPTZ':
-    // As the engine calls it.
+    // The engine's name for it.
     case 'TIMESTAMP WITH TIME ZONE':
       return `${spellTime(`timezone('UTC', ${column})`)} || 'Z'`;
     default:

@@ -25,7 +25,7 @@ export interface ExportOptions {
   readonly enums?: boolean;
 }
 
-/** The learned schema of published streams in another tool's words. */
+/** The learned schema of published streams in another tool's format. */
 export async function exportSchema(
   settings: OfflineSettings,
   { streams, format, enums = false }: ExportOptions,
@@ -59,7 +59,7 @@ interface LearnedStream {
   readonly columns: readonly LearnedColumn[];
 }
 
-/** Streams with a published table; one that was named and has none is an error. */
+/** Streams with a published table; a named stream without one is an error. */
 async function readLearned(
   database: Database,
   streams: readonly Stream[],

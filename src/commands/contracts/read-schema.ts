@@ -23,7 +23,7 @@ export interface SchemaOptions {
   readonly streams?: readonly string[];
 }
 
-/** What is known of the columns of each stream, from the published file and the config. */
+/** What is known about the columns of each stream, from the published file and the config. */
 export async function showSchema(
   settings: OfflineSettings,
   { streams }: SchemaOptions = {},
@@ -67,7 +67,7 @@ function showColumn(
   };
 }
 
-/** The run that added each column, for the last time. */
+/** The last run that added each column. */
 async function readAdditions(database: Database, stream: string): Promise<ReadonlyMap<string, string>> {
   const rows = await database.all(
     `SELECT column_name, max_by(run_id, changed_at) AS run_id FROM _sluice.schema_changes
@@ -100,7 +100,7 @@ export async function diffSchema(
   });
 }
 
-/** Of a column with a type of config's, its own says nothing about the values that come. */
+/** If config sets a column's type, its learned type says nothing about later values. */
 export function withoutForced(
   { columns: rules }: Stream,
   learned: readonly LearnedColumn[],
@@ -133,7 +133,7 @@ async function readChanges(
   return rows.map(toRecordedChange);
 }
 
-/** A row of `_sluice.schema_changes` as reports have it. */
+/** A row of `_sluice.schema_changes` as in reports. */
 export function toRecordedChange(row: SqlRow): RecordedChange {
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return {
@@ -147,14 +147,14 @@ export function toRecordedChange(row: SqlRow): RecordedChange {
   };
 }
 
-/** A contract file as people would name it: from the folder of the config. */
+/** A contract file's path, relative to the folder of the config. */
 function nameFile({ configPath }: OfflineSettings, { contract }: Stream): string | undefined {
   const file = contract.schema?.path;
   if (file === undefined || configPath === undefined) return file;
   return path.relative(path.dirname(configPath), file);
 }
 
-/** Keys of streams, as their checkpoints have them; a slice's is its stream's. */
+/** Keys of streams, from their checkpoints; a slice has its stream's key. */
 export async function readKeys(database: Database): Promise<ReadonlyMap<string, readonly string[]>> {
   const checkpoints = await readCheckpoints(database);
   return new Map(checkpoints.flatMap(({ stream, keyFields }) => (keyFields ? [[stream, keyFields]] : [])));

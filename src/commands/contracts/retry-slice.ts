@@ -207,7 +207,7 @@ async function merge(
     softDeletes: stream.deletes === 'soft',
     history: stream.history,
   });
-  // Not before: a wider type of the key's columns must be the table's as well.
+  // Not earlier: a wider type of the key's columns must be the table's as well.
   const outdated = await dropOutdated(database, {
     table: stream.table,
     slice: sliceIdOf(stream),
@@ -225,7 +225,7 @@ async function merge(
     runId,
     syncedAt: new Date(recordClock.now()).toISOString(),
   });
-  // They are rows that the API no longer counts, and nothing tells them apart later.
+  // They are rows that the API no longer counts, and this cannot be seen later.
   if (inserted > 0 && (await database.count(`SELECT count(*) FROM ${RETRIED} WHERE absent`)) > 0)
     await bringForward(database, stream.name, 'quarantined records were loaded that the API no longer had');
   const since = new Map(learned.map(({ name, absentSince }) => [name, absentSince]));
@@ -247,7 +247,7 @@ async function merge(
 const NO_OBJECT = { path: '', reason: 'the record is not a JSON object' };
 
 function listReasons(counts: ViolationCounts, rejected: number): RetriedStream['leftBecause'] {
-  // Nothing was counted where every object is accepted: what was rejected is not an object.
+  // Nothing was counted if every object is accepted: what was rejected is not an object.
   if (counts.records === 0) return rejected === 0 ? [] : [{ ...NO_OBJECT, records: rejected }];
   return counts.list().map(({ field, reason, count }) => ({ path: field, reason, records: count }));
 }

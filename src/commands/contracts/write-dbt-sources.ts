@@ -18,7 +18,7 @@ import { lakeOf, nameDatabase } from '../../warehouse/query-published.ts';
 // The report calls a stream late after the same time.
 const LEAST_LATENESS_HOURS = 36;
 
-/** A dbt `sources.yml` of published tables: those of the DuckDB file, or the lake's where that is all there is. */
+/** A dbt `sources.yml` of published tables: those of the DuckDB file, or the lake's if there is only a lake. */
 export async function writeDbtSources(
   database: Database,
   settings: OfflineSettings,
@@ -101,7 +101,7 @@ function fromManifest(lake: string, table: string): string {
   );
 }
 
-/** When the stream was last verified, or the oldest of its slices; NULL where one never was. */
+/** When the stream was last verified, or the oldest of its slices; NULL if one never was. */
 function selectVerified(checkpoints: string, slices: readonly string[]): string {
   const [only] = slices;
   if (only !== undefined && slices.length === 1)

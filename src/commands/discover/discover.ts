@@ -36,14 +36,14 @@ import { writeContract } from './write-contracts.ts';
 
 export interface DiscoverOptions {
   readonly streams?: readonly string[];
-  /** Pages of each paginated stream to sample; 3 when left out. */
+  /** Pages of each paginated stream to sample; 3 if omitted. */
   readonly pages?: number;
-  /** Whether values of the data may be shown; true when left out. */
+  /** Whether values of the data may be shown; true if omitted. */
   readonly examples?: boolean;
-  /** Asked once, with the most requests that there is room for; without it nothing is tried. */
+  /** Asked once, with the most requests that the limits allow; without it nothing is tried. */
   readonly confirmProbes?: ConfirmProbes | undefined;
   readonly maxRequests?: number;
-  /** Saves contracts; `force` replaces files that say something else. */
+  /** Saves contracts; `force` replaces files with different content. */
   readonly write?: { readonly force: boolean } | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
@@ -98,7 +98,7 @@ interface Sampled {
   readonly params: ParamFinding[];
 }
 
-/** The samples of one call and what was asked beyond them. */
+/** The samples of one call and what else was asked. */
 class Discovery {
   readonly #asking: Asking;
   readonly #options: DiscoverOptions;
@@ -117,7 +117,7 @@ class Discovery {
       // Slices are alike: one of them shows the fields of all.
       const [stream = whole] = sliceStream(whole);
       try {
-        // A refused key or a spent quota ends every other request alike.
+        // A rejected key or a spent quota fails every other request as well.
         if (stopped !== undefined) throw stopped;
         const taken = await sampleStream(this.#asking, stream, this.#options.pages ?? SAMPLED_PAGES);
         this.#streams.push({ stream, taken, error: undefined, plans: this.#plan(stream, taken), params: [] });

@@ -7,30 +7,30 @@ import type { ReportedError } from '../../model/run-report.ts';
 import type { Stream } from '../../model/stream.ts';
 import { findRoom, reportLeftOut } from './probe-budget.ts';
 
-/** What was spent by the time that probes are to be confirmed. */
+/** What was spent before the probes are confirmed. */
 export interface SampledSoFar {
   readonly requestsSpent: number;
   readonly quotaLeft: number | undefined;
-  /** The most requests that trying every parameter takes; there may be room for fewer. */
+  /** The most requests that trying every parameter takes; the limits may allow fewer. */
   readonly wanted: number;
   /** When the quota has room for more, epoch ms. */
   readonly returnsAtMs: number | undefined;
 }
 
-/** Asked once, with the most requests that there is room for. */
+/** Asked once, with the most requests that the limits allow. */
 export type ConfirmProbes = (mostRequests: number, sampled: SampledSoFar) => Promise<boolean>;
 
-/** One stream's parameters to try, and what is found out about them. */
+/** One stream's parameters to try, and the findings about them. */
 export interface Probing {
   readonly stream: Stream;
   readonly plans: readonly ParamPlan[];
   readonly params: ParamFinding[];
 }
 
-/** Requests of this call so far, and what the quota has room for. */
+/** Requests of this call so far, and what the quota allows. */
 export type ReadSpent = () => Promise<{ readonly requests: number; readonly quota: QuotaRoom | undefined }>;
 
-/** What probing depends on, and how it reaches the API. */
+/** What probing depends on, and how it calls the API. */
 export interface ProbeEffects<T extends Probing> {
   readonly confirmProbes: ConfirmProbes | undefined;
   readonly maxRequests: number | undefined;
@@ -55,7 +55,7 @@ export async function probeAll<T extends Probing>(
   const told = { requestsSpent, quotaLeft: quota?.requests, wanted: mostRequests, returnsAtMs };
   const base = { mostRequests, ...(affordable < mostRequests && { affordable }) };
   if (confirmProbes === undefined) return { ...base, state: 'not-asked', error: undefined };
-  // Nobody is asked to agree to nothing.
+  // Asks nothing if there is nothing to confirm.
   if (affordable > 0 && !(await confirmProbes(affordable, told)))
     return { ...base, state: 'not-asked', error: undefined };
 

@@ -4,7 +4,7 @@ import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import type { QuotaRoom } from '../../model/quota.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 
-/** What one call may still send, and what sets that bound. */
+/** What one call may still send, and what limits it. */
 export interface Room {
   readonly requests: number;
   readonly bound: 'quota' | 'max-requests' | 'none';
@@ -21,7 +21,7 @@ export function findRoom(quota: QuotaRoom | undefined, maxRequests: number | und
   return { requests, bound, returnsAtMs: bound === 'quota' ? quota?.returnsAtMs : undefined };
 }
 
-/** That parameters were left out because there was no room for them, and when or how to try them. */
+/** Reports parameters left out for lack of requests, and when or how to try them. */
 export function reportLeftOut(leftOut: readonly LeftOutParam[], most: number, room: Room): ReportedError {
   const streams = [...new Set(leftOut.map(({ stream }) => stream))];
   const names = streams.map((name) => {

@@ -20,11 +20,11 @@ import { askFirst } from '../../read/ask-first.ts';
 interface ProbedEndpoint {
   readonly asking: Asking;
   readonly stream: Stream;
-  /** What it answers without the parameter. */
+  /** Its answer without the parameter. */
   readonly base: RowsAnswer;
 }
 
-/** Finds out what an endpoint does with one parameter; throws only what ends every request alike. */
+/** Finds out what an endpoint does with one parameter; throws only what would fail every request. */
 export async function probeParam(
   { asking, stream, base }: ProbedEndpoint,
   plan: ParamPlan,
@@ -78,7 +78,7 @@ async function askWith(
   } catch (thrown) {
     const error = toSyncError(thrown);
     if (error.recovery === 'stop-run') throw error;
-    // The error names the stream and the offset, which the report does already.
+    // The error names the stream and the offset, as the report already does.
     const text = error.message.replace(/^.*?: the API answered (?=\d)/, '');
     const isRefusal = ['request_rejected', 'stream_not_found', 'key_forbidden'].includes(error.code);
     return { kind: isRefusal ? 'refused' : 'unknown', text };

@@ -13,7 +13,7 @@ import { requestPage } from '../../read/request-page.ts';
 import { askFirst } from '../../read/ask-first.ts';
 import type { Asking } from '../../read/sample-document.ts';
 
-/** Some records of a stream, and what is known of the rest. */
+/** Some records of a stream, and what is known about the rest. */
 export interface StreamSample {
   readonly sample: Sample;
   readonly facts: SampleFacts;
@@ -56,7 +56,7 @@ export async function sampleStream(asking: Asking, stream: Stream, pages: number
 }
 
 async function askLater(asking: Asking, stream: Stream, head: Page, pages: number): Promise<readonly Page[]> {
-  // A server may give less than it was asked for.
+  // A server may return less than it was asked for.
   const pageSize = Math.max(1, Math.min(stream.pageSize, head.records.length));
   const order = orderOf(asking.source.connector.paging);
   const ask = (page: PageAsked) => requestPage(asking, stream, page);
@@ -74,7 +74,7 @@ async function askLater(asking: Asking, stream: Stream, head: Page, pages: numbe
   return later;
 }
 
-// As a sync does: a contract made of the sample has to know these fields, too.
+// As a sync does: a contract made from the sample must have these fields, too.
 function fillSlice({ settings }: Asking, stream: Stream, value: unknown): unknown {
   if (stream.slice === undefined || !isRecordObject(value)) return value;
   const lacking = Object.entries(listSliceValues(stream, settings.hashKey)).filter(

@@ -9,12 +9,12 @@ import { StorageError } from '../../model/errors.ts';
 import type { JsonType } from '../../model/schema.ts';
 import { uniteJsonTypes } from '../../schema/json-types.ts';
 
-// Fewer records than this say little about what the others have.
+// Fewer records than this say little about the others.
 const FEWEST_RECORDS = 20;
 
 /**
- * Writes what a sample showed of a stream as its contract file, whole or not at all. A file that says
- * something else is kept unless `force`: somebody may have edited it.
+ * Writes what a sample showed about a stream as its contract file, atomically. A file with different
+ * content is kept unless `force`: somebody may have edited it.
  */
 export async function writeContract(
   baseDir: string,
@@ -32,7 +32,7 @@ export async function writeContract(
   return { ...base, state: before === undefined ? 'written' : 'replaced' };
 }
 
-/** Fields as a contract names them: required is what every record of a sample worth the name has. */
+/** Fields as in a contract: required if every record of a large enough sample has them. */
 function listContractFields({ fields, sample }: DiscoveredStream): readonly ContractField[] {
   const { records = 0, isWhole = false } = sample ?? {};
   const isEnough = records > 0 && (isWhole || records >= FEWEST_RECORDS);
@@ -50,7 +50,7 @@ const JSON_TYPES: Readonly<Record<string, JsonType>> = {
   object: 'object',
 };
 
-/** The JSON types of what a sample is said to have shown: days, moments and text are strings. */
+/** The JSON types of a sample's values: dates, timestamps and text are strings. */
 function toJsonTypes(seen: readonly string[]): readonly JsonType[] {
   return uniteJsonTypes(
     seen.map((kind) => JSON_TYPES[kind] ?? 'string'),

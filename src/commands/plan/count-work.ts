@@ -10,7 +10,7 @@ import type { ScanPlan } from '../../plan/scan-plan.ts';
 import { hashQuestion, STAGE_LIFETIME_MS, stageFolder } from '../../storage/state-folder.ts';
 import { countRequests, requestsPerDay } from '../../plan/estimate.ts';
 
-/** What a plan is made for: settings, options of the sync, and how many requests it may send. */
+/** The input of a plan: settings, options of the sync, and how many requests it may send. */
 export interface PlanLimits extends Limits {
   readonly settings: OfflineSettings;
 }

@@ -19,7 +19,7 @@ const ROW_BYTES = 150;
 /** Size of an almost empty database file. */
 const EMPTY_FILE_BYTES = 3 * 2 ** 20;
 
-/** A file system, and what is free on it. */
+/** A file system, and its free space. */
 export interface DiskSpace {
   readonly device: number;
   readonly freeBytes: number;
@@ -53,7 +53,7 @@ export async function estimateDisk(
   for (const planned of streams) {
     const rows = planned.rows ?? 0;
     const { staged, packed, row } = await measureRecords(settings, planned, held);
-    // The records as received, and once more as the engine reads them.
+    // The records as received, and again as the engine reads them.
     largestStage = Math.max(largestStage, rows * staged * 2);
     archived += settings.retention.archiveMs === 0 ? 0 : rows * packed;
     // Rows that are replaced need new blocks before the old ones are free.
@@ -116,7 +116,7 @@ function listPlaces(
   ];
 }
 
-/** Whether a commit waits to be published, though nothing is left to be read. */
+/** Whether a commit waits to be published, although nothing is left to read. */
 async function isPublishDue(settings: OfflineSettings): Promise<boolean> {
   if (!existsSync(workFile(settings.stateDir))) return false;
   for (const publisher of listPublishers(settings)) {
@@ -165,7 +165,7 @@ async function measureRecords(
   return { staged, packed, row: Math.min(row, staged) };
 }
 
-/** Adds up what lies on one file system, and what that has left. */
+/** Adds up what is on one file system, and its free space. */
 async function addUp(
   parts: readonly { readonly path: string; readonly neededBytes: number }[],
   read: ReadDisk = readDisk,

@@ -34,7 +34,7 @@ function countRowsFrom(database: Database, stream: Stream, column: string, from:
   );
 }
 
-/** Rows a scan would read, by what earlier ones saw; undefined where nobody knows. */
+/** Rows a scan would read, judging by earlier ones; undefined if unknown. */
 export async function estimateRows(
   stream: Stream,
   scan: ScanPlan,

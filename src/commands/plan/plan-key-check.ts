@@ -18,7 +18,7 @@ export interface KeyCheck {
 export const noKeyCheck: KeyCheck = { requests: 0, notes: [] };
 
 /**
- * Compares a config with what earlier runs left, as the next sync will.
+ * Compares a config with the state of earlier runs, as the next sync will.
  *
  * @throws ConfigError if that sync would refuse to run
  */
@@ -41,7 +41,7 @@ export async function planKeyCheck(settings: Settings, options: SyncOptions): Pr
   return noKeyCheck;
 }
 
-/** Each slice is asked for its own rows; a stream that had other slices shows theirs by its first one. */
+/** Each slice is asked for its own rows; a stream whose slices were different shows theirs by its first one. */
 function countQuestions(stream: Stream, open: readonly string[]): number {
   const own = sliceStream(stream).filter((scan) => open.includes(nameOf(scan)));
   return Math.max(own.length, open.some((name) => isScanOf(name, stream.name)) ? 1 : 0);

@@ -33,7 +33,7 @@ export interface PlanOptions extends SyncOptions {
 
 /**
  * What the next sync would do: rows, pages, requests, windows of the quota and time. Spends at most one request
- * a stream and writes nothing; what earlier runs learned is read from the published file or, without one, the work file.
+ * per stream and writes nothing; what earlier runs learned comes from the published file or, without it, the work file.
  */
 export async function planSync(settings: Settings, options: PlanOptions): Promise<PlanReport> {
   const clock = options.clock ?? systemClock;
@@ -50,7 +50,7 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
       // A plan costs one request per stream: for other slices it uses what earlier runs saw.
       if (stream.slice !== undefined && !isFirstSlice(stream))
         return { rows: await estimateRows(stream, scan, checkpoint, known) };
-      // A refused key or a spent quota ends every other request alike.
+      // A rejected key or a spent quota fails every other request as well.
       if (stopped !== undefined) throw stopped;
       try {
         const { signal } = options;
@@ -93,14 +93,14 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
 }
 
-/** Rows a scan would read, or undefined when nobody knows, and what was noticed. */
+/** Rows a scan would read, undefined if unknown, and what was noticed. */
 type SizeOf = (
   stream: Stream,
   scan: ScanPlan,
   checkpoint: Checkpoint | undefined,
 ) => Promise<{ readonly rows: number | undefined; readonly note?: string | undefined }>;
 
-/** What planning takes. */
+/** The input of planning. */
 interface Planning {
   readonly settings: OfflineSettings;
   readonly options: PlanOptions;
@@ -121,7 +121,7 @@ async function planStreams(planning: Planning): Promise<readonly PlannedStream[]
   return planned;
 }
 
-/** The first slice that is read shows whether the API narrows its answers: each parameter is asked with nonsense. */
+/** The first slice that is read shows whether the API filters its answers: each parameter is tried with nonsense. */
 function addProof(plan: PlannedStream, { slice }: Stream): PlannedStream {
   if (plan.requests === undefined || plan.requests === 0) return plan;
   return { ...plan, requests: plan.requests + Object.keys(slice?.values ?? {}).length };

@@ -21,7 +21,7 @@ export interface CarryOptions {
   readonly newer: string;
   /** Columns of the older table. */
   readonly contract: readonly LearnedColumn[];
-  /** Those that just forgot what they held. */
+  /** Those that were just cleared. */
   readonly cleared: ReadonlySet<string>;
   /** Do not keep rows that are not in the archive. */
   readonly archivedOnly: boolean;

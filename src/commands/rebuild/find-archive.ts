@@ -12,7 +12,7 @@ import { archiveFolder, hashAddress } from '../../storage/state-folder.ts';
 
 /** The archived scans from which a stream or slice can be rebuilt. */
 export interface SliceArchive {
-  /** The slice as a stream of its own; the stream itself when it is not sliced. */
+  /** The slice as its own stream; the stream itself if it is not sliced. */
   readonly stream: Stream;
   readonly folder: string;
   readonly checkpoint: Checkpoint | undefined;
@@ -25,7 +25,7 @@ export interface SliceArchive {
  * committed. Empty for a stream that never synced and has no archive. A scan with unreadable records counts as
  * missing, unless a later full scan replaces it.
  *
- * @throws StorageError `archive_incomplete` when a part of it is not there
+ * @throws StorageError `archive_incomplete` if a part of it is missing
  */
 export async function findArchive(
   settings: OfflineSettings,

@@ -14,7 +14,7 @@ import type { RunContext } from '../../run/run-context.ts';
 
 /**
  * Masks archived pages by the current rules as well, once a table was rebuilt from them. A failure is a warning: the
- * pages are removed when everything was read again.
+ * pages are removed once everything was read again.
  */
 export async function maskArchives(context: RunContext, archives: readonly SliceArchive[]): Promise<void> {
   const { settings, signal, emit } = context;

@@ -27,7 +27,7 @@ export interface RebuiltTable {
   readonly scans: number;
   readonly pages: number;
   readonly records: number;
-  /** undefined where there was no table. */
+  /** undefined if there was no table. */
   readonly rowsBefore: number | undefined;
   readonly rowsAfter: number;
   /** Rows that are no longer in the archive, kept unchanged. */

@@ -34,11 +34,11 @@ export interface ReplayedScan {
   readonly warnings: readonly string[];
 }
 
-/** Where a scan is read from, and what for. */
+/** Where a scan is read from and unpacked to. */
 export interface ReplayFolders {
-  /** Of the scan's files. */
+  /** With the scan's files. */
   readonly archive: string;
-  /** Empty, for what is unpacked. */
+  /** Empty, for unpacked pages. */
   readonly stage: string;
 }
 
@@ -171,7 +171,7 @@ async function stageAgain(
   { archive, stage }: ReplayFolders,
 ): Promise<{ readonly recordsFile: string; readonly tree: FieldTree }> {
   const path = join(archive, content.file);
-  // What was masked before the pages were archived is masked already.
+  // Fields masked before the pages were archived are already masked.
   const mask = compileMask(stream, settings.hashKey, masks);
   const tree = createFieldTree();
   const scan = { version: 1, stream: stream.name, question: 'rebuild', startedAtMs, runId } as const;

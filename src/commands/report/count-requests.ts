@@ -6,7 +6,7 @@ import { toIso } from '../../model/sql.ts';
 
 /** Hours that are shown: a week. */
 const MOST_HOURS = 168;
-/** Fewer say nothing of the rhythm. */
+/** Fewer show no pattern. */
 const FEWEST_HOURS = 24;
 const MOST_SPANS = 20_000;
 
@@ -18,7 +18,7 @@ export interface RequestSpan {
 }
 
 /**
- * Requests of runs by the hour. Of a stream only the whole is known: where it was read over several hours its
+ * Requests of runs by the hour. Only the total of a stream is known: if it was read over several hours, its
  * requests are spread evenly over that time.
  */
 export async function countRequests(
@@ -62,7 +62,7 @@ function listSpans(run: RunReport): readonly RequestSpan[] {
   return [...spans, { fromMs: startMs, toMs: startMs, requests: Math.max(0, run.requests - told) }];
 }
 
-/** Sums spans by whole hours, from the first one (a week ago at most, a day at least) to the present one. */
+/** Sums spans by whole hours, from the first one (at most a week, at least a day ago) to the current one. */
 export function spreadOverHours(spans: readonly RequestSpan[], nowMs: number): RequestFacts['hours'] {
   const lastHour = Math.floor(nowMs / HOUR_MS);
   const sums = new Map<number, number>();

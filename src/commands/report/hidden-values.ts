@@ -4,7 +4,7 @@ import type { LearnedColumn, Stream } from '../../model/stream.ts';
 import { findMaskedColumns } from '../../schema/mask-columns.ts';
 import type { Database } from '../../warehouse/database.ts';
 
-/** Which values of a stream are personal data, by the config and by what its table was made with. */
+/** Which values of a stream are personal data, by the config and by the rules its table was made with. */
 export interface HiddenValues {
   readonly columns: ReadonlySet<string>;
   /** A rule is newer than the data: quarantined records may hold the field unmasked. */

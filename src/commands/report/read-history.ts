@@ -7,10 +7,10 @@ import type { Database } from '../../warehouse/database.ts';
 
 /** Runs that are shown. */
 export const MOST_RUNS = 60;
-/** What became of streams in so many of them. */
+/** Most stream results read for those runs. */
 const MOST_ATTEMPT_ROWS = 50_000;
 
-/** An attempt with what was said about it. */
+/** An attempt with its reasons and error. */
 export type LastAttempt = AttemptFacts & {
   readonly reasons: readonly string[];
   readonly error: ReportedError | undefined;
@@ -101,7 +101,7 @@ interface PublishedAttempt extends NamedAttempt {
 }
 
 async function readStreamRuns(database: Database): Promise<readonly PublishedAttempt[]> {
-  // `mode` and `reasons` are younger than the table.
+  // `mode` and `reasons` were added to the table later.
   const rows = await database.all(
     `SELECT * FROM _sluice.stream_runs WHERE run_id IN
        (SELECT run_id FROM _sluice.runs ORDER BY started_at DESC LIMIT ${MOST_RUNS})

@@ -28,7 +28,7 @@ export interface TableOptions {
   readonly hidden: (stream: Stream) => Promise<HiddenValues>;
 }
 
-/** What the tables hold. Columns and days are left out, and said to be, where they are too many or take too long. */
+/** What the tables hold. Columns and days that are too many or take too long are reported as left out. */
 export async function readTables(
   database: Database,
   { streams }: Pick<OfflineSettings, 'streams'>,

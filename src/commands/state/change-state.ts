@@ -138,7 +138,7 @@ function forget(
   return { stream, slice, what: 'forgotten', watermarkBefore, watermarkAfter: undefined, rowsDropped };
 }
 
-/** What a command is going to do once somebody agreed. */
+/** What a command will do once it is confirmed. */
 interface PlannedChange {
   readonly changes: readonly StateChange[];
   readonly warnings?: readonly string[];
@@ -154,7 +154,7 @@ async function changeState(
   plan: (context: RunContext, held: readonly Checkpoint[]) => Promise<PlannedChange>,
 ): Promise<StateChangeReport> {
   let agreed: string | undefined;
-  // Asked again only where a state that had to be restored on the way makes it another change.
+  // Asked again only if the state had to be restored meanwhile and the change is now different.
   const confirm: ConfirmChange = async (changes, warnings) => {
     const asked = canonicalText(changes);
     if (agreed !== asked && !(await options.confirm(changes, warnings))) return false;

@@ -1,12 +1,12 @@
 import { canonicalText } from '../../json/fingerprint.ts';
 import type { Checkpoint } from '../../model/stream.ts';
 
-/** Whether two checkpoints differ in nothing but the run that wrote them. */
+/** Whether two checkpoints differ only in the run that wrote them. */
 export function isSame(one: Checkpoint, other: Checkpoint | undefined): boolean {
   return canonicalText({ ...one, runId: '' }) === canonicalText({ ...other, runId: '' });
 }
 
-/** Whether a checkpoint lies behind the current one of a table that was read in full: nothing is left out by it. */
+/** Whether a checkpoint is older than the current one of a table that was read in full: importing it skips nothing. */
 export function goesBack(checkpoint: Checkpoint, before: Checkpoint | undefined): boolean {
   const { fingerprint, keyFields, cursorField, watermark } = checkpoint;
   if (before?.lastFullScanAt === undefined || before.watermark === undefined) return false;

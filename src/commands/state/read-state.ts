@@ -20,7 +20,7 @@ export interface ReadStateOptions {
 }
 
 /**
- * What each scan reached, from the work file; while a run has that, from the published one, so that nobody
+ * What each scan reached, from the work file or, while a run has it open, from the published one, so that nobody
  * has to wait. Changes nothing.
  */
 export async function readState(
@@ -38,7 +38,7 @@ export async function readState(
   };
 }
 
-/** The checkpoints as they go into a file. */
+/** The checkpoints in exported form. */
 function exportState(
   settings: OfflineSettings,
   checkpoints: readonly ExportedCheckpoint[],

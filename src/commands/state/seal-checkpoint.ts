@@ -6,12 +6,12 @@ import { readColumns, tableExists, tableName } from '../../warehouse/evolve-tabl
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { readScope } from '../../warehouse/live-rows.ts';
 
-/** Columns that tell when a row was written and not what it says. */
+/** Columns about when a row was written, not about its content. */
 const RUN_COLUMNS: ReadonlySet<string> = new Set(['_run_id', '_synced_at', '_deleted_at']);
 
 /**
- * Binds a checkpoint to the rows that it speaks of: the same checkpoint over any other rows has another seal.
- * Undefined where there is no table. Reads the table once.
+ * Binds a checkpoint to the rows that it describes: with different rows the same checkpoint has a different seal.
+ * Undefined if there is no table. Reads the table once.
  */
 export async function sealCheckpoint(
   database: Database,

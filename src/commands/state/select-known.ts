@@ -5,7 +5,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint } from '../../model/stream.ts';
 
 /**
- * The names of streams among those that config or state knows; all of them when none are given. A stream that
+ * Checks names of streams against those in config or state; all of these if none are given. A stream that
  * left the config still has a state.
  */
 export function chooseKnown(

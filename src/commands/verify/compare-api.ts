@@ -20,16 +20,16 @@ import type { RunContext } from '../../run/run-context.ts';
 
 export interface CompareOptions {
   readonly streams?: readonly string[];
-  /** Requests in all; 50 when left out. */
+  /** Requests in all; 50 if omitted. */
   readonly maxRequests?: number;
-  /** Most examples of each kind and stream; 5 when left out. */
+  /** Most examples of each kind and stream; 5 if omitted. */
   readonly show?: number;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
 }
 
-/** Requests that a comparison takes at most when nobody says how many. */
+/** Most requests of a comparison if no number is given. */
 const COMPARE_REQUESTS = 50;
 
 /**
@@ -110,7 +110,7 @@ async function compareAll(
       continue;
     }
     const promised = shares.slice(at + 1).reduce((sum, share) => sum + share, 0);
-    // What the streams before it left is its own, too.
+    // It may also use what earlier streams left.
     const budget = Math.max(1, maxRequests - context.source.client.usage.requests - promised);
     try {
       compared.push(await compareStream(context, stream, budget, show));
@@ -118,14 +118,14 @@ async function compareAll(
       const error = toSyncError(thrown);
       if (error instanceof AbortedError) throw error;
       compared.push(notCompared(stream, error));
-      // A refused key or a spent quota ends every other request alike.
+      // A rejected key or a spent quota fails every other request as well.
       if (error.recovery === 'stop-run' && error.code !== 'usage_invalid') stopped = error;
     }
   }
   return compared;
 }
 
-/** Requests that each stream would take as a whole, as far as earlier scans tell. */
+/** Requests that each whole stream would take, judging by earlier scans. */
 async function estimateNeeds(
   { database }: RunContext,
   streams: readonly Stream[],
@@ -134,7 +134,7 @@ async function estimateNeeds(
   for (const stream of streams) {
     const rows = (await readCheckpoint(database, stream.name, sliceIdOf(stream)))?.rowsDeclared;
     const whole = rows === undefined ? Infinity : countRequests(rows, stream.pageSize).requests;
-    // The size is asked for before the scan begins.
+    // The size is requested before the scan begins.
     needs.push(stream.paginated ? whole + 1 : 1);
   }
   return needs;
@@ -170,13 +170,13 @@ function notCompared(stream: Stream, error: SyncError): ComparedStream {
     differs: false,
     examples: [],
     notes: [],
-    // A comparison keeps no pages: what is said of a sync's progress does not hold for it.
+    // A comparison keeps no pages: hints about a sync's progress do not apply.
     error:
       error instanceof QuotaError ? { ...toReportedError(error), hint: STARTS_ANEW } : toReportedError(error),
   };
 }
 
-/** A folder of this process's own below the state folder; those of processes that died go. */
+/** This process's own folder below the state folder; those of dead processes are removed. */
 function makeAside(stateDir: string): string {
   makeStateFolder(stateDir);
   for (const name of readdirSync(stateDir)) {

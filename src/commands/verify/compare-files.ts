@@ -29,7 +29,7 @@ export function compareFiles(
   });
   if (different.length === 0) {
     const rows = [...names].reduce((sum, name) => sum + (other.tables.get(name)?.rows ?? 0), 0);
-    // An item of its own name does not say yet what it is compared with.
+    // An item named after the destination does not yet say what it is compared with.
     const as = comparedAs === title ? ` as the ${reference.title}` : '';
     const but = own === undefined ? '' : ` (${own.why})`;
     const held = `${formatCountOf(names.size, 'table')} and ${formatCountOf(rows, 'row')}`;

@@ -131,7 +131,7 @@ async function fetchAll(context: RunContext, stream: Stream): Promise<Records> {
   return { extent: 'sampled', recordsFile, tree, total, notes: [why] };
 }
 
-/** Takes the first page, the last one, and as many between them as the requests are enough for. */
+/** Takes the first page, the last one, and as many between them as the requests allow. */
 async function samplePages(
   context: RunContext,
   stream: Stream,

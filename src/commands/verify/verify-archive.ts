@@ -13,7 +13,7 @@ import { readStage } from '../../stage/stage-store.ts';
 import { assertFits, listReadable } from '../rebuild/find-archive.ts';
 import { archiveFolder } from '../../storage/state-folder.ts';
 
-/** Whether each stream's archived scans are whole and form a chain that ends with its last commit. */
+/** Whether each stream's archived scans are intact and form a chain that ends with its last commit. */
 export async function verifyArchives(
   settings: OfflineSettings,
   checkpoints: readonly Checkpoint[],

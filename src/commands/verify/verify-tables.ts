@@ -8,7 +8,7 @@ import { historyOf, readColumns, tableName, toEngineType } from '../../warehouse
 import { countDuplicates } from '../../warehouse/find-key.ts';
 import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
 
-// Columns of ours, in any table.
+// Our own columns, in any table.
 const OWN = new Set(['_slice', '_run_id', '_synced_at', '_deleted_at']);
 
 /** Whether a file is consistent: tables match checkpoints, learned columns, keys and recorded counts. */
@@ -38,12 +38,12 @@ export async function verifyTables(
   return items;
 }
 
-/** A stream with what is recorded of it. */
+/** A stream with what is recorded about it. */
 interface RecordedStream {
   readonly name: string;
   readonly table: string;
   readonly checkpoints: readonly Checkpoint[];
-  /** Whether its table does. */
+  /** Whether its table exists. */
   readonly exists: boolean;
 }
 
@@ -92,7 +92,7 @@ async function verifyTable(
   return [{ name, status: 'ok', detail, fix: undefined }];
 }
 
-/** How a table's columns differ from those that were learned; undefined where they agree. */
+/** How a table's columns differ from those that were learned; undefined if they agree. */
 async function compareColumns(
   database: Database,
   table: string,
@@ -147,7 +147,7 @@ async function compareCounts(
   );
   const written = record?.['written'];
   if (written === null || written === undefined) return undefined;
-  // Rows loaded again, by other rules or out of quarantine, are not that run's count any more.
+  // Rows loaded again, by new rules or from quarantine, no longer have that run's count.
   const later = await database.count(
     `SELECT count(*) FROM _sluice.stream_runs WHERE stream = $1 AND run_id <> $2
        AND started_at >= (SELECT started_at FROM _sluice.stream_runs WHERE run_id = $2 AND stream = $1 AND slice = $3)

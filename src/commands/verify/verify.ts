@@ -32,7 +32,7 @@ export interface VerifyOptions {
 
 /**
  * Whether the published file, the lake, the work file, the checkpoints and the archive agree; sends no request and
- * changes nothing. While a run holds the state, what can be looked at without it is.
+ * changes nothing. While a run holds the state, only what can be read without it is checked.
  */
 export async function verifyState(
   settings: OfflineSettings,
@@ -52,7 +52,7 @@ class Verification {
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
   readonly #items: CheckItem[] = [];
-  /** Something could not be looked at because another program has it. */
+  /** Something could not be checked because another program has it. */
   #isPartial = false;
 
   constructor(
@@ -77,7 +77,7 @@ class Verification {
       if (!(thrown instanceof LockedError)) throw thrown;
       this.#skip('work file', thrown.message);
       await this.#verifyFiles(false);
-      // A run archives and stages while this looks on.
+      // A run may archive and stage pages meanwhile.
       this.#skip('archive', 'the run may be writing it');
       return;
     }
@@ -129,7 +129,7 @@ class Verification {
     });
   }
 
-  /** A sync does not publish to where the last one was refused: what refused it has to be changed first. */
+  /** A sync does not publish where the last one was refused: the cause must be fixed first. */
   #adviseOn({ place }: Publisher, fix: string | undefined): string | undefined {
     if (fix?.includes(REPUBLISH_FIX) !== true) return fix;
     const refused = readRunFile(this.#settings.stateDir).find(isSync)?.error;
@@ -157,7 +157,7 @@ class Verification {
     const interrupt = () => database?.interrupt();
     this.#signal?.addEventListener('abort', interrupt, { once: true });
     try {
-      // Keys of many rows are counted with more memory than there may be.
+      // Counting keys of many rows may need more memory than there is.
       const spill = join(this.#settings.stateDir, 'tmp');
       database = await source.open(existsSync(spill) ? [spill] : []);
       const meta = await readMeta(database);
