@@ -45,7 +45,7 @@ export async function assertOwnLineage(settings: OfflineSettings, database: Data
   }
 }
 
-// What is still ours is recognised without a read: a user may have the file open for writing.
+// What is still ours is recognised without reading it: a user may have the file open for writing.
 function isKnown(work: Lineage, { generation, isLeft }: PublishedState): boolean {
   if (generation === undefined || generation === work.generation) return true;
   return isLeft === true && work.runs.has(toRunId(generation));

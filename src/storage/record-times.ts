@@ -107,7 +107,7 @@ export function describeClock({ source, clock }: Pick<TimedRun, 'source' | 'cloc
 
 /**
  * The time that retention counts from, so that a wrong clock expires nothing: the earlier one of this machine's clock
- * and the API's, or of this machine's and the last run's if the API's is not known. 0 if neither is sure.
+ * and the API's, or of this machine's and the last run's if the API's is not known. 0 if neither is known.
  */
 export function findRetentionTime({
   source,

@@ -31,7 +31,7 @@ interface JoinedColumn {
   readonly type: string;
 }
 
-/** Names that are equal to the engine have the same key: it ignores the case of ASCII letters only. */
+/** Names that the engine treats as equal have the same key: it ignores the case of ASCII letters only. */
 export function keyOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
