@@ -12,6 +12,7 @@ export interface CommandEntry {
 /** The line of a group of commands; by default the summaries of its members. */
 export const groupSummaries: Readonly<Record<string, string>> = {
   accounts: 'Accounts of the config: list, remove',
+  lake: 'DuckLake: maintain',
   quarantine: 'Records that could not become rows: list, show, retry',
   schema: 'Learned columns and contracts: show, diff, export',
   state: 'What each scan reached: show, export, import, reset',
@@ -118,6 +119,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'rebuild',
     summary: 'Rebuild tables from archived pages, without a request',
     load: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+  },
+  {
+    name: 'lake maintain',
+    summary: 'Join small files and remove old snapshots of a DuckLake',
+    load: async () => (await import('./commands/lake-maintain.ts')).lakeMaintainCommand,
   },
   {
     name: 'state show',

@@ -245,3 +245,19 @@ export interface ComparedRow {
   /** Of a differing row: its columns that differ, with what the API and the table have, as JSON text. */
   readonly values: string | undefined;
 }
+
+/** What maintenance did to the destinations of a config. */
+export interface MaintainReport {
+  readonly destinations: readonly MaintainedDestination[];
+}
+
+export interface MaintainedDestination {
+  /** As people see it: an address or a path. */
+  readonly destination: string;
+  /** As people call its kind: `DuckLake`. */
+  readonly title: string;
+  readonly outcome: 'maintained' | 'nothing is published' | 'left to another engine';
+  /** Bytes of its data files; undefined where that is not known. */
+  readonly bytesBefore?: number | undefined;
+  readonly bytesAfter?: number | undefined;
+}

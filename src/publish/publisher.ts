@@ -1,7 +1,7 @@
 import type { EntryKind } from '../model/account.ts';
 import type { Clock } from '../model/clock.ts';
 import type { StorageError, SyncError } from '../model/errors.ts';
-import type { CheckItem, PublishedFault } from '../model/reports.ts';
+import type { CheckItem, MaintainedDestination, PublishedFault } from '../model/reports.ts';
 import type { RunReport } from '../model/run-report.ts';
 import type { Checkpoint } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -75,6 +75,12 @@ interface AnyPublisher {
    * @returns its content, to compare with the work file; undefined if it cannot be read
    */
   verify(kit: VerifyKit): Promise<PublishedFacts | undefined>;
+  /**
+   * Removes old snapshots and joins small files, whether that is due or not. The state lock is held.
+   *
+   * @throws PublishError if it failed: readers see the same rows as before
+   */
+  maintain?(effects: Pick<Commit, 'clock' | 'signal'>): Promise<MaintainedDestination>;
 }
 
 /** Places on this machine that a publisher uses, absolute. */

@@ -1,6 +1,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { maintainLakes } from '../../src/commands/maintain-lakes.ts';
 import type { SyncError } from '../../src/model/errors.ts';
 import { openLakeReader } from '../support/ducklake-reader.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
@@ -45,6 +46,29 @@ function describeLake(title: string, getSite: () => Site): void {
   describeLakehouse(title, getSite);
 
   describe(`${title}, with its maintenance`, () => {
+    it('is maintained on request, with the same rows', async () => {
+      const config = { retention: { lake: '0s' } };
+      const lake = await getSite().create(ITEMS, { stream: all, config });
+      const path = expect.any(String) as string;
+      const about = { destination: path, title: 'DuckLake' };
+      const maintain = () => maintainLakes(lake.flow.settings(), { clock: lake.flow.clock });
+      expect(await maintain()).toEqual({ destinations: [{ ...about, outcome: 'nothing is published' }] });
+      await syncWell(lake.flow);
+      setRecords(
+        lake.flow,
+        ITEMS.map((item) => ({ ...item, amount: item.amount + 1 })),
+      );
+      await syncWell(lake.flow);
+      const report = await maintain();
+      expect(report.destinations).toMatchObject([{ ...about, outcome: 'maintained' }]);
+      const reader = await lake.open();
+      const [row] = await reader.rows(`SELECT count(*)::INTEGER AS n FROM ducklake_snapshots('lake')`);
+      reader.close();
+      expect(row?.['n']).toBeLessThan(5);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, 'DuckLake');
+    });
+
     it('keeps no value that was masked since, in no snapshot and no file', async () => {
       const lake = await getSite().create(ITEMS, { stream });
       await syncWell(lake.flow);

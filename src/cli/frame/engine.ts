@@ -6,6 +6,7 @@ import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../..
 import type {
   CheckReport,
   ComparisonReport,
+  MaintainReport,
   PlanReport,
   QueryResult,
   RebuildReport,
@@ -113,6 +114,7 @@ export interface Engine {
   readState(settings: OfflineSettings, request: OfStreams): Promise<StateReport>;
   importState(settings: OfflineSettings, text: string, request: ChangeRequest): Promise<StateChangeReport>;
   resetState(settings: OfflineSettings, request: ResetRequest): Promise<StateChangeReport>;
+  maintainLakes(settings: OfflineSettings, request: Cancellable): Promise<MaintainReport>;
   rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
   /** The runs of the run file, newest first, without a look at the published file. */
@@ -200,7 +202,7 @@ export interface Cancellable {
   readonly signal?: AbortSignal;
 }
 
-/** Watched while it goes on; its end is told by the caller. */
+/** Watched while it runs; the caller reports its end. */
 export interface Observed extends Progressing {
   readonly observers?: readonly RunObserver[];
 }
@@ -226,8 +228,7 @@ export interface ExportRequest extends OfStreams {
 }
 
 /** What `discover` is to do. */
-export interface DiscoverRequest extends Cancellable {
-  readonly streams?: readonly string[];
+export interface DiscoverRequest extends Cancellable, OfStreams {
   readonly pages?: number;
   readonly maxRequests?: number;
   readonly write?: { readonly force: boolean };
@@ -264,8 +265,7 @@ export interface ResetRequest extends ChangeRequest, OfStreams {
 }
 
 /** What `rebuild` is to do. */
-export interface RebuildRequest extends Progressing {
-  readonly streams?: readonly string[];
+export interface RebuildRequest extends Progressing, OfStreams {
   readonly dryRun?: boolean;
   readonly archivedOnly?: boolean;
 }

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertIdentity, describeOwner } from '../../../state/owner.ts';
 import { writeFileAtomically } from '../../../state/run-file.ts';
+import type { MaintainedDestination } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
@@ -201,6 +202,35 @@ export class LakehousePublisher implements ClosedPublisher {
       if (mustForget || signal?.aborted === true) throw thrown;
       const { message } = lakehouse.describeFailure(thrown);
       warn(`${this.place} was not maintained, and will be after the next sync: ${message}`);
+    }
+  }
+
+  async maintain({ clock, signal }: Pick<ClosedCommit, 'clock' | 'signal'>): Promise<MaintainedDestination> {
+    const lakehouse = this.#lakehouse;
+    const about = { destination: this.place, title: this.title };
+    const { held } = await this.#look();
+    if (held?.generation === undefined) return { ...about, outcome: 'nothing is published' };
+    assertIdentity(held.meta, this.#settings, this.place);
+    if (lakehouse.maintain === undefined) return { ...about, outcome: 'left to another engine' };
+    const database = await lakehouse.open({
+      mode: 'create',
+      folders: [join(this.#settings.stateDir, 'tmp')],
+    });
+    if (database === undefined) throw new TypeError('a lakehouse is gone');
+    try {
+      const bytesBefore = await lakehouse.measure?.(database);
+      const work = { ...held, nowMs: clock.now(), keepMs: this.#settings.retention.lakeMs };
+      await interruptOnAbort(database, signal, async () => lakehouse.maintain?.(database, work));
+      return {
+        ...about,
+        outcome: 'maintained',
+        bytesBefore,
+        bytesAfter: await lakehouse.measure?.(database),
+      };
+    } catch (error) {
+      throw lakehouse.describeFailure(error);
+    } finally {
+      await database.release();
     }
   }
 
