@@ -238,6 +238,6 @@ describe('a report when something is amiss', () => {
     const data = await during;
     expect(data?.runs.map(({ status }) => status)).toEqual(['complete', 'running']);
     expect(data?.tables[0]?.rows).toBe(250);
-    expect(data && renderReport(data).summary.findings[0]?.what).toMatch(/^A sync is under way/);
+    expect(data && renderReport(data).summary.findings[0]?.what).toMatch(/^A sync has been under way since/);
   });
 });
