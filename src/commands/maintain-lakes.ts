@@ -20,7 +20,7 @@ export async function maintainLakes(
   { clock = systemClock, signal }: MaintainOptions = {},
 ): Promise<MaintainReport> {
   const publishers = listPublishers(withoutKey(settings));
-  if (!publishers.some(({ maintain }) => maintain !== undefined)) return { destinations: [] };
+  if (!publishers.some((one) => one.maintain !== undefined)) return { destinations: [] };
   const lock = await lockStateFolder(settings.stateDir, new Date(clock.now()).toISOString(), 'lake maintain');
   try {
     const destinations: MaintainedDestination[] = [];

@@ -207,7 +207,9 @@ describe('verify', () => {
     await flow.sync({ fullRefresh: true, maxRequests: 1 });
     const report = await verify(flow);
     expect(report.exitCode).toBe(0);
-    expect(itemOf(report, 'staged pages')?.detail).toMatch(/^items: 1 page of an unfinished scan started .* ago/);
+    expect(itemOf(report, 'staged pages')?.detail).toMatch(
+      /^items: 1 page of an unfinished scan started .* ago/,
+    );
   });
 
   it('knows what is not there yet', async () => {
