@@ -31,7 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   http: { rooms: ['text', 'model', 'orders'], packages: ['p-queue', 'undici'] },
   stage: { rooms: ['model', 'files', 'json', 'schema'], packages: ['zod'] },
   warehouse: {
-    rooms: ['text', 'model', 'json', 'schema', 'stage'],
+    rooms: ['text', 'model', 'files', 'json', 'schema', 'stage'],
     packages: ['@duckdb/node-api', 'zod'],
   },
   publish: { rooms: ['text', 'model', 'files', 'state', 'warehouse'], packages: ['zod'] },

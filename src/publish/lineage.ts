@@ -1,16 +1,22 @@
 import { existsSync } from 'node:fs';
 import { readMeta } from '../../state/migrations.ts';
+import type { SqlSession } from '../model/sql.ts';
 import type { Database } from '../warehouse/database.ts';
 import { lookInto } from '../warehouse/look-into.ts';
 import type { Lineage } from './publisher.ts';
 
 /** The commits of an open file. */
 export async function readLineage(database: Database): Promise<Lineage> {
-  const rows = await database.all('SELECT run_id, epoch_ms(started_at) AS ms FROM _sluice.runs');
   return {
     generation: (await readMeta(database)).get('generation'),
-    runs: new Map(rows.map((row) => [String(row['run_id']), Number(row['ms'])])),
+    runs: await readRuns(database, '_sluice.runs'),
   };
+}
+
+/** The commits that a table of runs lists. */
+export async function readRuns(session: SqlSession, table: string): Promise<Lineage['runs']> {
+  const rows = await session.all(`SELECT run_id, epoch_ms(started_at) AS ms FROM ${table}`);
+  return new Map(rows.map((row) => [String(row['run_id']), Number(row['ms'])]));
 }
 
 /** The commits of a published file; none if it is missing or cannot be read. */

@@ -1,5 +1,6 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncFile } from '../files/sync-to-disk.ts';
 import { ATTACHED, Database } from './database.ts';
 import { quoteLiteral } from './identifiers.ts';
 
@@ -8,9 +9,7 @@ import { quoteLiteral } from './identifiers.ts';
  * overwritten. After a kill at any point either the old or the new file exists.
  */
 export async function rewriteFile(file: string, prepare: (fresh: Database) => Promise<void>): Promise<void> {
-  const fresh = `${file}.rewrite`;
-  await removeDatabase(fresh);
-  try {
+  await writeDatabase(file, `${file}.rewrite`, async (fresh) => {
     const database = await Database.open({ file: fresh, folders: [dirname(file)] });
     try {
       await database.run(`ATTACH ${quoteLiteral(file)} AS old (READ_ONLY)`);
@@ -21,11 +20,26 @@ export async function rewriteFile(file: string, prepare: (fresh: Database) => Pr
     } finally {
       await database.release();
     }
-    const handle = await open(fresh, 'r+');
-    await handle.sync().finally(() => handle.close());
-    await rename(fresh, file);
+  });
+}
+
+/**
+ * Writes a file of the engine completely or not at all.
+ *
+ * @param write creates it under its temporary name, and closes it
+ */
+export async function writeDatabase(
+  file: string,
+  temporary: string,
+  write: (temporary: string) => Promise<void>,
+): Promise<void> {
+  await removeDatabase(temporary);
+  try {
+    await write(temporary);
+    await syncFile(temporary);
+    await rename(temporary, file);
   } finally {
-    await removeDatabase(fresh);
+    await removeDatabase(temporary);
   }
 }
 

@@ -110,6 +110,31 @@ describeWithServers('Iceberg', () => {
     });
   });
 
+  it('leaves a table of others alone while it writes tables again whose files are lost', async () => {
+    const lake = create(ITEMS, { stream }, { endpoint: `${proxy.url}/iceberg` });
+    await syncWell(lake.flow);
+    setRecords(lake.flow, makeItems(60, { perDay: 10 }));
+    proxy.cutAt(undefined);
+    await syncWell(lake.flow);
+    // The last change records the versions of the tables, after the commit.
+    proxy.cutAt(proxy.changes - 2, 'after');
+    setRecords(lake.flow, makeItems(70, { perDay: 10 }));
+    expect((await lake.flow.sync({ force: true })).exitCode).toBe(6);
+    proxy.cutAt(undefined);
+    const writer = await open();
+    await expect(writer.rows(`FROM lake.${lake.schema}.items`)).rejects.toThrow(/NoSuchKey|does not exist/);
+    await writer.run(`CREATE TABLE lake.${lake.schema}.people AS SELECT 42 AS answer`);
+    const items = { path: 'items', paginated: true, ...stream };
+    const config = { streams: { items, people: { ...items, path: 'items' } } };
+    const report = await lake.flow.sync({ force: true, config });
+    expect(report.error?.message).toMatch(/people/);
+    expect(await writer.rows(`FROM lake.${lake.schema}.people`)).toEqual([{ answer: 42 }]);
+    await writer.run(`DROP TABLE lake.${lake.schema}.people`);
+    writer.close();
+    await syncWell(lake.flow, { config });
+    await expectEqual(lake);
+  });
+
   // Days that a state from after this change would not read again have rows that only this change brings.
   const next = makeItems(100, { perDay: 10 }).map((item) =>
     item.id < 30 ? item : { ...item, amount: item.amount + 1, extra: 'new' },

@@ -211,6 +211,42 @@ export function describeLakehouse(name: string, getSite: () => Site): void {
       await expectVerified(lake.flow, site.title);
     });
 
+    it('repairs a table whose new columns were recorded before a kill kept them from being added', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const state = lake.schema === 'main' ? '_sluice' : `_sluice_${lake.schema}`;
+      const column = '{"name": "extra", "type": "VARCHAR", "storedAs": "VARCHAR"}';
+      const writer = await lake.open('');
+      await writer.run(
+        `UPDATE lake.${state}.lake_tables SET columns = rtrim(columns, ']') || ',${column}]' WHERE name = 'main.items'`,
+      );
+      writer.close();
+      setRecords(
+        lake.flow,
+        makeItems(60, { perDay: 10 }).map((item) => ({ ...item, extra: 'new' })),
+      );
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it('makes the tables of its state again when another program altered one', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const state = lake.schema === 'main' ? '_sluice' : `_sluice_${lake.schema}`;
+      const writer = await lake.open('');
+      await writer.run(`ALTER TABLE lake.${state}.runs DROP COLUMN started_at`);
+      writer.close();
+      // What is published is an older commit than that of the state folder: the commits of both are compared.
+      await syncWell(lake.flow, { config: { destination: { duckdb: './warehouse.duckdb' } } });
+      setRecords(lake.flow, [...ITEMS, ...makeItems(10, { perDay: 10, from: 50 })]);
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
     it('leaves the tables of others alone', async () => {
       const site = getSite();
       const lake = await site.create(ITEMS, { stream });

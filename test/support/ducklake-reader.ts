@@ -17,10 +17,25 @@ export interface LakeReader {
  * @param source `sqlite:` and a file, or `postgres:` and a URL
  * @param options of ATTACH; empty to write
  */
-export async function openLakeReader(
+export function openLakeReader(
   source: string,
   options = 'READ_ONLY',
   store?: ObjectStore,
+): Promise<LakeReader> {
+  const given = options === '' ? '' : ` (${options})`;
+  return openReader(
+    ['ducklake', 'sqlite_scanner', 'postgres_scanner', 'httpfs'],
+    [
+      ...(store === undefined ? [] : [describeSecret(store)]),
+      `ATTACH ${quoteLiteral(`ducklake:${source}`)} AS lake${given}`,
+    ],
+  );
+}
+
+/** Opens an engine with extensions, and runs statements that make its `lake`. */
+export async function openReader(
+  extensions: readonly string[],
+  statements: readonly string[],
 ): Promise<LakeReader> {
   const instance = await DuckDBInstance.create(':memory:', {
     extension_directory: findExtensions() ?? '',
@@ -33,11 +48,8 @@ export async function openLakeReader(
   };
   const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJS();
   try {
-    for (const name of ['ducklake', 'sqlite_scanner', 'postgres_scanner', 'httpfs'])
-      await connection.run(`LOAD ${name}`);
-    if (store !== undefined) await connection.run(describeSecret(store));
-    const given = options === '' ? '' : ` (${options})`;
-    await connection.run(`ATTACH ${quoteLiteral(`ducklake:${source}`)} AS lake${given}`);
+    for (const name of extensions) await connection.run(`LOAD ${name}`);
+    for (const statement of statements) await connection.run(statement);
   } catch (error) {
     close();
     throw error;

@@ -1,7 +1,6 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
-import type { LakeReader } from './ducklake-reader.ts';
-import { describeSecret, findExtensions, type ObjectStore } from './lake-servers.ts';
+import { type LakeReader, openReader } from './ducklake-reader.ts';
+import { describeSecret, type ObjectStore } from './lake-servers.ts';
 import { findJar, findJava } from './find-nessie.ts';
 import { startServer } from './server-child.ts';
 
@@ -45,29 +44,14 @@ export async function startCatalog(store: ObjectStore): Promise<IcebergCatalog> 
 }
 
 /** Opens a catalog as `lake` in an engine of its own, as any program would. */
-export async function openCatalogReader(
+export function openCatalogReader(
   { endpoint, warehouse }: IcebergCatalog,
   store: ObjectStore,
 ): Promise<LakeReader> {
-  const instance = await DuckDBInstance.create(':memory:', {
-    extension_directory: findExtensions() ?? '',
-    autoinstall_known_extensions: 'false',
-  });
-  const connection = await instance.connect();
-  const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJS();
-  for (const name of ['httpfs', 'avro', 'iceberg']) await connection.run(`LOAD ${name}`);
-  await connection.run(describeSecret(store));
   const modes = `AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none'`;
-  await connection.run(
-    `ATTACH ${quoteLiteral(warehouse)} AS lake (TYPE iceberg, ENDPOINT ${quoteLiteral(endpoint)}, ${modes})`,
+  const options = `TYPE iceberg, ENDPOINT ${quoteLiteral(endpoint)}, ${modes}`;
+  return openReader(
+    ['httpfs', 'avro', 'iceberg'],
+    [describeSecret(store), `ATTACH ${quoteLiteral(warehouse)} AS lake (${options})`],
   );
-  return {
-    run: async (sql) => void (await connection.run(sql)),
-    rows,
-    values: async (sql) => (await rows(sql)).map(({ value }) => Number(value)),
-    close: () => {
-      connection.closeSync();
-      instance.closeSync();
-    },
-  };
 }

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { removeDatabase } from '../../warehouse/rewrite-file.ts';
-import { chmod, rename } from 'node:fs/promises';
+import { writeDatabase } from '../../warehouse/rewrite-file.ts';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncFile } from '../../files/sync-to-disk.ts';
 import { PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { Database } from '../../warehouse/database.ts';
@@ -29,19 +28,17 @@ class IncompleteLakeError extends StorageError {}
  * @throws StorageError for a lake that cannot be read, or whose files or rows differ from those published
  */
 export async function restoreFromLake(lake: string, file: string, spillFolder: string): Promise<void> {
-  const temporary = `${file}.restore`;
-  await removeDatabase(temporary);
   try {
-    const database = await Database.open({ file: temporary, folders: [spillFolder, lake] });
-    try {
-      await chmod(temporary, 0o600);
-      await copyLake(database, lake);
-      await database.checkpoint();
-    } finally {
-      await database.release();
-    }
-    await syncFile(temporary);
-    await rename(temporary, file);
+    await writeDatabase(file, `${file}.restore`, async (temporary) => {
+      const database = await Database.open({ file: temporary, folders: [spillFolder, lake] });
+      try {
+        await chmod(temporary, 0o600);
+        await copyLake(database, lake);
+        await database.checkpoint();
+      } finally {
+        await database.release();
+      }
+    });
   } catch (error) {
     if (error instanceof IncompleteLakeError || error instanceof PublishError) throw error;
     throw new StorageError(`cannot restore the state from ${lake}: ${(error as Error).message}`, {
@@ -50,8 +47,6 @@ export async function restoreFromLake(lake: string, file: string, spillFolder: s
       context: { path: lake },
       cause: error,
     });
-  } finally {
-    await removeDatabase(temporary);
   }
 }
 

@@ -80,5 +80,10 @@ export async function readHeldTables(
 
 /** Whether a lakehouse has this commit, and nobody changed it since. */
 export function holds(held: HeldTables | undefined, generation: string): boolean {
-  return held?.generation === generation && ![...held.tables.values()].some(({ isTouched }) => isTouched);
+  return held?.generation === generation && !isAnyTouched(held);
+}
+
+/** Whether another program may have changed rows since the last publish. */
+export function isAnyTouched({ tables }: HeldTables): boolean {
+  return [...tables.values()].some(({ isTouched }) => isTouched);
 }

@@ -7,7 +7,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { interruptOnAbort } from '../../warehouse/interrupt-on-abort.ts';
-import { readLineage } from '../lineage.ts';
+import { readRuns } from '../lineage.ts';
 import { REPUBLISH_FIX, SYNC_FIX } from '../published-file.ts';
 import type {
   CarriedState,
@@ -21,8 +21,9 @@ import type {
   VerifyKit,
 } from '../publisher.ts';
 import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
-import type { Lakehouse } from './lakehouse.ts';
-import { OWN_TABLES, toLakeSchema } from './names.ts';
+import { maintainTables } from './maintain-tables.ts';
+import type { Lakehouse, LostFiles } from './lakehouse.ts';
+import { nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { describeTaken } from './describe-failure.ts';
 import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
@@ -69,24 +70,22 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async claim(): Promise<void> {
+    const { lostFiles } = this.#lakehouse;
     this.#lakehouse.assertWritable?.();
     this.#seen = await this.#read(async (database, held) => {
       if (held?.generation !== undefined) assertIdentity(held.meta, this.#settings, this.place);
       await this.#refuseForeign(database, held);
     }).catch(async (thrown: unknown) => {
-      if (this.#lakehouse.lostFiles?.isMeant(thrown) !== true) throw thrown;
-      await this.#claimBroken(thrown);
+      if (lostFiles?.isMeant(thrown) !== true) throw thrown;
+      await this.#claimBroken(lostFiles, thrown);
       return { held: undefined };
     });
   }
 
   /** Files of our tables are gone; the next publish writes the tables again. */
-  async #claimBroken(thrown: unknown): Promise<void> {
+  async #claimBroken(lostFiles: LostFiles, thrown: unknown): Promise<void> {
     const database = await this.#lakehouse.open({ mode: 'read' });
-    if (database === undefined) throw thrown;
-    const owner = await (
-      this.#lakehouse.lostFiles?.readOwner(database) ?? Promise.resolve(undefined)
-    ).finally(() => database.release());
+    const owner = database && (await lostFiles.readOwner(database).finally(() => database.release()));
     if (owner === undefined) throw thrown;
     assertIdentity(new Map([...owner, ['generation', '']]), this.#settings, this.place);
   }
@@ -99,14 +98,18 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async #readRuns(generation: string): Promise<Lineage> {
-    const lakehouse = this.#lakehouse;
+    const { lostFiles, destination } = this.#lakehouse;
+    let runs: Lineage['runs'] = new Map();
     try {
-      const database = await openAsWorkFile(lakehouse, []);
-      return await readLineage(database).finally(() => database.release());
+      await this.#read(async (database, held) => {
+        // The next publish writes a table again that another program altered, or half a commit.
+        if (held?.tables.get('_sluice.runs')?.found !== 'as published') return;
+        runs = await readRuns(database, nameInLake(destination.schema, '_sluice', 'runs'));
+      });
     } catch (thrown) {
-      if (lakehouse.lostFiles?.isMeant(thrown) === true) return { generation, runs: new Map() };
-      throw lakehouse.describeFailure(thrown);
+      if (lostFiles?.isMeant(thrown) !== true) throw thrown;
     }
+    return { generation, runs };
   }
 
   async isDue(generation: string): Promise<boolean> {
@@ -159,12 +162,8 @@ export class LakehousePublisher implements ClosedPublisher {
     } catch (thrown) {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;
       const stored = await listStoredTables(database, lakehouse, { streams: job.streams, held: undefined });
-      await database.transaction(() =>
-        lostFiles.drop(
-          database,
-          stored.map(({ name }) => name),
-        ),
-      );
+      const names = stored.map(({ name }) => name);
+      await lostFiles.drop(database, names);
       warn(`${this.place}: files of its tables were lost, so all tables are written again`);
       return publishTables(job);
     }
@@ -189,13 +188,9 @@ export class LakehousePublisher implements ClosedPublisher {
     const nowMs = clock.now();
     // A clock that was set back must not keep it from being due.
     if (!mustForget && Math.abs(nowMs - maintainedAtMs) < MAINTAIN_EVERY_MS) return;
-    const held = await readHeldTables(database, lakehouse);
-    if (held === undefined) return;
     const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
     try {
-      await interruptOnAbort(database, signal, async () =>
-        lakehouse.maintain?.(database, { ...held, nowMs, keepMs }),
-      );
+      await interruptOnAbort(database, signal, () => maintainTables(lakehouse, database, { nowMs, keepMs }));
       rmSync(this.#promise, { force: true });
     } catch (thrown) {
       // Values that must go are not gone yet: the next run has to try again.
@@ -207,26 +202,20 @@ export class LakehousePublisher implements ClosedPublisher {
 
   async maintain({ clock, signal }: Pick<ClosedCommit, 'clock' | 'signal'>): Promise<MaintainedDestination> {
     const lakehouse = this.#lakehouse;
+    const { stateDir, retention } = this.#settings;
     const about = { destination: this.place, title: this.title };
     const { held } = await this.#look();
     if (held?.generation === undefined) return { ...about, outcome: 'nothing is published' };
     assertIdentity(held.meta, this.#settings, this.place);
     if (lakehouse.maintain === undefined) return { ...about, outcome: 'left to another engine' };
-    const database = await lakehouse.open({
-      mode: 'create',
-      folders: [join(this.#settings.stateDir, 'tmp')],
-    });
+    const database = await lakehouse.open({ mode: 'create', folders: [join(stateDir, 'tmp')] });
     if (database === undefined) throw new TypeError('a lakehouse is gone');
     try {
       const bytesBefore = await lakehouse.measure?.(database);
-      const work = { ...held, nowMs: clock.now(), keepMs: this.#settings.retention.lakeMs };
-      await interruptOnAbort(database, signal, async () => lakehouse.maintain?.(database, work));
-      return {
-        ...about,
-        outcome: 'maintained',
-        bytesBefore,
-        bytesAfter: await lakehouse.measure?.(database),
-      };
+      const extent = { nowMs: clock.now(), keepMs: retention.lakeMs };
+      await interruptOnAbort(database, signal, () => maintainTables(lakehouse, database, extent));
+      const bytesAfter = await lakehouse.measure?.(database);
+      return { ...about, outcome: 'maintained', bytesBefore, bytesAfter };
     } catch (error) {
       throw lakehouse.describeFailure(error);
     } finally {

@@ -80,7 +80,7 @@ export interface LostFiles {
   label(owner: ReadonlyMap<string, string>): string;
   /** Reads that again; undefined where it is not said. */
   readOwner(session: SqlSession): Promise<ReadonlyMap<string, string> | undefined>;
-  /** Removes all our tables: those that were published, and those that are named in addition. */
+  /** Removes our tables, those of these names as well; one of others stays. May be repeated after a kill. */
   drop(session: SqlSession, names: readonly string[]): Promise<void>;
 }
 
@@ -133,8 +133,11 @@ export interface Inspection {
   readonly touched: ReadonlySet<string>;
 }
 
+/** How much is removed, and of which tables. */
+export interface Maintenance extends Recorded, Extent {}
+
 /** How much is removed. */
-export interface Maintenance extends Recorded {
+export interface Extent {
   readonly nowMs: number;
   /** Snapshots and files stay this long after something newer took their place. */
   readonly keepMs: number;

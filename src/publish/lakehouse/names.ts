@@ -20,6 +20,11 @@ export function nameInLake(schema: string, stored: StoredSchema, table: string):
   return [LAKE, toLakeSchema(schema, stored), table].map(quoteIdentifier).join('.');
 }
 
+/** The same by its name in the work file: `main.items`. */
+export function locateInLake(schema: string, name: string): string {
+  return nameInLake(schema, ...splitName(name));
+}
+
 /** The parts of a name in the work file. */
 export function splitName(name: string): readonly [stored: StoredSchema, table: string] {
   const at = name.indexOf('.');

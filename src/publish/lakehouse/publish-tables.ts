@@ -5,7 +5,7 @@ import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { describeHashes } from '../stored-values.ts';
 import { type HeldTable, type HeldTables, holds, LAKE_VERSION, readHeldTables } from './held-tables.ts';
 import type { Lakehouse, StoredTable } from './lakehouse.ts';
-import { LAKE, nameInLake, OWN_TABLES, splitName, toLakeSchema } from './names.ts';
+import { LAKE, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
 import { describeTaken } from './describe-failure.ts';
 import { listStoredTables } from './stored-tables.ts';
@@ -242,7 +242,7 @@ class TablesPublish {
     const names = new Set(tables.map(({ name }) => name));
     for (const name of held?.tables.keys() ?? []) {
       if (names.has(name)) continue;
-      await database.run(`DROP TABLE IF EXISTS ${nameInLake(this.#schema, ...splitName(name))}`);
+      await database.run(`DROP TABLE IF EXISTS ${locateInLake(this.#schema, name)}`);
       await database.run(`DELETE FROM ${this.#own(OWN_TABLES.tables)} WHERE name = $1`, [name]);
     }
   }

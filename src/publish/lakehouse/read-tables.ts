@@ -1,10 +1,9 @@
-import { chmod, rename } from 'node:fs/promises';
-import { syncFile } from '../../files/sync-to-disk.ts';
+import { chmod } from 'node:fs/promises';
 import { PublishError, StorageError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { ATTACHED, type Database } from '../../warehouse/database.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
-import { removeDatabase } from '../../warehouse/rewrite-file.ts';
+import { writeDatabase } from '../../warehouse/rewrite-file.ts';
 import { describeHashes } from '../stored-values.ts';
 import { type HeldTables, readHeldTables } from './held-tables.ts';
 import type { Lakehouse, RecordedTable } from './lakehouse.ts';
@@ -38,21 +37,19 @@ export async function openAsWorkFile(lakehouse: Lakehouse, folders: readonly str
  */
 export async function restoreTables(lakehouse: Lakehouse, file: string, spillFolder: string): Promise<void> {
   const { path } = lakehouse.destination;
-  const temporary = `${file}.restore`;
-  await removeDatabase(temporary);
   try {
-    const folders = [spillFolder];
-    const database = await lakehouse.open({ mode: 'read', file: temporary, writesFile: true, folders });
-    if (database === undefined) throw describeAbsence(lakehouse);
-    try {
-      await chmod(temporary, 0o600);
-      await database.transaction(() => copyTables(database, lakehouse));
-      await database.checkpoint();
-    } finally {
-      await database.release();
-    }
-    await syncFile(temporary);
-    await rename(temporary, file);
+    await writeDatabase(file, `${file}.restore`, async (temporary) => {
+      const folders = [spillFolder];
+      const database = await lakehouse.open({ mode: 'read', file: temporary, writesFile: true, folders });
+      if (database === undefined) throw describeAbsence(lakehouse);
+      try {
+        await chmod(temporary, 0o600);
+        await database.transaction(() => copyTables(database, lakehouse));
+        await database.checkpoint();
+      } finally {
+        await database.release();
+      }
+    });
   } catch (thrown) {
     const error = lakehouse.describeFailure(thrown);
     throw new StorageError(`cannot restore the state from ${path}: ${error.message}`, {
@@ -61,8 +58,6 @@ export async function restoreTables(lakehouse: Lakehouse, file: string, spillFol
       context: { path },
       cause: thrown,
     });
-  } finally {
-    await removeDatabase(temporary);
   }
 }
 

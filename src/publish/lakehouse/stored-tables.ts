@@ -54,7 +54,9 @@ export async function listStoredTables(
       columns.find((column) => column.name === name && DATED.includes(column.type));
     const stream = streams.find((one) => one.table === base);
     const rule = stream?.partitionBy?.find(({ column }) => find(column) !== undefined);
-    const cursor = checkpoints.find((one) => one.stream === stream?.name && one.cursorField !== undefined);
+    const cursor = checkpoints.find(
+      (one) => one.stream === (stream?.name ?? base) && one.cursorField !== undefined,
+    );
     const datedBy = find(rule?.column) ?? find(cursor?.cursorField);
     if (datedBy === undefined) return { datedBy, partitions: '' };
     const by = quoteIdentifier(datedBy.name);

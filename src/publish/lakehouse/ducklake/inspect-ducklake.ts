@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { Found, Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
-import { LAKE, nameInLake, splitName, toLakeSchema } from '../names.ts';
+import { LAKE, locateInLake, nameInLake, toLakeSchema } from '../names.ts';
 
 /** Who made a snapshot, in the lake's own list of them. */
 export const AUTHOR = 'sluice';
@@ -17,7 +17,7 @@ export async function inspectDuckLake(
   const found = new Map(
     [...tables].map(([name, { columns }]) => [
       name,
-      compareColumns(columns, actual.get(nameInLake(schema, ...splitName(name)))),
+      compareColumns(columns, actual.get(locateInLake(schema, name))),
     ]),
   );
   const isAsPublished = [...found.values()].every((one) => one === 'as published');

@@ -1,7 +1,7 @@
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { Maintenance } from '../lakehouse.ts';
-import { LAKE, nameInLake, OWN_TABLES, splitName } from '../names.ts';
+import { LAKE, locateInLake, nameInLake, OWN_TABLES } from '../names.ts';
 import { AUTHOR } from './inspect-ducklake.ts';
 
 interface Job extends Maintenance {
@@ -54,7 +54,7 @@ async function nameTransaction({ database, generation }: Job): Promise<void> {
 async function countRows({ database, schema, tables }: Job): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const name of tables.keys())
-    counts.set(name, await database.count(`SELECT count(*) FROM ${nameInLake(schema, ...splitName(name))}`));
+    counts.set(name, await database.count(`SELECT count(*) FROM ${locateInLake(schema, name)}`));
   return counts;
 }
 

@@ -32,7 +32,7 @@ const advice: readonly Advice[] = [
   {
     pattern: /NoSuchKey|The specified key does not exist/,
     what: 'files of a table are gone from the bucket',
-    hint: 'Run `sluice sync`: it writes tables again whose last commit lost its files. If an older file is gone, restore it, or drop the table in the catalog first.',
+    hint: 'Run `sluice sync` where the state folder still is: it writes tables again whose last commit lost its files. If an older file is gone, restore it, or drop the table in the catalog first. If the state folder is lost, drop both namespaces of Sluice: the next sync reads everything from the API.',
   },
   ...listStoreAdvice('the warehouse of destination.iceberg'),
   {

@@ -16,7 +16,7 @@ import { nameInLake, LAKE } from '../names.ts';
 import { describeIcebergFailure } from './describe-iceberg-failure.ts';
 import { openIceberg } from './open-iceberg.ts';
 import { readMessage } from '../describe-failure.ts';
-import { describeLabel, dropTables, readLabel } from './table-properties.ts';
+import { describeLabel, dropTables, readLabel, TABLE_LABEL } from './table-properties.ts';
 import { describeColumns, findVersion, inspectIceberg, isSame, recordVersions } from './table-versions.ts';
 
 /** Types that Iceberg has as well, by their names in the engine. */
@@ -76,7 +76,7 @@ export class Iceberg implements Lakehouse {
     const name = nameInLake(this.destination.schema, schema, table);
     const describe = (one: StoredColumn) => `${quoteIdentifier(one.name)} ${one.storedAs}`;
     if (found === 'gone') {
-      await session.run(`CREATE TABLE ${name} (${columns.map(describe).join(', ')})`);
+      await session.run(`CREATE TABLE ${name} (${columns.map(describe).join(', ')}) ${TABLE_LABEL}`);
       return;
     }
     const actual = (await describeColumns(session, name)) ?? [];
@@ -96,7 +96,7 @@ export class Iceberg implements Lakehouse {
 
   readonly lostFiles: LostFiles = {
     isMeant: (thrown) => LOST.test(readMessage(thrown)),
-    label: (owner) => describeLabel(owner),
+    label: describeLabel,
     readOwner: (session) => readLabel(session, this.destination.schema),
     drop: (session, names) => dropTables(session, this.destination.schema, names),
   };

@@ -1,7 +1,7 @@
 import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { Found, Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
-import { nameInLake, OWN_TABLES, splitName } from '../names.ts';
+import { locateInLake, OWN_TABLES } from '../names.ts';
 import { orUndefined, readVersions, writeVersions } from './table-properties.ts';
 
 /** Tables that say what the others hold: if they are not as they were left, a commit was cut off. */
@@ -17,19 +17,19 @@ export async function inspectIceberg(
   { tables }: Recorded,
 ): Promise<Inspection> {
   const left = await readVersions(session, schema);
-  const isWhole = async () => {
-    for (const name of LEADING)
-      if (left.get(name) !== (await findVersion(session, nameInLake(schema, ...splitName(name)))))
-        return false;
+  const areAsLeft = async (names: readonly string[]) => {
+    for (const name of names)
+      if (left.get(name) !== (await findVersion(session, locateInLake(schema, name)))) return false;
     return true;
   };
-  const touched = new Set<string>((await isWhole()) ? [] : tables.keys());
+  // Otherwise the columns that are recorded may be newer than a table that is as it was left.
+  const isWhole = await areAsLeft(LEADING);
+  const touched = new Set<string>();
   const found = new Map<string, Found>();
   for (const [name, { columns }] of tables) {
-    const version = await findVersion(session, nameInLake(schema, ...splitName(name)));
-    if (version !== undefined && version === left.get(name)) continue;
+    if (isWhole && left.has(name) && (await areAsLeft([name]))) continue;
     touched.add(name);
-    found.set(name, await compareColumns(session, nameInLake(schema, ...splitName(name)), columns));
+    found.set(name, await compareColumns(session, locateInLake(schema, name), columns));
   }
   return { found, touched };
 }
@@ -55,7 +55,7 @@ export async function recordVersions(
 ): Promise<void> {
   const versions = new Map(await readVersions(session, schema));
   for (const name of [...tables, ...LEADING]) {
-    const version = await findVersion(session, nameInLake(schema, ...splitName(name)));
+    const version = await findVersion(session, locateInLake(schema, name));
     if (version !== undefined) versions.set(name, version);
   }
   await writeVersions(session, schema, versions);
