@@ -89,6 +89,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'faults/',
     'flows/',
     'package',
+    'publish/ducklake',
     'publish/lake-live-reader',
     'support/',
     'tools/',

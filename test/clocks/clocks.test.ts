@@ -8,7 +8,6 @@ it('the clocks that tests run under begin shortly before what happens to the dat
     new Date(nowMs + aheadS * 1000).toISOString(),
   ]);
   expect(times).toEqual([
-    ['three days from now', '2026-11-25T08:00:00.000Z'],
     ['the end of a 29 February', '2028-02-29T23:59:30.000Z'],
     ['the end of a year', '2026-12-31T23:59:30.000Z'],
     ['the change to summer time', '2027-03-28T00:59:30.000Z'],

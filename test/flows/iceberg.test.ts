@@ -77,7 +77,7 @@ describeWithServers('Iceberg', () => {
 
   describeLakehouse('behind a REST catalog', () => ({
     title: 'Iceberg',
-    days: 6,
+    days: 4,
     create: (records, parts) => Promise.resolve(create(records, parts)),
   }));
 
