@@ -180,6 +180,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
   publish: [
     'publisher.ts',
+    'exporter.ts',
     'lineage.ts',
     'published-file.ts',
     'put-in-place.ts',

@@ -121,6 +121,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
   },
   {
+    name: 'export',
+    summary: 'Copies of the tables for readers by path: Iceberg without a catalog',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  {
     name: 'lake maintain',
     summary: 'Join small files and remove old snapshots of a DuckLake',
     load: async () => (await import('./commands/lake-maintain.ts')).lakeMaintainCommand,

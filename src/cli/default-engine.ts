@@ -73,6 +73,7 @@ export const defaultEngine: Engine = {
   readState: lend(() => import('../commands/state/read-state.ts'), 'readState'),
   importState: lend(() => import('../commands/state/change-state.ts'), 'importState'),
   resetState: lend(() => import('../commands/state/change-state.ts'), 'resetState'),
+  exportTables: lend(() => import('../commands/export-tables.ts'), 'exportTables'),
   maintainLakes: lend(() => import('../commands/maintain-lakes.ts'), 'maintainLakes'),
   rebuildStreams: lend(() => import('../commands/rebuild/rebuild.ts'), 'rebuildStreams'),
   readStatus: lend(() => import('../commands/status.ts'), 'readStatus'),

@@ -2,23 +2,22 @@ import { type ConfigAccount, layerAccount } from './accounts.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
 import { duckLakePlace, resolveDuckLake } from './ducklake-destination.ts';
 import { icebergPlace, resolveIceberg } from './iceberg-destination.ts';
-import type { LakehouseScope } from './lakehouse-settings.ts';
+import { findExtensions, type LakehouseScope, readStore } from './lakehouse-settings.ts';
 import type { Problem } from './problem.ts';
 import type { Config } from '../model/config.ts';
-import type { Destination } from '../model/destination.ts';
+import type { Destination, EngineReach } from '../model/destination.ts';
 
 /** The lakehouses that a config publishes to. */
 export function resolveLakehouses(config: Config, scope: LakehouseScope): readonly Destination[] {
-  const found = [resolveDuckLake(config, scope), resolveIceberg(config, scope)].filter(
-    (one) => one !== undefined,
-  );
-  if (found.length === 0 && config.destination.s3 !== undefined)
-    scope.refuse(
-      ['destination', 's3'],
-      'says how to reach buckets, and nothing is published to one',
-      'Remove it, or write destination.ducklake with data: s3://bucket/prefix, or destination.iceberg.',
-    );
-  return found;
+  return [resolveDuckLake(config, scope), resolveIceberg(config, scope)].filter((one) => one !== undefined);
+}
+
+/** How the engine reaches buckets, whatever the config publishes to. */
+export function resolveReach({ destination, engine }: Config, scope: LakehouseScope): EngineReach {
+  return {
+    extensions: findExtensions(engine?.extensionDirectory, scope),
+    store: readStore(destination.s3, scope),
+  };
 }
 
 const places = [duckLakePlace, icebergPlace];

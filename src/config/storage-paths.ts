@@ -3,9 +3,9 @@ import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
-import type { Destination, FileDestination } from '../model/destination.ts';
+import type { Destination, EngineReach, FileDestination } from '../model/destination.ts';
 import type { ConfigPath } from './config-path.ts';
-import { resolveLakehouses } from './lakehouse-destinations.ts';
+import { resolveLakehouses, resolveReach } from './lakehouse-destinations.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
 import { resolveLinks } from '../files/real-paths.ts';
@@ -69,6 +69,7 @@ export interface StoragePaths {
   /** The published DuckDB file or, without one, that of the lake. */
   readonly readersFile: string;
   readonly stateDir: string;
+  readonly reach: EngineReach;
 }
 
 /** Paths of the command line, already absolute, that win over those of the config. */
@@ -109,13 +110,14 @@ export function resolveStoragePaths(
     checkLake(parquet, folder, refuse);
     destinations.push({ kind: 'parquet', path: folder });
   }
-  destinations.push(...resolveLakehouses(loaded.config, { resolve, stateDir, refuse }));
+  const scope = { resolve, stateDir, refuse };
+  destinations.push(...resolveLakehouses(loaded.config, scope));
   const readers = findReaders(destinations);
   // Commands that show data read a copy of their own where nothing else is on this machine.
   if (readers === undefined) destinations.push({ kind: 'duckdb', path: path.join(stateDir, READERS_FILE) });
   const { readersFile = path.join(stateDir, READERS_FILE) } = readers ?? {};
   if (duckdb !== undefined) checkDuckdb(duckdb, readersFile, refuse);
-  return { destinations, readersFile, stateDir };
+  return { destinations, readersFile, stateDir, reach: resolveReach(loaded.config, scope) };
 }
 
 function checkDuckdb(text: string, file: string, refuse: Refuse): void {

@@ -159,6 +159,12 @@ export interface ObjectStore {
   readonly keys?: { readonly keyId: string; readonly secret: string } | undefined;
 }
 
+/** What the engine needs to reach places outside this machine. */
+export interface EngineReach {
+  readonly extensions: ExtensionFolder;
+  readonly store: ObjectStore;
+}
+
 /** Where the engine finds its extensions. */
 export interface ExtensionFolder {
   /** Absolute; it has a folder per version and platform, e.g. `v1.5.5/linux_amd64`. */

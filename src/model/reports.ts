@@ -246,6 +246,20 @@ export interface ComparedRow {
   readonly values: string | undefined;
 }
 
+/** What `export` wrote. */
+export interface TableExport {
+  /** Where: a folder, or `s3://bucket/prefix`. */
+  readonly place: string;
+  readonly tables: readonly TableCopy[];
+}
+
+export interface TableCopy {
+  readonly table: string;
+  /** Its folder, or its prefix in the bucket. */
+  readonly path: string;
+  readonly rows: number;
+}
+
 /** What maintenance did to the destinations of a config. */
 export interface MaintainReport {
   readonly destinations: readonly MaintainedDestination[];

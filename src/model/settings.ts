@@ -1,6 +1,6 @@
 import type { AccountOfConfig } from './account.ts';
 import type { Connector } from './connector.ts';
-import type { Destination } from './destination.ts';
+import type { Destination, EngineReach } from './destination.ts';
 import type { NotifyRules } from './notify.ts';
 import type { QuotaLimits } from './quota.ts';
 import type { Stream } from './stream.ts';
@@ -27,6 +27,8 @@ export interface Settings {
   readonly keyExpiresAt: string | undefined;
   /** Where a run publishes, in the order in which people read it; at least one. */
   readonly destinations: readonly Destination[];
+  /** How the engine reaches buckets, for destinations and exports. */
+  readonly reach: EngineReach;
   /** Absolute path of the DuckDB file that readers, and commands that show data, open. It may not exist yet. */
   readonly readersFile: string;
   /** Absolute path of the state folder. */

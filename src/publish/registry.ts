@@ -3,9 +3,14 @@ import type { OfflineSettings } from '../model/settings.ts';
 import { DuckdbFilePublisher } from './duckdb-file/duckdb-file-publisher.ts';
 import { LakePublisher } from './lake/lake-publisher.ts';
 import { DuckLake } from './lakehouse/ducklake/ducklake.ts';
+import { exportIceberg } from './lakehouse/iceberg/export-iceberg.ts';
 import { Iceberg } from './lakehouse/iceberg/iceberg.ts';
 import { LakehousePublisher } from './lakehouse/lakehouse-publisher.ts';
+import type { Exporter } from './exporter.ts';
 import type { Publisher } from './publisher.ts';
+
+/** What writes copies of tables that no catalog lists. */
+export const exporters: Readonly<Record<'iceberg', Exporter>> = { iceberg: exportIceberg };
 
 /** The publishers of a config, in the order in which people read the destinations. */
 export function listPublishers(settings: OfflineSettings): readonly Publisher[] {

@@ -88,7 +88,6 @@ describe('a DuckLake of a config', () => {
       { ...at({ data: 's3://bucket/lake' }), s3: { endpoint: 'https://s3.example.com/x' } },
       'is not the address of a server',
     ],
-    ['a store for nothing', { duckdb: './out.duckdb', s3: { region: 'eu' } }, 'nothing is published to one'],
   ])('is refused with %s, and says what to write', (_, destination, words) => {
     expect(() => resolve(destination)).toThrow(
       expect.objectContaining({

@@ -12,13 +12,14 @@ import type {
   RebuildReport,
   RunSummary,
   StatusReport,
+  TableExport,
   VerifyReport,
 } from '../../model/reports.ts';
 import type { RenderedAccountsReport, RenderedReport, ReportRequest } from '../../model/report-data.ts';
 import type { RefusedRun } from '../../model/refused-run.ts';
 import type { RunObserver } from '../../model/run-observer.ts';
 import type { ReportedError, RunReport } from '../../model/run-report.ts';
-import type { ExportFormat, SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
+import type { SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import type { JointResult } from '../../accounts/publish-joint.ts';
 import type { AccountData } from '../../model/account.ts';
@@ -38,6 +39,8 @@ import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-
 import type { EndedRun } from '../../notify/notice.ts';
 import type { EndedSync } from '../../notify/notify-accounts.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
+import type { ExportOptions } from '../../commands/contracts/export-schema.ts';
+import type { TableExportRequest } from '../../commands/export-tables.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../../schedule/run-schedule.ts';
@@ -108,12 +111,13 @@ export interface Engine {
     settings: OfflineSettings,
     request: OfStreams & { readonly since?: string },
   ): Promise<SchemaDiff>;
-  exportSchema(settings: OfflineSettings, request: ExportRequest): Promise<SchemaExport>;
+  exportSchema(settings: OfflineSettings, request: ExportOptions): Promise<SchemaExport>;
   verifyState(settings: OfflineSettings, request: VerifyRequest): Promise<VerifyReport>;
   compareWithApi(settings: Settings, request: CompareRequest): Promise<ComparisonReport>;
   readState(settings: OfflineSettings, request: OfStreams): Promise<StateReport>;
   importState(settings: OfflineSettings, text: string, request: ChangeRequest): Promise<StateChangeReport>;
   resetState(settings: OfflineSettings, request: ResetRequest): Promise<StateChangeReport>;
+  exportTables(settings: OfflineSettings, request: TableExportRequest): Promise<TableExport>;
   maintainLakes(settings: OfflineSettings, request: Cancellable): Promise<MaintainReport>;
   rebuildStreams(settings: OfflineSettings, request: RebuildRequest): Promise<RebuildReport>;
   readStatus(settings: OfflineSettings): Promise<StatusReport>;
@@ -219,12 +223,6 @@ export interface OfStreams {
 /** What `quarantine list` is to show. */
 export interface QuarantineRequest extends OfStreams {
   readonly limit: number;
-}
-
-/** What `schema export` is to write. */
-export interface ExportRequest extends OfStreams {
-  readonly format: ExportFormat;
-  readonly enums?: boolean;
 }
 
 /** What `discover` is to do. */

@@ -62,6 +62,7 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
     readState: () => refuse('readState'),
     importState: () => refuse('importState'),
     resetState: () => refuse('resetState'),
+    exportTables: () => refuse('exportTables'),
     maintainLakes: () => refuse('maintainLakes'),
     rebuildStreams: () => refuse('rebuildStreams'),
     readStatus: () => refuse('readStatus'),

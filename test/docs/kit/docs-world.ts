@@ -5,6 +5,7 @@ import { startSimulatorServer } from '../../../src/simulator/server.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { DEMO_KEY, type Reshape } from '../../../src/simulator/simulator-options.ts';
 import { cliEntry } from '../../support/cli-entry.ts';
+import { findExtensions } from '../../support/lake-servers.ts';
 import { listBlocks } from '../markdown.ts';
 import { type LineEnd, runLine } from './run-in-process.ts';
 
@@ -58,6 +59,7 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
     source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${ANALYTICS_API_KEY}' },
     destination: { duckdb: './warehouse.duckdb', parquet: './lake' },
     defaults: { freshness: '0s' },
+    engine: { extensionDirectory: findExtensions() },
     streams: {
       prompts_analytics: { history: true },
       my_endpoint: { path: 'my/endpoint', paginated: true },

@@ -14,22 +14,11 @@ import type {
 } from '../lakehouse.ts';
 import { nameInLake, LAKE } from '../names.ts';
 import { describeIcebergFailure } from './describe-iceberg-failure.ts';
+import { chooseIcebergType } from './iceberg-types.ts';
 import { openIceberg } from './open-iceberg.ts';
 import { readMessage } from '../describe-failure.ts';
 import { describeLabel, dropTables, readLabel, TABLE_LABEL } from './table-properties.ts';
 import { describeColumns, findVersion, inspectIceberg, isSame, recordVersions } from './table-versions.ts';
-
-/** Types that Iceberg has as well, by their names in the engine. */
-const KNOWN =
-  /^(?:BOOLEAN|INTEGER|BIGINT|FLOAT|DOUBLE|DATE|TIME|TIMESTAMP(?: WITH TIME ZONE)?|VARCHAR|BLOB|UUID|DECIMAL\(\d+,\d+\))$/;
-const WIDER: Readonly<Record<string, string>> = {
-  TINYINT: 'INTEGER',
-  SMALLINT: 'INTEGER',
-  UTINYINT: 'INTEGER',
-  USMALLINT: 'INTEGER',
-  UINTEGER: 'BIGINT',
-  UBIGINT: 'DECIMAL(20,0)',
-};
 
 const LOST = /NoSuchKey|The specified key does not exist/;
 
@@ -53,9 +42,8 @@ export class Iceberg implements Lakehouse {
     return describeIcebergFailure(this.destination, thrown);
   }
 
-  /** Others are held as text, as lists and objects are. */
   chooseType(type: string): string {
-    return KNOWN.test(type) ? type : (WIDER[type] ?? 'VARCHAR');
+    return chooseIcebergType(type);
   }
 
   // Listing the catalog would ask for each of its namespaces.
