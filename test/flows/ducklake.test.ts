@@ -30,7 +30,7 @@ const engine = { extensionDirectory: findExtensions() ?? '' };
 
 const local: Site = {
   title: 'DuckLake',
-  days: 12,
+  days: countRuns(12),
   create: (records, parts = {}) => {
     const ducklake = { catalog: 'sqlite:./catalog.sqlite', data: './data' };
     const config = { ...parts.config, destination: { ducklake, duckdb: './warehouse.duckdb' }, engine };
@@ -118,7 +118,7 @@ function describeLake(title: string, getSite: () => Site): void {
       let records: readonly object[] = makeItems(300, { perDay: 10 });
       const config = { retention: { lake: '0s' } };
       const lake = await getSite().create(records, { stream: { ...all, deletes: 'hard' }, config });
-      for (let day = 0; day < countRuns(getSite().days); day += 1) {
+      for (let day = 0; day < getSite().days; day += 1) {
         await syncWell(lake.flow);
         records = change(records, random, day);
         setRecords(lake.flow, records);
@@ -175,7 +175,7 @@ describeWithServers('a DuckLake', () => {
 
     describeLake('on Postgres and S3', () => ({
       title: 'DuckLake',
-      days: 5,
+      days: countRuns(5),
       create: async (records, parts = {}) => {
         const { catalog, config } = await makeConfig();
         const flow = createItemsFlow(records, { ...parts, config: { ...parts.config, ...config } });

@@ -8,7 +8,7 @@ import { python } from '../support/find-nessie.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { type IcebergCatalog, openCatalogReader, startCatalog } from '../support/iceberg-catalog.ts';
 import { findExtensions, type ObjectStore, startObjectStore } from '../support/lake-servers.ts';
-import { chooseStride, seed } from '../support/seeds.ts';
+import { chooseStride, countRuns, seed } from '../support/seeds.ts';
 import { createItemsFlow, type Flow, type FlowConfig, makeItems } from '../support/sync-harness.ts';
 import {
   describeLakehouse,
@@ -77,7 +77,7 @@ describeWithServers('Iceberg', () => {
 
   describeLakehouse('behind a REST catalog', () => ({
     title: 'Iceberg',
-    days: 4,
+    days: countRuns(4),
     create: (records, parts) => Promise.resolve(create(records, parts)),
   }));
 
