@@ -1,5 +1,6 @@
 import { StorageError } from '../src/model/errors.ts';
 import type { SqlSession } from '../src/model/sql.ts';
+import { insertRows } from './insert-rows.ts';
 
 /**
  * The tables of schema `_sluice`, as an append-only list of steps: step n migrates a file from version n - 1 to n. No
@@ -64,18 +65,35 @@ export const schemaVersion = migrations.length;
 
 /** Columns of each `_sluice` table in a given version, in order. */
 export function listStateColumns(version: number = schemaVersion): ReadonlyMap<string, readonly string[]> {
+  const tables = [...listDefinitions(version)];
+  return new Map(tables.map(([table, columns]) => [table, columns.map((text) => text.split(' ')[0] ?? '')]));
+}
+
+/** The same with their types, as SQL defines them. */
+function listDefinitions(version: number): ReadonlyMap<string, readonly string[]> {
   const tables = new Map<string, readonly string[]>();
   for (const statement of migrations.slice(0, version).flat()) {
     const [, created, list = ''] = /^CREATE TABLE _sluice\.(\w+) \(([^)]*)\)/.exec(statement) ?? [];
-    const [, altered, added = ''] = /^ALTER TABLE _sluice\.(\w+) ADD COLUMN (\w+)/.exec(statement) ?? [];
-    if (created !== undefined) tables.set(created, list.split(',').map(nameOfColumn));
+    const [, altered, added = ''] = /^ALTER TABLE _sluice\.(\w+) ADD COLUMN (\w+ \w+)/.exec(statement) ?? [];
+    if (created !== undefined)
+      tables.set(
+        created,
+        list.split(',').map((text) => text.trim()),
+      );
     if (altered !== undefined) tables.set(altered, [...(tables.get(altered) ?? []), added]);
   }
   return tables;
 }
 
-function nameOfColumn(definition: string): string {
-  return definition.trim().split(' ')[0] ?? '';
+/** A new file gets the tables as all steps together leave them: forty statements less. */
+function listStatements(version: number): readonly string[] {
+  if (version > 0) return migrations.slice(version).flat();
+  return [
+    'CREATE SCHEMA IF NOT EXISTS _sluice',
+    ...[...listDefinitions(schemaVersion)].map(
+      ([table, columns]) => `CREATE TABLE _sluice.${table} (${columns.join(', ')})`,
+    ),
+  ];
 }
 
 /** Migrates a warehouse's `_sluice` tables to the current version; call inside a transaction. */
@@ -91,9 +109,7 @@ export async function migrate(session: SqlSession, file: string): Promise<void> 
       },
     );
   }
-  for (const step of migrations.slice(version)) {
-    for (const statement of step) await session.run(statement);
-  }
+  for (const statement of listStatements(version)) await session.run(statement);
   if (version < schemaVersion) await writeMeta(session, 'schema_version', String(schemaVersion));
 }
 
@@ -118,7 +134,15 @@ export async function readMeta(session: SqlSession): Promise<ReadonlyMap<string,
 }
 
 /** Sets one entry of `_sluice.meta`. */
-export async function writeMeta(session: SqlSession, key: string, value: string): Promise<void> {
-  await session.run('DELETE FROM _sluice.meta WHERE key = $1', [key]);
-  await session.run('INSERT INTO _sluice.meta VALUES ($1, $2)', [key, value]);
+export function writeMeta(session: SqlSession, key: string, value: string): Promise<void> {
+  return writeEntries(session, new Map([[key, value]]));
+}
+
+/** Sets several entries of `_sluice.meta` at once. */
+export async function writeEntries(session: SqlSession, entries: ReadonlyMap<string, string>): Promise<void> {
+  const keys = [...entries.keys()];
+  if (keys.length === 0) return;
+  const listed = keys.map((_, at) => `$${at + 1}`).join(', ');
+  await session.run(`DELETE FROM _sluice.meta WHERE key IN (${listed})`, keys);
+  await insertRows(session, '_sluice.meta', ['VARCHAR', 'VARCHAR'], [...entries]);
 }

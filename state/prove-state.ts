@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { StorageError } from '../src/model/errors.ts';
-import type { SqlSession } from '../src/model/sql.ts';
+import type { SqlRow, SqlSession } from '../src/model/sql.ts';
 import { readCheckpoints } from './checkpoints.ts';
 import { checkpointSchema } from './exported-state.ts';
 import { listStateColumns } from './migrations.ts';
 
+// The engine quotes names that are words of SQL.
+const PLAIN_COLUMN = /^("?)(?<name>[a-z_]+)\1 /;
 const pathSchema = z.array(z.string());
 
 /**
@@ -18,50 +20,34 @@ export async function proveState(session: SqlSession, file: string): Promise<voi
   await proveCheckpoints(session, file);
 }
 
-/**
- * Checks the tables of streams against their checkpoints: a dropped or altered table must not pass as complete.
- *
- * @param streams streams of the config; other streams in the file have tables of the same name
- * @param except names of streams whose tables may be missing
- * @throws StorageError `state_damaged`.
- */
-export async function proveTables(
-  session: SqlSession,
-  file: string,
-  streams: readonly { readonly name: string; readonly table: string }[],
-  except: readonly string[] = [],
-): Promise<void> {
-  const columns = await session.all(
-    `SELECT table_name, column_name FROM duckdb_columns()
-       WHERE database_name = current_database() AND schema_name = 'main'`,
-  );
-  const found = new Set(columns.map((row) => `${String(row['table_name'])}.${String(row['column_name'])}`));
-  const learned = await session.all(
-    `SELECT stream, '_run_id' AS column_name FROM _sluice.checkpoints
-       UNION ALL SELECT stream, column_name FROM _sluice.contracts WHERE type <> 'NULL'`,
-  );
-  const tables = new Map(streams.map(({ name, table }) => [name, table]));
-  for (const { stream, column_name: column } of learned) {
-    const name = String(stream);
-    const table = tables.get(name) ?? name;
-    if (except.includes(name) || found.has(`${table}.${String(column)}`)) continue;
-    const what = column === '_run_id' ? 'is gone' : `has lost its column ${String(column)}`;
-    throw toDamageError(file, `the table ${table} ${what}`);
-  }
-}
-
 async function proveColumns(session: SqlSession, file: string): Promise<void> {
+  const tables = await session.all(
+    `SELECT table_name AS name, column_count AS count, sql FROM duckdb_tables()
+       WHERE database_name = current_database() AND schema_name = '_sluice'`,
+  );
+  const found = new Map(tables.map((row) => [String(row['name']), listPlainColumns(row)]));
+  const wanted = [...listStateColumns()];
+  if (wanted.every(([table, columns]) => found.get(table) === columns.join(', '))) return;
+  // Slow, because it looks at the columns of every view of the engine too; but it reads any definition.
   const rows = await session.all(
     `SELECT table_name AS name, string_agg(column_name, ', ' ORDER BY column_index) AS columns FROM duckdb_columns()
        WHERE database_name = current_database() AND schema_name = '_sluice' GROUP BY table_name`,
   );
-  const found = new Map(rows.map(({ name, columns }) => [String(name), String(columns)]));
-  for (const [table, columns] of listStateColumns()) {
-    const wanted = columns.join(', ');
-    const actual = found.get(table);
-    if (actual !== wanted)
-      throw toDamageError(file, `_sluice.${table} has ${actual ?? 'no'} columns instead of ${wanted}`);
+  const actual = new Map(rows.map(({ name, columns }) => [String(name), String(columns)]));
+  for (const [table, columns] of wanted) {
+    const listed = columns.join(', ');
+    const own = actual.get(table);
+    if (own !== listed)
+      throw toDamageError(file, `_sluice.${table} has ${own ?? 'no'} columns instead of ${listed}`);
   }
+}
+
+/** Names of a table's columns by the statement that creates it; undefined if they are not plain names and types. */
+function listPlainColumns({ sql, count }: SqlRow): string | undefined {
+  const text = String(sql);
+  const definitions = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')).split(', ');
+  if (definitions.length !== Number(count)) return undefined;
+  return definitions.map((definition) => PLAIN_COLUMN.exec(definition)?.groups?.['name']).join(', ');
 }
 
 async function proveCheckpoints(session: SqlSession, file: string): Promise<void> {
@@ -91,7 +77,8 @@ function parse(text: unknown): unknown {
   }
 }
 
-function toDamageError(file: string, what: string): StorageError {
+/** The error for a work file that another program changed; `what` says where. */
+export function toDamageError(file: string, what: string): StorageError {
   return new StorageError(`${file} was changed by another program: ${what}`, {
     code: 'state_damaged',
     hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores tables and state from the published file, without a request.',

@@ -1,4 +1,4 @@
-import { proveTables } from '../../state/prove-state.ts';
+import { proveTables } from '../storage/prove-tables.ts';
 import { appendRunFile, closeKilledRunsInFile } from '../../state/run-file.ts';
 import { writeStreamRun } from '../../state/runs.ts';
 import { toAbortError } from '../model/abort.ts';
@@ -76,7 +76,7 @@ async function beginRun(
   { runId: wanted, idPrefix = '', replaces = [] }: OfflineCommand,
 ): Promise<RunStart> {
   const { settings, database } = session;
-  await proveTables(database, database.file, settings.streams, replaces);
+  await proveTables(database, settings.streams, replaces);
   await refuseMove(settings, database);
   await assertOwnLineage(settings, database);
   const start = await session.beginRun(wanted);
@@ -170,7 +170,7 @@ export class OfflineRun {
       if (this.#hasChanged) await this.#log.saveEnd(error, () => false);
       if (this.findStop() === undefined) {
         // A table to be rebuilt may still be missing, and must not remove a published one.
-        await proveTables(database, database.file, settings.streams);
+        await proveTables(database, settings.streams);
         const outcome = await publishRun(this.context);
         published = outcome.published;
         error ??= outcome.failure;

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { migrate, readMeta, writeMeta } from '../../state/migrations.ts';
+import { migrate, readMeta, writeEntries } from '../../state/migrations.ts';
 import { assertIdentity, describeOwner } from '../../state/owner.ts';
 import { proveState } from '../../state/prove-state.ts';
 import { workFile } from '../../state/work-file.ts';
@@ -178,9 +178,8 @@ function nowOf({ clock = systemClock }: OpenEffects): number {
 async function claimIdentity(database: Database, settings: Settings): Promise<void> {
   const meta = await readMeta(database);
   assertIdentity(meta, settings);
-  for (const [name, value] of describeOwner(settings)) {
-    if (meta.get(name) !== value) await writeMeta(database, name, value);
-  }
+  const changed = [...describeOwner(settings)].filter(([name, value]) => meta.get(name) !== value);
+  await writeEntries(database, new Map(changed));
 }
 
 /**

@@ -46,9 +46,9 @@ async function readLastTime(database: Database): Promise<number | undefined> {
   return row?.['last'] instanceof Date ? row['last'].getTime() : undefined;
 }
 
-/** Remembers the latest time that was recorded; call in the transaction that recorded it. */
-export async function writeLastTime(database: Database, atMs: number): Promise<void> {
-  await writeMeta(database, LAST_TIME, new Date(atMs).toISOString());
+/** The entry of `_sluice.meta` for the latest time that was recorded; write it in the transaction that recorded it. */
+export function nameLastTime(atMs: number): readonly [string, string] {
+  return [LAST_TIME, new Date(atMs).toISOString()];
 }
 
 /**
@@ -75,7 +75,7 @@ export async function correctFutureTimes<T extends Checkpoint | undefined>(
   const nowIso = new Date(nowMs).toISOString();
   const count = await database.transaction(async () => {
     const limited = await limitTimes(database, nowIso);
-    await writeLastTime(database, nowMs);
+    await writeMeta(database, ...nameLastTime(nowMs));
     return limited;
   });
   limitRunTimes(settings.stateDir, nowIso);

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { writeMeta } from '../../state/migrations.ts';
+import { writeEntries } from '../../state/migrations.ts';
 import { appendRunFile } from '../../state/run-file.ts';
 import { writeRun, writeStreamRun } from '../../state/runs.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Recording } from '../run/run-context.ts';
-import { writeLastTime } from '../storage/record-times.ts';
+import { nameLastTime } from '../storage/record-times.ts';
 import type { Database } from '../warehouse/database.ts';
 import { reportRun } from './record-run.ts';
 
@@ -93,8 +93,8 @@ export class RunLog {
   async #markChanged(database: Database): Promise<void> {
     const { runId, recordClock } = this.#context;
     // A scheduler may give its retries the same run id.
-    await writeMeta(database, 'generation', `${runId} ${randomBytes(6).toString('hex')}`);
-    await writeLastTime(database, recordClock.now());
+    const generation = ['generation', `${runId} ${randomBytes(6).toString('hex')}`] as const;
+    await writeEntries(database, new Map([generation, nameLastTime(recordClock.now())]));
   }
 
   #describe({ error, published }: RunEnd, streams: readonly StreamReport[]): RunReport {

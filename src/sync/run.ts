@@ -1,5 +1,5 @@
 import { readCheckpoint } from '../../state/checkpoints.ts';
-import { proveTables } from '../../state/prove-state.ts';
+import { proveTables } from '../storage/prove-tables.ts';
 import { appendRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
 import { closeKilledRuns } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
@@ -52,7 +52,7 @@ export function runSync(settings: Settings, options: SyncOptions & RunEffects = 
     prepare: dropRawStages,
     work: async (session) => {
       const { database } = session;
-      await proveTables(database, database.file, settings.streams);
+      await proveTables(database, settings.streams);
       await judgeIdentity(settings, database, options);
       await settleLineage(settings, database, session.effects);
       const run = await SyncRun.begin(session, await session.beginRun(options.runId), options);

@@ -65,7 +65,6 @@ export class Database implements SqlSession {
     this.#connection = await this.#instance.connect();
     this.#failure = undefined;
     this.#isStopped = false;
-    this.shape.forget();
     await this.#prepare();
   }
 
@@ -88,6 +87,7 @@ export class Database implements SqlSession {
 
   async #attach(options: DatabaseOptions): Promise<void> {
     const { file, readOnly = false, folders, views = [], attachMore } = options;
+    this.shape.opening(file);
     await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} ${describeAttach(options)}`);
     await this.run(`USE ${this.#alias}`);
     await attachMore?.(this);
@@ -188,15 +188,15 @@ export class Database implements SqlSession {
     this.#isStopped = false;
   }
 
-  /** Writes the log into the file, so that the file is complete without it. */
+  /** Writes the log into the file: it is complete without it. */
   async checkpoint(): Promise<void> {
     await this.run(`CHECKPOINT ${this.#alias}`);
     this.shape.settled();
   }
 
-  /** Does so if the log may have a statement that changes tables: the engine may fail to replay it. */
+  /** Does so if the log may have a statement that the engine cannot replay after a kill. */
   async settleLog(): Promise<void> {
-    if (this.shape.isInLog) await this.checkpoint();
+    if (this.shape.isLogRisky) await this.checkpoint();
   }
 
   /** Waits for a running statement (closing during one would hang), then releases the file. */

@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
+
 /** Columns of a table with their engine types. */
 export type Columns = ReadonlyMap<string, string>;
 
 const CHANGES_TABLES = /^\s*(?:ALTER|ATTACH|CREATE|DETACH|DROP|USE)\b/i;
+// The engine may fail to replay these from its log; it replays CREATE and DROP.
+const ALTERS = /^\s*ALTER\b/i;
 const TEMPORARY_ONLY = /^\s*(?:CREATE (?:OR REPLACE )?TEMP|DROP TABLE (?:IF EXISTS )?temp\.)/i;
 
 /**
@@ -11,26 +15,31 @@ const TEMPORARY_ONLY = /^\s*(?:CREATE (?:OR REPLACE )?TEMP|DROP TABLE (?:IF EXIS
 export class FileShape {
   readonly #columns = new Map<string, Columns>();
   #version = 0;
-  // A process that was killed may have left a log with any statement.
-  #isInLog = true;
+  #isLogRisky = false;
 
-  /** Whether the log of the file may have a statement that changes tables. */
-  get isInLog(): boolean {
-    return this.#isInLog;
+  /** Whether the log of the file may have a statement that the engine cannot replay. */
+  get isLogRisky(): boolean {
+    return this.#isLogRisky;
+  }
+
+  /** Call before a file is opened: a process that was killed may have left a log with any statement. */
+  opening(file: string): void {
+    this.forget();
+    this.#isLogRisky = existsSync(`${file}.wal`);
   }
 
   /** The log is written into the file. */
   settled(): void {
-    this.#isInLog = false;
+    this.#isLogRisky = false;
   }
 
   /** Call before a statement and after it, however it ended. */
   follow(sql: string): void {
     const [first = '', ...others] = sql.split(';');
+    const isAlone = others.every((text) => text.trim() === '');
+    if (ALTERS.test(first) || !isAlone) this.#isLogRisky = true;
     const mayChange = CHANGES_TABLES.test(first) && !TEMPORARY_ONLY.test(first);
-    if (!mayChange && others.every((text) => text.trim() === '')) return;
-    this.#isInLog = true;
-    this.forget();
+    if (mayChange || !isAlone) this.forget();
   }
 
   /** Call when statements were rolled back, or the file is replaced. */

@@ -31,6 +31,24 @@ describe('migrate', () => {
     expect([...(await readMeta(database))]).toEqual([['schema_version', String(schemaVersion)]]);
   });
 
+  it('gives a new file the tables that its steps would leave one by one', async () => {
+    const listDefinitions = async ({ database }: { readonly database: Database }) =>
+      (await database.all(`SELECT sql FROM duckdb_tables() WHERE schema_name = '_sluice' ORDER BY 1`)).map(
+        ({ sql }) => String(sql),
+      );
+    const whole = await openMigratedDatabase();
+    const stepwise = await openMigratedDatabase();
+    for (const [table, now] of listStateColumns()) {
+      const then = listStateColumns(1).get(table) ?? [];
+      for (const column of now.filter((name) => !then.includes(name)))
+        await stepwise.database.run(`ALTER TABLE _sluice.${table} DROP COLUMN ${column}`);
+    }
+    await writeMeta(stepwise.database, 'schema_version', '1');
+    expect(await listDefinitions(stepwise)).not.toEqual(await listDefinitions(whole));
+    await stepwise.database.transaction(() => migrate(stepwise.database, stepwise.file));
+    expect(await listDefinitions(stepwise)).toEqual(await listDefinitions(whole));
+  });
+
   it('tells companions by a column of their own where a path said it, and takes no other name for one', async () => {
     const { database, file } = await openMigratedDatabase();
     const columns = [
