@@ -74,7 +74,9 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
       outcomes.push({ item: warningItem('quota', api.warning), error: undefined });
     const { source } = api;
     const asking = { settings, source, signal: options.signal, clock };
-    const endpoints = await checkEndpoints(asking);
+    // A key or source that the state refuses must not spend its quota.
+    const refused = outcomes.find(({ error }) => error?.code === 'identity_mismatch')?.error;
+    const endpoints = await checkEndpoints(asking, refused);
     const quota = await source.readQuota();
     const warnings = told.flatMap((event) =>
       event.type === 'warning' ? [warningItem('quota', event.message)] : [],
@@ -178,10 +180,13 @@ async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
 /** The API and the streams to try. */
 type CheckedApi = Asking & { readonly settings: Settings };
 
-async function checkEndpoints(asking: CheckedApi): Promise<readonly Outcome[]> {
+async function checkEndpoints(
+  asking: CheckedApi,
+  refused: SyncError | undefined,
+): Promise<readonly Outcome[]> {
   const { settings, source } = asking;
   const outcomes: Outcome[] = [];
-  let stopped: SyncError | undefined;
+  let stopped = refused;
   // The first slice stands for all slices of a stream: one request per stream.
   for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
     if (stopped !== undefined) {

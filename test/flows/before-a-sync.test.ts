@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runChecks } from '../../src/commands/check.ts';
 import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
 import { readRuns, readStatus } from '../../src/commands/status.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
@@ -99,6 +100,19 @@ describe('a plan', () => {
     await expect(plan(flow, moved)).rejects.toMatchObject(refusal);
     await expect(planOffline(flow.settings(moved), { clock: flow.clock })).rejects.toMatchObject(refusal);
     await expect(flow.sync({ config: moved })).rejects.toMatchObject(refusal);
+  });
+
+  it('tries no endpoint with a key or source that the state refuses', async () => {
+    const flow = createProject();
+    await flow.sync();
+    const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
+    const elsewhere = flow.settings({ source: { baseUrl: 'https://elsewhere.example/api/v1' } });
+    const report = await runChecks(elsewhere, { clock: flow.clock, transport });
+    expect(report).toMatchObject({ exitCode: 2, requestsSpent: 0, error: { code: 'identity_mismatch' } });
+    const streams = report.items.filter(({ status }) => status === 'skipped');
+    expect(streams.map(({ name }) => name)).toEqual(elsewhere.streams.map(({ name }) => name));
+    const same = await runChecks(flow.settings(), { clock: flow.clock, transport });
+    expect(same).toMatchObject({ exitCode: 0, requestsSpent: elsewhere.streams.length });
   });
 
   it('says so where every endpoint answers 404, as a sync does', async () => {
