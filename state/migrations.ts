@@ -75,11 +75,7 @@ function listDefinitions(version: number): ReadonlyMap<string, readonly string[]
   for (const statement of migrations.slice(0, version).flat()) {
     const [, created, list = ''] = /^CREATE TABLE _sluice\.(\w+) \(([^)]*)\)/.exec(statement) ?? [];
     const [, altered, added = ''] = /^ALTER TABLE _sluice\.(\w+) ADD COLUMN (\w+ \w+)/.exec(statement) ?? [];
-    if (created !== undefined)
-      tables.set(
-        created,
-        list.split(',').map((text) => text.trim()),
-      );
+    if (created !== undefined) tables.set(created, list.trim().split(/,\s+/));
     if (altered !== undefined) tables.set(altered, [...(tables.get(altered) ?? []), added]);
   }
   return tables;

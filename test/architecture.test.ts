@@ -191,6 +191,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'lakehouse',
     'lakehouse/ducklake',
     'lakehouse/iceberg',
+    'lakehouse/postgres',
     '.',
   ],
 };

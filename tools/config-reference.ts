@@ -68,7 +68,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'destination.duckdb': {
     type: 'file',
-    fallback: 'required, or `parquet`, `ducklake` or `iceberg`',
+    fallback: 'required, or `parquet`, `ducklake`, `iceberg` or `postgres`',
     meaning:
       'The published file that readers open. Outside `stateDir`. A file that Sluice did not write is never replaced.',
   },
@@ -141,6 +141,17 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: '`true`',
     meaning:
       'Whether the catalog commits several tables together. Write `false` for one that cannot, as that of AWS Glue.',
+  },
+  'destination.postgres.url': {
+    type: 'address',
+    fallback: 'none',
+    meaning:
+      'A [Postgres](postgres.md) database to publish to: `postgres://user:password@host/database`, with `?sslmode=…` where it needs one. Hidden in all output.',
+  },
+  'destination.postgres.schema': {
+    type: 'text',
+    fallback: '`public`',
+    meaning: 'The schema for the tables. The state goes into `_sluice_…` beside it.',
   },
   'destination.s3.endpoint': {
     type: 'address',

@@ -44,7 +44,9 @@ const additions: Readonly<Record<string, Node>> = {
     pattern: '^[Hh][Tt][Tt][Pp][Ss]?://',
     patternErrorMessage: 'must be a URL that starts with https://',
   },
-  destination: { anyOf: ['duckdb', 'parquet', 'ducklake', 'iceberg'].map((kind) => ({ required: [kind] })) },
+  destination: {
+    anyOf: ['duckdb', 'parquet', 'ducklake', 'iceberg', 'postgres'].map((kind) => ({ required: [kind] })),
+  },
   ...Object.fromEntries(
     Object.keys(configReference)
       .filter((key) => key.startsWith('notify.'))

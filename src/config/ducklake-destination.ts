@@ -1,11 +1,6 @@
 import type { ConfigPath } from './config-path.ts';
-import {
-  findExtensions,
-  type LakehouseScope,
-  type Neighbourhood,
-  readStore,
-  type SharedPlace,
-} from './lakehouse-settings.ts';
+import type { LakehouseScope, Neighbourhood, SharedPlace } from './lakehouse-settings.ts';
+import { describeServer, isPostgresUrl, listPasswords, readPostgresUrl } from './postgres-url.ts';
 import type { Problem } from './problem.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import type { Config } from '../model/config.ts';
@@ -19,19 +14,19 @@ export const duckLakePlace: SharedPlace = {
   title: 'DuckLake',
   keys: ['catalog', 'schema'],
   own: 'schema',
+  fallback: 'main',
 };
 
 /** The DuckLake of a config; undefined where it names none. */
 export function resolveDuckLake(
-  { destination, engine }: Config,
+  { destination: { ducklake } }: Config,
   scope: LakehouseScope,
 ): DuckLakeDestination | undefined {
-  const { ducklake, s3 } = destination;
+  const { store, extensions } = scope.reach;
   if (ducklake === undefined) return undefined;
   const { schema = 'main' } = ducklake;
   const catalog = readCatalog(ducklake.catalog, scope);
   const shown = catalog.kind === 'sqlite' ? catalog.file : describeServer(catalog.url);
-  const store = readStore(s3, scope);
   return {
     kind: 'ducklake',
     path: schema === 'main' ? shown : `${shown}#${schema}`,
@@ -39,52 +34,25 @@ export function resolveDuckLake(
     data: readData(ducklake.data, scope),
     schema,
     store,
-    extensions: findExtensions(engine?.extensionDirectory, scope),
+    extensions,
     secrets: listSecrets(catalog, store),
   };
 }
 
 function listSecrets(catalog: LakeCatalog, { keys }: ObjectStore): readonly string[] {
-  const written = catalog.kind === 'postgres' ? catalog.url.password : '';
-  return [written, decodeURIComponent(written), keys?.secret ?? ''].filter((text) => text !== '');
+  const passwords = catalog.kind === 'postgres' ? listPasswords(catalog.url) : [];
+  return [...passwords, ...(keys === undefined ? [] : [keys.secret])];
 }
 
 function readCatalog(text: string, { resolve, refuse }: LakehouseScope): LakeCatalog {
   const file = /^sqlite:(?!\/\/)(.+)$/s.exec(text)?.[1];
   if (file !== undefined) return { kind: 'sqlite', file: resolve(file) };
-  if (!/^postgres(?:ql)?:\/\//.test(text))
-    return refuse(
-      CATALOG,
-      'must be a database of Postgres, or a file of SQLite',
-      'Write postgres://user@host/database, or sqlite:./catalog.sqlite. (A DuckDB file as the catalog would lock out readers while a sync writes.)',
-    );
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hostname === '' || !/^\/[^/]+$/.test(url.pathname) || !isDecodable(url))
-    return refuse(
-      CATALOG,
-      'is not an address of a database',
-      'Write postgres://user:password@host:5432/database, with other characters than letters and digits percent-encoded in the password.',
-    );
-  if (url.search !== '' || url.hash !== '')
-    return refuse(
-      CATALOG,
-      'has options behind the name of the database, which are not supported',
-      'Remove ? and what follows. PGSSLMODE and the other variables of libpq work as usual.',
-    );
-  return { kind: 'postgres', url };
-}
-
-function isDecodable({ username, password, pathname }: URL): boolean {
-  try {
-    for (const part of [username, password, pathname]) decodeURIComponent(part);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function describeServer({ host, pathname }: URL): string {
-  return `postgres://${host}${pathname}`;
+  if (isPostgresUrl(text)) return { kind: 'postgres', url: readPostgresUrl(text, CATALOG, refuse) };
+  return refuse(
+    CATALOG,
+    'must be a database of Postgres, or a file of SQLite',
+    'Write postgres://user@host/database, or sqlite:./catalog.sqlite. (A DuckDB file as the catalog would lock out readers while a sync writes.)',
+  );
 }
 
 function readData(text: string, { resolve, refuse }: LakehouseScope): string {

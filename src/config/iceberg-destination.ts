@@ -1,11 +1,5 @@
 import type { ConfigPath } from './config-path.ts';
-import {
-  findExtensions,
-  type LakehouseScope,
-  readAddress,
-  readStore,
-  type SharedPlace,
-} from './lakehouse-settings.ts';
+import { type LakehouseScope, readAddress, type SharedPlace } from './lakehouse-settings.ts';
 import type { Config } from '../model/config.ts';
 import type { CatalogLogin, IcebergDestination, ObjectStore } from '../model/destination.ts';
 
@@ -19,11 +13,12 @@ export const icebergPlace: SharedPlace = {
   title: 'Iceberg catalog',
   keys: ['endpoint', 'warehouse', 'namespace'],
   own: 'namespace',
+  fallback: 'main',
 };
 
 /** The Iceberg catalog of a config; undefined where it names none. */
 export function resolveIceberg(
-  { destination: { iceberg, s3 }, engine }: Config,
+  { destination: { iceberg, s3 } }: Config,
   scope: LakehouseScope,
 ): IcebergDestination | undefined {
   if (iceberg === undefined) return undefined;
@@ -35,7 +30,7 @@ export function resolveIceberg(
     hasPath: true,
   });
   const login = readLogin(iceberg, scope);
-  const store = s3 === undefined ? undefined : readStore(s3, scope);
+  const store = s3 === undefined ? undefined : scope.reach.store;
   return {
     kind: 'iceberg',
     path: `${endpoint.host}${endpoint.pathname.replace(/\/$/, '')} ${warehouse}.${namespace}`,
@@ -45,7 +40,7 @@ export function resolveIceberg(
     login,
     store,
     commitsTogether: multiTableCommit,
-    extensions: findExtensions(engine?.extensionDirectory, scope),
+    extensions: scope.reach.extensions,
     secrets: listSecrets(login, store),
   };
 }

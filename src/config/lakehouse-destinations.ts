@@ -2,25 +2,22 @@ import { type ConfigAccount, layerAccount } from './accounts.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
 import { duckLakePlace, resolveDuckLake } from './ducklake-destination.ts';
 import { icebergPlace, resolveIceberg } from './iceberg-destination.ts';
-import { findExtensions, type LakehouseScope, readStore } from './lakehouse-settings.ts';
+import type { LakehouseScope } from './lakehouse-settings.ts';
+import { postgresPlace, resolvePostgres } from './postgres-destination.ts';
 import type { Problem } from './problem.ts';
 import type { Config } from '../model/config.ts';
-import type { Destination, EngineReach } from '../model/destination.ts';
+import type { Destination } from '../model/destination.ts';
 
 /** The lakehouses that a config publishes to. */
 export function resolveLakehouses(config: Config, scope: LakehouseScope): readonly Destination[] {
-  return [resolveDuckLake(config, scope), resolveIceberg(config, scope)].filter((one) => one !== undefined);
+  return [
+    resolveDuckLake(config, scope),
+    resolveIceberg(config, scope),
+    resolvePostgres(config, scope),
+  ].filter((one) => one !== undefined);
 }
 
-/** How the engine reaches buckets, whatever the config publishes to. */
-export function resolveReach({ destination, engine }: Config, scope: LakehouseScope): EngineReach {
-  return {
-    extensions: findExtensions(engine?.extensionDirectory, scope),
-    store: readStore(destination.s3, scope),
-  };
-}
-
-const places = [duckLakePlace, icebergPlace];
+const places = [duckLakePlace, icebergPlace, postgresPlace];
 
 /** Whether an account publishes to a lakehouse. */
 export function hasLakehouse(value: unknown): boolean {
@@ -34,12 +31,12 @@ export function findSharedLakehouse(accounts: readonly ConfigAccount[]): Problem
   const taken = new Map<string, string>();
   const layers = accounts.map((account) => ({ name: account.name, value: layerAccount(account).value }));
   for (const { name, value } of layers)
-    for (const { kind, title, keys, own } of places) {
+    for (const { kind, title, keys, own, fallback } of places) {
       const texts = keys.map((key) => textAt(value, ['destination', kind, key]));
       if (texts[0] === undefined) continue;
       const place = JSON.stringify([
         kind,
-        ...texts.map((text = 'main') => text.replaceAll('${account}', name)),
+        ...texts.map((text = fallback) => text.replaceAll('${account}', name)),
       ]);
       const other = taken.get(place);
       if (other !== undefined)

@@ -1,11 +1,15 @@
 import type { ConfigPath } from './config-path.ts';
 import type { Config } from '../model/config.ts';
-import type { ExtensionFolder, ObjectStore } from '../model/destination.ts';
+import type { EngineReach, ExtensionFolder, ObjectStore } from '../model/destination.ts';
 
 export type Refuse = (key: ConfigPath, message: string, hint: string) => never;
 
 /** What the places of a lakehouse depend on. */
-export interface LakehouseScope {
+export interface LakehouseScope extends ReachScope {
+  readonly reach: EngineReach;
+}
+
+interface ReachScope {
   /** Makes a path absolute. */
   readonly resolve: (text: string) => string;
   readonly stateDir: string;
@@ -21,6 +25,8 @@ export interface SharedPlace {
   /** Its keys that make the place; the first one is always there. */
   readonly keys: readonly string[];
   readonly own: string;
+  /** What the last of the keys is by default. */
+  readonly fallback: string;
 }
 
 /** Whether two paths are the same, or the first is inside the second; false if one is undefined. */
@@ -36,18 +42,22 @@ export interface Neighbourhood {
 
 const ENDPOINT: ConfigPath = ['destination', 's3', 'endpoint'];
 
+/** How the engine reaches buckets and servers, whatever the config publishes to. */
+export function resolveReach({ destination, engine }: Config, scope: ReachScope): EngineReach {
+  return {
+    extensions: findExtensions(engine?.extensionDirectory, scope),
+    store: readStore(destination.s3, scope),
+  };
+}
+
 /** The extensions of the engine: those of the config, or a folder that is filled when they are needed. */
-export function findExtensions(
-  written: string | undefined,
-  { resolve, stateDir }: LakehouseScope,
-): ExtensionFolder {
+function findExtensions(written: string | undefined, { resolve, stateDir }: ReachScope): ExtensionFolder {
   return written === undefined
     ? { folder: `${stateDir}/extensions`, installs: true }
     : { folder: resolve(written), installs: false };
 }
 
-/** How buckets are reached. */
-export function readStore(s3: Config['destination']['s3'], { refuse }: LakehouseScope): ObjectStore {
+function readStore(s3: Config['destination']['s3'], { refuse }: ReachScope): ObjectStore {
   const { endpoint, region, urlStyle, credentials } = s3 ?? {};
   return {
     endpoint:

@@ -5,7 +5,8 @@ import { ConfigError } from '../model/errors.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
 import type { Destination, EngineReach, FileDestination } from '../model/destination.ts';
 import type { ConfigPath } from './config-path.ts';
-import { resolveLakehouses, resolveReach } from './lakehouse-destinations.ts';
+import { resolveLakehouses } from './lakehouse-destinations.ts';
+import { resolveReach } from './lakehouse-settings.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
 import { resolveLinks } from '../files/real-paths.ts';
@@ -110,14 +111,14 @@ export function resolveStoragePaths(
     checkLake(parquet, folder, refuse);
     destinations.push({ kind: 'parquet', path: folder });
   }
-  const scope = { resolve, stateDir, refuse };
-  destinations.push(...resolveLakehouses(loaded.config, scope));
+  const reach = resolveReach(loaded.config, { resolve, stateDir, refuse });
+  destinations.push(...resolveLakehouses(loaded.config, { resolve, stateDir, refuse, reach }));
   const readers = findReaders(destinations);
   // Commands that show data read a copy of their own where nothing else is on this machine.
   if (readers === undefined) destinations.push({ kind: 'duckdb', path: path.join(stateDir, READERS_FILE) });
   const { readersFile = path.join(stateDir, READERS_FILE) } = readers ?? {};
   if (duckdb !== undefined) checkDuckdb(duckdb, readersFile, refuse);
-  return { destinations, readersFile, stateDir, reach: resolveReach(loaded.config, scope) };
+  return { destinations, readersFile, stateDir, reach };
 }
 
 function checkDuckdb(text: string, file: string, refuse: Refuse): void {

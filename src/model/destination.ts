@@ -11,6 +11,9 @@ const schemaName = z
   .string()
   .regex(/^[a-z0-9_][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, _ and -, at most 63');
 
+/** Postgres cuts names at 63 bytes, and that of the state has `_sluice_` before this one. */
+const POSTGRES_SCHEMA_LENGTH = 55;
+
 /** Where a config publishes. */
 export const destinationSchema = z
   .strictObject({
@@ -48,6 +51,13 @@ export const destinationSchema = z
         'must have token or oauth2, not both',
       )
       .optional(),
+    postgres: z
+      .strictObject({
+        /** `postgres://…` */
+        url: z.string().min(1),
+        schema: schemaName.max(POSTGRES_SCHEMA_LENGTH).optional(),
+      })
+      .optional(),
     /** How buckets are reached. */
     s3: z
       .strictObject({
@@ -66,8 +76,9 @@ export const destinationSchema = z
     combined: filePath.optional(),
   })
   .refine(
-    ({ duckdb, parquet, ducklake, iceberg }) => (duckdb ?? parquet ?? ducklake ?? iceberg) !== undefined,
-    'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data) or iceberg (a REST catalog), or several of them',
+    ({ duckdb, parquet, ducklake, iceberg, postgres }) =>
+      (duckdb ?? parquet ?? ducklake ?? iceberg ?? postgres) !== undefined,
+    'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data), iceberg (a REST catalog) or postgres (a database), or several of them',
   );
 
 /** Settings that hold secrets, by their path in the config. */
@@ -76,11 +87,15 @@ export const secretDestinationPaths = [
   ['destination', 'ducklake', 'catalog'],
   ['destination', 'iceberg', 'token'],
   ['destination', 'iceberg', 'oauth2', 'clientSecret'],
+  ['destination', 'postgres', 'url'],
   ['destination', 's3', 'credentials', 'secret'],
 ] as const;
 
 /** A place to publish to; its kind is the key under `destination` in the config. */
-export type Destination = FileDestination | DuckLakeDestination | IcebergDestination;
+export type Destination = FileDestination | ServerDestination;
+
+/** A place with a catalog that many programs use. */
+export type ServerDestination = DuckLakeDestination | IcebergDestination | PostgresDestination;
 
 /** A file or a folder on this machine. */
 export interface FileDestination {
@@ -130,6 +145,18 @@ export interface IcebergDestination {
   readonly store: ObjectStore | undefined;
   /** Whether a commit changes all its tables at once. */
   readonly commitsTogether: boolean;
+  readonly extensions: ExtensionFolder;
+  /** What no output may show. */
+  readonly secrets: readonly string[];
+}
+
+/** Tables in a database of Postgres. */
+export interface PostgresDestination {
+  readonly kind: 'postgres';
+  /** The database as people see it, without a login, and the schema. */
+  readonly path: string;
+  readonly url: URL;
+  readonly schema: string;
   readonly extensions: ExtensionFolder;
   /** What no output may show. */
   readonly secrets: readonly string[];

@@ -270,7 +270,7 @@ export interface MaintainedDestination {
   readonly destination: string;
   /** As people call its kind: `DuckLake`. */
   readonly title: string;
-  readonly outcome: 'maintained' | 'nothing is published' | 'left to another engine';
+  readonly outcome: 'maintained' | 'nothing is published' | 'left to another engine' | 'not needed';
   /** Bytes of its data files; undefined where that is not known. */
   readonly bytesBefore?: number | undefined;
   readonly bytesAfter?: number | undefined;

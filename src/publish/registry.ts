@@ -5,6 +5,7 @@ import { LakePublisher } from './lake/lake-publisher.ts';
 import { DuckLake } from './lakehouse/ducklake/ducklake.ts';
 import { exportIceberg } from './lakehouse/iceberg/export-iceberg.ts';
 import { Iceberg } from './lakehouse/iceberg/iceberg.ts';
+import { Postgres } from './lakehouse/postgres/postgres.ts';
 import { LakehousePublisher } from './lakehouse/lakehouse-publisher.ts';
 import type { Exporter } from './exporter.ts';
 import type { Publisher } from './publisher.ts';
@@ -32,5 +33,7 @@ function create(destination: Destination, settings: OfflineSettings): Publisher 
       return new LakehousePublisher(new DuckLake(destination), settings);
     case 'iceberg':
       return new LakehousePublisher(new Iceberg(destination), settings);
+    case 'postgres':
+      return new LakehousePublisher(new Postgres(destination), settings);
   }
 }

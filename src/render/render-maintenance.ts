@@ -31,5 +31,7 @@ function describe({ title, destination, outcome, bytesBefore, bytesAfter }: Main
       return `${name}: nothing is published there yet`;
     case 'left to another engine':
       return `${name}: DuckDB cannot compact Iceberg. Use your engine, e.g. Spark; docs/lakehouse.md has the statements`;
+    case 'not needed':
+      return `${name}: nothing to do: its own autovacuum keeps the tables small`;
   }
 }

@@ -178,7 +178,7 @@ function nowOf({ clock = systemClock }: OpenEffects): number {
 async function claimIdentity(database: Database, settings: Settings): Promise<void> {
   const meta = await readMeta(database);
   assertIdentity(meta, settings);
-  const changed = [...describeOwner(settings)].filter(([name, value]) => meta.get(name) !== value);
+  const changed = describeOwner(settings).filter(([name, value]) => meta.get(name) !== value);
   await writeEntries(database, new Map(changed));
 }
 

@@ -56,7 +56,7 @@ describe('a DuckLake of a config', () => {
     ['another server', at({ catalog: 'mysql://root@db/lake' }), 'must be a database of Postgres'],
     ['no database', at({ catalog: 'postgres://db.example.com' }), 'is not an address of a database'],
     ['a broken escape', at({ catalog: 'postgres://u:50%@db/lake' }), 'is not an address of a database'],
-    ['options', at({ catalog: `${postgres}?sslmode=require` }), 'PGSSLMODE'],
+    ['an unknown option', at({ catalog: `${postgres}?service=mine` }), 'PGSSLMODE'],
     ['another store', at({ data: 'gs://bucket/lake' }), 'must be a folder, or a bucket of S3'],
     ['a bucket with capitals', at({ data: 's3://My_Bucket' }), 'is not the name of a bucket'],
     ['a pattern', at({ data: './data*' }), 'must not have a path with one of'],

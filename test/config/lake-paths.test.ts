@@ -74,7 +74,7 @@ describe('destination.parquet', () => {
     const { destinations } = resolve({ duckdb: './w.duckdb' }).settings;
     expect(destinations.map(({ kind }) => kind)).toEqual(['duckdb']);
     expect(() => resolve({})).toThrow(
-      'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data) or iceberg (a REST catalog)',
+      'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data), iceberg (a REST catalog) or postgres (a database)',
     );
   });
 

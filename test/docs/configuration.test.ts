@@ -43,6 +43,7 @@ describe('docs/configuration.md', () => {
         'destination.ducklake',
         'destination.iceberg',
         'destination.iceberg.oauth2',
+        'destination.postgres',
         'destination.s3',
         'engine',
       ],
@@ -103,6 +104,7 @@ describe('YAML in the docs', () => {
       const env = {
         ANALYTICS_API_KEY: 'example-key-0123456789',
         CATALOG_URL: 'postgres://sluice:example@db.example.com/lake',
+        WAREHOUSE_URL: 'postgres://sluice:example@db.example.com/warehouse',
         CATALOG_TOKEN: 'example',
         SLUICE_HASH_KEY: 'example-hash-key-0123456789',
         HOME: folder,

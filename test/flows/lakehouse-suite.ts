@@ -32,7 +32,7 @@ type Records = Parameters<typeof createItemsFlow>[0];
 /** Where lakehouses of a kind are made. */
 export interface Site {
   /** As `verify` calls it. */
-  readonly title: 'DuckLake' | 'Iceberg';
+  readonly title: 'DuckLake' | 'Iceberg' | 'Postgres';
   /** How many days of drift are followed. */
   readonly days: number;
   /** Makes a flow with a lakehouse of its own. */

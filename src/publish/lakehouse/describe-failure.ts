@@ -41,13 +41,48 @@ export function listStoreAdvice(setting: string): readonly Advice[] {
       what: 'the object store cannot be reached',
       hint: 'Start it, or fix destination.s3.endpoint, and run again.',
     },
+    CONFLICT,
+  ];
+}
+
+/** What a server of Postgres says. `setting` has its address, and `server` is what it is called. */
+export function listServerAdvice(setting: string, server: string): readonly Advice[] {
+  return [
     {
-      pattern: /transaction conflict|conflict|database is locked|could not serialize/i,
-      what: 'another program changed the same tables at the same time',
-      hint: 'Run again: publishing needs no request.',
+      pattern: /password authentication failed|no password supplied|role "[^"]*" does not exist/,
+      what: `${server} refuses this user`,
+      hint: `Fix user and password in ${setting}.`,
+    },
+    {
+      pattern: /permission denied for|must be owner of/,
+      what: `the user of ${setting} may not do this`,
+      hint: 'Grant it what docs/lakehouse.md lists, or name another user.',
+    },
+    {
+      pattern: /database "[^"]*" does not exist/,
+      what: 'the database does not exist',
+      hint: `Create it (CREATE DATABASE), or fix its name in ${setting}.`,
+    },
+    {
+      pattern: /server does not support SSL|SSL error|certificate|root\.crt/i,
+      what: `the connection to ${server} cannot be encrypted as asked`,
+      hint: `Fix sslmode and sslrootcert in ${setting}, or PGSSLMODE and PGSSLROOTCERT in the environment.`,
+    },
+    {
+      pattern:
+        /connection (?:to server .*)?(?:failed|refused)|could not connect|could not translate host name|timeout expired|terminating connection|server closed the connection|the database system is|SSL SYSCALL/i,
+      what: `${server} cannot be reached`,
+      hint: `Start it, or fix the address in ${setting}, and run again.`,
     },
   ];
 }
+
+/** The advice for two writers at a time. */
+export const CONFLICT: Advice = {
+  pattern: /transaction conflict|conflict|database is locked|could not serialize/i,
+  what: 'another program changed the same tables at the same time',
+  hint: 'Run again: publishing needs no request.',
+};
 
 /** What the engine says about a lakehouse, as an error that says what to do; without secrets. */
 export function describeEngineFailure(

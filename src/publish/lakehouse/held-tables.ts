@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PublishError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
-import type { Found, Lakehouse, Recorded, RecordedTable } from './lakehouse.ts';
+import type { FoundTable, Lakehouse, Recorded } from './lakehouse.ts';
 import { nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 
 /** Version of the tables that only a lakehouse has. */
@@ -16,8 +16,7 @@ export interface HeldTables extends Recorded {
   readonly tables: ReadonlyMap<string, HeldTable>;
 }
 
-export interface HeldTable extends RecordedTable {
-  readonly found: Found;
+export interface HeldTable extends FoundTable {
   /** Another program may have changed its rows since. */
   readonly isTouched: boolean;
 }

@@ -148,7 +148,7 @@ export class LakehousePublisher implements ClosedPublisher {
       const report = { path: this.place, tables: tables.size, rowsInserted: inserted, rowsDeleted: deleted };
       return { bytes, report: { path: this.place, bytes, [this.name]: report } };
     } catch (error) {
-      throw lakehouse.describeFailure(error);
+      throw lakehouse.describeFailure(error, await lakehouse.findRefused?.(database, error));
     } finally {
       await database.release();
     }
@@ -177,10 +177,11 @@ export class LakehousePublisher implements ClosedPublisher {
   ): Promise<void> {
     const lakehouse = this.#lakehouse;
     const mustForget = existsSync(this.#promise);
-    if (lakehouse.maintain === undefined) {
+    const { upkeep } = lakehouse;
+    if (upkeep.by !== 'sluice') {
       if (mustForget)
         warn(
-          `${this.place}: no row that readers see has the values that were excluded or masked; older snapshots and files still have them until your engine expires the snapshots and removes the files (docs/lakehouse.md)`,
+          `${this.place}: no row that readers see has the values that were excluded or masked; ${upkeep.leftovers}`,
         );
       rmSync(this.#promise, { force: true });
       return;
@@ -190,7 +191,9 @@ export class LakehousePublisher implements ClosedPublisher {
     if (!mustForget && Math.abs(nowMs - maintainedAtMs) < MAINTAIN_EVERY_MS) return;
     const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
     try {
-      await interruptOnAbort(database, signal, () => maintainTables(lakehouse, database, { nowMs, keepMs }));
+      await interruptOnAbort(database, signal, () =>
+        maintainTables(lakehouse, upkeep, database, { nowMs, keepMs }),
+      );
       rmSync(this.#promise, { force: true });
     } catch (thrown) {
       // Values that must go are not gone yet: the next run has to try again.
@@ -207,13 +210,15 @@ export class LakehousePublisher implements ClosedPublisher {
     const { held } = await this.#look();
     if (held?.generation === undefined) return { ...about, outcome: 'nothing is published' };
     assertIdentity(held.meta, this.#settings, this.place);
-    if (lakehouse.maintain === undefined) return { ...about, outcome: 'left to another engine' };
+    const { upkeep } = lakehouse;
+    if (upkeep.by !== 'sluice')
+      return { ...about, outcome: upkeep.by === 'itself' ? 'not needed' : 'left to another engine' };
     const database = await lakehouse.open({ mode: 'create', folders: [join(stateDir, 'tmp')] });
     if (database === undefined) throw new TypeError('a lakehouse is gone');
     try {
       const bytesBefore = await lakehouse.measure?.(database);
       const extent = { nowMs: clock.now(), keepMs: retention.lakeMs };
-      await interruptOnAbort(database, signal, () => maintainTables(lakehouse, database, extent));
+      await interruptOnAbort(database, signal, () => maintainTables(lakehouse, upkeep, database, extent));
       const bytesAfter = await lakehouse.measure?.(database);
       return { ...about, outcome: 'maintained', bytesBefore, bytesAfter };
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { DuckLakeDestination, IcebergDestination } from '../../model/destination.ts';
+import type { ServerDestination } from '../../model/destination.ts';
 import type { SyncError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -10,7 +10,7 @@ import type { StoredSchema } from './names.ts';
  * this is what is particular to a kind.
  */
 export interface Lakehouse {
-  readonly destination: DuckLakeDestination | IcebergDestination;
+  readonly destination: ServerDestination;
   /** As people call it: `DuckLake`. */
   readonly title: string;
   /** Where it lies on this machine. */
@@ -30,8 +30,13 @@ export interface Lakehouse {
    * cannot be reached or refuse
    */
   open(access: LakehouseAccess): Promise<Database | undefined>;
-  /** What the engine says, as an error that says what to do; without secrets. */
-  describeFailure(thrown: unknown): SyncError;
+  /** What the engine says, as an error that says what to do; without secrets. `where` is what `findRefused` found. */
+  describeFailure(thrown: unknown, where?: string): SyncError;
+
+  /** Prepares the transaction of a publish, before anything is read in it. */
+  begin?(session: SqlSession): Promise<void>;
+  /** Where in the work file the value is that it refused, as people call it; undefined where that is not the cause. */
+  findRefused?(session: SqlSession, thrown: unknown): Promise<string | undefined>;
 
   /** The type that it has for one of the work file. HUGEINT is chosen by its values. */
   chooseType(type: string): string;
@@ -40,7 +45,9 @@ export interface Lakehouse {
   /** What became of the tables since they were published. */
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection>;
   /** Makes a table empty, with the columns that it should have, or creates it. */
-  makeEmpty(session: SqlSession, table: StoredTable, found: Found): Promise<void>;
+  makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void>;
+  /** Adds a column, where the engine's own statement would give it another type. */
+  addColumn?(session: SqlSession, table: StoredTable, column: StoredColumn): Promise<void>;
   /** Gives a table its partitions. */
   partition?(session: SqlSession, table: StoredTable): Promise<void>;
   /** Writes into the transaction whose it is. */
@@ -54,8 +61,23 @@ export interface Lakehouse {
   readonly lostFiles?: LostFiles;
   /** Bytes of all data files. */
   measure?(session: SqlSession): Promise<number>;
-  /** Removes what nobody needs any more; without it, that is the work of other engines. */
-  maintain?(database: Database, work: Maintenance): Promise<void>;
+  /** Removes what nobody needs any more, or says who does. */
+  readonly upkeep: Upkeep;
+}
+
+/** How a lakehouse is kept small. */
+export type Upkeep =
+  | OwnUpkeep
+  | {
+      readonly by: 'another engine' | 'itself';
+      /** Where values are that were excluded or masked, and how they are removed there. */
+      readonly leftovers: string;
+    };
+
+/** Sluice removes what nobody needs any more. */
+export interface OwnUpkeep {
+  readonly by: 'sluice';
+  maintain(database: Database, work: Maintenance): Promise<void>;
 }
 
 /** How a lakehouse is opened. */
@@ -124,6 +146,11 @@ export interface StoredTable extends RecordedTable {
 
 /** Whether a table is there with the columns that were published: another program may have dropped or altered it. */
 export type Found = 'as published' | 'altered' | 'gone';
+
+/** A table as it was published last, and what became of it. */
+export interface FoundTable extends RecordedTable {
+  readonly found: Found;
+}
 
 /** What became of tables since they were published. */
 export interface Inspection {

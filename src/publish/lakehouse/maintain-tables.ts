@@ -1,7 +1,7 @@
 import { PublishError } from '../../model/errors.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { isAnyTouched, readHeldTables } from './held-tables.ts';
-import type { Extent, Lakehouse } from './lakehouse.ts';
+import type { Extent, Lakehouse, OwnUpkeep } from './lakehouse.ts';
 
 /**
  * Removes what nobody needs any more from an open lakehouse.
@@ -11,6 +11,7 @@ import type { Extent, Lakehouse } from './lakehouse.ts';
  */
 export async function maintainTables(
   lakehouse: Lakehouse,
+  upkeep: OwnUpkeep,
   database: Database,
   extent: Extent,
 ): Promise<void> {
@@ -23,5 +24,5 @@ export async function maintainTables(
       hint: 'Run `sluice sync --force`: it compares the tables with what was synced, repairs them, and then maintains them. Nothing was removed.',
       context: { path },
     });
-  await lakehouse.maintain?.(database, { ...held, ...extent });
+  await upkeep.maintain(database, { ...held, ...extent });
 }

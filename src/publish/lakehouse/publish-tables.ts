@@ -54,6 +54,7 @@ class TablesPublish {
 
   async run(): Promise<TablesChange> {
     const { database, lakehouse, streams, generation, nowMs, look } = this.#job;
+    await lakehouse.begin?.(database);
     const held = await readHeldTables(database, lakehouse);
     await look(held?.generation);
     const maintainedAtMs = held?.maintainedAtMs ?? nowMs;
@@ -187,18 +188,24 @@ class TablesPublish {
     ]);
     await this.#endStep();
     const isEmptied = before?.found !== 'as published' || losesColumns(table, before);
-    if (isEmptied) await lakehouse.makeEmpty(database, table, before?.found ?? 'gone');
+    if (isEmptied) await lakehouse.makeEmpty(database, table, before);
     else await this.#addColumns(table, before);
     if (table.partitions !== (isEmptied ? '' : before.partitions))
       await lakehouse.partition?.(database, table);
     return isEmptied;
   }
 
-  async #addColumns({ schema, table, columns }: StoredTable, before: HeldTable): Promise<void> {
-    const name = nameInLake(this.#schema, schema, table);
-    for (const { name: column, storedAs } of columns)
-      if (!before.columns.some((one) => one.name === column))
-        await this.#job.database.run(`ALTER TABLE ${name} ADD COLUMN ${quoteIdentifier(column)} ${storedAs}`);
+  async #addColumns(table: StoredTable, before: HeldTable): Promise<void> {
+    const { database, lakehouse } = this.#job;
+    const name = nameInLake(this.#schema, table.schema, table.table);
+    for (const column of table.columns) {
+      if (before.columns.some((one) => one.name === column.name)) continue;
+      if (lakehouse.addColumn !== undefined) await lakehouse.addColumn(database, table, column);
+      else
+        await database.run(
+          `ALTER TABLE ${name} ADD COLUMN ${quoteIdentifier(column.name)} ${column.storedAs}`,
+        );
+    }
   }
 
   async #refuseTaken({ schema, table }: StoredTable): Promise<void> {

@@ -1,6 +1,12 @@
 import type { DuckLakeDestination } from '../../../model/destination.ts';
 import { PublishError, type SyncError } from '../../../model/errors.ts';
-import { type Advice, describeEngineFailure, listStoreAdvice, readMessage } from '../describe-failure.ts';
+import {
+  type Advice,
+  describeEngineFailure,
+  listServerAdvice,
+  listStoreAdvice,
+  readMessage,
+} from '../describe-failure.ts';
 
 /** There is no lake yet: nothing was ever published. */
 export class MissingLakeError extends PublishError {
@@ -26,27 +32,7 @@ const advice: readonly Advice[] = [
     hint: 'Name another catalog, or move this one away. Nothing was changed.',
     isForeign: true,
   },
-  {
-    pattern: /password authentication failed|no password supplied|role "[^"]*" does not exist/,
-    what: 'the catalog refuses this user',
-    hint: 'Fix user and password in destination.ducklake.catalog.',
-  },
-  {
-    pattern: /permission denied for/,
-    what: 'the user of the catalog may not do this',
-    hint: 'Grant it CREATE on the database and its schema, or name another user; docs/lakehouse.md lists what it needs.',
-  },
-  {
-    pattern: /database "[^"]*" does not exist/,
-    what: 'the database of the catalog does not exist',
-    hint: 'Create it (CREATE DATABASE), or fix its name in destination.ducklake.catalog.',
-  },
-  {
-    pattern:
-      /connection (?:to server .*)?(?:failed|refused)|could not connect|could not translate host name|timeout expired/i,
-    what: 'the server of the catalog cannot be reached',
-    hint: 'Start it, or fix the address in destination.ducklake.catalog, and run again.',
-  },
+  ...listServerAdvice('destination.ducklake.catalog', 'the server of the catalog'),
   ...listStoreAdvice('destination.ducklake.data'),
 ];
 

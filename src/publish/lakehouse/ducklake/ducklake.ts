@@ -7,11 +7,11 @@ import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts
 import { assertWritable } from '../../assert-writable.ts';
 import type { LocalPlace } from '../../publisher.ts';
 import type {
-  Found,
+  FoundTable,
   Inspection,
   Lakehouse,
   LakehouseAccess,
-  Maintenance,
+  OwnUpkeep,
   Recorded,
   Signature,
   StoredTable,
@@ -70,10 +70,14 @@ export class DuckLake implements Lakehouse {
     return inspectDuckLake(session, this.destination.schema, recorded);
   }
 
-  async makeEmpty(session: SqlSession, { schema, table, columns }: StoredTable, found: Found): Promise<void> {
+  async makeEmpty(
+    session: SqlSession,
+    { schema, table, columns }: StoredTable,
+    before: FoundTable | undefined,
+  ): Promise<void> {
     const name = nameInLake(this.destination.schema, schema, table);
     const list = columns.map((column) => `${quoteIdentifier(column.name)} ${column.storedAs}`);
-    if (found !== 'gone') await session.run(`DROP TABLE ${name}`);
+    if ((before?.found ?? 'gone') !== 'gone') await session.run(`DROP TABLE ${name}`);
     await session.run(`CREATE TABLE ${name} (${list.join(', ')})`);
   }
 
@@ -97,9 +101,10 @@ export class DuckLake implements Lakehouse {
     return Number(row?.['bytes']);
   }
 
-  maintain(database: Database, work: Maintenance): Promise<void> {
-    return maintainDuckLake({ ...work, database, schema: this.destination.schema });
-  }
+  readonly upkeep: OwnUpkeep = {
+    by: 'sluice',
+    maintain: (database, work) => maintainDuckLake({ ...work, database, schema: this.destination.schema }),
+  };
 }
 
 /** Undefined where nothing of the lake is on this machine: a server has locks of its own. */

@@ -6,6 +6,7 @@ import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { LakehouseAccess } from '../lakehouse.ts';
+import { describeLogin, describeOptions } from '../login-postgres.ts';
 import { LAKE, toLakeSchema } from '../names.ts';
 import { createStoreSecret, listStoreExtensions, openEngine } from '../open-engine.ts';
 import { describeDuckLakeFailure, MissingLakeError } from './describe-ducklake-failure.ts';
@@ -56,7 +57,7 @@ async function attachLake(
     await session.all(`SELECT count(*) FROM glob(${quoteLiteral(`${data}/sluice-probe*`)})`);
   }
   if (mode === 'read' && isMissingFile(catalog)) throw new MissingLakeError(lake);
-  if (catalog.kind === 'postgres') await session.run(describeCatalog(catalog.url));
+  if (catalog.kind === 'postgres') await session.run(describeLogin('sluice_catalog', catalog.url));
   const options = [
     `DATA_PATH ${quoteLiteral(`${data}/`)}`,
     `CREATE_IF_NOT_EXISTS ${String(mode === 'create')}`,
@@ -65,7 +66,8 @@ async function attachLake(
     // Without it, a reader inside a transaction keeps every writer from committing.
     ...(catalog.kind === 'sqlite' && mode === 'create' ? [`META_JOURNAL_MODE 'WAL'`] : []),
   ];
-  const source = catalog.kind === 'sqlite' ? `sqlite:${catalog.file}` : 'postgres:';
+  const source =
+    catalog.kind === 'sqlite' ? `sqlite:${catalog.file}` : `postgres:${describeOptions(catalog.url)}`;
   await session.run(
     `ATTACH ${quoteLiteral(`ducklake:${source}`)} AS ${quoteIdentifier(LAKE)} (${options.join(', ')})`,
   );
@@ -83,16 +85,4 @@ function listExtensions({ catalog, data, store }: DuckLakeDestination): readonly
     catalog.kind === 'sqlite' ? 'sqlite_scanner' : 'postgres_scanner',
     ...(isRemote(data) ? listStoreExtensions(store) : []),
   ];
-}
-
-function describeCatalog(url: URL): string {
-  const named = [
-    ['HOST', url.hostname.replace(/^\[|\]$/g, '')],
-    ['PORT', url.port],
-    ['DATABASE', url.pathname.slice(1)],
-    ['USER', url.username],
-    ['PASSWORD', url.password],
-  ].filter(([, value]) => value !== '');
-  const parts = named.map(([name, value]) => `${name} ${quoteLiteral(decodeURIComponent(value ?? ''))}`);
-  return `CREATE SECRET sluice_catalog (${['TYPE postgres', ...parts].join(', ')})`;
 }

@@ -51,7 +51,7 @@ export async function exportIceberg(
 }
 
 /** Whether a place is a bucket, and not a folder of this machine. */
-export function isBucket(place: string): boolean {
+function isBucket(place: string): boolean {
   return /^s3:\/\//i.test(place);
 }
 

@@ -3,7 +3,7 @@ import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteIdentifier } from '../../../warehouse/identifiers.ts';
 import type {
-  Found,
+  FoundTable,
   Inspection,
   Lakehouse,
   LakehouseAccess,
@@ -11,6 +11,7 @@ import type {
   Recorded,
   StoredColumn,
   StoredTable,
+  Upkeep,
 } from '../lakehouse.ts';
 import { nameInLake, LAKE } from '../names.ts';
 import { describeIcebergFailure } from './describe-iceberg-failure.ts';
@@ -60,10 +61,14 @@ export class Iceberg implements Lakehouse {
   }
 
   /** A name cannot be dropped and created in one transaction. */
-  async makeEmpty(session: SqlSession, { schema, table, columns }: StoredTable, found: Found): Promise<void> {
+  async makeEmpty(
+    session: SqlSession,
+    { schema, table, columns }: StoredTable,
+    before: FoundTable | undefined,
+  ): Promise<void> {
     const name = nameInLake(this.destination.schema, schema, table);
     const describe = (one: StoredColumn) => `${quoteIdentifier(one.name)} ${one.storedAs}`;
-    if (found === 'gone') {
+    if ((before?.found ?? 'gone') === 'gone') {
       await session.run(`CREATE TABLE ${name} (${columns.map(describe).join(', ')}) ${TABLE_LABEL}`);
       return;
     }
@@ -81,6 +86,12 @@ export class Iceberg implements Lakehouse {
     for (const at of old.keys())
       await session.run(`ALTER TABLE ${name} DROP COLUMN ${quoteIdentifier(`sluice_old_${at}`)}`);
   }
+
+  readonly upkeep: Upkeep = {
+    by: 'another engine',
+    leftovers:
+      'older snapshots and files still have them until your engine expires the snapshots and removes the files (docs/lakehouse.md)',
+  };
 
   readonly lostFiles: LostFiles = {
     isMeant: (thrown) => LOST.test(readMessage(thrown)),

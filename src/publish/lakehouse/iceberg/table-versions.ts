@@ -1,37 +1,23 @@
 import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { Found, Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
-import { locateInLake, OWN_TABLES } from '../names.ts';
+import { compareVersions, LEADING, type TableVersions } from '../compare-versions.ts';
+import { locateInLake } from '../names.ts';
 import { orUndefined, readVersions, writeVersions } from './table-properties.ts';
 
-/** Tables that say what the others hold: if they are not as they were left, a commit was cut off. */
-const LEADING = [OWN_TABLES.tables, OWN_TABLES.parts].map((table) => `_sluice.${table}`);
-
-/**
- * Compares the version of each table with the one that Sluice left. A commit that was cut off before that was recorded,
- * and a change by another program, both show as other versions.
- */
+/** Compares the versions that the catalog has of our tables with those that Sluice left. */
 export async function inspectIceberg(
   session: SqlSession,
   schema: string,
-  { tables }: Recorded,
+  recorded: Recorded,
 ): Promise<Inspection> {
-  const left = await readVersions(session, schema);
-  const areAsLeft = async (names: readonly string[]) => {
-    for (const name of names)
-      if (left.get(name) !== (await findVersion(session, locateInLake(schema, name)))) return false;
-    return true;
+  const locate = (name: string) => locateInLake(schema, name);
+  const versions: TableVersions = {
+    left: await readVersions(session, schema),
+    findVersion: (name) => findVersion(session, locate(name)),
+    compareColumns: (name, columns) => compareColumns(session, locate(name), columns),
   };
-  // Otherwise the columns that are recorded may be newer than a table that is as it was left.
-  const isWhole = await areAsLeft(LEADING);
-  const touched = new Set<string>();
-  const found = new Map<string, Found>();
-  for (const [name, { columns }] of tables) {
-    if (isWhole && left.has(name) && (await areAsLeft([name]))) continue;
-    touched.add(name);
-    found.set(name, await compareColumns(session, locateInLake(schema, name), columns));
-  }
-  return { found, touched };
+  return compareVersions(versions, recorded);
 }
 
 async function compareColumns(
