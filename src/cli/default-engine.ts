@@ -78,15 +78,15 @@ export const defaultEngine: Engine = {
   rebuildStreams: lend(() => import('../commands/rebuild/rebuild.ts'), 'rebuildStreams'),
   readStatus: lend(() => import('../commands/status.ts'), 'readStatus'),
   async readRecentRuns({ stateDir }) {
-    const { readRecentRuns } = await import('../commands/status.ts');
+    const { readRecentRuns } = await import('../commands/read-runs.ts');
     return readRecentRuns(stateDir);
   },
-  readRuns: lend(() => import('../commands/status.ts'), 'readRuns'),
+  readRuns: lend(() => import('../commands/read-runs.ts'), 'readRuns'),
   async findRefusal({ stateDir }) {
     const { findRefusal } = await import('../commands/refused-run.ts');
     return findRefusal(stateDir);
   },
-  readRun: lend(() => import('../commands/status.ts'), 'readRun'),
+  readRun: lend(() => import('../commands/read-runs.ts'), 'readRun'),
   async makeReport(settings, request) {
     const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { renderReport } = await import('../report/render-report.ts');

@@ -1,17 +1,21 @@
 import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readCheckpoints } from '../../state/checkpoints.ts';
-import { isRunUnderWay } from '../../state/lock.ts';
 import { readProgressFile } from '../../state/progress-file.ts';
-import { findUnreadable, readRunFile } from '../../state/run-file.ts';
+import { findUnreadable } from '../../state/run-file.ts';
 import { listUnproved, readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
-import { ConfigError, StorageError } from '../model/errors.ts';
+import { StorageError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
-import type { RunSummary, StatusReport, StreamStatusRow, UnsettledAttempt } from '../model/reports.ts';
-import { isSync, kindOf, type RunReport, type Verdict } from '../model/run-report.ts';
+import type {
+  PublishedElsewhere,
+  StatusReport,
+  StreamStatusRow,
+  UnsettledAttempt,
+} from '../model/reports.ts';
+import { isSync, type RunReport, type Verdict } from '../model/run-report.ts';
 import type { RunUnderWay } from '../model/run-under-way.ts';
 import type { OfflineSettings } from '../model/settings.ts';
-import { type SqlRow, toIso } from '../model/sql.ts';
 import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { readColumns } from '../warehouse/evolve-table.ts';
@@ -19,9 +23,11 @@ import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { findLakeLosses, type LakeLoss } from '../warehouse/lake-losses.ts';
 import { lakeOf } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
+import { readRecentRuns } from './read-runs.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { isFresh } from '../plan/plan-scan.ts';
+import { listPublishers } from '../publish/registry.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
 import { findRestoreSource } from '../storage/restore-work-file.ts';
 import { KEY_PROOF_DAYS } from '../run/scan.ts';
@@ -55,6 +61,7 @@ export async function readStatus(
   return {
     duckdbPath: readersFile,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
+    elsewhere: listElsewhere(settings, runs),
     streams: settings.streams
       .flatMap(sliceStream)
       .map((stream) => describeStream(stream, held, unsettled, nowMs)),
@@ -72,19 +79,29 @@ export async function readStatus(
   };
 }
 
+/** What the run file says of destinations: a server may be far away, or stopped. */
+function listElsewhere(
+  settings: OfflineSettings,
+  runs: readonly RunReport[],
+): readonly PublishedElsewhere[] | undefined {
+  const others = listPublishers(settings).filter(
+    ({ label, place }) => label !== undefined && dirname(settings.readersFile) !== place,
+  );
+  if (others.length === 0) return undefined;
+  return others.map(({ label, place }) => ({
+    destination: label ?? place,
+    publishedAt: runs.find(({ published }) =>
+      Object.values(published ?? {}).some((part) => typeof part === 'object' && part.path === place),
+    )?.finishedAt,
+  }));
+}
+
 function toUnreadable(stateDir: string, why: string): StorageError {
   return new StorageError(`the state folder ${stateDir} cannot be read: ${why}`, {
     code: 'storage_failed',
     hint: 'Run it as the user who syncs, or let this user read the folder. Nothing was changed.',
     context: { path: stateDir },
   });
-}
-
-/** The runs of the run file, newest first. One without a recorded end is still running or was killed. */
-export function readRecentRuns(stateDir: string): readonly RunReport[] {
-  const runs = readRunFile(stateDir);
-  if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
-  return runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run));
 }
 
 function findQuota(run: RunUnderWay | undefined): QuotaSnapshot | undefined {
@@ -193,91 +210,4 @@ function keyState(checkpoint: Checkpoint | undefined): StreamStatusRow['keyState
   if (checkpoint?.keyOrigin === undefined) return undefined;
   if (checkpoint.keyOrigin === 'config') return 'config';
   return checkpoint.keyProvedOn.length >= KEY_PROOF_DAYS ? 'proved' : 'provisional';
-}
-
-/** The last runs, newest first: those the run file has, and the published history behind them. */
-export async function readRuns(
-  settings: OfflineSettings,
-  { limit }: { readonly limit: number },
-): Promise<readonly RunSummary[]> {
-  const recent = readRecentRuns(settings.stateDir).map(summarizeRun);
-  const known = new Set(recent.map(({ runId }) => runId));
-  const published = await readHeldRuns(settings, limit);
-  return [...recent, ...published.filter(({ runId }) => !known.has(runId))]
-    .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
-    .slice(0, limit);
-}
-
-/** One run: the whole report while the run file has it, else its row in the published history. */
-export async function readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary> {
-  const report = readRecentRuns(settings.stateDir).find((run) => run.runId === runId);
-  if (report !== undefined) return report;
-  const published = await readHeldRuns(settings, 100_000);
-  const found = published.find((run) => run.runId === runId);
-  if (found !== undefined) return found;
-  throw new ConfigError(`no run has the id ${runId}`, {
-    code: 'usage_invalid',
-    hint: '`sluice runs` lists the runs.',
-  });
-}
-
-async function readHeldRuns(settings: OfflineSettings, limit: number): Promise<readonly RunSummary[]> {
-  const runs = await withHeld(settings, async (database) => {
-    const rows = await database.all(
-      `SELECT * FROM _sluice.runs ORDER BY started_at DESC LIMIT ${Math.trunc(limit)}`,
-    );
-    const streams = await readModes(database, Math.trunc(limit));
-    return rows.map((row) => toSummary(row, streams.get(String(row['run_id'])) ?? []));
-  });
-  return runs ?? [];
-}
-
-/** What the runs of the published history did to their streams, by run. */
-async function readModes(database: Database, limit: number) {
-  // `mode` was added to the table later.
-  const rows = await database.all(
-    `SELECT DISTINCT run_id, status, COLUMNS('^mode$|^stream$') FROM _sluice.stream_runs WHERE run_id IN
-       (SELECT run_id FROM _sluice.runs ORDER BY started_at DESC LIMIT ${limit})`,
-  );
-  const streams = rows.map((row) => ({
-    runId: String(row['run_id']),
-    status: String(row['status']),
-    mode: 'mode' in row ? ((row['mode'] ?? undefined) as string | undefined) : 'full',
-  }));
-  return Map.groupBy(streams, ({ runId }) => runId);
-}
-
-function summarizeRun(run: RunReport): RunSummary {
-  const { rows } = run;
-  return {
-    runId: run.runId,
-    kind: kindOf(run),
-    startedAt: run.startedAt,
-    finishedAt: run.finishedAt,
-    status: run.status,
-    exitCode: run.exitCode,
-    requests: run.requests,
-    waitedMs: run.waitedMs,
-    rowsRead: rows.read,
-    rowsInserted: rows.inserted,
-    rowsUpdated: rows.updated,
-    rowsUnchanged: rows.unchanged,
-  };
-}
-
-function toSummary(row: SqlRow, streams: Parameters<typeof kindOf>[0]['streams']): RunSummary {
-  return {
-    runId: String(row['run_id']),
-    kind: kindOf({ status: String(row['status']), streams }),
-    startedAt: toIso(row['started_at']),
-    finishedAt: toIso(row['finished_at'] ?? row['started_at']),
-    status: String(row['status']),
-    exitCode: Number(row['exit_code']),
-    requests: Number(row['requests']),
-    waitedMs: Number(row['waited_ms']),
-    rowsRead: Number(row['rows_read']),
-    rowsInserted: Number(row['rows_inserted']),
-    rowsUpdated: Number(row['rows_updated']),
-    rowsUnchanged: Number(row['rows_unchanged']),
-  };
 }

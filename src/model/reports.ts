@@ -82,6 +82,8 @@ export interface PublishedFault {
 export interface StatusReport {
   readonly duckdbPath: string;
   readonly published: { readonly bytes: number; readonly modifiedAt: string } | undefined;
+  /** Where else the config publishes. */
+  readonly elsewhere?: readonly PublishedElsewhere[] | undefined;
   readonly streams: readonly StreamStatusRow[];
   readonly quota: QuotaSnapshot | undefined;
   /** The last sync: rebuilds and retries of quarantined records say nothing about the source. */
@@ -102,6 +104,14 @@ export interface StatusReport {
   readonly losses?: readonly string[] | undefined;
   /** Published files that are damaged, or that another program has written into. */
   readonly faults?: readonly PublishedFault[] | undefined;
+}
+
+/** A destination that commands do not read. */
+export interface PublishedElsewhere {
+  /** As lists of destinations show it: the place, and what it is. */
+  readonly destination: string;
+  /** When the run ended that published there last, ISO; undefined if no run on record did. */
+  readonly publishedAt: string | undefined;
 }
 
 export interface StreamStatusRow {

@@ -37,6 +37,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
   );
   const lines = [
     describePublished(report),
+    ...describeElsewhere(report),
     describeRestore(report),
     describeLastRun(report),
     describeUnderWay(report.underWay, nowMs),
@@ -173,6 +174,15 @@ function describePublished({ published, unpublished, duckdbPath, lastRun }: Stat
     return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }
   return `Published: ${path} (${formatBytes(published.bytes)}), ${formatMoment(published.modifiedAt)}.`;
+}
+
+function describeElsewhere({ elsewhere = [] }: StatusReport): readonly string[] {
+  return elsewhere.map(({ destination, publishedAt }) => {
+    const name = toSafeLine(destination);
+    return publishedAt === undefined
+      ? `Nothing was published to ${name} by a run on record.`
+      : `Published: ${name}, ${formatMoment(publishedAt)}.`;
+  });
 }
 
 function describeUnproved({ streams }: StatusReport): string {

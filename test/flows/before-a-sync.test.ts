@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/commands/check.ts';
 import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
-import { readRuns, readStatus } from '../../src/commands/status.ts';
+import { readRuns } from '../../src/commands/read-runs.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   createFlow,

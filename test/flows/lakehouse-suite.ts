@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { readStatus } from '../../src/commands/status.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
@@ -97,6 +98,9 @@ export function describeLakehouse(name: string, getSite: () => Site): void {
       expect(report.published?.bytes).toBeGreaterThan(0);
       await expectEqual(lake);
       await expectVerified(lake.flow, site.title);
+      const { elsewhere } = await readStatus(lake.flow.settings(), lake.flow.clock.now());
+      const destination = expect.stringContaining(`(${site.title})`) as string;
+      expect(elsewhere).toEqual([{ destination, publishedAt: report.finishedAt }]);
     });
 
     it('follows weeks of new, restated and deleted rows, equal by value', async () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { kindOf } from '../../src/model/run-report.ts';
 import { retryQuarantine } from '../../src/commands/contracts/retry-quarantine.ts';
 import { resetState } from '../../src/commands/state/change-state.ts';
-import { readRun, readRuns } from '../../src/commands/status.ts';
+import { readRun, readRuns } from '../../src/commands/read-runs.ts';
 import { parseCron } from '../../src/schedule/cron-schedule.ts';
 import { owesRun } from '../../src/schedule/find-catch-up.ts';
 import { removeContractFile, writeContractFile } from '../support/contract-flow.ts';

@@ -119,6 +119,22 @@ describe('status', () => {
     expect(stdout).toContain('Published: /data/warehouse.duckdb (4.2 MB)');
   });
 
+  it('names every place that the config publishes to', async () => {
+    const elsewhere = [
+      { destination: 'postgres://db/warehouse.public (Postgres)', publishedAt: '2026-11-20T13:00:00.000Z' },
+      { destination: 'cat.example.com wh.analytics (Iceberg)', publishedAt: undefined },
+    ];
+    const { stdout } = await run(['status'], {
+      engine: { readStatus: () => Promise.resolve({ ...report, elsewhere }) },
+    });
+    expect(stdout).toContain(
+      'Published: postgres://db/warehouse.public (Postgres), 2026-11-20 13:00:00 UTC.',
+    );
+    expect(stdout).toContain(
+      'Nothing was published to cat.example.com wh.analytics (Iceberg) by a run on record.',
+    );
+  });
+
   it.each([40, 60, 80])('cuts nothing on a terminal %i wide', async (columns) => {
     const engine = { readStatus: () => Promise.resolve(report) };
     const { stdout } = await run(['status'], { engine, columns });
