@@ -10,17 +10,18 @@ import { readPeakMb } from './support/peak-memory.ts';
 
 // One sync of the pages, as the product does it, with the limits lifted. Prints how long each part took, from
 // the moment the stream is begun: what comes before is the start of the program.
-// Usage: sync-once.ts ORIGIN FOLDER [PAGE_SIZE] [JSON of { stream, destination } to add to the config]
+// Usage: sync-once.ts ORIGIN FOLDER [PAGE_SIZE] [JSON of { stream, destination, engine } to add to the config]
 const [origin = '', folder = '.', pageSize = '100', more = '{}'] = process.argv.slice(2);
 interface More {
   readonly stream?: NonNullable<ConfigInput['streams']>[string];
   readonly destination?: ConfigInput['destination'];
+  readonly engine?: ConfigInput['engine'];
 }
 interface Mark {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
-const { stream, destination } = JSON.parse(more) as More;
+const { stream, destination, engine } = JSON.parse(more) as More;
 const marks = new Map<string, Mark>();
 const bytes = new Map<string, number>();
 boundYoungHeap();
@@ -34,6 +35,7 @@ const loaded = parseConfig(
     },
     destination: { duckdb: './warehouse.duckdb', ...destination },
     stateDir: './state',
+    ...(engine && { engine }),
     defaults: { freshness: 0 },
     streams: {
       ...Object.fromEntries(

@@ -1,6 +1,7 @@
 import type { Part } from '../support/finding.ts';
 import { measureAccounts } from './accounts.ts';
 import { measureEndToEnd } from './end-to-end.ts';
+import { measureLakehouses } from './lakehouses.ts';
 import { measureMemory } from './memory.ts';
 import { measurePublishing } from './publishing.ts';
 import { measureQuota } from './quota.ts';
@@ -11,6 +12,7 @@ import { measureStart } from './start.ts';
 export const parts: Readonly<Record<string, Part>> = {
   'end-to-end': measureEndToEnd,
   publishing: measurePublishing,
+  lakehouses: measureLakehouses,
   restatement: measureRestatement,
   memory: measureMemory,
   quota: measureQuota,

@@ -15,7 +15,7 @@ export interface Measured {
   /** Publishing the DuckDB file. */
   readonly publishSeconds: number;
   readonly publishedBytes: number;
-  /** Publishing the lake. */
+  /** Publishing the lake, or what else is beside the file. */
   readonly lakeSeconds: number;
   readonly lakeBytes: number;
   readonly peakMb: number;

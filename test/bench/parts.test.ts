@@ -8,6 +8,7 @@ import { measure } from '../../bench/support/children.ts';
 import { writeFinding } from '../../bench/support/finding.ts';
 import { makeLargeTable } from '../../bench/support/large-table.ts';
 import { cliEntry } from '../support/cli-entry.ts';
+import { explainMissing } from '../support/lake-servers.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
 // That each part runs to its end and fills its table: what it measures depends on the machine, and is not checked.
@@ -19,6 +20,7 @@ const small: Readonly<
 > = {
   'end-to-end': { size: 300, rows: 6 },
   publishing: { size: 1_000, rows: 3 },
+  lakehouses: { size: 1_000, rows: explainMissing() === undefined ? 10 : 1 },
   restatement: { size: 1, rows: 3 },
   memory: { size: 1, rows: process.platform === 'linux' ? 3 : 2 },
   quota: { size: 1, repeats: 2, rows: 3 },
