@@ -8,6 +8,7 @@ import { sync } from '../../src/index.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { type ChildProject, createChildProject } from '../support/cli-child.ts';
 import { hookSteps } from '../support/io-steps.ts';
+import { inOneDay } from '../support/in-one-day.ts';
 import { queryCopy } from '../support/published.ts';
 import { countScanRequests, makeItems } from '../support/sync-harness.ts';
 import type { CrashPoint } from './crash-point.ts';
@@ -126,7 +127,7 @@ describe.concurrent('the command line, killed in its first sync', () => {
 
   it.each(named([...commitPoints, ...changePoints(firstSteps), ...publishPoints]))(
     '%s: the next run gives what an undisturbed one gives',
-    async (_, point) => {
+    inOneDay(async (_, point) => {
       const project = await createProject();
       await runKilled(project, point);
       const at = firstSteps.findIndex(
@@ -142,37 +143,43 @@ describe.concurrent('the command line, killed in its first sync', () => {
       else expect(before + report.requests).toBeLessThanOrEqual(CLEAN + 2);
       // Nothing that a killed run left lies around.
       expect(readdirSync(project.folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-    },
+    }),
   );
 
-  it.each([1, 2])('when %i lots of pages are staged: they are not asked for again', async (nth) => {
-    const project = await createProject();
-    await runKilled(project, { step: 'datasync pages.ndjson', nth, when: 'after' });
-    const staged = readStagedOffsets(project.stateDir, 'items');
-    expect(staged.length).toBeGreaterThanOrEqual(nth);
-    const before = project.simulator.log.length;
-    expect((await sync(project.config)).exitCode).toBe(0);
-    expect(await readOutcome(project.duckdb)).toEqual(expected);
-    const asked = project.simulator.log
-      .slice(before)
-      .map(({ query }) => Number(new URLSearchParams(query).get('offset')));
-    expect(asked.filter((offset) => offset > 0 && staged.includes(offset))).toEqual([]);
-    expect(before).toBeLessThanOrEqual(staged.length + MOST_IN_FLIGHT);
-  });
+  it.each([1, 2])(
+    'when %i lots of pages are staged: they are not asked for again',
+    inOneDay(async (nth) => {
+      const project = await createProject();
+      await runKilled(project, { step: 'datasync pages.ndjson', nth, when: 'after' });
+      const staged = readStagedOffsets(project.stateDir, 'items');
+      expect(staged.length).toBeGreaterThanOrEqual(nth);
+      const before = project.simulator.log.length;
+      expect((await sync(project.config)).exitCode).toBe(0);
+      expect(await readOutcome(project.duckdb)).toEqual(expected);
+      const asked = project.simulator.log
+        .slice(before)
+        .map(({ query }) => Number(new URLSearchParams(query).get('offset')));
+      expect(asked.filter((offset) => offset > 0 && staged.includes(offset))).toEqual([]);
+      expect(before).toBeLessThanOrEqual(staged.length + MOST_IN_FLIGHT);
+    }),
+  );
 
-  it('comes to an end when every run is killed after its first new page', async () => {
-    const project = await createProject();
-    const env = { CRASH_AT: JSON.stringify({ step: 'datasync pages.ndjson', nth: 1, when: 'after' }) };
-    let kills = 0;
-    for (; kills < PAGES + 2; kills += 1) {
-      const end = await project.run(['sync', '--no-progress'], { preload, env });
-      if (end.signal === null) break;
-    }
-    expect(kills).toBeGreaterThan(0);
-    expect(kills).toBeLessThan(PAGES + 2);
-    expect(await readOutcome(project.duckdb)).toEqual(expected);
-    expect(project.simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + kills * (1 + MOST_IN_FLIGHT));
-  });
+  it(
+    'comes to an end when every run is killed after its first new page',
+    inOneDay(async () => {
+      const project = await createProject();
+      const env = { CRASH_AT: JSON.stringify({ step: 'datasync pages.ndjson', nth: 1, when: 'after' }) };
+      let kills = 0;
+      for (; kills < PAGES + 2; kills += 1) {
+        const end = await project.run(['sync', '--no-progress'], { preload, env });
+        if (end.signal === null) break;
+      }
+      expect(kills).toBeGreaterThan(0);
+      expect(kills).toBeLessThan(PAGES + 2);
+      expect(await readOutcome(project.duckdb)).toEqual(expected);
+      expect(project.simulator.arrivals.requests).toBeLessThanOrEqual(CLEAN + kills * (1 + MOST_IN_FLIGHT));
+    }),
+  );
 });
 
 describe.concurrent('the command line, killed in a later sync', () => {

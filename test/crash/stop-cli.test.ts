@@ -6,6 +6,7 @@ import { sync } from '../../src/index.ts';
 import { hang, rateLimited } from '../../src/simulator/fault-effects.ts';
 import { beforeRequest, when } from '../../src/simulator/faults.ts';
 import { type ChildProject, createChildProject } from '../support/cli-child.ts';
+import { inOneDay } from '../support/in-one-day.ts';
 import { expectRows, queryCopy, sortRows } from '../support/published.ts';
 import { type ProcessEnd, waitForEnd } from '../support/run-node.ts';
 import { makeFolder, makeItems } from '../support/sync-harness.ts';
@@ -111,23 +112,26 @@ describe.each(Object.entries(moments))('a sync that is told to stop %s', (_, arr
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('by %s ends with %i within 5 s, and keeps the pages it paid for', async (signal, exitCode) => {
-    const project = await createProject();
-    const watched = await arrive(project);
-    watched.child.kill(signal);
-    expect(await endWithinGrace(watched)).toMatchObject({ exitCode, signal: null });
-    expect(existsSync(project.duckdb)).toBe(false);
-    const staged = readStagedOffsets(project.stateDir, 'items');
-    expect(staged.length).toBeGreaterThan(0);
-    const before = project.simulator.log.length;
-    expect(await goOn(project)).toMatchObject({ exitCode: 0 });
-    const asked = project.simulator.log
-      .slice(before)
-      .map(({ query }) => Number(new URLSearchParams(query).get('offset')));
-    expect(asked.filter((offset) => offset > 0 && staged.includes(offset))).toEqual([]);
-    const { rows } = await queryCopy(project.duckdb, 'SELECT * FROM main.items');
-    expect(sortRows(rows)).toEqual(expectRows(ITEMS));
-  });
+  ] as const)(
+    'by %s ends with %i within 5 s, and keeps the pages it paid for',
+    inOneDay(async (signal, exitCode) => {
+      const project = await createProject();
+      const watched = await arrive(project);
+      watched.child.kill(signal);
+      expect(await endWithinGrace(watched)).toMatchObject({ exitCode, signal: null });
+      expect(existsSync(project.duckdb)).toBe(false);
+      const staged = readStagedOffsets(project.stateDir, 'items');
+      expect(staged.length).toBeGreaterThan(0);
+      const before = project.simulator.log.length;
+      expect(await goOn(project)).toMatchObject({ exitCode: 0 });
+      const asked = project.simulator.log
+        .slice(before)
+        .map(({ query }) => Number(new URLSearchParams(query).get('offset')));
+      expect(asked.filter((offset) => offset > 0 && staged.includes(offset))).toEqual([]);
+      const { rows } = await queryCopy(project.duckdb, 'SELECT * FROM main.items');
+      expect(sortRows(rows)).toEqual(expectRows(ITEMS));
+    }),
+  );
 });
 
 describe('a second signal', () => {

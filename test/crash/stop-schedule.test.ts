@@ -8,6 +8,7 @@ import { beforeRequest, when } from '../../src/simulator/faults.ts';
 import { DEMO_KEY } from '../../src/simulator/simulator-options.ts';
 import { parseMetrics } from '../metrics/parse-metrics.ts';
 import { type ChildProject, createChildProject } from '../support/cli-child.ts';
+import { inOneDay } from '../support/in-one-day.ts';
 import { waitForEnd } from '../support/run-node.ts';
 import { makeItems } from '../support/sync-harness.ts';
 import { readStagedOffsets } from './read-outcome.ts';
@@ -90,30 +91,33 @@ describe('a schedule as a process', () => {
     expect(await project.run(['schedule', '--cron', '@daily'])).toMatchObject({ exitCode: 2 });
   });
 
-  it('ends within 5 s while a request hangs, keeps its pages, and catches up when it is back', async () => {
-    const project = await createProject();
-    const asked = new Promise<void>((resolve) => {
-      project.simulator.setFaults([
-        when({ nth: 3, count: Infinity }, hang()),
-        beforeRequest(3, () => resolve()),
-      ]);
-    });
-    const first = start(project, ['--now']);
-    await asked;
-    expect(await first.stop('SIGINT')).toMatchObject({ exitCode: 130, signal: null });
-    const staged = readStagedOffsets(project.stateDir, 'items');
-    expect(staged.length).toBeGreaterThan(0);
-    expect(readRunFile(project.stateDir)).toMatchObject([{ status: 'interrupted' }]);
-    project.simulator.setFaults([]);
-    const before = project.simulator.log.length;
-    const second = start(project, []);
-    await second.says(/"type":"catch-up"/);
-    await second.says(/"type":"next-run"/);
-    expect(readRunFile(project.stateDir)[0]).toMatchObject({ status: 'complete', rows: { inserted: 300 } });
-    const offsets = project.simulator.log
-      .slice(before)
-      .map(({ query }) => Number(new URLSearchParams(query).get('offset')));
-    expect(offsets.filter((offset) => offset > 0 && staged.includes(offset))).toEqual([]);
-    expect(await second.stop('SIGTERM')).toMatchObject({ exitCode: 143 });
-  });
+  it(
+    'ends within 5 s while a request hangs, keeps its pages, and catches up when it is back',
+    inOneDay(async () => {
+      const project = await createProject();
+      const asked = new Promise<void>((resolve) => {
+        project.simulator.setFaults([
+          when({ nth: 3, count: Infinity }, hang()),
+          beforeRequest(3, () => resolve()),
+        ]);
+      });
+      const first = start(project, ['--now']);
+      await asked;
+      expect(await first.stop('SIGINT')).toMatchObject({ exitCode: 130, signal: null });
+      const staged = readStagedOffsets(project.stateDir, 'items');
+      expect(staged.length).toBeGreaterThan(0);
+      expect(readRunFile(project.stateDir)).toMatchObject([{ status: 'interrupted' }]);
+      project.simulator.setFaults([]);
+      const before = project.simulator.log.length;
+      const second = start(project, []);
+      await second.says(/"type":"catch-up"/);
+      await second.says(/"type":"next-run"/);
+      expect(readRunFile(project.stateDir)[0]).toMatchObject({ status: 'complete', rows: { inserted: 300 } });
+      const offsets = project.simulator.log
+        .slice(before)
+        .map(({ query }) => Number(new URLSearchParams(query).get('offset')));
+      expect(offsets.filter((offset) => offset > 0 && staged.includes(offset))).toEqual([]);
+      expect(await second.stop('SIGTERM')).toMatchObject({ exitCode: 143 });
+    }),
+  );
 });

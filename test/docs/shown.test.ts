@@ -1,7 +1,8 @@
-import { globSync, lstatSync } from 'node:fs';
+import { globSync, lstatSync, mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
+import { inOneDay } from '../support/in-one-day.ts';
 import { makeDocsWorld, type DocsWorld } from './kit/docs-world.ts';
 import { listBlocks, readText, root } from './markdown.ts';
 
@@ -10,20 +11,25 @@ beforeAll(async () => (world = await makeDocsWorld()));
 afterAll(() => world.close());
 
 describe('what the docs show', () => {
-  it.each(['light', 'dark'])('of the demo, %s, is what it writes', async (scheme) => {
-    const picture = readText(`docs/pictures/terminal-${scheme}.svg`);
-    const [prompt, ...shown] = [...picture.matchAll(/<text [^>]*>([^<]*)</g)].map(([, text = '']) =>
-      text.replaceAll('\u00a0', ' '),
-    );
-    expect(prompt).toBe('$ npm run demo');
-    const { stdout } = await world.run(['demo', '--dir', path.join(world.folder, `shown-${scheme}`)]);
-    const toLines = (text: string) => text.replace(/127\.0\.0\.1:\d+/, '').split('\n');
-    const lines = toLines(shown.join('\n'));
-    expect(lines.length).toBeGreaterThan(10);
-    // The NOTE of a first sync is too wide for the picture, which also leaves out lines with times and folders.
-    const written = toLines(stdout).map((line) => lines.find((text) => text !== '' && line.startsWith(text)));
-    expect(written.filter((line) => line !== undefined)).toEqual(lines);
-  });
+  it.each(['light', 'dark'])(
+    'of the demo, %s, is what it writes',
+    inOneDay(async (scheme) => {
+      const picture = readText(`docs/pictures/terminal-${scheme}.svg`);
+      const [prompt, ...shown] = [...picture.matchAll(/<text [^>]*>([^<]*)</g)].map(([, text = '']) =>
+        text.replaceAll('\u00a0', ' '),
+      );
+      expect(prompt).toBe('$ npm run demo');
+      const { stdout } = await world.run(['demo', '--dir', mkdtempSync(path.join(world.folder, 'shown-'))]);
+      const toLines = (text: string) => text.replace(/127\.0\.0\.1:\d+/, '').split('\n');
+      const lines = toLines(shown.join('\n'));
+      expect(lines.length).toBeGreaterThan(10);
+      // The NOTE of a first sync is too wide for the picture, which also leaves out lines with times and folders.
+      const written = toLines(stdout).map((line) =>
+        lines.find((text) => text !== '' && line.startsWith(text)),
+      );
+      expect(written.filter((line) => line !== undefined)).toEqual(lines);
+    }),
+  );
 
   it('of the demo of accounts is what it leaves', async () => {
     const folder = path.join(world.folder, 'shown-accounts');
