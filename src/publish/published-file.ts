@@ -8,6 +8,9 @@ import { openForReading } from '../warehouse/query-published.ts';
 
 /** The fix where what is published is missing or outdated, and the work file is there. */
 export const REPUBLISH_FIX = 'sluice sync publishes it; fresh streams cost no request.';
+/** The fix where rows differ, and the next publish compares all of them. */
+export const COMPARE_FIX =
+  'sluice sync compares all rows there and repairs them; fresh streams cost no request.';
 /** The fix where there is neither a state nor anything published. */
 export const SYNC_FIX =
   'Nothing was synced with this config yet: sluice sync does it. If something was, check stateDir and destination.';

@@ -75,6 +75,8 @@ interface AnyPublisher {
    * @returns its content, to compare with the work file; undefined if it cannot be read
    */
   verify(kit: VerifyKit): Promise<PublishedFacts | undefined>;
+  /** Called when its rows differ from those of the work file: the next publish compares all of them, and repairs them. */
+  promiseToCompare?(): void;
   /**
    * Removes old snapshots and joins small files, whether that is due or not. The state lock is held.
    *

@@ -1,5 +1,7 @@
 import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifyState } from '../../src/commands/verify/verify.ts';
+import { COMPARE_FIX } from '../../src/publish/published-file.ts';
 import { SyncError } from '../../src/model/errors.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
@@ -224,6 +226,30 @@ describeWithServers('Postgres', () => {
     await ask(lake.url, `UPDATE ${lake.schema}.items SET amount = -1 WHERE id = 7`);
     await syncWell(lake.flow);
     await expectEqual(lake);
+  });
+
+  it('repairs what a trigger changed within its own transaction, once verify found it', async () => {
+    const lake = await create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    const items = `${lake.schema}.items`;
+    await ask(
+      lake.url,
+      `CREATE FUNCTION raise() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.amount := new.amount + 1; RETURN new; END'`,
+      `CREATE TRIGGER raises BEFORE INSERT ON ${items} FOR EACH ROW EXECUTE FUNCTION raise()`,
+    );
+    setRecords(lake.flow, [...ITEMS, ...makeItems(5, { from: 100 })]);
+    await syncWell(lake.flow);
+    const look = () => verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+    expect((await look()).items).toContainEqual(
+      expect.objectContaining({ name: 'Postgres', status: 'failed', fix: COMPARE_FIX }),
+    );
+    await ask(lake.url, `DROP TRIGGER raises ON ${items}`);
+    // The stream is fresh: no request is needed.
+    expect(await lake.flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
+    const { rowsInserted } = (await syncWell(lake.flow)).published?.postgres ?? {};
+    expect(rowsInserted).toBeLessThan(20);
   });
 
   it('names the column of a text that Postgres cannot have', async () => {

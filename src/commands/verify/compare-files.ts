@@ -11,15 +11,21 @@ export interface Reference {
   readonly facts: HeldFacts;
 }
 
+/** The result of a comparison. */
+export interface Comparison extends CheckItem {
+  /** Rows or columns of the same commit differ. */
+  readonly isDifferent: boolean;
+}
+
 /** Whether a destination holds the same commit as what it is compared with, and the same rows. */
 export function compareFiles(
   { title, place }: Pick<Publisher, 'title' | 'place'>,
   { comparedAs, own, ...published }: PublishedFacts,
   { facts: other, ...reference }: Reference,
-): CheckItem {
+): Comparison {
   if (other.generation !== published.generation) {
     const detail = `the ${title} does not hold the last commit`;
-    return { name: title, status: 'failed', detail, fix: REPUBLISH_FIX };
+    return { name: title, status: 'failed', detail, fix: REPUBLISH_FIX, isDifferent: false };
   }
   const names = new Set([...other.tables.keys(), ...published.tables.keys()]);
   for (const name of own?.tables ?? []) names.delete(name);
@@ -34,9 +40,9 @@ export function compareFiles(
     const but = own === undefined ? '' : ` (${own.why})`;
     const held = `${formatCountOf(names.size, 'table')} and ${formatCountOf(rows, 'row')}`;
     const detail = `the same commit${as}, ${held}, equal by value${but}`;
-    return { name: comparedAs, status: 'ok', detail, fix: undefined };
+    return { name: comparedAs, status: 'ok', detail, fix: undefined, isDifferent: false };
   }
   const detail = `${different.join(', ')} differ from ${reference.place}: another program wrote into one of them`;
   const fix = `If it was ${place}, move that aside and run sluice sync: it is published again.`;
-  return { name: comparedAs, status: 'failed', detail, fix };
+  return { name: comparedAs, status: 'failed', detail, fix, isDifferent: true };
 }

@@ -14,13 +14,13 @@ import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import { isSync } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { HeldFacts, Publisher, ReadSource, VerifyKit } from '../../publish/publisher.ts';
-import { REPUBLISH_FIX } from '../../publish/published-file.ts';
+import { COMPARE_FIX, REPUBLISH_FIX } from '../../publish/published-file.ts';
 import { listPublishers } from '../../publish/registry.ts';
 import { describeMissing, listStateSources } from '../../storage/restore-work-file.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { Database } from '../../warehouse/database.ts';
 import { fingerprintTables } from '../../warehouse/fingerprint-tables.ts';
-import { compareFiles, type Reference } from './compare-files.ts';
+import { type Comparison, compareFiles, type Reference } from './compare-files.ts';
 import { verifyArchives, verifyStages } from './verify-archive.ts';
 import { verifyTables } from './verify-tables.ts';
 
@@ -32,7 +32,8 @@ export interface VerifyOptions {
 
 /**
  * Whether the published file, the lake, the work file, the checkpoints and the archive agree; sends no request and
- * changes nothing. While a run holds the state, only what can be read without it is checked.
+ * changes nothing but a note for the next publish where rows of a lakehouse differ. While a run holds the state, only
+ * what can be read without it is checked.
  */
 export async function verifyState(
   settings: OfflineSettings,
@@ -106,8 +107,8 @@ class Verification {
       );
       if (facts === undefined) continue;
       if (reference !== undefined) {
-        const { name, status, detail, fix } = compareFiles(publisher, facts, reference);
-        this.#add(name, status, detail, this.#adviseOn(publisher, fix));
+        const found = compareFiles(publisher, facts, reference);
+        this.#add(found.name, found.status, found.detail, this.#repair(publisher, found, work !== undefined));
       }
       reference ??= { title: publisher.title, place: publisher.place, facts };
     }
@@ -127,6 +128,14 @@ class Verification {
       path,
       open: (folders) => Database.open({ file: path, readOnly: true, folders }),
     });
+  }
+
+  /** What to do about a difference; one that a publish would not see is noted for the next one. */
+  #repair(publisher: Publisher, { isDifferent, fix }: Comparison, hasWork: boolean): string | undefined {
+    if (!isDifferent || !hasWork || publisher.promiseToCompare === undefined)
+      return this.#adviseOn(publisher, fix);
+    publisher.promiseToCompare();
+    return COMPARE_FIX;
   }
 
   /** A sync does not publish where the last one was refused: the cause must be fixed first. */

@@ -82,6 +82,12 @@ export function holds(held: HeldTables | undefined, generation: string): boolean
   return held?.generation === generation && !isAnyTouched(held);
 }
 
+/** The same, as if another program may have changed any of them. */
+export function touchAll(held: HeldTables): HeldTables {
+  const tables = [...held.tables].map(([name, table]) => [name, { ...table, isTouched: true }] as const);
+  return { ...held, tables: new Map(tables) };
+}
+
 /** Whether another program may have changed rows since the last publish. */
 export function isAnyTouched({ tables }: HeldTables): boolean {
   return [...tables.values()].some(({ isTouched }) => isTouched);

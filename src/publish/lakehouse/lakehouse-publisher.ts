@@ -113,18 +113,22 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async isDue(generation: string): Promise<boolean> {
-    if (existsSync(this.#promise)) return true;
-    const { held } = this.#seen ?? (await this.#look());
-    return !holds(held, generation);
+    if (existsSync(this.#promiseTo('forget')) || existsSync(this.#promiseTo('compare'))) return true;
+    return !holds((this.#seen ?? (await this.#look())).held, generation);
+  }
+
+  /** A file that says what the next publish has to do besides. */
+  #promiseTo(what: 'compare' | 'forget'): string {
+    return join(this.#settings.stateDir, `${what}-${this.name}.json`);
   }
 
   /** Old snapshots are removed after the commit, which a kill may prevent. */
   promiseToForget(): void {
-    writeFileAtomically(this.#promise, '{}\n');
+    writeFileAtomically(this.#promiseTo('forget'), '{}\n');
   }
 
-  get #promise(): string {
-    return join(this.#settings.stateDir, `forget-${this.name}.json`);
+  promiseToCompare(): void {
+    writeFileAtomically(this.#promiseTo('compare'), '{}\n');
   }
 
   async publish(commit: ClosedCommit): Promise<PublishResult> {
@@ -137,10 +141,13 @@ export class LakehousePublisher implements ClosedPublisher {
     try {
       const before = await lakehouse.measure?.(database);
       const owner = new Map(describeOwner(this.#settings));
-      const job = { database, lakehouse, streams, owner, generation, runId, nowMs: clock.now(), look };
+      const comparesAll = existsSync(this.#promiseTo('compare'));
+      const at = { generation, runId, nowMs: clock.now(), look };
+      const job = { database, lakehouse, streams, owner, comparesAll, ...at };
       const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
       if (change.tables !== undefined) await lakehouse.settle?.(database, tables);
+      rmSync(this.#promiseTo('compare'), { force: true });
       const after = await lakehouse.measure?.(database);
       // Small changes may be kept in the catalog, and make no file.
       const bytes = after === undefined ? 0 : Math.max(inserted + deleted, after - (before ?? 0));
@@ -176,14 +183,14 @@ export class LakehousePublisher implements ClosedPublisher {
     maintainedAtMs: number,
   ): Promise<void> {
     const lakehouse = this.#lakehouse;
-    const mustForget = existsSync(this.#promise);
+    const mustForget = existsSync(this.#promiseTo('forget'));
     const { upkeep } = lakehouse;
     if (upkeep.by !== 'sluice') {
       if (mustForget)
         warn(
           `${this.place}: no row that readers see has the values that were excluded or masked; ${upkeep.leftovers}`,
         );
-      rmSync(this.#promise, { force: true });
+      rmSync(this.#promiseTo('forget'), { force: true });
       return;
     }
     const nowMs = clock.now();
@@ -194,7 +201,7 @@ export class LakehousePublisher implements ClosedPublisher {
       await interruptOnAbort(database, signal, () =>
         maintainTables(lakehouse, upkeep, database, { nowMs, keepMs }),
       );
-      rmSync(this.#promise, { force: true });
+      rmSync(this.#promiseTo('forget'), { force: true });
     } catch (thrown) {
       // Values that must go are not gone yet: the next run has to try again.
       if (mustForget || signal?.aborted === true) throw thrown;

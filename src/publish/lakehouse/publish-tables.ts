@@ -1,9 +1,17 @@
 import { PublishError } from '../../model/errors.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { describeHashes } from '../stored-values.ts';
-import { type HeldTable, type HeldTables, holds, LAKE_VERSION, readHeldTables } from './held-tables.ts';
+import { findChangedParts, recordParts } from './changed-parts.ts';
+import {
+  type HeldTable,
+  type HeldTables,
+  holds,
+  LAKE_VERSION,
+  readHeldTables,
+  touchAll,
+} from './held-tables.ts';
 import type { Lakehouse, StoredTable } from './lakehouse.ts';
 import { LAKE, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
@@ -21,6 +29,8 @@ export interface PublishJob {
   readonly generation: string;
   readonly runId: string;
   readonly nowMs: number;
+  /** Also rows that nobody seems to have changed. */
+  readonly comparesAll: boolean;
   /** See `Commit`. */
   readonly look: (generation: string | undefined) => Promise<void>;
 }
@@ -53,22 +63,22 @@ class TablesPublish {
   }
 
   async run(): Promise<TablesChange> {
-    const { database, lakehouse, streams, generation, nowMs, look } = this.#job;
+    const { database, lakehouse, streams, generation, nowMs, comparesAll, look } = this.#job;
     await lakehouse.begin?.(database);
-    const held = await readHeldTables(database, lakehouse);
+    const found = await readHeldTables(database, lakehouse);
+    const held = found && comparesAll ? touchAll(found) : found;
     await look(held?.generation);
     const maintainedAtMs = held?.maintainedAtMs ?? nowMs;
     if (holds(held, generation)) return { tables: undefined, inserted: 0, deleted: 0, maintainedAtMs };
     if (held?.generation === undefined) await this.#create(held);
     const tables = await listStoredTables(database, lakehouse, { streams, held });
-    await this.#findChangedParts(tables);
-    const changed = await this.#countChangedParts();
+    const changed = await findChangedParts(database, this.#own(OWN_TABLES.parts), tables);
     const due = new Set<string>();
     for (const table of tables)
       if (await this.#publish(table, held?.tables.get(table.name), changed.get(table.name)))
         due.add(table.name);
     await this.#dropOthers(tables, held);
-    await this.#recordParts();
+    await recordParts(database, this.#own(OWN_TABLES.parts));
     await this.#endStep();
     await this.#recordCommit(held);
     return { tables: due, inserted: this.#inserted, deleted: this.#deleted, maintainedAtMs };
@@ -132,40 +142,6 @@ class TablesPublish {
       `CREATE TABLE IF NOT EXISTS ${parts} (name VARCHAR, part VARCHAR, rows BIGINT, sum VARCHAR)`,
     );
     await this.#endStep();
-  }
-
-  /** Computes the checksum of each part in the work file, and compares it with the one that was published. */
-  async #findChangedParts(tables: readonly StoredTable[]): Promise<void> {
-    const { database } = this.#job;
-    await database.run(
-      'CREATE OR REPLACE TEMP TABLE sluice_parts (name VARCHAR, part VARCHAR, rows BIGINT, sum VARCHAR)',
-    );
-    for (const table of tables) {
-      const { from, hash, part } = inWork(table);
-      await database.run(
-        `INSERT INTO sluice_parts SELECT ${quoteLiteral(table.name)}, ${part}, count(*), sum(${hash})::VARCHAR
-           FROM ${from} GROUP BY ALL`,
-      );
-    }
-    await database.run(
-      `CREATE OR REPLACE TEMP TABLE sluice_changed AS
-         SELECT name, part FROM sluice_parts AS now FULL JOIN ${this.#own(OWN_TABLES.parts)} AS held USING (name, part)
-         WHERE now.rows IS DISTINCT FROM held.rows OR now.sum IS DISTINCT FROM held.sum`,
-    );
-  }
-
-  async #countChangedParts(): Promise<ReadonlyMap<string, ChangedParts>> {
-    const rows = await this.#job.database.all(
-      `SELECT name, min(part) AS first, max(part) AS last, bool_and(regexp_full_match(part, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
-         FROM sluice_changed GROUP BY name`,
-    );
-    return new Map(
-      rows.map(({ name, first, last, are_days: areDays }) => [
-        String(name),
-        // Other days of the calendar, as of a year with five digits, do not sort as texts.
-        areDays === true ? { first: String(first), last: String(last) } : {},
-      ]),
-    );
   }
 
   /** Gives a table the columns and partitions that it should have; true if it is empty now. */
@@ -252,17 +228,6 @@ class TablesPublish {
       await database.run(`DROP TABLE IF EXISTS ${locateInLake(this.#schema, name)}`);
       await database.run(`DELETE FROM ${this.#own(OWN_TABLES.tables)} WHERE name = $1`, [name]);
     }
-  }
-
-  async #recordParts(): Promise<void> {
-    const { database } = this.#job;
-    const parts = this.#own(OWN_TABLES.parts);
-    await database.run(
-      `DELETE FROM ${parts} WHERE (name, part) IN (SELECT (name, part) FROM sluice_changed)`,
-    );
-    await database.run(
-      `INSERT INTO ${parts} SELECT * FROM sluice_parts SEMI JOIN sluice_changed USING (name, part)`,
-    );
   }
 
   /** Names the commit. Of two that publish at the same time, one fails here or when it commits. */
