@@ -7,8 +7,24 @@ export interface StateLock {
    * that only their holder can end, like those of the operating system.
    */
   readonly lost?: AbortSignal;
+  /** Set for a lease, which another machine may hold next; left out by locks that only their holder can end. */
+  readonly lease?: Lease;
   /** Lets the next run in; may be called more than once, also for a lock that was lost. Never rejects. */
   release(): Promise<void>;
+}
+
+/** A lock that ends by itself. What comes late, from a holder that was paused, is refused by its token. */
+export interface Lease {
+  /** Grows with each holder: a destination refuses a commit whose token is below the highest one that it knows. */
+  readonly token: number;
+  /** Its last holder never said that it ended, and may still be at work. */
+  readonly isTakeover: boolean;
+  /**
+   * Asks whether this holder still has the lease; called right before something is published.
+   *
+   * @throws LockedError (75) if it was lost, or nobody can say
+   */
+  confirm(): Promise<void>;
 }
 
 /**
