@@ -62,7 +62,10 @@ function count(file: string, { exitCode, output }: VitestEnd): TestCounts {
       status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
   const failed = [
-    ...broken.map(({ name, message }) => `${relative(root, name)}\n${message}`),
+    // A worker that crashes leaves no message: what vitest printed last says how it ended.
+    ...broken.map(
+      ({ name, message }) => `${relative(root, name)}\n${message || output.slice(-MOST_OUTPUT_CHARS)}`,
+    ),
     ...tests
       .filter(({ status }) => status === 'failed')
       .map(({ title, failureMessages = [] }) => `${title}\n${failureMessages.join('\n')}`),

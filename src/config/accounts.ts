@@ -35,7 +35,12 @@ export function nameAccount(shared: ConfigFile, name: string): ConfigAccount {
   return { name, shared, own: {}, ownFile: shared, ownPath: ['accounts', name] };
 }
 
-const ONLY_SHARED: readonly ConfigPath[] = [['accounts'], ['concurrency'], ['destination', 'combined']];
+const ONLY_SHARED: readonly ConfigPath[] = [
+  ['accounts'],
+  ['concurrency'],
+  ['destination', 'combined'],
+  ['fleet'],
+];
 
 /** Which keys could be meant by an unknown one: what an account says for itself is not of all accounts together. */
 export function allowsKey(account: ConfigAccount | undefined): AllowsKey {
@@ -131,7 +136,8 @@ function findProblems(name: string, own: unknown, at: ConfigPath): readonly Prob
 
 /** The config of one account: what all share, with what it says for itself on top. */
 export function layerAccount({ shared, own, ownFile, ownPath }: ConfigAccount): ConfigFile {
-  const { accounts: _accounts, ...base } = shared.value;
+  // Only the commands of a fleet need what is below it: others run without its variables.
+  const { accounts: _accounts, fleet: _fleet, ...base } = shared.value;
   const isOwn = (at: ConfigPath) => at.length > 0 && valueAt(own, at) !== undefined;
   return {
     ...shared,

@@ -57,7 +57,11 @@ function findExtensions(written: string | undefined, { resolve, stateDir }: Reac
     : { folder: resolve(written), installs: false };
 }
 
-function readStore(s3: Config['destination']['s3'], { refuse }: ReachScope): ObjectStore {
+/** How buckets are reached. */
+export function readStore(
+  s3: Config['destination']['s3'],
+  { refuse }: Pick<ReachScope, 'refuse'>,
+): ObjectStore {
   const { endpoint, region, urlStyle, credentials } = s3 ?? {};
   return {
     endpoint:

@@ -1,4 +1,5 @@
 import { secretDestinationPaths } from '../model/destination.ts';
+import { secretFleetPaths } from '../model/fleet.ts';
 import { pathKey, type ConfigPath } from './config-path.ts';
 
 /** Settings whose value is always a secret. */
@@ -17,7 +18,7 @@ export const optionalPaths: readonly ConfigPath[] = [
   ...['onFailure', 'onSuccess', 'onDrift', 'onSchemaChange', 'onKeyExpiry'].map((name) => ['notify', name]),
 ];
 
-const secretKeys = new Set([...secretPaths, ...secretDestinationPaths].map(pathKey));
+const secretKeys = new Set([...secretPaths, ...secretDestinationPaths, ...secretFleetPaths].map(pathKey));
 
 /** Whether the setting at a path is a secret. */
 export function isSecretPath(path: ConfigPath): boolean {

@@ -1,14 +1,9 @@
 import { z } from 'zod';
 import { destinationSchema, filePath } from './destination.ts';
-import { DURATION_TEXT, parseDuration } from '../text/duration.ts';
+import { duration } from './duration.ts';
+import { fleetSchema } from './fleet.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import type { ForcedType } from './schema.ts';
-
-/** Message for an invalid duration. */
-export const durationMessage = 'must be a duration such as 30m, 1h or 3d';
-const duration = z
-  .union([z.string().regex(DURATION_TEXT, durationMessage), z.literal(0)], durationMessage)
-  .transform((value) => parseDuration(String(value)) ?? z.NEVER);
 
 // `lookback` below a day would miss rows restated on the watermark's own day.
 const lookback = duration.refine((ms) => ms >= 86_400_000, 'must be at least 1d');
@@ -224,6 +219,8 @@ export const configSchema = sharedSchema.extend({
   accounts: z.custom<Readonly<Record<string, AccountInput | null>> | string>().optional(),
   /** How many accounts are at work at once. */
   concurrency: z.int().min(1).max(64).optional(),
+  /** How several machines share the accounts. */
+  fleet: fleetSchema.optional(),
 });
 
 /** What an account may say for itself: any part of the config, laid over what all accounts share. */

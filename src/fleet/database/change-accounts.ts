@@ -1,0 +1,99 @@
+import type { FleetChange } from '../../model/fleet-report.ts';
+import type { FleetDatabase, Row, Sql } from './sql.ts';
+
+/** Above all that a schedule asks for. */
+const ASKED_PRIORITY = 10;
+
+/** Makes an account due now, before those of the schedule. */
+export function askForRun(database: FleetDatabase, account: string): Promise<FleetChange> {
+  return change(database, account, async (sql, row) => {
+    if (isAtWork(row)) return 'running';
+    // One that is queued already is queued again with its priority.
+    await sql.query(
+      `UPDATE sluice_fleet.accounts SET next_at = clock_timestamp(), priority = $2, failures = 0, paused_at = NULL
+        WHERE account = $1`,
+      [account, ASKED_PRIORITY],
+    );
+    return 'queued';
+  });
+}
+
+/** Begins no further run of an account; one that is under way goes on to its end. */
+export function pauseAccount(database: FleetDatabase, account: string): Promise<FleetChange> {
+  return change(database, account, async (sql, row) => {
+    if (row['paused_at'] !== null) return 'paused already';
+    await sql.query('UPDATE sluice_fleet.accounts SET paused_at = clock_timestamp() WHERE account = $1', [
+      account,
+    ]);
+    return 'paused';
+  });
+}
+
+/** Lets runs of an account begin again. */
+export function resumeAccount(database: FleetDatabase, account: string): Promise<FleetChange> {
+  return change(database, account, async (sql, row) => {
+    if (row['paused_at'] === null) return 'not paused';
+    await sql.query('UPDATE sluice_fleet.accounts SET paused_at = NULL, queued_at = NULL WHERE account = $1', [
+      account,
+    ]);
+    return 'resumed';
+  });
+}
+
+/**
+ * Ends the lease of an account, whoever has it: what its holder still does is refused. The next run counts as one that takes
+ * over. With `forgetsState`, that run has no state from the store.
+ */
+export function freeAccount(
+  database: FleetDatabase,
+  account: string,
+  { forgetsState }: { readonly forgetsState: boolean },
+): Promise<FleetChange> {
+  return change(database, account, async (sql, row) => {
+    const isHeld = row['holder'] !== null;
+    if (isHeld)
+      await sql.query(
+        `UPDATE sluice_fleet.accounts SET token = token + 1, holder = NULL, lease_until = NULL, started_at = NULL,
+           is_unsettled = true, next_at = clock_timestamp() WHERE account = $1`,
+        [account],
+      );
+    if (isHeld)
+      await sql.query(
+        `UPDATE sluice_fleet.runs SET status = 'lost', finished_at = clock_timestamp()
+          WHERE account = $1 AND status = 'running'`,
+        [account],
+      );
+    if (forgetsState)
+      await sql.query('UPDATE sluice_fleet.accounts SET object = NULL, stages = NULL WHERE account = $1', [
+        account,
+      ]);
+    return isHeld ? 'freed' : 'not held';
+  });
+}
+
+function isAtWork(row: Row): boolean {
+  return row['holder'] !== null && row['is_leased'] === true;
+}
+
+/** Changes one account while nobody else does; one that no worker has seen yet is added first. */
+function change(
+  database: FleetDatabase,
+  account: string,
+  work: (sql: Sql, row: Row) => Promise<FleetChange['outcome']>,
+): Promise<FleetChange> {
+  return database.transaction(async (sql) => {
+    await sql.query(
+      `INSERT INTO sluice_fleet.accounts (account, next_at) VALUES ($1, clock_timestamp())
+       ON CONFLICT (account) DO NOTHING`,
+      [account],
+    );
+    const [row] = await sql.query(
+      `SELECT holder, paused_at, lease_until >= clock_timestamp() AS is_leased
+         FROM sluice_fleet.accounts WHERE account = $1 FOR UPDATE`,
+      [account],
+    );
+    if (row === undefined) throw new TypeError(`no row for ${account}`);
+    const outcome = await work(sql, row);
+    return { account, outcome, worker: typeof row['holder'] === 'string' ? row['holder'] : undefined };
+  });
+}

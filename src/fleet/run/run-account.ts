@@ -1,0 +1,226 @@
+import { toAbortError } from '../../model/abort.ts';
+import type { AccountSource } from '../../model/account.ts';
+import type { Clock } from '../../model/clock.ts';
+import { LockedError, type SyncError, toSyncError } from '../../model/errors.ts';
+import { findTryLater, listErrors } from '../../model/outage.ts';
+import type { ProgressEvent } from '../../model/progress.ts';
+import type { QuotaStore } from '../../model/quota.ts';
+import { type ReportedError, type RunReport, toReportedError } from '../../model/run-report.ts';
+import type { RunObserver } from '../../model/run-observer.ts';
+import type { Settings, SyncOptions } from '../../model/settings.ts';
+import type { StateLock, TakeStateLock } from '../../model/state-lock.ts';
+import { readSourceRecord } from '../../../state/source-record.ts';
+import type { StoredSource } from '../database/leases.ts';
+import type { LaneEnd, LaneRun } from './messages.ts';
+import { isServer, moveToScratch } from './scratch-settings.ts';
+import { StagePuts } from './stage-puts.ts';
+import { type StateTravel, TravellingState } from './travelling-state.ts';
+
+/** What a sync gets besides settings and options. */
+export interface SyncEffects {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly takeLock: TakeStateLock;
+  readonly observers: readonly RunObserver[];
+  /** How the quota of a key is opened that others share. */
+  readonly openQuotaStore?: (settings: Settings) => QuotaStore;
+}
+
+/** What a lane uses for its runs. */
+export interface LaneTools extends StateTravel {
+  /** Absolute path of the lane's own folder. */
+  readonly scratch: string;
+  /** Absolute path of the folder with the engine's extensions, of all lanes. */
+  readonly extensions: string;
+  readonly putEveryPages: number;
+  loadSettings(account: string): Promise<Settings>;
+  runSync(settings: Settings, options: SyncOptions & SyncEffects): Promise<RunReport>;
+  openSharedQuota(settings: Settings): QuotaStore;
+  /** Sends the notices of a run; returns what failed. */
+  notify(settings: Settings, ended: EndedOfAccount): Promise<readonly string[]>;
+}
+
+/** How a run ended, for its notices. */
+export interface EndedOfAccount {
+  readonly account: string;
+  readonly report: RunReport | undefined;
+  readonly error: ReportedError | undefined;
+}
+
+/** The worker, as a run sees it. */
+export interface LaneWorker {
+  /** Whether the lease is still held; with `stages`, records them as pages put away. */
+  ask(stages?: readonly string[]): Promise<boolean>;
+  /** Aborts when the lease is lost: nothing is committed or published from then on. */
+  readonly lost: AbortSignal;
+  /** Aborts when the worker stops: whole pages are kept. */
+  readonly stop: AbortSignal;
+}
+
+/** What the settings said, once they could be read. */
+interface Ran {
+  readonly report: RunReport | undefined;
+  readonly error: SyncError | undefined;
+  readonly settings: Settings | undefined;
+}
+
+/**
+ * One run of an account on this machine: fetches its state, syncs in a scratch folder, puts the state away. Nothing that
+ * counts is changed: the worker commits what this returns.
+ */
+export class AccountRun {
+  readonly #tools: LaneTools;
+  readonly #run: LaneRun;
+  readonly #worker: LaneWorker;
+  readonly #state: TravellingState;
+  readonly #warnings: string[] = [];
+  /** Objects with pages that were put away, and the streams in them where that is known. */
+  #stages: readonly { readonly name: string; readonly folders: readonly string[] | undefined }[];
+  #object: string | undefined;
+  #source: StoredSource | undefined;
+  /** The state folder has what the account had: it may be put away. */
+  #isFetched = false;
+
+  constructor(tools: LaneTools, run: LaneRun, worker: LaneWorker) {
+    this.#tools = tools;
+    this.#run = run;
+    this.#worker = worker;
+    this.#state = new TravellingState(tools, { ...run, scratch: tools.scratch });
+    this.#stages = run.stages.map((name) => ({ name, folders: undefined }));
+  }
+
+  /** Never throws. */
+  async execute(): Promise<LaneEnd> {
+    const ran = await this.#sync().catch((thrown: unknown): Ran => ({
+      report: undefined,
+      error: toSyncError(thrown),
+      settings: undefined,
+    }));
+    try {
+      const object = await this.#put(ran);
+      return this.#describe(ran, object);
+    } catch (thrown) {
+      // What was synced is lost with its scratch folder; the next run continues from what was put away before.
+      return this.#describe({ ...ran, report: undefined, error: toSyncError(thrown) }, undefined);
+    }
+  }
+
+  /** Removes what nobody needs after the end was committed, or refused. Never throws. */
+  async cleanUp(isAccepted: boolean): Promise<void> {
+    const { run } = { run: this.#run };
+    const kept = isAccepted ? (this.#object ?? run.object) : undefined;
+    const hasMoved = isAccepted && this.#object !== undefined;
+    const earlier = hasMoved ? [...(run.object === undefined ? [] : [run.object]), ...run.stages] : [];
+    try {
+      // Without a new object, the pages that were put away still count.
+      if (!isAccepted || hasMoved) await this.#state.removeOld(kept, earlier);
+      if (hasMoved && run.isTakeover) await this.#state.removeOrphans(kept, run);
+    } catch {
+      // They cost room only; the next run after a takeover removes them.
+    }
+    await this.#state.clear().catch(() => undefined);
+  }
+
+  async #sync(): Promise<Ran> {
+    const { run, tools, worker } = { run: this.#run, tools: this.#tools, worker: this.#worker };
+    await this.#state.fetch(run.object, run.stages);
+    this.#isFetched = true;
+    const places = { stateDir: this.#state.stateDir, extensions: tools.extensions };
+    const settings = moveToScratch(await tools.loadSettings(run.account), places);
+    const signal = AbortSignal.any([worker.stop, worker.lost]);
+    if (signal.aborted) throw toAbortError(signal);
+    const puts = new StagePuts(tools.putEveryPages, () => this.#putStage());
+    const warn: RunObserver = { name: 'the log', onEvent: (event) => this.#keepWarning(event) };
+    try {
+      const report = await tools.runSync(settings, {
+        clock: tools.clock,
+        signal,
+        maxWaitMs: 0,
+        ofAccount: { name: run.account, byKey: groupByKey(run.alike) },
+        takeLock: () => Promise.resolve(this.#makeLock()),
+        observers: [puts, warn],
+        ...(run.sharesKey && { openQuotaStore: tools.openSharedQuota }),
+      });
+      return { report, error: undefined, settings };
+    } catch (thrown) {
+      return { report: undefined, error: toSyncError(thrown), settings };
+    } finally {
+      await puts.settle();
+    }
+  }
+
+  /** The lease stands for the lock of the state folder, which nobody else has. */
+  #makeLock(): StateLock {
+    const { token, isTakeover, account } = this.#run;
+    const confirm = async () => {
+      if (this.#worker.lost.aborted || !(await this.#worker.ask())) throw describeLostLease(account);
+    };
+    return {
+      lost: this.#worker.lost,
+      lease: { token, isTakeover, confirm },
+      release: () => Promise.resolve(),
+    };
+  }
+
+  async #put({ report, error, settings }: Ran): Promise<LaneEnd['object']> {
+    if (!this.#isFetched || settings === undefined || this.#worker.lost.aborted) return undefined;
+    if (!(await this.#worker.ask())) throw describeLostLease(this.#run.account);
+    const ended = { account: this.#run.account, report, error: error && toReportedError(error) };
+    // Before the state is put away, which remembers what was sent.
+    this.#warnings.push(...(await this.#tools.notify(settings, ended)));
+    const isPublished = report !== undefined && report.exitCode !== 6;
+    const leavesRows = isPublished && settings.destinations.some(isServer);
+    this.#source = readSourceRecord(this.#state.stateDir);
+    const object = await this.#state.put(leavesRows, this.#worker.lost);
+    this.#object = object.name;
+    return object;
+  }
+
+  async #putStage(): Promise<void> {
+    try {
+      const put = await this.#state.putStage();
+      if (put === undefined) return;
+      // A stream that was committed since has no stage any more, and its rows are not put away yet.
+      const kept = this.#stages.filter(
+        ({ folders }) => folders === undefined || !folders.every((one) => put.folders.includes(one)),
+      );
+      const stages = [...kept, put];
+      if (await this.#worker.ask(stages.map(({ name }) => name))) this.#stages = stages;
+    } catch (thrown) {
+      this.#warnings.push(
+        `pages could not be put away, so that a kill would cost more: ${toSyncError(thrown).message}`,
+      );
+    }
+  }
+
+  #keepWarning(event: ProgressEvent): void {
+    if (event.type === 'warning') this.#warnings.push(event.message);
+  }
+
+  #describe({ report, error }: Ran, object: LaneEnd['object']): LaneEnd {
+    const reported = error === undefined ? report?.error : toReportedError(error);
+    const errors = report === undefined ? (reported === undefined ? [] : [reported]) : listErrors(report);
+    const exitCode = report?.exitCode ?? error?.exitCode ?? 1;
+    const resumeMs = findTryLater(exitCode, errors)?.notBeforeMs;
+    return {
+      exitCode,
+      report,
+      error: reported ?? errors[0],
+      resumeInMs: resumeMs === undefined ? undefined : resumeMs - this.#tools.clock.now(),
+      object,
+      source: report === undefined ? undefined : this.#source,
+      warnings: [...new Set(this.#warnings)],
+    };
+  }
+}
+
+function groupByKey(sources: readonly AccountSource[]): ReadonlyMap<string, readonly AccountSource[]> {
+  return Map.groupBy(sources, ({ key }) => key);
+}
+
+function describeLostLease(account: string): LockedError {
+  return new LockedError(`the lease of ${account} was lost: another machine may have the account by now`, {
+    code: 'state_locked',
+    hint: 'Nothing was published or put away since. The other machine continues from what was put away before.',
+  });
+}

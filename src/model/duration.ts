@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { DURATION_TEXT, parseDuration } from '../text/duration.ts';
+
+/** Message for an invalid duration. */
+export const durationMessage = 'must be a duration such as 30m, 1h or 3d';
+
+/** A duration of a config: text such as `3d`, or 0; milliseconds afterwards. */
+export const duration = z
+  .union([z.string().regex(DURATION_TEXT, durationMessage), z.literal(0)], durationMessage)
+  .transform((value) => parseDuration(String(value)) ?? z.NEVER);
