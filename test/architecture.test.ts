@@ -142,6 +142,7 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
+  fleet: { rooms: ['text', 'model', 'files', 'storage'], packages: ['@aws-sdk/client-s3', 'tar'] },
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
@@ -177,6 +178,7 @@ const rules: Readonly<Record<string, Rule>> = {
  */
 const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'commands', '.'],
+  fleet: ['load-package.ts', 'store', 'parcel'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
   publish: [
     'publisher.ts',
@@ -222,6 +224,9 @@ const pureRooms: Readonly<Record<string, readonly string[]>> = {
   schema: ['node:crypto'],
   text: [],
 };
+
+/** Optional packages whose first user comes with the queue and the database of a fleet; empty once they are here. */
+const awaitedPeers: readonly string[] = ['pg', 'pg-boss'];
 
 // From the top down: each part of the spine knows the next one and nothing of the one above.
 const spine: Readonly<Record<string, readonly string[]>> = {
@@ -377,12 +382,47 @@ describe('the command line', () => {
 describe('packages', () => {
   const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;
+    readonly devDependencies: Readonly<Record<string, string>>;
+    readonly peerDependencies: Readonly<Record<string, string>>;
+    readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
   };
   const used = new Set(outer.filter(({ to }) => !isBuiltin(to)).map(({ to }) => packageOf(to)));
+  const peers = Object.keys(manifest.peerDependencies);
 
   it('are dependencies when the sources import them, and imported when they are dependencies', () => {
-    expect([...used].toSorted()).toEqual(Object.keys(manifest.dependencies).toSorted());
+    const own = [...used].filter((name) => !peers.includes(name));
+    expect(own.toSorted()).toEqual(Object.keys(manifest.dependencies).toSorted());
   });
+
+  it('are optional where only some need them, and tried in the version that is asked for', () => {
+    expect(peers.filter((name) => manifest.peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
+    const tried = Object.fromEntries(peers.map((name) => [name, manifest.devDependencies[name]]));
+    expect(tried).toEqual(manifest.peerDependencies);
+  });
+
+  it('that are optional have users', () => {
+    expect(peers.filter((name) => !used.has(name) && !awaitedPeers.includes(name))).toEqual([]);
+  });
+
+  it('that are optional are loaded by the fleet alone, when it needs them', () => {
+    const eager = outer.filter(
+      ({ from, to, kind }) =>
+        peers.includes(packageOf(to)) && (roomOf(from) !== 'fleet' || kind === 'static'),
+    );
+    expect(eager.map(formatImport)).toEqual([]);
+  });
+
+  it.each(['src/cli/main.ts', 'src/index.ts', 'src/library.ts'])(
+    'that are optional do not load with %s',
+    (start) => {
+      const loaded = followStatic(start);
+      expect([...loaded].filter((file) => roomOf(file) === 'fleet')).toEqual([]);
+      const reached = outer.filter(
+        ({ from, to, kind }) => kind === 'static' && loaded.has(from) && peers.includes(packageOf(to)),
+      );
+      expect(reached.map(formatImport)).toEqual([]);
+    },
+  );
 });
 
 describe('files', () => {
