@@ -12,6 +12,7 @@ export interface CommandEntry {
 /** The line of a group of commands; by default the summaries of its members. */
 export const groupSummaries: Readonly<Record<string, string>> = {
   accounts: 'Accounts of the config: list, remove',
+  fleet: 'Accounts over several machines: init, worker, status, run, pause, resume, repair',
   lake: 'DuckLake: maintain',
   quarantine: 'Records that could not become rows: list, show, retry',
   schema: 'Learned columns and contracts: show, diff, export',
@@ -124,6 +125,41 @@ export const commands: readonly CommandEntry[] = [
     name: 'export',
     summary: 'Copies of the tables for readers by path: Iceberg without a catalog',
     load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  {
+    name: 'fleet init',
+    summary: 'Make the tables of a fleet in Postgres, or bring them up to date',
+    load: async () => (await import('./commands/fleet-init.ts')).fleetInitCommand,
+  },
+  {
+    name: 'fleet worker',
+    summary: 'Stay, take accounts that are due, and sync them',
+    load: async () => (await import('./commands/fleet-worker.ts')).fleetWorkerCommand,
+  },
+  {
+    name: 'fleet status',
+    summary: 'Accounts, workers and runs of a fleet',
+    load: async () => (await import('./commands/fleet-status.ts')).fleetStatusCommand,
+  },
+  {
+    name: 'fleet run',
+    summary: 'Make accounts due now',
+    load: async () => (await import('./commands/fleet-run.ts')).fleetRunCommand,
+  },
+  {
+    name: 'fleet pause',
+    summary: 'Begin no further run of accounts',
+    load: async () => (await import('./commands/fleet-pause.ts')).fleetPauseCommand,
+  },
+  {
+    name: 'fleet resume',
+    summary: 'Let runs of accounts begin again',
+    load: async () => (await import('./commands/fleet-resume.ts')).fleetResumeCommand,
+  },
+  {
+    name: 'fleet repair',
+    summary: 'Free an account whose worker does not get on',
+    load: async () => (await import('./commands/fleet-repair.ts')).fleetRepairCommand,
   },
   {
     name: 'lake maintain',

@@ -149,6 +149,14 @@ export const defaultEngine: Engine = {
   renderAccountMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderAccountMetrics'),
   writeMetricsFile: lend(() => import('../metrics/write-metrics-file.ts'), 'writeMetricsFile'),
   startMetricsServer: lend(() => import('../metrics/metrics-server.ts'), 'startMetricsServer'),
+  fleet: {
+    loadSettings: lend(() => import('./fleet/fleet-calls.ts'), 'loadFleet'),
+    init: lend(() => import('./fleet/fleet-calls.ts'), 'initFleet'),
+    work: lend(() => import('./fleet/work.ts'), 'workForFleet'),
+    read: lend(() => import('./fleet/fleet-calls.ts'), 'readFleetOf'),
+    change: lend(() => import('./fleet/fleet-calls.ts'), 'changeAccounts'),
+    repair: lend(() => import('./fleet/fleet-calls.ts'), 'repairAccount'),
+  },
 };
 
 /** What the config names is not left of anybody. */

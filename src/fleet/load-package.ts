@@ -4,16 +4,17 @@ import { ConfigError } from '../model/errors.ts';
  * Loads a package that only fleets need.
  *
  * @param load imports it, e.g. `() => import('tar')`
+ * @param version the one that has to be installed, where others were not tried
  * @throws ConfigError (2) if it is not installed
  */
-export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+export async function loadPackage<T>(name: string, load: () => Promise<T>, version?: string): Promise<T> {
   try {
     return await load();
   } catch (cause) {
     if (!isMissing(name, cause)) throw cause;
     throw new ConfigError(`the package ${name} is not installed, and this fleet needs it`, {
       code: 'config_invalid',
-      hint: `Run npm install ${name} where Sluice is installed. Nothing was requested.`,
+      hint: `Run npm install ${version === undefined ? name : `${name}@${version}`} where Sluice is installed. Nothing was requested.`,
       cause,
     });
   }

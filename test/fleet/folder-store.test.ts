@@ -4,11 +4,11 @@ import { expect, it } from 'vitest';
 import { openStore } from '../../src/fleet/store/open-store.ts';
 import { hookSteps } from '../support/io-steps.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
-import { describeObjectStore, makeFile } from './object-store-conformance.ts';
+import { describeStateStore, makeFile } from './object-store-conformance.ts';
 
 const scope = { reach: { store: {} } };
 
-describeObjectStore('a folder', async () => {
+describeStateStore('a folder', async () => {
   const path = join(makeTempFolder(), 'objects');
   mkdirSync(path, { mode: 0o700 });
   const store = await openStore({ kind: 'folder', path }, scope);

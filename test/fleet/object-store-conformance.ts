@@ -4,22 +4,22 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BugError, StorageError } from '../../src/model/errors.ts';
-import type { ObjectStore } from '../../src/fleet/store/object-store.ts';
+import type { StateStore } from '../../src/fleet/store/state-store.ts';
 import { createRandom } from '../support/seeds.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
 /** An empty store of one kind. */
 export interface StoreCase {
-  readonly store: ObjectStore;
+  readonly store: StateStore;
   /** Runs work on the same place, where a put of a large file is cut off after a few megabytes. */
-  readonly cut: (work: (store: ObjectStore) => Promise<unknown>) => Promise<void>;
+  readonly cut: (work: (store: StateStore) => Promise<unknown>) => Promise<void>;
   readonly close?: () => Promise<void>;
 }
 
 const LARGE_BYTES = 200 * 2 ** 20;
 
 /** What every store of objects has to keep. */
-export function describeObjectStore(name: string, makeCase: () => Promise<StoreCase>): void {
+export function describeStateStore(name: string, makeCase: () => Promise<StoreCase>): void {
   const using = async (work: (tried: StoreCase, folder: string) => Promise<void>) => {
     const tried = await makeCase();
     try {

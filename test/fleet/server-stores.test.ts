@@ -19,7 +19,7 @@ import {
 } from '../support/lake-servers.ts';
 import { createRawServer } from '../support/raw-server.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
-import { describeObjectStore, describeShown, makeFile } from './object-store-conformance.ts';
+import { describeStateStore, describeShown, makeFile } from './object-store-conformance.ts';
 
 const SECRET = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY';
 const keys = { keyId: 'AKIAIOSFODNN7EXAMPLE', secret: SECRET };
@@ -42,7 +42,7 @@ describeWithServers('a bucket', () => {
     keys: { keyId: server.keyId, secret: server.secret },
   });
 
-  describeObjectStore('a bucket', async () => {
+  describeStateStore('a bucket', async () => {
     const bucket = `fleet-${(buckets += 1)}`;
     await server.createBucket(bucket);
     const proxy = await startCuttingProxy(`http://${server.endpoint}`);
@@ -119,7 +119,7 @@ describeWithServers('a table of Postgres', () => {
   const openTable = (pool: Pool, before?: (text: string) => void) =>
     openStore({ kind: 'postgres' }, { reach: { store: {} }, database: adapt(pool, before) });
 
-  describeObjectStore('a table of Postgres', async () => {
+  describeStateStore('a table of Postgres', async () => {
     const pool = await openPool();
     return {
       store: await openTable(pool),

@@ -10,7 +10,7 @@ export function askForRun(database: FleetDatabase, account: string): Promise<Fle
     if (isAtWork(row)) return 'running';
     // One that is queued already is queued again with its priority.
     await sql.query(
-      `UPDATE sluice_fleet.accounts SET next_at = clock_timestamp(), priority = $2, failures = 0, paused_at = NULL
+      `UPDATE sluice_fleet.accounts SET next_at = clock_timestamp(), priority = $2, failures = 0, queued_at = NULL, paused_at = NULL
         WHERE account = $1`,
       [account, ASKED_PRIORITY],
     );
@@ -33,9 +33,10 @@ export function pauseAccount(database: FleetDatabase, account: string): Promise<
 export function resumeAccount(database: FleetDatabase, account: string): Promise<FleetChange> {
   return change(database, account, async (sql, row) => {
     if (row['paused_at'] === null) return 'not paused';
-    await sql.query('UPDATE sluice_fleet.accounts SET paused_at = NULL, queued_at = NULL WHERE account = $1', [
-      account,
-    ]);
+    await sql.query(
+      'UPDATE sluice_fleet.accounts SET paused_at = NULL, queued_at = NULL WHERE account = $1',
+      [account],
+    );
     return 'resumed';
   });
 }

@@ -10,3 +10,20 @@ export async function addAccounts(database: FleetDatabase, accounts: readonly st
   );
   return rows.length;
 }
+
+/** Moves accounts that wait for the schedule to its next time; without one, they wait until somebody asks. */
+export async function planAgain(
+  database: FleetDatabase,
+  {
+    names,
+    delaysMs,
+  }: { readonly names: readonly string[]; readonly delaysMs: readonly (number | undefined)[] },
+): Promise<void> {
+  await database.query(
+    `UPDATE sluice_fleet.accounts AS x SET next_at = clock_timestamp() + due.delay * interval '1 ms'
+       FROM unnest($1::text[], $2::float8[]) AS due (account, delay)
+      WHERE x.account = due.account AND x.holder IS NULL AND x.last_exit_code IN (0, 1, 2, 3, 4)
+        AND (x.next_at IS NULL OR x.next_at > clock_timestamp())`,
+    [names, delaysMs.map((ms) => ms ?? null)],
+  );
+}

@@ -70,7 +70,12 @@ export class AccountQueue {
       singletonKey: account,
       priority,
     }));
-    await this.#boss.insert(QUEUE, jobs, { db: toBossDb(sql) });
+    const db = toBossDb(sql);
+    await this.#boss.insert(QUEUE, jobs, { db });
+    // Those that were queued before somebody asked for them come first as well.
+    for (const { account, priority } of accounts)
+      if (priority > 0)
+        await this.#boss.update(QUEUE, undefined, { singletonKey: account, priority, match: 'all', db });
   }
 
   /** Takes the first jobs; they are back in the queue if the transaction is rolled back. */

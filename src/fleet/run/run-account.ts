@@ -1,7 +1,7 @@
 import { toAbortError } from '../../model/abort.ts';
 import type { AccountSource } from '../../model/account.ts';
 import type { Clock } from '../../model/clock.ts';
-import { LockedError, type SyncError, toSyncError } from '../../model/errors.ts';
+import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { findTryLater, listErrors } from '../../model/outage.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { QuotaStore } from '../../model/quota.ts';
@@ -11,6 +11,7 @@ import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { StateLock, TakeStateLock } from '../../model/state-lock.ts';
 import { readSourceRecord } from '../../../state/source-record.ts';
 import type { StoredSource } from '../database/leases.ts';
+import { describeLostLease } from './lost-lease.ts';
 import type { LaneEnd, LaneRun } from './messages.ts';
 import { isServer, moveToScratch } from './scratch-settings.ts';
 import { StagePuts } from './stage-puts.ts';
@@ -216,11 +217,4 @@ export class AccountRun {
 
 function groupByKey(sources: readonly AccountSource[]): ReadonlyMap<string, readonly AccountSource[]> {
   return Map.groupBy(sources, ({ key }) => key);
-}
-
-function describeLostLease(account: string): LockedError {
-  return new LockedError(`the lease of ${account} was lost: another machine may have the account by now`, {
-    code: 'state_locked',
-    hint: 'Nothing was published or put away since. The other machine continues from what was put away before.',
-  });
 }

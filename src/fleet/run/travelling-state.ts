@@ -2,7 +2,7 @@ import { mkdir, rename, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../model/clock.ts';
 import { StorageError, SyncError } from '../../model/errors.ts';
-import type { ObjectStore } from '../store/object-store.ts';
+import type { StateStore } from '../store/state-store.ts';
 
 /** A file, and the name of the object that it is or becomes: what is packed for one name cannot be opened as another. */
 export interface NamedFile {
@@ -22,7 +22,7 @@ export interface Parcels {
 
 /** What a state needs to travel. */
 export interface StateTravel {
-  readonly store: ObjectStore;
+  readonly store: StateStore;
   readonly parcels: Parcels;
   readonly clock: Clock;
 }

@@ -7,7 +7,7 @@ import { syncFolder } from '../../files/sync-to-disk.ts';
 import { StorageError, SyncError } from '../../model/errors.ts';
 import { openLocal, readChunks, writeChunks } from './local-file.ts';
 import { assertObjectName, isObjectName } from './object-name.ts';
-import type { ObjectStore, StoredObject } from './object-store.ts';
+import type { StateStore, StoredObject } from './state-store.ts';
 
 /** Files that are being written; no name begins with a dot. */
 const INCOMING = '.incoming';
@@ -15,7 +15,7 @@ const INCOMING = '.incoming';
 const LONGEST_PUT_MS = 24 * 3_600_000;
 
 /** Keeps objects as files of a folder that all machines see, such as a network disk. */
-export class FolderStore implements ObjectStore {
+export class FolderStore implements StateStore {
   readonly place: string;
   readonly #makeId: () => string;
 

@@ -1,11 +1,11 @@
 import type { EngineReach } from '../../model/destination.ts';
 import { BugError } from '../../model/errors.ts';
 import { FolderStore } from './folder-store.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { StateStore } from './state-store.ts';
 import { type ObjectDatabase, PostgresStore } from './postgres-store.ts';
 import { openBucket, type Patience } from './s3-sdk.ts';
 import { S3Store } from './s3-store.ts';
-import type { StorePlace } from './store-place.ts';
+import type { StorePlace } from '../../model/fleet.ts';
 
 const TABLE = 'sluice_fleet.objects';
 
@@ -26,7 +26,7 @@ export interface StoreScope {
 export async function openStore(
   place: StorePlace,
   { reach, database, patience }: StoreScope,
-): Promise<ObjectStore> {
+): Promise<StateStore> {
   if (place.kind === 'folder') return new FolderStore(place.path);
   if (place.kind === 's3') {
     const bucket = await openBucket(place.bucket, reach.store, patience);

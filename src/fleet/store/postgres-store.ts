@@ -3,7 +3,7 @@ import { StorageError, SyncError } from '../../model/errors.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { onDisk, openLocal, readFully, writeChunks } from './local-file.ts';
 import { assertObjectName, isObjectName } from './object-name.ts';
-import type { ObjectStore, StoredObject } from './object-store.ts';
+import type { StateStore, StoredObject } from './state-store.ts';
 
 const PART_BYTES = 4 * 2 ** 20;
 const MOST_BYTES = 256 * 2 ** 20;
@@ -25,7 +25,7 @@ export interface ObjectDatabase extends ObjectQueries {
  * Keeps objects in a table of Postgres: `(name text, part int, bytes bytea, stored_at timestamptz default
  * clock_timestamp(), primary key (name, part))`. For fleets with small states: an object has at most 256 MB.
  */
-export class PostgresStore implements ObjectStore {
+export class PostgresStore implements StateStore {
   readonly place: string;
   readonly #database: ObjectDatabase;
   readonly #table: string;

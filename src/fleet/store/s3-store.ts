@@ -2,7 +2,7 @@ import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import type { ObjectStore as BucketReach } from '../../model/destination.ts';
 import { writeChunks } from './local-file.ts';
 import { assertObjectName, isObjectName } from './object-name.ts';
-import type { ObjectStore, StoredObject } from './object-store.ts';
+import type { StateStore, StoredObject } from './state-store.ts';
 import { describeS3Failure, isPassing } from './s3-failure.ts';
 import type { Bucket } from './s3-sdk.ts';
 import { uploadFile } from './s3-upload.ts';
@@ -13,7 +13,7 @@ const AT_ONCE = 8;
 const DOWNLOADS = 3;
 
 /** Keeps objects in a bucket of S3 or its kin, below a prefix. */
-export class S3Store implements ObjectStore {
+export class S3Store implements StateStore {
   readonly place: string;
   readonly #bucket: Bucket;
   readonly #prefix: string;

@@ -37,6 +37,14 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
     planRemoval: () => refuse('planRemoval'),
     removeAccount: () => refuse('removeAccount'),
     listAccounts: () => Promise.resolve(undefined),
+    fleet: {
+      loadSettings: () => refuse('fleet.loadSettings'),
+      init: () => refuse('fleet.init'),
+      work: () => refuse('fleet.work'),
+      read: () => refuse('fleet.read'),
+      change: () => refuse('fleet.change'),
+      repair: () => refuse('fleet.repair'),
+    },
     explainConfig: () => Promise.resolve([]),
     buildConfigTemplate: ({ baseUrl, duckdb }) =>
       Promise.resolve(

@@ -2,7 +2,7 @@
  * Keeps whole files by name, for machines that share nothing else: a bucket, a folder, a database. A name is used once, and
  * what it names never changes.
  */
-export interface ObjectStore {
+export interface StateStore {
   /** The place as people see it, without secrets. */
   readonly place: string;
   /**

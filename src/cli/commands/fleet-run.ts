@@ -1,0 +1,13 @@
+import { defineFleetChange } from '../steps/define-fleet-change.ts';
+
+/** Syncs accounts now. */
+export const fleetRunCommand = defineFleetChange({
+  what: 'run',
+  description:
+    'Makes accounts due now, before those of the schedule: the next free lane of a worker takes them. One that is at ' +
+    'work already is not begun twice; a paused one is resumed.',
+  examples: [
+    ['sluice fleet run acme', 'One account'],
+    ["sluice fleet run 'eu-*'", 'All accounts whose names begin with eu-'],
+  ],
+});

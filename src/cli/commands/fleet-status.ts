@@ -1,0 +1,62 @@
+import type { FleetStatus } from '../../model/fleet-report.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext } from '../frame/context.ts';
+import { flagOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
+import { loadFleet } from '../steps/load-fleet.ts';
+
+const LOOKS_EVERY_MS = 2_000;
+// A log, unlike a screen, keeps every look.
+const LOGS_EVERY_MS = 30_000;
+const CLEAR_SCREEN = '\u001b[H\u001b[2J';
+
+/** What a fleet is doing. */
+export const fleetStatusCommand = defineCommand({
+  description:
+    'Shows accounts, workers and the runs of the last day, from fleet.database alone: no request, no lock. Times are ' +
+    'those of the database.',
+  options: {
+    watch: flagOption({ flag: 'watch', summary: 'Refresh every 2 s until Ctrl-C', group: 'Looking:' }),
+    all: flagOption({
+      flag: 'all',
+      summary: 'List every account, not only those that need a look',
+      group: 'Looking:',
+    }),
+  },
+  examples: [
+    ['sluice fleet status', 'What is at work, what failed, what waits'],
+    ['sluice fleet status --watch', 'In a second terminal'],
+    ['sluice fleet status --json', 'For a monitor'],
+  ],
+  async run(context, { values, globals }) {
+    context.chooseStop('quit');
+    const isWatch = values.watch === true;
+    if (isWatch && globals.json === true)
+      throw usageError(
+        '--watch and --json exclude each other',
+        'Run sluice fleet status --json as often as you like.',
+      );
+    const { settings, names } = await loadFleet(context, globals);
+    const isAll = values.all === true;
+    for (;;) {
+      const status = await context.engine.fleet.read(settings, names);
+      const text = await draw(context, status, isAll);
+      if (!isWatch) {
+        const { summarizeFleet } = await import('../../render/render-fleet.ts');
+        return { exitCode: 0, summary: summarizeFleet(status), result: status, text };
+      }
+      await showUntilNext(context, text);
+    }
+  },
+});
+
+async function draw({ output }: CliContext, status: FleetStatus, isAll: boolean): Promise<string> {
+  const { renderFleet } = await import('../../render/render-fleet.ts');
+  return renderFleet(status, { isAll, columns: output.stdout.columns() });
+}
+
+async function showUntilNext({ clock, output, signal }: CliContext, text: string): Promise<void> {
+  const { isTerminal } = output.stdout;
+  output.writeResult(`${isTerminal ? CLEAR_SCREEN : ''}${output.mask(text)}\n`);
+  await clock.sleep(isTerminal ? LOOKS_EVERY_MS : LOGS_EVERY_MS, signal);
+}

@@ -1,0 +1,94 @@
+import { tmpdir, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { AbortedError } from '../../model/errors.ts';
+import { formatCountOf } from '../../text/format-count.ts';
+import { defineCommand } from '../frame/command.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import { describeWorkerEvent } from '../fleet/describe-worker.ts';
+import { countOption, textOption } from '../options/option-kinds.ts';
+import { openLog } from '../progress/open-log.ts';
+import { describeChosen } from '../steps/describe-chosen.ts';
+import { DEFAULT_CONFIG } from '../steps/load-settings.ts';
+import { loadFleet } from '../steps/load-fleet.ts';
+
+const group = 'Working:';
+const DEFAULT_LANES = 4;
+
+/** Runs accounts of a fleet. */
+export const fleetWorkerCommand = defineCommand({
+  description:
+    'Stays, takes accounts that are due and syncs them, several at once, each in a process of its own. Start as many ' +
+    'workers as you like, on as many machines. SIGTERM drains: runs keep whole pages, which are put away for the next ' +
+    'worker. A killed worker costs little: its accounts are taken over once their leases have ended.',
+  options: {
+    lanes: countOption({
+      flag: 'lanes',
+      summary: 'Accounts at once (default 4)',
+      group,
+      example: '4',
+      max: 64,
+    }),
+    scratch: textOption({
+      flag: 'scratch',
+      valueName: 'folder',
+      summary: 'Where runs work, on a local disk (default: below the temporary folder)',
+      group,
+      example: '/var/tmp/sluice',
+    }),
+  },
+  examples: [
+    ['sluice fleet worker', 'Four accounts at once'],
+    ['sluice fleet worker --lanes 8 --log-format json', 'In a container'],
+  ],
+  async run(context, { values, globals, announce }) {
+    context.chooseStop('close');
+    const lanes = values.lanes ?? DEFAULT_LANES;
+    const { settings, names } = await loadFleet(context, globals);
+    const log = await openLog(context, globals);
+    const summary = `a worker with ${formatCountOf(lanes, 'lane')} for ${formatCountOf(names.length, 'account')}, on ${settings.place}`;
+    const result = { database: settings.place, lanes, accounts: names.length };
+    if (globals.logFormat === 'json' && globals.json !== true)
+      log({ level: 'info', message: summary, fields: { type: 'worker-started', ...result } });
+    else announce({ exitCode: 0, summary, result, text: `${summary}; SIGTERM drains it` });
+    await context.engine.fleet.work({
+      settings,
+      lanes,
+      scratch: findScratch(context, values.scratch),
+      config: { path: resolve(context.cwd, globals.config ?? DEFAULT_CONFIG), env: context.env },
+      readAccounts: () => readAccounts(context, globals),
+      clock: context.clock,
+      signal: context.signal,
+      onEvent: (event) => {
+        log(describeWorkerEvent(event));
+      },
+      onOutput: (line) => {
+        log({ level: 'error', message: line, fields: { type: 'lane-output', line } });
+      },
+    });
+    const reason: unknown = context.signal.reason;
+    return {
+      exitCode: reason instanceof AbortedError ? reason.exitCode : 0,
+      summary: 'the worker has stopped, and everything is put away',
+      result: null,
+      text: '',
+    };
+  },
+});
+
+function findScratch({ cwd }: CliContext, given: string | undefined): string {
+  // A folder for each user: its files are theirs alone.
+  return given === undefined ? join(tmpdir(), `sluice-fleet-${userInfo().uid}`) : resolve(cwd, given);
+}
+
+/** The accounts of the config as it is now, and what each would read with. */
+async function readAccounts(context: CliContext, globals: GlobalValues) {
+  const { known, names } = await loadFleet(context, globals);
+  const describe = await describeChosen(context, globals, { ...known, places: known.places });
+  const sources = new Map(
+    names.flatMap((name) => {
+      const own = [...describe(name).byKey.values()].flat().find((one) => one.name === name);
+      return own === undefined ? [] : [[name, { key: own.key, asks: own.asks }] as const];
+    }),
+  );
+  return { names, sources };
+}

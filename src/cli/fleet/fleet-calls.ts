@@ -1,0 +1,100 @@
+import { homedir } from 'node:os';
+import { readConfigFile } from '../../config/config-file.ts';
+import { resolveFleet } from '../../config/fleet-settings.ts';
+import { findHome } from '../../config/ledger-dir.ts';
+import { askForRun, pauseAccount, resumeAccount } from '../../fleet/database/change-accounts.ts';
+import { addAccounts } from '../../fleet/database/known-accounts.ts';
+import { openFleetDatabase } from '../../fleet/database/open-database.ts';
+import { AccountQueue } from '../../fleet/database/queue.ts';
+import { readFleet } from '../../fleet/database/read-fleet.ts';
+import { assertMigrated, FLEET_VERSION, migrateFleet } from '../../fleet/database/schema.ts';
+import type { FleetDatabase } from '../../fleet/database/sql.ts';
+import { repairFleetAccount } from '../../fleet/repair.ts';
+import { openStore } from '../../fleet/store/open-store.ts';
+import type { FleetSettings } from '../../model/fleet.ts';
+import type { FleetChange, FleetRepair, FleetStatus } from '../../model/fleet-report.ts';
+import type { ConfigRequest } from '../frame/engine.ts';
+import type { FleetInit, RepairChoice } from '../frame/fleet-engine.ts';
+
+/** A command has one statement at a time; reading the queue's tables takes a second connection. */
+const CONNECTIONS = 2;
+
+/** What a config says of its fleet. */
+export function loadFleet({ path, env }: ConfigRequest): Promise<FleetSettings> {
+  const home = findHome(env, process.platform) ?? homedir();
+  return Promise.resolve(resolveFleet(readConfigFile(path), { env, home }));
+}
+
+/** Makes the tables and the queue of a fleet, or brings them up to date. */
+export function initFleet(settings: FleetSettings, accounts: readonly string[]): Promise<FleetInit> {
+  return withDatabase(settings, async (database) => {
+    const before = await migrateFleet(database);
+    await AccountQueue.migrate(database);
+    const added = await addAccounts(database, accounts);
+    const store = await openStore(settings.store, { reach: settings.reach, database });
+    try {
+      // A wrong key or a missing bucket is found here, and not by the first run at night.
+      await store.list('sluice-fleet-init/');
+      return { database: settings.place, before, version: FLEET_VERSION, added, store: store.place };
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+/** What a fleet is doing. */
+export function readFleetOf(settings: FleetSettings, accounts: readonly string[]): Promise<FleetStatus> {
+  return withFleet(settings, (database) =>
+    readFleet(database, { known: accounts, leaseMs: settings.leaseMs }),
+  );
+}
+
+const CHANGES = { run: askForRun, pause: pauseAccount, resume: resumeAccount } as const;
+
+/** Changes accounts, one after the other. */
+export function changeAccounts(
+  settings: FleetSettings,
+  accounts: readonly string[],
+  what: keyof typeof CHANGES,
+): Promise<readonly FleetChange[]> {
+  return withFleet(settings, async (database) => {
+    const changes: FleetChange[] = [];
+    for (const account of accounts) changes.push(await CHANGES[what](database, account));
+    return changes;
+  });
+}
+
+/** Ends the lease of an account, and names what killed runs left in the store. */
+export function repairAccount(
+  settings: FleetSettings,
+  account: string,
+  choice: RepairChoice,
+): Promise<FleetRepair> {
+  return withFleet(settings, async (database) => {
+    const store = await openStore(settings.store, { reach: settings.reach, database });
+    try {
+      return await repairFleetAccount({ database, store }, account, choice);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+function withFleet<T>(settings: FleetSettings, work: (database: FleetDatabase) => Promise<T>): Promise<T> {
+  return withDatabase(settings, async (database) => {
+    await assertMigrated(database);
+    return work(database);
+  });
+}
+
+async function withDatabase<T>(
+  settings: FleetSettings,
+  work: (database: FleetDatabase) => Promise<T>,
+): Promise<T> {
+  const database = await openFleetDatabase(settings, { name: 'sluice fleet', connections: CONNECTIONS });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}

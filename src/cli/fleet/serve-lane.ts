@@ -1,0 +1,92 @@
+import { listAccounts } from '../../config/accounts.ts';
+import { readConfigFile } from '../../config/config-file.ts';
+import { openFleetDatabase } from '../../fleet/database/open-database.ts';
+import type { FleetDatabase } from '../../fleet/database/sql.ts';
+import { packStage, packState } from '../../fleet/parcel/pack-state.ts';
+import { unpackState } from '../../fleet/parcel/unpack-state.ts';
+import { LaneLink, type LanePort } from '../../fleet/run/lane-link.ts';
+import { AccountRun, type LaneTools } from '../../fleet/run/run-account.ts';
+import type { Parcels } from '../../fleet/run/travelling-state.ts';
+import { openStore } from '../../fleet/store/open-store.ts';
+import { systemClock } from '../../model/clock.ts';
+import { ConfigError } from '../../model/errors.ts';
+import type { FleetSettings } from '../../model/fleet.ts';
+import type { Settings } from '../../model/settings.ts';
+import { runSync } from '../../sync/run.ts';
+import { defaultEngine } from '../default-engine.ts';
+import type { LaneArguments } from './lane-arguments.ts';
+import { loadFleet } from './fleet-calls.ts';
+
+/** The process of a lane. */
+export interface LaneHostProcess extends LanePort {
+  readonly env: NodeJS.ProcessEnv;
+  readonly pid: number;
+  kill(pid: number, signal: NodeJS.Signals): unknown;
+}
+
+/** Two at most: the store, and a shared quota. */
+const CONNECTIONS = 2;
+
+/** Runs the accounts that the worker gives, one after the other, until the worker is gone. */
+export async function serveLane(given: LaneArguments, host: LaneHostProcess): Promise<void> {
+  const request = { path: given.config, env: host.env, nowMs: systemClock.now() };
+  const settings = await loadFleet(request);
+  const database = await openFleetDatabase(settings, { name: 'sluice fleet lane', connections: CONNECTIONS });
+  const store = await openStore(settings.store, { reach: settings.reach, database });
+  const tools: LaneTools = {
+    store,
+    parcels: createParcels(settings),
+    clock: systemClock,
+    scratch: given.scratch,
+    extensions: given.extensions,
+    putEveryPages: settings.putEveryPages,
+    loadSettings: (account) => loadAccount(given.config, account, host.env),
+    runSync,
+    openSharedQuota: createSharedQuota(database),
+    notify: async (own, { account, report, error }) => {
+      const run = report === undefined ? { error } : { report };
+      const told = [{ account, settings: own, run: run as { readonly report: NonNullable<typeof report> } }];
+      const effects = { clock: systemClock, env: host.env };
+      return defaultEngine.notifyAccounts(
+        told,
+        { exitCode: report?.exitCode ?? error?.exitCode ?? 1 },
+        effects,
+      );
+    },
+  };
+  const link = new LaneLink(host, { clock: systemClock, leaseMs: settings.leaseMs });
+  await link.serve((run, worker) => new AccountRun(tools, run, worker));
+  // Without its worker nothing that it does counts; killed, it leaves nothing half done.
+  host.kill(host.pid, 'SIGKILL');
+}
+
+/** The config is read for each run, as it is then. */
+async function loadAccount(path: string, name: string, env: NodeJS.ProcessEnv): Promise<Settings> {
+  const account = listAccounts(readConfigFile(path), env)?.accounts.find((one) => one.name === name);
+  if (account === undefined)
+    throw new ConfigError(`no account is called ${name}`, {
+      code: 'config_invalid',
+      hint: 'It was removed from the config. Nothing was requested; its state and its rows stay.',
+    });
+  return defaultEngine.loadSettings({ path, env, nowMs: systemClock.now(), account });
+}
+
+function createParcels({ encryptionKey: key }: FleetSettings): Parcels {
+  return {
+    async pack(stateDir, { file, name }, leavesRows) {
+      await packState(stateDir, file, { key, name, ...(leavesRows && { leaveOut: 'work-file' }) });
+    },
+    async packStage(stateDir, { file, name }) {
+      await packStage(stateDir, file, { key, name });
+    },
+    async unpack({ file, name }, folder) {
+      await unpackState(file, folder, { key, name });
+    },
+  };
+}
+
+function createSharedQuota(_database: FleetDatabase): LaneTools['openSharedQuota'] {
+  return () => {
+    throw new TypeError('not there yet');
+  };
+}

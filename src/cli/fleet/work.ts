@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { extname, join } from 'node:path';
+import { openFleetDatabase } from '../../fleet/database/open-database.ts';
+import { addAccounts, planAgain } from '../../fleet/database/known-accounts.ts';
+import { AccountQueue } from '../../fleet/database/queue.ts';
+import { assertMigrated } from '../../fleet/database/schema.ts';
+import type { FleetDatabase } from '../../fleet/database/sql.ts';
+import { markSeen } from '../../fleet/database/workers.ts';
+import { openStore } from '../../fleet/store/open-store.ts';
+import type { LaneProgram } from '../../fleet/worker/lane.ts';
+import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
+import { type ServedAccounts, Worker } from '../../fleet/worker/worker.ts';
+import { version } from '../../model/version.ts';
+import { parseCron } from '../../schedule/cron-schedule.ts';
+import type { WorkRequest } from '../frame/fleet-engine.ts';
+import type { LaneArguments } from './lane-arguments.ts';
+
+/** For taking, renewing and committing at once, and for the queue's own upkeep. */
+const CONNECTIONS = 4;
+/** How often the config is read again, ms. */
+const READ_EVERY_MS = 30_000;
+
+/**
+ * Works for a fleet until the signal aborts and every run has ended.
+ *
+ * @throws ConfigError (2) or StorageError (6) for what keeps it from beginning
+ */
+export async function workForFleet(request: WorkRequest): Promise<void> {
+  const { settings, lanes, clock, signal, onEvent, readAccounts } = request;
+  const served = await readAccounts();
+  const schedule = readSchedule(request);
+  const worker = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`;
+  const database = await openFleetDatabase(settings, { name: `sluice ${worker}`, connections: CONNECTIONS });
+  try {
+    await assertMigrated(database);
+    await tryStore(request, database);
+    const queue = await AccountQueue.open(database, (error) => {
+      onEvent({ type: 'warning', message: `the queue: ${error.message}` });
+    });
+    const scratch = prepareScratch(request.scratch);
+    const identity = { worker, host: hostname(), pid: process.pid, lanes, version };
+    try {
+      await markSeen(database, identity);
+      await planAll(database, served, schedule, clock.now());
+      const programs = Array.from({ length: lanes }, (_, at) => describeProgram(request, scratch, at));
+      await new Worker({
+        settings,
+        database,
+        queue,
+        identity,
+        schedule,
+        programs,
+        readAccounts: rereadAccounts(request, database, served),
+        clock,
+        signal,
+        onEvent,
+      }).run();
+    } finally {
+      await queue.close();
+      rmSync(scratch.own, { recursive: true, force: true });
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+function readSchedule({ settings, clock }: WorkRequest): FleetSchedule {
+  const { schedule, jitterMs } = settings;
+  const cron = schedule && parseCron(schedule.expression, schedule.timezone, clock.now());
+  return { cron, jitterMs };
+}
+
+/** A wrong key or a missing bucket is found before an account is taken. */
+async function tryStore({ settings }: WorkRequest, database: FleetDatabase): Promise<void> {
+  const store = await openStore(settings.store, { reach: settings.reach, database });
+  try {
+    await store.list('sluice-fleet-start/');
+  } finally {
+    await store.close();
+  }
+}
+
+/** Adds accounts that are new, and moves those that wait for the schedule to its times as they are now. */
+async function planAll(
+  database: FleetDatabase,
+  { names }: ServedAccounts,
+  schedule: FleetSchedule,
+  nowMs: number,
+): Promise<void> {
+  await addAccounts(database, names);
+  const times = names.map((name) => nextTime(schedule, name, nowMs));
+  await planAgain(database, {
+    names,
+    delaysMs: times.map((atMs) => (atMs === undefined ? undefined : atMs - nowMs)),
+  });
+}
+
+/** The config, read again every half a minute; one that is broken by then does not end the worker. */
+function rereadAccounts(
+  { readAccounts, clock, onEvent }: WorkRequest,
+  database: FleetDatabase,
+  first: ServedAccounts,
+): () => Promise<ServedAccounts> {
+  let served = first;
+  let readAtMs = clock.monotonic();
+  return async () => {
+    if (clock.monotonic() - readAtMs < READ_EVERY_MS) return served;
+    readAtMs = clock.monotonic();
+    try {
+      served = await readAccounts();
+    } catch (thrown) {
+      onEvent({ type: 'warning', message: thrown instanceof Error ? thrown.message : String(thrown) });
+      return served;
+    }
+    await addAccounts(database, served.names);
+    return served;
+  };
+}
+
+/** Folders of this worker, and of all on this machine. */
+interface Scratch {
+  readonly own: string;
+  readonly extensions: string;
+}
+
+/** Removes what workers left that were killed, and makes the folder of this one. */
+function prepareScratch(root: string): Scratch {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(root)) {
+    const pid = /^worker-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid)))
+      rmSync(join(root, name), { recursive: true, force: true });
+  }
+  const own = join(root, `worker-${process.pid}`);
+  rmSync(own, { recursive: true, force: true });
+  mkdirSync(own, { mode: 0o700 });
+  return { own, extensions: join(root, 'extensions') };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function describeProgram(
+  { config, onOutput }: WorkRequest,
+  { own, extensions }: Scratch,
+  at: number,
+): LaneProgram {
+  const args: LaneArguments = { config: config.path, scratch: join(own, `lane-${at}`), extensions };
+  return {
+    // The built program, or its source.
+    file: join(import.meta.dirname, `lane-main${extname(import.meta.filename)}`),
+    args: [JSON.stringify(args)],
+    env: config.env,
+    onOutput,
+  };
+}

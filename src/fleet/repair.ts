@@ -1,0 +1,35 @@
+import type { FleetRepair } from '../model/fleet-report.ts';
+import { freeAccount } from './database/change-accounts.ts';
+import type { FleetDatabase } from './database/sql.ts';
+import type { StateStore } from './store/state-store.ts';
+
+/** What a repair works on. */
+export interface RepairParts {
+  readonly database: FleetDatabase;
+  readonly store: StateStore;
+}
+
+/** What a repair does besides ending a lease. */
+export interface RepairOptions {
+  readonly forgetsState: boolean;
+  readonly removesOrphans: boolean;
+}
+
+/** Ends the lease of an account, and finds objects of it that nobody needs. */
+export async function repairFleetAccount(
+  { database, store }: RepairParts,
+  account: string,
+  { forgetsState, removesOrphans }: RepairOptions,
+): Promise<FleetRepair> {
+  const change = await freeAccount(database, account, { forgetsState });
+  // Read after the lease was ended: from now on its old holder records nothing.
+  const [row] = await database.query(
+    'SELECT object, stages, holder IS NOT NULL AS is_held FROM sluice_fleet.accounts WHERE account = $1',
+    [account],
+  );
+  const kept = new Set([row?.['object'], ...((row?.['stages'] as readonly string[] | null) ?? [])]);
+  const found = row?.['is_held'] === true ? [] : await store.list(`${account}/`);
+  const orphans = found.map(({ name }) => name).filter((name) => !kept.has(name));
+  if (removesOrphans) await store.remove(orphans);
+  return { ...change, orphans, isRemoved: removesOrphans && orphans.length > 0, isForgotten: forgetsState };
+}
