@@ -136,7 +136,7 @@ describe('a parcel', () => {
     });
   });
 
-  it('is another one each time, and shows nothing of its content', async () => {
+  it('differs each time, and shows nothing of its content', async () => {
     const home = makeTempFolder();
     writeFiles(join(home, 'state'), { 'runs.json': Buffer.from('visible'.repeat(100)) });
     for (const name of ['a', 'b']) await packState(join(home, 'state'), join(home, name), seal);
