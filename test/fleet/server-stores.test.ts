@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { createServer as createHttpServer, request } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -72,6 +73,42 @@ describeWithServers('a bucket', () => {
     expect(await a?.list('')).toMatchObject([{ name: 'acme/1' }]);
     expect(await b?.list('')).toMatchObject([{ name: 'acme/2' }]);
     expect((await whole?.list(''))?.map(({ name }) => name).toSorted()).toEqual(['a/acme/1', 'a2/acme/2']);
+  });
+
+  it.each([
+    ['an upload whose last answer was lost, and of which the server then knows nothing', true],
+    ['an upload that the server lost', false],
+  ])('looks for the object after %s', async (_, isDone) => {
+    await server.createBucket(`lost-${isDone}`);
+    // The server itself would answer the same again, as AWS does.
+    let completed = 0;
+    const body = '<Error><Code>NoSuchUpload</Code><Message>The upload does not exist</Message></Error>';
+    const proxy = createHttpServer((incoming, outgoing) => {
+      const { method = 'GET', headers, url = '/' } = incoming;
+      const isLast = method === 'POST' && url.includes('uploadId=');
+      completed += isLast ? 1 : 0;
+      if (isLast && (completed > 1 || !isDone)) {
+        incoming.resume();
+        outgoing.writeHead(404, { 'content-type': 'application/xml' }).end(body);
+        return;
+      }
+      const passed = request(`http://${server.endpoint}${url}`, { method, headers }, (answer) => {
+        if (isLast) answer.resume().once('end', () => incoming.socket.destroy());
+        else answer.pipe(outgoing.writeHead(answer.statusCode ?? 500, answer.headers));
+      });
+      incoming.pipe(passed);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const store = await openS3(reachOf(`http://127.0.0.1:${port}`), { bucket: `lost-${isDone}` });
+    const put = store.put('acme/1', await makeFile(join(makeTempFolder(), 'in'), 20 * 2 ** 20));
+    if (isDone) await put;
+    else await expect(put).rejects.toThrow('NoSuchUpload');
+    expect(completed).toBe(isDone ? 2 : 1);
+    expect(await store.list('')).toHaveLength(isDone ? 1 : 0);
+    await store.close();
+    proxy.closeAllConnections();
+    proxy.close();
   });
 
   it('lists more objects than a page has', async () => {
