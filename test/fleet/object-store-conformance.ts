@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  createReadStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -103,6 +111,9 @@ export function describeStateStore(name: string, makeCase: () => Promise<StoreCa
         const file = await makeFile(join(folder, 'in'), 10);
         await store.put('acme/1', file);
         writeFileSync(join(folder, 'out'), 'old', { mode: 0o644 });
+        symlinkSync(join(folder, 'out'), join(folder, 'link'));
+        await store.get('acme/1', join(folder, 'link'));
+        expect(readFileSync(join(folder, 'out'), 'utf8')).toBe('old');
         await store.get('acme/1', join(folder, 'out'));
         expect(statSync(join(folder, 'out'))).toMatchObject({ size: 10, mode: 0o100600 });
       });

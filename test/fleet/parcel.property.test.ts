@@ -3,6 +3,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,9 +12,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packStage, packState } from '../../src/fleet/parcel/pack-state.ts';
 import { unpackState } from '../../src/fleet/parcel/unpack-state.ts';
 import { SyncError } from '../../src/model/errors.ts';
@@ -136,7 +138,7 @@ describe('a parcel', () => {
     });
   });
 
-  it('is another one each time, and shows nothing of its content', async () => {
+  it('differs each time, and shows nothing of its content', async () => {
     const home = makeTempFolder();
     writeFiles(join(home, 'state'), { 'runs.json': Buffer.from('visible'.repeat(100)) });
     for (const name of ['a', 'b']) await packState(join(home, 'state'), join(home, name), seal);
@@ -241,56 +243,47 @@ describe('a parcel of staged pages', () => {
   const scan = { version: 1, stream: 'a', question: 'q', startedAtMs: 1, runId: 'r' } as const;
   const page = (n: number) => ({
     entry: { offset: n * 10, firstPosition: n * 10, rows: 10 },
-    lines: `${JSON.stringify({ n, text: 'x'.repeat(n * 97) })}\n`.repeat(10),
+    lines: `${JSON.stringify({ n, text: 'x'.repeat((n % 7) * 97) })}\n`.repeat(10),
   });
 
   it('has every page that was on the disk when it began, while a run adds more', async () => {
     const home = makeTempFolder();
-    const folder = join(home, 'state', 'stage', 'a');
-    const store = await StageStore.begin(folder, scan);
+    const store = await StageStore.begin(join(home, 'state', 'stage', 'a'), scan);
     let written = 0;
-    let ended = false;
-    const adding = (async () => {
-      for (; !ended || written < 20; written += 1) await store.append(page(written));
-    })();
+    const add = async () => {
+      for (let n = 0; n < 10; n += 1, written += 1) await store.append(page(written));
+    };
     for (let round = 0; round < countRuns(20); round += 1) {
       const before = written;
-      await packStage(join(home, 'state'), join(home, 'parcel'), seal);
+      await Promise.all([add(), packStage(join(home, 'state'), join(home, 'parcel'), seal)]);
       await unpackState(join(home, 'parcel'), join(home, 'copy'), seal);
       const found = await readStage(join(home, 'copy', 'stage', 'a'), { isProved: true });
       expect(found?.pages.length ?? 0).toBeGreaterThanOrEqual(before);
       expect(found?.scan ?? scan).toEqual(scan);
     }
-    ended = true;
-    await adding;
     await store.close();
   });
 
   it('never mixes a scan with the one that replaces it', async () => {
     const home = makeTempFolder();
     const folder = join(home, 'state', 'stage', 'a');
-    let ended = false;
-    const replacing = (async () => {
-      for (let round = 0; !ended || round < 3; round += 1) {
-        const store = await StageStore.begin(
-          folder,
-          { ...scan, question: `q${round}` },
-          { isDurable: false },
-        );
-        for (let n = 0; n < 5; n += 1)
-          await store.append({ ...page(n), entry: { ...page(n).entry, pageHash: `q${round}` } });
-        await store.close();
-      }
-    })();
+    const replace = async (question: string) => {
+      const store = await StageStore.begin(folder, { ...scan, question }, { isDurable: false });
+      for (let n = 0; n < 5; n += 1)
+        await store.append({ ...page(n), entry: { ...page(n).entry, pageHash: question } });
+      await store.close();
+    };
+    const replaceTwice = async (round: number) => {
+      await replace(`${round} a`);
+      await replace(`${round} b`);
+    };
     for (let round = 0; round < countRuns(100); round += 1) {
-      await packStage(join(home, 'state'), join(home, 'parcel'), seal);
+      await Promise.all([replaceTwice(round), packStage(join(home, 'state'), join(home, 'parcel'), seal)]);
       rmSync(join(home, 'copy'), { recursive: true, force: true });
       await unpackState(join(home, 'parcel'), join(home, 'copy'), seal);
       const found = await readStage(join(home, 'copy', 'stage', 'a'), { isProved: true });
       for (const { pageHash } of found?.pages ?? []) expect(pageHash).toBe(found?.scan.question);
     }
-    ended = true;
-    await replacing;
   });
 
   it('leaves out a scan that is not whole, and packs nothing else', async () => {
@@ -341,17 +334,16 @@ async function expectRefused(
   return error as SyncError;
 }
 
+const root = mkdtempSync(join(tmpdir(), 'sluice-test-'));
 let homes = 0;
+afterAll(() => rmSync(root, { recursive: true }));
 
 /** A folder for one of many tries: `makeTempFolder` would keep them all until the test ends. */
 function makeHome(): string {
-  const home = join(makeRoot(), String((homes += 1)));
-  mkdirSync(home, { recursive: true });
+  const home = join(root, String((homes += 1)));
+  mkdirSync(home);
   return home;
 }
-
-let root: string | undefined;
-const makeRoot = (): string => (root ??= makeTempFolder());
 
 function writeFiles(folder: string, files: Files): void {
   mkdirSync(folder, { recursive: true });

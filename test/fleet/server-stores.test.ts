@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { createServer as createHttpServer, request } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ObjectStore as BucketReach } from '../../src/model/destination.ts';
 import { StorageError } from '../../src/model/errors.ts';
 import { openStore } from '../../src/fleet/store/open-store.ts';
@@ -72,6 +73,42 @@ describeWithServers('a bucket', () => {
     expect(await a?.list('')).toMatchObject([{ name: 'acme/1' }]);
     expect(await b?.list('')).toMatchObject([{ name: 'acme/2' }]);
     expect((await whole?.list(''))?.map(({ name }) => name).toSorted()).toEqual(['a/acme/1', 'a2/acme/2']);
+  });
+
+  it.each([
+    ['an upload whose last answer was lost, and of which the server then knows nothing', true],
+    ['an upload that the server lost', false],
+  ])('looks for the object after %s', async (_, isDone) => {
+    await server.createBucket(`lost-${isDone}`);
+    // The server itself would answer the same again, as AWS does.
+    let completed = 0;
+    const body = '<Error><Code>NoSuchUpload</Code><Message>The upload does not exist</Message></Error>';
+    const proxy = createHttpServer((incoming, outgoing) => {
+      const { method = 'GET', headers, url = '/' } = incoming;
+      const isLast = method === 'POST' && url.includes('uploadId=');
+      completed += isLast ? 1 : 0;
+      if (isLast && (completed > 1 || !isDone)) {
+        incoming.resume();
+        outgoing.writeHead(404, { 'content-type': 'application/xml' }).end(body);
+        return;
+      }
+      const passed = request(`http://${server.endpoint}${url}`, { method, headers }, (answer) => {
+        if (isLast) answer.resume().once('end', () => incoming.socket.destroy());
+        else answer.pipe(outgoing.writeHead(answer.statusCode ?? 500, answer.headers));
+      });
+      incoming.pipe(passed);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const store = await openS3(reachOf(`http://127.0.0.1:${port}`), { bucket: `lost-${isDone}` });
+    const put = store.put('acme/1', await makeFile(join(makeTempFolder(), 'in'), 20 * 2 ** 20));
+    if (isDone) await put;
+    else await expect(put).rejects.toThrow('NoSuchUpload');
+    expect(completed).toBe(isDone ? 2 : 1);
+    expect(await store.list('')).toHaveLength(isDone ? 1 : 0);
+    await store.close();
+    proxy.closeAllConnections();
+    proxy.close();
   });
 
   it('lists more objects than a page has', async () => {
@@ -156,7 +193,7 @@ describe('a bucket that is not as it should be', () => {
 
   it.each([
     ['fails', 500, 'InternalError', /object store fails/, 6],
-    ['asks for patience', 503, 'SlowDown', /object store fails/, 6],
+    ['is away for a while', 503, 'ServiceUnavailable', /object store fails/, 6],
     ['is full', 507, 'XMinioStorageFull', /is full/, 6],
     ['has a key that expired', 403, 'ExpiredToken', /refuses the key/, 6],
     ['finds the clock wrong', 403, 'RequestTimeTooSkewed', /clock of this machine/, 6],
@@ -172,6 +209,31 @@ describe('a bucket that is not as it should be', () => {
     const store = await openS3({ endpoint: new URL(`http://127.0.0.1:${server.port}`), keys });
     await expectFailures(store, words, exitCode);
     await server.close();
+  });
+
+  it('hides the key that the environment has', async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', keys.keyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', SECRET);
+    const body = `<Error><Code>Strange</Code><Message>with ${SECRET}</Message></Error>`;
+    const server = await createRawServer(({ socket }) => {
+      socket.end(`HTTP/1.1 400 No\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+    });
+    const store = await openS3({ endpoint: new URL(`http://127.0.0.1:${server.port}`) });
+    await expectFailures(store, /Strange/, 6);
+    expect(server.requests[0]?.head).toContain(`Credential=${keys.keyId}/`);
+    await server.close();
+    vi.unstubAllEnvs();
+  });
+
+  it('has no key anywhere', async () => {
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE'])
+      vi.stubEnv(name, undefined);
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null');
+    vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
+    const store = await openS3({ endpoint: new URL('http://127.0.0.1:9') });
+    await expectFailures(store, /there is no key/, 6);
+    vi.unstubAllEnvs();
   });
 
   it('follows no redirect to another host', async () => {

@@ -44,7 +44,7 @@ async function openStage(folder: string, below: string): Promise<readonly Opened
     } catch (error) {
       await closeAll(opened);
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadable(join(folder, below), error);
-      // Without one of its files it is no scan that could be continued.
+      // A scan that lacks one of its files could not be continued.
       if (await isGone(join(folder, below), opened.length)) return [];
     }
   }

@@ -42,14 +42,23 @@ async function uploadParts(upload: Upload): Promise<void> {
   const { UploadId } = await client.send(new sdk.CreateMultipartUploadCommand(place));
   try {
     const Parts = await sendParts(upload, UploadId);
-    await client.send(
-      new sdk.CompleteMultipartUploadCommand({ ...place, UploadId, MultipartUpload: { Parts } }),
-    );
+    await client
+      .send(new sdk.CompleteMultipartUploadCommand({ ...place, UploadId, MultipartUpload: { Parts } }))
+      .catch((error: unknown) => assertCompleted(upload, error));
   } catch (error) {
     // Parts of an upload that is not completed cost money and are not listed.
     await client.send(new sdk.AbortMultipartUploadCommand({ ...place, UploadId })).catch(() => undefined);
     throw error;
   }
+}
+
+/** An answer that was lost is asked for again, and by then some servers know nothing of the upload. */
+async function assertCompleted({ sdk, client, bucket, key, size }: Upload, error: unknown): Promise<void> {
+  if (!(error instanceof Error) || error.name !== 'NoSuchUpload') throw error;
+  const found = await client
+    .send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: key }))
+    .catch(() => undefined);
+  if (found?.ContentLength !== size) throw error;
 }
 
 interface SentPart {
