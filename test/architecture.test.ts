@@ -142,10 +142,13 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
-  fleet: { rooms: ['text', 'model', 'files', 'storage'], packages: ['@aws-sdk/client-s3', 'tar'] },
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
+  fleet: {
+    rooms: ['text', 'model', 'files', 'state', 'storage', 'schedule'],
+    packages: ['@aws-sdk/client-s3', 'pg', 'pg-boss', 'tar'],
+  },
   metrics: { rooms: ['model', 'files', 'state', 'commands'], packages: ['prom-client'] },
   notify: { rooms: ['text', 'model', 'state'], packages: ['undici'] },
   simulator: { rooms: ['model'], packages: [] },
@@ -163,6 +166,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'commands',
       'accounts',
       'schedule',
+      'fleet',
       'metrics',
       'notify',
       'simulator',
@@ -177,8 +181,8 @@ const rules: Readonly<Record<string, Rule>> = {
  * only those before it.
  */
 const floors: Readonly<Record<string, readonly string[]>> = {
-  cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'commands', '.'],
-  fleet: ['load-package.ts', 'store', 'parcel'],
+  cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'fleet', 'commands', '.'],
+  fleet: ['load-package.ts', 'store', 'parcel', 'database', 'run', 'worker', '.'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
   publish: [
     'publisher.ts',
@@ -200,7 +204,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms and modules that may use a builtin which reaches out of the process; everybody may use the others. */
 const builtinUsers: Readonly<Record<string, readonly string[]>> = {
-  'node:child_process': ['notify'],
+  'node:child_process': ['fleet', 'notify'],
   'node:cluster': [],
   'node:dns': [],
   'node:http': ['metrics', 'simulator'],
@@ -224,9 +228,6 @@ const pureRooms: Readonly<Record<string, readonly string[]>> = {
   schema: ['node:crypto'],
   text: [],
 };
-
-/** Optional packages whose first user comes with the queue and the database of a fleet; empty once they are here. */
-const awaitedPeers: readonly string[] = ['pg', 'pg-boss'];
 
 // From the top down: each part of the spine knows the next one and nothing of the one above.
 const spine: Readonly<Record<string, readonly string[]>> = {
@@ -401,7 +402,7 @@ describe('packages', () => {
   });
 
   it('that are optional have users', () => {
-    expect(peers.filter((name) => !used.has(name) && !awaitedPeers.includes(name))).toEqual([]);
+    expect(peers.filter((name) => !used.has(name))).toEqual([]);
   });
 
   it('that are optional are loaded by the fleet alone, when it needs them', () => {

@@ -1,5 +1,6 @@
 import { connectors } from '../connectors/registry.ts';
 import { configDefaults } from '../src/model/config.ts';
+import { fleetDefaults } from '../src/model/fleet.ts';
 import type { Connector } from '../src/model/connector.ts';
 import { orderOf } from '../src/orders/orders.ts';
 
@@ -208,6 +209,54 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: `\`${configDefaults.concurrency}\``,
     meaning:
       'With `accounts`: how many read at once. One that waits for its quota, loads or publishes is not counted.',
+  },
+  fleet: {
+    type: 'map',
+    fallback: 'none',
+    meaning:
+      'With `accounts`: how several machines share them. Read by `sluice fleet` alone. See [fleet.md](fleet.md).',
+  },
+  'fleet.database': {
+    type: 'URL',
+    fallback: 'required by `sluice fleet`',
+    meaning:
+      'The Postgres database that hands out the work: `postgres://user:password@host/database`. Hidden in all output.',
+  },
+  'fleet.store': {
+    type: '`s3://bucket/prefix`, a folder, or `postgres`',
+    fallback: `\`${fleetDefaults.store}\``,
+    meaning:
+      'Where the state of accounts is kept between runs. A folder must be on a disk that all machines see. `postgres` is for states up to 256 MB. `destination.s3` says how a bucket is reached.',
+  },
+  'fleet.encryptionKey': {
+    type: 'text, at least 16 characters',
+    fallback: 'required by `sluice fleet`',
+    meaning: 'Encrypts what is in the store. The same on all machines. Hidden in all output.',
+  },
+  'fleet.lease': {
+    type: 'duration, at least `2s`',
+    fallback: '`60s`',
+    meaning: 'How long an account stays with a worker that is not heard of. Renewed while it works.',
+  },
+  'fleet.schedule': {
+    type: 'cron expression',
+    fallback: 'none: when `sluice fleet run` asks',
+    meaning: 'When each account is synced: minute, hour, day, month, day of week.',
+  },
+  'fleet.timezone': {
+    type: 'text',
+    fallback: `\`${fleetDefaults.timezone}\``,
+    meaning: 'Its time zone, e.g. `Europe/Berlin`.',
+  },
+  'fleet.jitter': {
+    type: 'duration',
+    fallback: '`0`',
+    meaning: 'Spreads accounts over this long after each time of the schedule, each at its own minute.',
+  },
+  'fleet.putEveryPages': {
+    type: 'whole number',
+    fallback: `\`${fleetDefaults.putEveryPages}\``,
+    meaning: 'Pages of a run after which they are put away, so that a kill costs no more.',
   },
   stateDir: {
     type: 'folder',

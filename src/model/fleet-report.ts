@@ -6,14 +6,7 @@ import type { ReportedError } from './run-report.ts';
  * schedule; `idle`: for somebody to ask for it.
  */
 export type FleetAccountState =
-  | 'running'
-  | 'lost'
-  | 'due'
-  | 'deferred'
-  | 'retrying'
-  | 'scheduled'
-  | 'idle'
-  | 'paused';
+  'running' | 'lost' | 'due' | 'deferred' | 'retrying' | 'scheduled' | 'idle' | 'paused';
 
 /** An account of a fleet. All times are ISO, by the database's clock. */
 export interface FleetAccount {

@@ -1,4 +1,4 @@
-import type { WorkerEvent } from '../../fleet/worker/worker.ts';
+import type { WorkerEvent } from '../../fleet/worker/worker-events.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { formatDuration } from '../../text/duration.ts';
 import type { LogLine } from '../progress/describe-event.ts';

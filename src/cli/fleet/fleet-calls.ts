@@ -13,14 +13,13 @@ import { repairFleetAccount } from '../../fleet/repair.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { FleetChange, FleetRepair, FleetStatus } from '../../model/fleet-report.ts';
-import type { ConfigRequest } from '../frame/engine.ts';
-import type { FleetInit, RepairChoice } from '../frame/fleet-engine.ts';
+import type { FleetConfig, FleetInit, RepairChoice } from '../frame/fleet-engine.ts';
 
 /** A command has one statement at a time; reading the queue's tables takes a second connection. */
 const CONNECTIONS = 2;
 
 /** What a config says of its fleet. */
-export function loadFleet({ path, env }: ConfigRequest): Promise<FleetSettings> {
+export function loadFleet({ path, env }: FleetConfig): Promise<FleetSettings> {
   const home = findHome(env, process.platform) ?? homedir();
   return Promise.resolve(resolveFleet(readConfigFile(path), { env, home }));
 }

@@ -13,15 +13,16 @@ import { ConfigError } from '../../model/errors.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { Settings } from '../../model/settings.ts';
 import { runSync } from '../../sync/run.ts';
-import { defaultEngine } from '../default-engine.ts';
+import type { Engine } from '../frame/engine.ts';
 import type { LaneArguments } from './lane-arguments.ts';
 import { loadFleet } from './fleet-calls.ts';
 
-/** The process of a lane. */
+/** The process of a lane, and what it is given. */
 export interface LaneHostProcess extends LanePort {
+  readonly engine: Pick<Engine, 'loadSettings' | 'notifyAccounts'>;
   readonly env: NodeJS.ProcessEnv;
-  readonly pid: number;
-  kill(pid: number, signal: NodeJS.Signals): unknown;
+  /** Ends it at once. */
+  die(): void;
 }
 
 /** Two at most: the store, and a shared quota. */
@@ -40,14 +41,14 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     scratch: given.scratch,
     extensions: given.extensions,
     putEveryPages: settings.putEveryPages,
-    loadSettings: (account) => loadAccount(given.config, account, host.env),
+    loadSettings: (account) => loadAccount(given.config, account, host),
     runSync,
     openSharedQuota: createSharedQuota(database),
     notify: async (own, { account, report, error }) => {
       const run = report === undefined ? { error } : { report };
       const told = [{ account, settings: own, run: run as { readonly report: NonNullable<typeof report> } }];
       const effects = { clock: systemClock, env: host.env };
-      return defaultEngine.notifyAccounts(
+      return host.engine.notifyAccounts(
         told,
         { exitCode: report?.exitCode ?? error?.exitCode ?? 1 },
         effects,
@@ -57,18 +58,22 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
   const link = new LaneLink(host, { clock: systemClock, leaseMs: settings.leaseMs });
   await link.serve((run, worker) => new AccountRun(tools, run, worker));
   // Without its worker nothing that it does counts; killed, it leaves nothing half done.
-  host.kill(host.pid, 'SIGKILL');
+  host.die();
 }
 
 /** The config is read for each run, as it is then. */
-async function loadAccount(path: string, name: string, env: NodeJS.ProcessEnv): Promise<Settings> {
+async function loadAccount(
+  path: string,
+  name: string,
+  { env, engine }: Pick<LaneHostProcess, 'env' | 'engine'>,
+): Promise<Settings> {
   const account = listAccounts(readConfigFile(path), env)?.accounts.find((one) => one.name === name);
   if (account === undefined)
     throw new ConfigError(`no account is called ${name}`, {
       code: 'config_invalid',
       hint: 'It was removed from the config. Nothing was requested; its state and its rows stay.',
     });
-  return defaultEngine.loadSettings({ path, env, nowMs: systemClock.now(), account });
+  return engine.loadSettings({ path, env, nowMs: systemClock.now(), account });
 }
 
 function createParcels({ encryptionKey: key }: FleetSettings): Parcels {

@@ -11,7 +11,8 @@ import { markSeen } from '../../fleet/database/workers.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
 import type { LaneProgram } from '../../fleet/worker/lane.ts';
 import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
-import { type ServedAccounts, Worker } from '../../fleet/worker/worker.ts';
+import { Worker } from '../../fleet/worker/worker.ts';
+import type { ServedAccounts } from '../../fleet/worker/worker-events.ts';
 import { version } from '../../model/version.ts';
 import { parseCron } from '../../schedule/cron-schedule.ts';
 import type { WorkRequest } from '../frame/fleet-engine.ts';
@@ -156,7 +157,7 @@ function describeProgram(
   const args: LaneArguments = { config: config.path, scratch: join(own, `lane-${at}`), extensions };
   return {
     // The built program, or its source.
-    file: join(import.meta.dirname, `lane-main${extname(import.meta.filename)}`),
+    file: join(import.meta.dirname, '..', `lane-main${extname(import.meta.filename)}`),
     args: [JSON.stringify(args)],
     env: config.env,
     onOutput,

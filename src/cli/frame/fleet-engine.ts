@@ -1,13 +1,12 @@
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { FleetChange, FleetRepair, FleetStatus } from '../../model/fleet-report.ts';
 import type { Clock } from '../../model/clock.ts';
-import type { WorkerEvent, ServedAccounts } from '../../fleet/worker/worker.ts';
-import type { ConfigRequest } from './engine.ts';
+import type { WorkerEvent, ServedAccounts } from '../../fleet/worker/worker-events.ts';
 
 /** What the commands of a fleet call. */
 export interface FleetEngine {
   /** What the config says of its fleet; a mistake in one account is not looked for. */
-  loadSettings(request: ConfigRequest): Promise<FleetSettings>;
+  loadSettings(config: FleetConfig): Promise<FleetSettings>;
   /** Makes the tables and the queue, or brings them up to date, and adds the accounts of the config. */
   init(settings: FleetSettings, accounts: readonly string[]): Promise<FleetInit>;
   /** Takes accounts and runs them until the signal aborts and every run has ended. */
@@ -19,6 +18,13 @@ export interface FleetEngine {
     what: 'run' | 'pause' | 'resume',
   ): Promise<readonly FleetChange[]>;
   repair(settings: FleetSettings, account: string, choice: RepairChoice): Promise<FleetRepair>;
+}
+
+/** Where a config is read from. */
+export interface FleetConfig {
+  /** As the user gave it, so that messages name it that way. */
+  readonly path: string;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** What making a fleet came to. */
@@ -45,7 +51,7 @@ export interface WorkRequest {
   /** Absolute path of the folder in which runs work. */
   readonly scratch: string;
   /** Which config its lanes read for each run. */
-  readonly config: { readonly path: string; readonly env: NodeJS.ProcessEnv };
+  readonly config: FleetConfig;
   readonly readAccounts: () => Promise<ServedAccounts>;
   readonly clock: Clock;
   readonly signal: AbortSignal;

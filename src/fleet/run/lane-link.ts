@@ -6,9 +6,10 @@ import type { LaneWorker } from './run-account.ts';
 
 /** The end of a lane's connection with its worker. */
 export interface LanePort {
-  send?(message: FromLane): unknown;
-  on(event: 'message', listener: (message: ToLane) => void): unknown;
-  on(event: 'disconnect', listener: () => void): unknown;
+  send(message: FromLane): unknown;
+  onMessage(listener: (message: ToLane) => void): unknown;
+  /** Called once the worker is gone. */
+  onGone(listener: () => void): unknown;
 }
 
 /** A run as the link sees it. */
@@ -39,8 +40,8 @@ export class LaneLink {
   /** Runs what the worker gives; resolves once the worker is gone. */
   serve(begin: (run: LaneRun, worker: LaneWorker) => LinkedRun): Promise<void> {
     return new Promise((resolve) => {
-      this.#port.on('disconnect', resolve);
-      this.#port.on('message', (message) => {
+      this.#port.onGone(resolve);
+      this.#port.onMessage((message) => {
         if (message.type === 'run') void this.#run(message.run, begin);
         else this.#hear(message);
       });
@@ -105,7 +106,7 @@ export class LaneLink {
   }
 
   #send(message: FromLane): void {
-    this.#port.send?.(message);
+    this.#port.send(message);
   }
 }
 

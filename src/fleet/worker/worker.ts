@@ -1,7 +1,7 @@
-import { type SyncError, toSyncError } from '../../model/errors.ts';
+import { toSyncError } from '../../model/errors.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
-import { type ConfigSources, listAlike } from '../database/alike-accounts.ts';
+import { listAlike } from '../database/alike-accounts.ts';
 import { queueDue } from '../database/due-accounts.ts';
 import { endRun, type RunEnd } from '../database/end-run.ts';
 import { isHeld, recordStages, renewLeases, takeAccount, type TakenAccount } from '../database/leases.ts';
@@ -10,8 +10,10 @@ import type { FleetDatabase } from '../database/sql.ts';
 import { type WorkerIdentity, markSeen, markStopped } from '../database/workers.ts';
 import type { LaneRun } from '../run/messages.ts';
 import { HeldRuns } from './held-runs.ts';
-import { Lane, type LaneDeath, type LaneProgram } from './lane.ts';
+import { describeDeath } from './describe-death.ts';
+import { Lane, type LaneProgram } from './lane.ts';
 import { type FleetSchedule, nextTime, planNext } from './plan-next.ts';
+import type { ServedAccounts, WorkerEvent } from './worker-events.ts';
 
 /** How often a worker looks for accounts that are due, ms. */
 const LOOK_MS = 1_000;
@@ -20,34 +22,6 @@ const RENEWALS = 4;
 /** Renewals in a row that a process may leave unanswered before it counts as hanging. */
 const MOST_UNANSWERED = 40;
 const SLOWEST_RETRY_MS = 5_000;
-
-/** What a worker reports, for its log. */
-export type WorkerEvent =
-  | {
-      readonly type: 'run-started';
-      readonly account: string;
-      readonly token: number;
-      readonly isTakeover: boolean;
-    }
-  | {
-      readonly type: 'run-ended';
-      readonly account: string;
-      readonly token: number;
-      readonly end: RunEnd;
-      readonly nextInMs: number | undefined;
-      readonly isAccepted: boolean;
-      readonly tookMs: number;
-    }
-  | { readonly type: 'run-lost'; readonly account: string; readonly token: number }
-  | { readonly type: 'warning'; readonly account?: string; readonly message: string }
-  | { readonly type: 'database-away'; readonly error: SyncError }
-  | { readonly type: 'database-back' };
-
-/** The accounts that a worker serves. */
-export interface ServedAccounts {
-  readonly names: readonly string[];
-  readonly sources: ConfigSources;
-}
 
 /** What a worker is made of. */
 export interface WorkerParts {
@@ -284,22 +258,4 @@ export class Worker {
   #tell(event: WorkerEvent): void {
     this.#parts.onEvent(event);
   }
-}
-
-function describeDeath(account: string, { exitCode, signal }: LaneDeath): RunEnd {
-  const how = signal === null ? `exit code ${exitCode ?? '?'}` : signal;
-  return {
-    status: 'failed',
-    exitCode: 1,
-    report: undefined,
-    error: {
-      code: 'bug',
-      message: `${account}: the process of its run ended (${how})`,
-      hint: 'The account is as it was before the run, which is tried again. If it was killed for its memory, give the machine more, or use fewer lanes. Else please report it.',
-      exitCode: 1,
-    },
-    resumeInMs: undefined,
-    object: undefined,
-    source: undefined,
-  };
 }
