@@ -74,7 +74,10 @@ export interface QuotaState {
   readonly burstBusy: readonly CountAt[];
   /** A pace below the configured burst, learned from the server's 429s, kept for a while. */
   readonly slowedBurst: { readonly perSecond: number; readonly untilMs: number } | undefined;
-  /** Sends of the past window, for the own count: `[minute since the epoch, count]`, in order of time. */
+  /**
+   * Sends of the past window, for the own count: `[minute since the epoch, count]`, in order of time. Once moved with a
+   * clock, minutes begin anywhere, and are fractions.
+   */
   readonly sendsByMinute: readonly CountAt[];
 }
 
