@@ -25,6 +25,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'deploy/',
     'discover/',
     'docs/',
+    'fleet/quota/',
     'http/',
     'interop/',
     'json/',
