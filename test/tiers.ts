@@ -88,6 +88,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'docs/examples',
     'docs/lies',
     'faults/',
+    'fleet/quota/postgres',
     'flows/',
     'package',
     'publish/ducklake',
