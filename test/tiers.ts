@@ -55,6 +55,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'connectors/',
     'deploy/healthcheck',
     'docs/shown',
+    'fleet/quota/shared-key',
     'flows/convergence',
     'flows/counts-confirm',
     'flows/counts.test',
