@@ -142,6 +142,7 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
+  fleet: { rooms: ['model', 'http'], packages: [] },
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
@@ -184,6 +185,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'fleet', 'commands', '.'],
   fleet: ['load-package.ts', 'store', 'parcel', 'database', 'run', 'worker', '.'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
+  fleet: ['store', 'quota'],
   publish: [
     'publisher.ts',
     'exporter.ts',

@@ -66,7 +66,15 @@ export function slowBurst(state: QuotaState, now: number, burstPerSecond: number
 /** Keeps a request that was settled at `now` in the burst window until its arrival is surely more than a second ago. */
 export function fillBurstSlot(busy: readonly CountAt[], now: number): readonly CountAt[] {
   const untilMs = now + FILLS_MS;
-  const list = insertCount(busy, untilMs);
+  return shorten(insertCount(busy, [untilMs, 1]));
+}
+
+/** All slots that are filled in two lists. */
+export function joinBusySlots(busy: readonly CountAt[], others: readonly CountAt[]): readonly CountAt[] {
+  return shorten(others.reduce(insertCount, busy));
+}
+
+function shorten(list: readonly CountAt[]): readonly CountAt[] {
   return list.length <= LONGEST_LIST ? list : coarsen(list);
 }
 
@@ -77,11 +85,11 @@ export function dropFreeSlots(busy: readonly CountAt[], now: number): readonly C
   return firstBusy === -1 ? [] : busy.slice(firstBusy);
 }
 
-function insertCount(list: readonly CountAt[], at: number): readonly CountAt[] {
+function insertCount(list: readonly CountAt[], [at, count]: CountAt): readonly CountAt[] {
   const index = list.findLastIndex(([other]) => other <= at);
   const found = list[index];
-  if (found !== undefined && found[0] === at) return list.with(index, [at, found[1] + 1]);
-  return list.toSpliced(index + 1, 0, [at, 1]);
+  if (found !== undefined && found[0] === at) return list.with(index, [at, found[1] + count]);
+  return list.toSpliced(index + 1, 0, [at, count]);
 }
 
 // Rounding up keeps a slot filled for longer, never for less.

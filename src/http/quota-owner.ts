@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname, networkInterfaces } from 'node:os';
 
 /** A name for this process in the shared state, which others on the same machine can look up. */
 export function createOwner(): string {
@@ -23,13 +23,31 @@ export function isOwnerGone(owner: string): boolean {
   }
 }
 
-/** The machine and, on Linux, the process namespace: containers count their processes each for themselves. */
+/**
+ * The machine since it started and, on Linux, the process namespace: containers count their processes each for
+ * themselves. Machines that share a quota may have the same name, and the first namespace has the same number on all of
+ * them, so the name alone would take a process of another machine for dead where its id is free here.
+ */
 function namePlace(): string {
-  let namespace = '';
+  const parts = [hostname(), nameBoot(), readNamespace()];
+  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 8);
+}
+
+/** Differs between machines; it may change while nothing else does, which leaves a reservation to expire by itself. */
+function nameBoot(): string {
   try {
-    namespace = readlinkSync('/proc/self/ns/pid');
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Not Linux: a machine has one namespace, and its name is enough.
+    const cards = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    return [...new Set(cards.map(({ mac }) => mac))].toSorted().join(' ');
   }
-  return createHash('sha256').update(`${hostname()}\n${namespace}`).digest('hex').slice(0, 8);
+}
+
+function readNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // Not Linux: a machine has one namespace.
+    return '';
+  }
 }

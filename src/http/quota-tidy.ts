@@ -15,8 +15,7 @@ const TOLERATED_MS = 10;
  * processes, forgets what is over. The time to reckon with is the result's `lastUsedAtMs`.
  */
 export function tidyState(before: QuotaState, now: number, windowMs: number): QuotaState {
-  const backMs = before.lastUsedAtMs - now;
-  const state = backMs > SMALLEST_STEP_BACK_MS ? moveTimes(before, -backMs) : before;
+  const state = followStepBack(before, now);
   const time = Math.max(now, state.lastUsedAtMs);
   const alive = state.inFlight.filter((slot) => slot.sentAtMs + RESERVATION_LIFETIME_MS > time);
   const expiredCount = state.inFlight.length - alive.length;
@@ -36,6 +35,12 @@ export function tidyState(before: QuotaState, now: number, windowMs: number): Qu
     slowedBurst: slowedBurst !== undefined && time < slowedBurst.untilMs ? slowedBurst : undefined,
     sendsByMinute: dropOldSends(state.sendsByMinute, time, windowMs),
   };
+}
+
+/** Moves a state whose last use is later than `now` (epoch ms): the clock was set back since. */
+export function followStepBack(state: QuotaState, now: number): QuotaState {
+  const backMs = state.lastUsedAtMs - now;
+  return backMs > SMALLEST_STEP_BACK_MS ? moveTimes(state, -backMs) : state;
 }
 
 /** Expires the reservations that `isDead` knows to belong to processes that are gone. */
@@ -83,14 +88,16 @@ export function followClock(
 }
 
 /**
- * Moves every time with a clock that was set. Each wait keeps what is left of it: nothing is waited for
- * twice, and nothing becomes due before its time.
+ * Moves every time with a clock that was set, or to another machine's clock, and adds the move to `movedMs`. Each wait
+ * keeps what is left of it: nothing is waited for twice, and nothing becomes due before its time. A move by whole
+ * milliseconds and the move back give the same state again.
  */
-function moveTimes(state: QuotaState, byMs: number): QuotaState {
+export function moveTimes(state: QuotaState, byMs: number): QuotaState {
   const { window, partial, notBefore, unaccounted, slowedBurst } = state;
   return {
     ...state,
-    lastUsedAtMs: state.lastUsedAtMs + byMs,
+    // A state that was never used has no time to move.
+    lastUsedAtMs: state.lastUsedAtMs === 0 ? 0 : state.lastUsedAtMs + byMs,
     movedMs: state.movedMs + byMs,
     window: window && {
       ...window,

@@ -64,6 +64,22 @@ export function learnWindow(
   return { ...learnPartial(state, ended, observed, unaccounted), knownLimit };
 }
 
+/** What two know of the window: of the same one the lowest Remaining counts all requests that were answered. */
+export function joinWindows(
+  one: QuotaWindow | undefined,
+  other: QuotaWindow | undefined,
+): QuotaWindow | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const laterByMs = one.resetAtMs - other.resetAtMs;
+  if (Math.abs(laterByMs) > SAME_WINDOW_MS) return laterByMs > 0 ? one : other;
+  return {
+    limit: findLower(one.limit, other.limit),
+    remaining: Math.min(one.remaining, other.remaining),
+    resetAtMs: Math.min(one.resetAtMs, other.resetAtMs),
+    seenAtMs: Math.max(one.seenAtMs, other.seenAtMs),
+  };
+}
+
 /** Adds requests whose fate the server has not told. */
 export function addUnaccounted(
   unaccounted: QuotaState['unaccounted'],
@@ -124,7 +140,8 @@ interface Countdown {
   readonly resetAtMs: number;
 }
 
-function findLower(one: number | undefined, other: number | undefined): number | undefined {
+/** The lower of two limits; the one that is known where the other is not. */
+export function findLower(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 

@@ -74,7 +74,10 @@ export interface QuotaState {
   readonly burstBusy: readonly CountAt[];
   /** A pace below the configured burst, learned from the server's 429s, kept for a while. */
   readonly slowedBurst: { readonly perSecond: number; readonly untilMs: number } | undefined;
-  /** Sends of the past window, for the own count: `[minute since the epoch, count]`, in order of time. */
+  /**
+   * Sends of the past window, for the own count: `[minute since the epoch, count]`, in order of time. Once moved with a
+   * clock, minutes begin anywhere, and are fractions.
+   */
   readonly sendsByMinute: readonly CountAt[];
 }
 
@@ -101,11 +104,17 @@ export interface QuotaStore {
    * `warning`; one that is closed does so without a warning.
    */
   update<T>(change: QuotaChange<T>): Promise<T>;
-  /** Why the store is not shared with other processes, when it is not; may appear while it is used. */
+  /** Why the store is not shared with other processes, or was not for a time; may appear while it is used. */
   readonly warning: string | undefined;
   /** May be called more than once. */
   close(): Promise<void>;
 }
+
+/**
+ * Opens the quota of a key, which `keyHash` names without revealing it; `dir` is the folder of the ledgers, for stores on
+ * this machine. Never throws, and waits for nothing: a store that cannot be used says so by its `warning`.
+ */
+export type OpenQuotaStore = (key: { readonly dir: string; readonly keyHash: string }) => QuotaStore;
 
 /** What an update does to the state, and what it tells its caller. */
 export type QuotaChange<T> = (state: QuotaState) => { readonly state: QuotaState; readonly result: T };

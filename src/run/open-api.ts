@@ -6,7 +6,7 @@ import type { Clock } from '../model/clock.ts';
 import { configDefaults } from '../model/config.ts';
 import type { Transport } from '../model/http.ts';
 import type { OnProgress } from '../model/progress.ts';
-import type { QuotaRoom } from '../model/quota.ts';
+import type { OpenQuotaStore, QuotaRoom } from '../model/quota.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Source } from '../model/source.ts';
 import { redact } from '../text/redact.ts';
@@ -25,6 +25,8 @@ export interface OpenedApi {
 export interface ApiOptions extends Pick<SyncOptions, 'maxWaitMs' | 'deadlineMs' | 'maxRequests'> {
   readonly transport?: Transport | undefined;
   readonly random?: (() => number) | undefined;
+  /** Opens where the quota is kept if it is not a ledger of this machine. */
+  readonly openQuotaStore?: OpenQuotaStore | undefined;
   /** Attempts per request; 1 for commands that promise one request per stream. */
   readonly maxTries?: number | undefined;
   /** Ends at a spent quota instead of waiting, for commands without `--max-wait`. */
@@ -36,14 +38,15 @@ export interface ApiEffects {
   readonly emit: OnProgress;
 }
 
-/** Opens the ledger, the quota and the connections of one command; no request leaves yet. */
+/** Opens the quota's store, the quota and the connections of one command; no request leaves yet. */
 export async function openApi(
   settings: Settings,
   options: ApiOptions,
   { clock, emit }: ApiEffects,
 ): Promise<OpenedApi> {
   const { connector, credentials, baseUrl, quotaLimits, ledgerDir } = settings;
-  const store = openQuotaLedger({ dir: ledgerDir, keyHash: hashKey(credentials.secret, baseUrl) });
+  const openQuotaStore = options.openQuotaStore ?? openQuotaLedger;
+  const store = openQuotaStore({ dir: ledgerDir, keyHash: hashKey(credentials.secret, baseUrl) });
   const quota = new Quota({
     store,
     limits: quotaLimits,

@@ -6,6 +6,7 @@ import { selectStreams } from '../config/select-streams.ts';
 import { toAbortError } from '../model/abort.ts';
 import { StrictError, type SyncError, toSyncError } from '../model/errors.ts';
 import type { Transport } from '../model/http.ts';
+import type { OpenQuotaStore } from '../model/quota.ts';
 import type { RunObserver } from '../model/run-observer.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
@@ -36,6 +37,8 @@ import { maintainArchives } from './maintain-archives.ts';
 export interface RunEffects extends SessionEffects {
   readonly transport?: Transport | undefined;
   readonly random?: (() => number) | undefined;
+  /** Opens where the key's quota is kept if it is not a ledger of this machine. */
+  readonly openQuotaStore?: OpenQuotaStore | undefined;
   /** They see the events of the run; the caller tells them how it ended. */
   readonly observers?: readonly RunObserver[] | undefined;
 }
@@ -162,6 +165,8 @@ class SyncRun {
       const outcome = await syncIfDue(this.#context, stream, checkpoint, save);
       this.#log.add(outcome.report);
       this.#warnOfClock();
+      // A server that keeps the quota can fail, and come back, at any time.
+      this.#tellLedgerWarning();
       if (outcome.committed) {
         this.#committed.add(nameOf(stream));
         runError ??= this.#log.writeToFile(this.#log.describeSoFar());

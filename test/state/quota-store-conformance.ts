@@ -8,7 +8,7 @@ export interface QuotaStoreWorld {
   /** Differs after each write of the state; a store that keeps nothing leaves it out. */
   readonly describeWritten?: () => unknown;
   /** Makes the store fail from now on; one that cannot fail leaves it out. */
-  readonly damage?: () => void;
+  readonly damage?: () => void | Promise<void>;
 }
 
 /** What every `QuotaStore` has to keep; `src/model/quota.ts` has the rules. */
@@ -60,12 +60,12 @@ export function describeQuotaStore(name: string, makeWorld: () => QuotaStoreWorl
       const { open, describeWritten } = setUp();
       const [store, other] = [open(), open()];
       await count(store);
-      const before = describeWritten?.();
+      const before = await describeWritten?.();
       await read(store);
       await Promise.all([read(store), read(other)]);
-      expect(describeWritten?.()).toEqual(before);
+      expect(await describeWritten?.()).toEqual(before);
       await count(store);
-      if (describeWritten !== undefined) expect(describeWritten()).not.toEqual(before);
+      if (describeWritten !== undefined) expect(await describeWritten()).not.toEqual(before);
     });
 
     it('rejects with what a change throws, and changes nothing', async () => {
@@ -109,7 +109,7 @@ export function describeQuotaStore(name: string, makeWorld: () => QuotaStoreWorl
       if (damage === undefined) return;
       const store = open();
       await count(store);
-      damage();
+      await damage();
       expect(store.warning).toBeUndefined();
       expect(await Promise.all([count(store), count(store)])).toEqual([2, 3]);
       expect(store.warning).toMatch(/other processes with this key are not seen/);

@@ -10,6 +10,7 @@ import type { ProgressEvent } from '../../src/model/progress.ts';
 import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
 import type { RebuildReport } from '../../src/model/reports.ts';
 import type { Settings, SyncOptions } from '../../src/model/settings.ts';
+import type { OpenQuotaStore } from '../../src/model/quota.ts';
 import type { TakeStateLock } from '../../src/model/state-lock.ts';
 import { type RebuildOptions, rebuildStreams } from '../../src/commands/rebuild/rebuild.ts';
 import { runSync } from '../../src/sync/run.ts';
@@ -71,6 +72,7 @@ export interface RunOptions extends SyncOptions {
   readonly config?: FlowConfig;
   readonly signal?: AbortSignal;
   readonly takeLock?: TakeStateLock;
+  readonly openQuotaStore?: OpenQuotaStore;
   readonly onProgress?: (event: ProgressEvent) => void;
 }
 
