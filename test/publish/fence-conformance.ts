@@ -27,10 +27,11 @@ export interface FenceOptions {
  */
 export function describeFence(
   name: string,
-  tried: PublisherCase,
-  { stride = 2, pairs = 24 }: FenceOptions = {},
+  getCase: () => PublisherCase,
+  { stride = 1, pairs = 24 }: FenceOptions = {},
 ): void {
   async function setUp(isFirst: boolean) {
+    const tried = getCase();
     const a = await makeWorld(tried, makeFolder());
     const stage = await openStage((path) => path.startsWith(dirname(a.place)));
     const leases = createFleetLeases(() => stage.step('confirm'));
@@ -42,7 +43,7 @@ export function describeFence(
     const b = await makeWorld(tried, makeFolder(), a.place);
     cpSync(a.file, b.file);
     const generation = await a.commit(OF_A);
-    return { a, b, stage, leases, first, generation };
+    return { tried, a, b, stage, leases, first, generation };
   }
   type Scene = Awaited<ReturnType<typeof setUp>>;
 
@@ -64,7 +65,7 @@ export function describeFence(
     end: PromiseSettledResult<Awaited<ReturnType<PublishWorld['publish']>>>,
     wasPublished: boolean,
   ): Promise<void> {
-    const { a, b, leases } = scene;
+    const { tried, a, b, leases } = scene;
     if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(LostLockError);
     else expect(wasPublished).toBe(true);
     expect(await tried.read(a.place)).toEqual(OF_B);
