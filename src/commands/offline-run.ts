@@ -112,6 +112,7 @@ export class OfflineRun {
       database,
       signal: effects.signal,
       lost: effects.lost,
+      lease: effects.lease,
       emit: createProgressReporter(settings, this.warnings, observeWith(onProgress)),
       concurrency: 1,
     };

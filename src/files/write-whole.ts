@@ -7,11 +7,13 @@ export interface WholeFile {
   readonly temporary?: string;
   /** Permissions, less the umask. */
   readonly mode: number;
+  /** Called once it is written, before the rename; throws if it must not get its name any more. */
+  readonly lookAgain?: (() => Promise<void>) | undefined;
 }
 
 /** Writes a file whole or not at all: flushed, then renamed. Throws what the system refuses, and leaves nothing behind. */
 export async function writeWhole(file: string, text: string | Uint8Array, how: WholeFile): Promise<void> {
-  const { temporary = `${file}.tmp`, mode } = how;
+  const { temporary = `${file}.tmp`, mode, lookAgain } = how;
   // Never through a link that somebody else has laid there.
   await rm(temporary, { force: true });
   try {
@@ -22,6 +24,7 @@ export async function writeWhole(file: string, text: string | Uint8Array, how: W
     } finally {
       await handle.close();
     }
+    await lookAgain?.();
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
@@ -33,7 +36,7 @@ export async function writeWhole(file: string, text: string | Uint8Array, how: W
 export function writeWholeSync(
   file: string,
   text: string,
-  how: WholeFile & { readonly ignoresUmask?: boolean },
+  how: Omit<WholeFile, 'lookAgain'> & { readonly ignoresUmask?: boolean },
 ): void {
   const { temporary = `${file}.tmp`, mode, ignoresUmask = false } = how;
   rmSync(temporary, { force: true });

@@ -167,6 +167,9 @@ export class LockedError extends SyncError {
   override readonly recovery = 'stop-run';
 }
 
+/** Another run may hold the state by now: this one changes nothing any more, wherever the error came up. */
+export class LostLockError extends LockedError {}
+
 /** The disk, the work file or the state folder failed. */
 export class StorageError extends SyncError {
   readonly exitCode = 6;

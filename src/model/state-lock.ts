@@ -1,4 +1,4 @@
-import { LockedError } from './errors.ts';
+import { LostLockError } from './errors.ts';
 
 /** The right to change a state and what is published from it, of one run at a time. */
 export interface StateLock {
@@ -25,6 +25,11 @@ export interface Lease {
    * @throws LockedError (75) if it was lost, or nobody can say
    */
   confirm(): Promise<void>;
+  /**
+   * Called at a takeover, once every destination refuses what comes from earlier holders. Until then the lock stays one to
+   * take over, also after a release: the next holder has to see to it.
+   */
+  settle?(): Promise<void>;
 }
 
 /**
@@ -35,10 +40,25 @@ export interface Lease {
 export type TakeStateLock = (stateDir: string, since: string, command?: string) => Promise<StateLock>;
 
 /** Why a run ends whose lock was lost. */
-export function buildLostLockError(stateDir: string): LockedError {
-  return new LockedError(`the lock of ${stateDir} was lost: another run may hold it by now`, {
+export function buildLostLockError(stateDir: string): LostLockError {
+  return new LostLockError(`the lock of ${stateDir} was lost: another run may hold it by now`, {
     code: 'state_locked',
     hint: 'What was committed before is safe, and nothing was committed or published since. Run again.',
     context: { path: stateDir },
+  });
+}
+
+/**
+ * Why a run ends whose lease was lost.
+ *
+ * @param place what the lease is of, or what refused the token of this run
+ * @param cause why it is known
+ */
+export function buildLostLeaseError(place: string, cause?: unknown): LostLockError {
+  return new LostLockError(`the lease of ${place} was lost: another machine has the account by now`, {
+    code: 'state_locked',
+    hint: 'What was published before is whole, and nothing of this run was published since. The other machine goes on from there; this run has nothing left to do.',
+    context: { path: place },
+    ...(cause !== undefined && { cause }),
   });
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { REWRITE } from '../../state/rewrite-mark.ts';
 import { toAbortError } from '../model/abort.ts';
-import { PublishError, StorageError, SyncError, toSyncError } from '../model/errors.ts';
+import { LostLockError, PublishError, StorageError, SyncError, toSyncError } from '../model/errors.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { RunReport } from '../model/run-report.ts';
 import { formatCount } from '../text/format-count.ts';
@@ -36,7 +36,7 @@ export function inPublishOrder(publishers: readonly Publisher[]): readonly Publi
 
 /**
  * Publishes a commit to every destination that does not have it yet. Safe to repeat. If one destination fails, the
- * others are still published. Throws for a signal and for a damaged work file.
+ * others are still published. Throws for a signal, a lost lock and a damaged work file.
  */
 export async function publishAll(
   publishers: readonly Publisher[],
@@ -107,22 +107,24 @@ class Round {
       .reduce((all, report) => (report === undefined ? all : { ...all, ...report }), undefined);
   }
 
-  // A signal and a damaged work file end the run: neither leaves a file that could be copied.
+  // A signal and a damaged work file end the run: neither leaves a file that could be copied. So does a lost lock.
   async #try({ place }: Publisher, work: () => Promise<void>): Promise<void> {
-    const { signal } = this.#publishing;
+    const { signal, lease } = this.#publishing;
     try {
       await work();
     } catch (thrown) {
       if (signal?.aborted === true) throw toAbortError(signal);
       const failure = toSyncError(isOfSystem(thrown) ? describeFailure(place, thrown) : thrown);
-      if (failure instanceof DamagedFileError) throw failure;
+      if (failure instanceof DamagedFileError || failure instanceof LostLockError) throw failure;
+      // What another machine took away fails in many ways; it says which of them are such.
+      await lease?.confirm();
       // What kept the work file from being closed failed once, for all that need it.
       if (!this.failures.includes(failure)) this.failures.push(failure);
     }
   }
 
   #describeCommit({ place }: Publisher): Commit {
-    const { generation, runId, mustForget, clock, signal, look, emit } = this.#publishing;
+    const { generation, runId, mustForget, clock, signal, look, lease, emit } = this.#publishing;
     return {
       generation,
       runId,
@@ -130,6 +132,7 @@ class Round {
       clock,
       signal,
       look: (found) => look(place, found),
+      lease,
       warn: (message) => emit({ type: 'warning', message }),
     };
   }

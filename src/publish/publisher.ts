@@ -4,6 +4,7 @@ import type { StorageError, SyncError } from '../model/errors.ts';
 import type { CheckItem, MaintainedDestination, PublishedFault } from '../model/reports.ts';
 import type { RunReport } from '../model/run-report.ts';
 import type { Checkpoint } from '../model/stream.ts';
+import type { Lease } from '../model/state-lock.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { TableFingerprint } from '../warehouse/fingerprint-tables.ts';
 
@@ -59,6 +60,13 @@ interface AnyPublisher {
    * @throws PublishError or ConfigError (2) for a place that is not ours, or has rows of another source
    */
   claim(): Promise<void>;
+  /**
+   * Called after `claim` where the last holder of the state's lease may still be at work. From then on nothing that it
+   * publishes becomes visible: a commit of a lower token fails as a whole. May be repeated.
+   *
+   * @throws LostLockError (75) if a later holder was here; PublishError
+   */
+  takeOver?(lease: Lease): Promise<void>;
   /** What readers see; undefined before the first publish. Throws for something that is not ours. */
   inspect(): Promise<PublishedState | undefined>;
   /** Changes since the last publish, found quickly: large files are not read. */
@@ -150,10 +158,13 @@ export interface Commit {
   readonly signal: AbortSignal | undefined;
   /**
    * Call with the commit at the destination right before it is replaced: another run may have published since `claim`, or
-   * may hold the state. Undefined if no other run can have published. Throws if the commit must stay.
+   * may hold the state. Undefined if no other run can have published. Throws if the commit must stay. It confirms the
+   * lease: what may still come after it has to fail once `takeOver` was called elsewhere.
    */
   readonly look: (generation: string | undefined) => Promise<void>;
   readonly warn: (message: string) => void;
+  /** The lease of this run; undefined for a lock that only its holder can end. */
+  readonly lease?: Lease | undefined;
 }
 
 export interface OpenCommit extends Commit {

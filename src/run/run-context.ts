@@ -3,6 +3,7 @@ import type { RecordClock } from '../model/record-clock.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import type { Source } from '../model/source.ts';
+import type { Lease } from '../model/state-lock.ts';
 import type { Database } from '../warehouse/database.ts';
 
 /** Work of a scan that has the work file open and can release it for a while. */
@@ -31,6 +32,8 @@ export interface RunContext {
   readonly signal: AbortSignal | undefined;
   /** Aborted once another run may hold the state; so is `signal`, then. */
   readonly lost?: AbortSignal | undefined;
+  /** The lease of the run, where its lock is one. */
+  readonly lease?: Lease | undefined;
   /** Publishes committed data during waits; without it, only the end of the run does. */
   readonly meanwhile?: Meanwhile | undefined;
   readonly emit: OnProgress;

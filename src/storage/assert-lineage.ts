@@ -17,12 +17,15 @@ export async function settleLineage(
   database: Database,
   effects: OpenEffects,
 ): Promise<void> {
-  try {
-    await assertOwnLineage(settings, database);
-  } catch (error) {
-    if (!(error instanceof OutdatedFileError)) throw error;
-    if (!(await replaceDamaged(database, settings, error, effects))) throw error;
-    await assertOwnLineage(settings, database);
+  // Each time the state becomes that of a later commit: a run may have ended between its destinations.
+  for (let left = settings.destinations.length; ; left -= 1) {
+    try {
+      await assertOwnLineage(settings, database);
+      return;
+    } catch (error) {
+      if (!(error instanceof OutdatedFileError) || left === 0) throw error;
+      if (!(await replaceDamaged(database, settings, error, effects))) throw error;
+    }
   }
 }
 
@@ -108,6 +111,7 @@ async function describeRefusal(
         code: 'state_damaged',
         hint: 'Run `sluice sync`: it keeps that file under another name and restores its state from what is published.',
         context: { path: workFile(stateDir) },
+        place,
       },
     );
   const why = `was published from another state folder (run ${runId}): publishing from ${stateDir} would lose its data`;

@@ -11,9 +11,10 @@ import { BugError, LockedError } from '../model/errors.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
 import { inPublishOrder } from '../publish/publish-all.ts';
 import { listPublishers } from '../publish/registry.ts';
+import type { Lease } from '../model/state-lock.ts';
 import { Database } from '../warehouse/database.ts';
 import type { DatabaseOptions } from '../warehouse/database-options.ts';
-import { DamagedFileError } from '../warehouse/database-errors.ts';
+import { DamagedFileError, OutdatedFileError } from '../warehouse/database-errors.ts';
 import { checkReadable } from '../warehouse/check-readable.ts';
 import { describeNetworkDisks } from './network-disk.ts';
 import {
@@ -108,7 +109,7 @@ async function openRestored(
   open: () => Promise<Database>,
   damage?: DamagedFileError,
 ): Promise<Database> {
-  const sources = await listStateSources(settings);
+  const sources = await listSources(settings, damage);
   for (const [at, source] of sources.entries()) {
     const restored = await restoreWorkFile(settings, source, nowOf(effects));
     try {
@@ -127,6 +128,16 @@ async function openRestored(
     code: 'bug',
     hint: 'Please report it.',
   });
+}
+
+/** An outdated file is replaced by what it lacks, which is not in every destination. */
+async function listSources(
+  settings: Settings,
+  damage: DamagedFileError | undefined,
+): Promise<Awaited<ReturnType<typeof listStateSources>>> {
+  const sources = await listStateSources(settings);
+  const newest = damage instanceof OutdatedFileError ? damage.place : undefined;
+  return [...sources].sort((a, b) => Number(b.place === newest) - Number(a.place === newest));
 }
 
 /** @param proved what is read completely; if a restored file is damaged, the next source is used */
@@ -188,4 +199,13 @@ async function claimIdentity(database: Database, settings: Settings): Promise<vo
  */
 export async function assertTargetIsOurs(settings: OfflineSettings): Promise<void> {
   for (const publisher of inPublishOrder(listPublishers(settings))) await publisher.claim();
+}
+
+/**
+ * Makes every destination refuse what an overtaken run may still publish, before anything there is compared. A takeover
+ * that fails stays one for the next holder.
+ */
+export async function takeOverTargets(settings: OfflineSettings, lease: Lease): Promise<void> {
+  for (const publisher of inPublishOrder(listPublishers(settings))) await publisher.takeOver?.(lease);
+  await lease.settle?.();
 }

@@ -2,7 +2,7 @@ import { readMeta } from '../../state/migrations.ts';
 import { REWRITE } from '../../state/rewrite-mark.ts';
 import { workFile } from '../../state/work-file.ts';
 import { assertNotAborted } from '../model/abort.ts';
-import { toSyncError } from '../model/errors.ts';
+import { LostLockError, toSyncError } from '../model/errors.ts';
 import { publishAll, type PublishOutcome, reopen } from '../publish/publish-all.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { prepareSecondLook } from '../storage/assert-lineage.ts';
@@ -14,7 +14,7 @@ import type { RunContext } from '../run/run-context.ts';
  * Throws for a signal and for a damaged work file.
  */
 export async function publishRun(context: RunContext): Promise<PublishOutcome> {
-  const { database, settings, runId, clock, signal, lost, emit } = context;
+  const { database, settings, runId, clock, signal, lost, lease, emit } = context;
   const meta = await readMeta(database);
   const generation = meta.get('generation');
   if (generation === undefined) return { published: undefined, failure: undefined };
@@ -27,8 +27,10 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
     file: workFile(settings.stateDir),
     look: async (place, found) => {
       assertNotAborted(lost);
+      await lease?.confirm();
       await look(place, found);
     },
+    lease,
     clock,
     signal,
     emit,
@@ -37,14 +39,16 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
 
 /**
  * Publishes in the middle of a run, and reopens the work file. Failures are only reported: the end of the run tries
- * again. Throws if the work file cannot be reopened.
+ * again. Throws if the work file cannot be reopened, and where the lock was lost.
  */
 export async function publishAndGoOn(context: RunContext): Promise<void> {
-  const { database, emit } = context;
+  const { database, lost, emit } = context;
   try {
     const { failure } = await publishRun(context);
     if (failure !== undefined) emit({ type: 'note', message: `not published yet: ${failure.message}` });
   } catch (thrown) {
+    assertNotAborted(lost);
+    if (thrown instanceof LostLockError) throw thrown;
     emit({ type: 'note', message: `not published yet: ${toSyncError(thrown).message}` });
   } finally {
     await reopen(database);

@@ -111,6 +111,7 @@ class SyncRun {
       database,
       signal,
       lost: session.effects.lost,
+      lease: session.effects.lease,
       meanwhile,
       emit,
       concurrency: Math.max(1, Math.min(settings.quotaLimits.burstPerSecond, 16)),

@@ -4,13 +4,15 @@ import { toSyncError } from '../model/errors.ts';
 import type { OnProgress } from '../model/progress.ts';
 import type { RecordClock } from '../model/record-clock.ts';
 import type { Settings } from '../model/settings.ts';
-import { buildLostLockError, type StateLock, type TakeStateLock } from '../model/state-lock.ts';
+import type { Lease, StateLock, TakeStateLock } from '../model/state-lock.ts';
+import { joinLocks } from './held-locks.ts';
 import { lockTargets } from '../storage/lock-targets.ts';
 import {
   assertTargetIsOurs,
   type OpenEffects,
   openWarehouse,
   replaceDamaged,
+  takeOverTargets,
 } from '../storage/open-warehouse.ts';
 import { openRecordClock } from '../storage/record-times.ts';
 import { listStateSources } from '../storage/restore-work-file.ts';
@@ -65,14 +67,16 @@ export async function withSession<T>(
   const lock = await takeLock(settings.stateDir, new Date(clock.now()).toISOString(), name);
   let targets: StateLock | undefined;
   try {
-    if (publishes) targets = await lockTargets(settings);
-    const lost = joinLosses([lock, targets], settings.stateDir);
+    // A lease stands for the locks of destinations: a paused run would keep those for ever.
+    if (publishes && lock.lease === undefined) targets = await lockTargets(settings);
+    const { lost, lease } = joinLocks([lock, targets], settings.stateDir);
     const signal = stop && lost ? AbortSignal.any([lost, stop]) : (lost ?? stop);
     await prepare?.(settings);
     if (publishes) await assertTargetIsOurs(settings);
+    if (publishes && lease?.isTakeover === true) await takeOverTargets(settings, lease);
     const noticed: Noticed[] = [];
     const notice = (type: Noticed['type']) => (message: string) => void noticed.push({ type, message });
-    const effects = { clock, signal, lost, onWarning: notice('warning'), onNote: notice('note') };
+    const effects = { clock, signal, lost, lease, onWarning: notice('warning'), onNote: notice('note') };
     const database = await openWarehouse(settings, effects);
     try {
       return await work(new Session(settings, database, { ...effects, noticed }));
@@ -87,26 +91,11 @@ export async function withSession<T>(
   }
 }
 
-/** Aborts with the error that ends the run when one of its locks is lost; undefined where none of them can be. */
-function joinLosses(locks: readonly (StateLock | undefined)[], stateDir: string): AbortSignal | undefined {
-  const signals = locks.flatMap((lock) => lock?.lost ?? []);
-  if (signals.length === 0) return undefined;
-  const joined = new AbortController();
-  const end = () => {
-    joined.abort(buildLostLockError(stateDir));
-  };
-  for (const signal of signals) {
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end, { once: true });
-  }
-  return joined.signal;
-}
-
 /** The state of one config, locked and open. */
 export class Session {
   readonly settings: Settings;
   readonly database: Database;
-  readonly effects: OpenEffects & { readonly clock: Clock };
+  readonly effects: OpenEffects & { readonly clock: Clock; readonly lease: Lease | undefined };
   /** What was noticed when the work file was opened, or replaced. */
   readonly noticed: readonly Noticed[];
   #isReplaced = false;
@@ -114,7 +103,7 @@ export class Session {
   constructor(
     settings: Settings,
     database: Database,
-    { noticed, ...effects }: OpenEffects & { readonly clock: Clock; readonly noticed: readonly Noticed[] },
+    { noticed, ...effects }: Session['effects'] & { readonly noticed: readonly Noticed[] },
   ) {
     this.settings = settings;
     this.database = database;

@@ -1,11 +1,26 @@
 import { basename } from 'node:path';
-import { AbortedError, BugError, LockedError, StorageError, SyncError } from '../model/errors.ts';
+import {
+  AbortedError,
+  BugError,
+  type ErrorOptions,
+  LockedError,
+  StorageError,
+  SyncError,
+} from '../model/errors.ts';
 
 /** A database file with content that the engine cannot have written. */
 export class DamagedFileError extends StorageError {}
 
 /** An intact file that was replaced by an older copy. */
-export class OutdatedFileError extends DamagedFileError {}
+export class OutdatedFileError extends DamagedFileError {
+  /** The destination with what it lacks. */
+  readonly place: string;
+
+  constructor(message: string, options: ErrorOptions & { readonly place: string }) {
+    super(message, options);
+    this.place = options.place;
+  }
+}
 
 // These quote the statement, which may contain any user text.
 const STATEMENT_ERROR =

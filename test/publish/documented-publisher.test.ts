@@ -14,6 +14,8 @@ import { afterAll, expect, it } from 'vitest';
 import type { OfflineSettings } from '../../src/model/settings.ts';
 import type { Publisher } from '../../src/publish/publisher.ts';
 import { listBlocks, readText, root } from '../docs/markdown.ts';
+import { describeFence } from './fence-conformance.ts';
+import type { PublisherCase } from './publish-world.ts';
 import { describePublisher } from './publisher-conformance.ts';
 
 const PAGE = 'docs/writing-a-publisher.md';
@@ -30,7 +32,7 @@ writeFileSync(
     .join('\n')
     .replaceAll("'../../../state/", `'${root}/state/`)
     .replaceAll("'../../", `'${root}/src/`)
-    .replaceAll("'../publisher.ts'", `'${root}/src/publish/publisher.ts'`),
+    .replaceAll(/'\.\.\/(publisher|holder-mark)\.ts'/g, `'${root}/src/publish/$1.ts'`),
 );
 const { createJsonLinesPublisher } = (await import(file)) as {
   readonly createJsonLinesPublisher: (place: string, settings: OfflineSettings) => Publisher;
@@ -67,7 +69,7 @@ it('names every member of the interface', () => {
   expect([...members, 'isDue', 'publish'].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-describePublisher('the page', {
+const page: PublisherCase = {
   destination: () => ({ duckdb: './unused.duckdb' }),
   place: (folder) => join(folder, 'out', 'jsonl'),
   create: (settings, place) => createJsonLinesPublisher(place, settings),
@@ -83,7 +85,10 @@ describePublisher('the page', {
     truncateSync(findFile(place) ?? '', 5);
     return Promise.resolve();
   },
-});
+};
+
+describePublisher('the page', page);
+describeFence('the page', () => page);
 
 /** The file of the table that readers are led to; undefined before anything is published. */
 function findFile(place: string): string | undefined {

@@ -8,10 +8,11 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
 import type { ProgressEvent } from '../../src/model/progress.ts';
+import type { Lease } from '../../src/model/state-lock.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { publishAll, type PublishOutcome } from '../../src/publish/publish-all.ts';
 import type { Publisher } from '../../src/publish/publisher.ts';
-import { prepareSecondLook } from '../../src/storage/assert-lineage.ts';
+import { prepareSecondLook, type SecondLook } from '../../src/storage/assert-lineage.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { buildConfig } from '../support/sync-harness.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -46,7 +47,7 @@ export interface PublishWorld {
   readonly file: string;
   /** Commits these values as the rows of `items`. */
   commit(values: readonly number[]): Promise<string>;
-  publish(): Promise<PublishOutcome & { readonly events: readonly ProgressEvent['type'][] }>;
+  publish(lease?: Lease): Promise<PublishOutcome & { readonly events: readonly ProgressEvent['type'][] }>;
 }
 
 /** A project in a folder; with `place`, one that publishes to the place of another. */
@@ -106,7 +107,7 @@ export async function makeWorld(
           return generation;
         }),
       ),
-    publish: () =>
+    publish: (lease) =>
       use(async (database) => {
         // Names of generations sort by time.
         await clock.sleep(2);
@@ -117,12 +118,21 @@ export async function makeWorld(
           mustForget: false,
           database,
           file,
-          look: await prepareSecondLook(settings, database),
+          look: lookUnder(lease, await prepareSecondLook(settings, database)),
+          lease,
           clock,
           signal: undefined,
           emit: ({ type }) => void events.push(type),
         });
         return { ...outcome, events };
       }),
+  };
+}
+
+/** As `publishRun` does it. */
+function lookUnder(lease: Lease | undefined, look: SecondLook): SecondLook {
+  return async (place, generation) => {
+    await lease?.confirm();
+    await look(place, generation);
   };
 }

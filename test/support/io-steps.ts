@@ -11,9 +11,12 @@ export interface Step {
   readonly name: string;
 }
 
-/** Called around each step, while nothing else of this thread runs; what `before` throws is what the call fails with. */
+/**
+ * Called around each step, while nothing else of this thread runs; what `before` throws is what the call fails with. A
+ * promise of it holds a call that is not synchronous.
+ */
 export interface StepHook {
-  readonly before?: (step: Step) => void;
+  readonly before?: (step: Step) => Promise<void> | void;
   readonly after?: (step: Step) => void;
 }
 
@@ -51,10 +54,13 @@ export async function hookSteps(hook: StepHook, concerns: (path: string) => bool
   let isInHook = false;
 
   // What a hook does itself is not a step.
-  function tell(listener: ((step: Step) => void) | undefined, step: Step): void {
+  function tell(
+    listener: ((step: Step) => Promise<void> | void) | undefined,
+    step: Step,
+  ): Promise<void> | undefined {
     isInHook = true;
     try {
-      listener?.(step);
+      return listener?.(step) ?? undefined;
     } finally {
       isInHook = false;
     }
@@ -75,16 +81,19 @@ export async function hookSteps(hook: StepHook, concerns: (path: string) => bool
       const step = { n: (count += 1), name: stepName };
       const finish = (result: unknown) => {
         onResult?.(result, args);
-        tell(hook.after, step);
+        void tell(hook.after, step);
         return result;
       };
       const isAsync = !name.endsWith('Sync');
+      let held: Promise<void> | undefined;
       try {
-        tell(hook.before, step);
+        held = tell(hook.before, step);
       } catch (error) {
         if (!isAsync) throw error;
         return Promise.reject(error instanceof Error ? error : new Error(String(error)));
       }
+      if (isAsync && held !== undefined)
+        return held.then(() => original.apply(this, args) as Promise<unknown>).then(finish);
       const result = original.apply(this, args);
       return isAsync ? (result as Promise<unknown>).then(finish) : finish(result);
     };
@@ -114,6 +123,8 @@ export async function hookSteps(hook: StepHook, concerns: (path: string) => bool
     replace(DuckDBConnection.prototype, name, (_, [sql]) => `sql ${nameStatement(String(sql))}`);
   for (const name of ASYNC_CALLS)
     replace(fsPromises, name, byPath(name), name === 'open' ? remember : undefined);
+  // Where a link points to is its first argument.
+  replace(fsPromises, 'symlink', (self, [, path]) => byPath('symlink')(self, [path]));
   for (const name of HANDLE_CALLS) replace(handlePrototype, name, byHandle(name));
   for (const name of SYNC_CALLS) replace(fs, name, byPath(name), name === 'openSync' ? remember : undefined);
   for (const name of DESCRIPTOR_CALLS) replace(fs, name, byDescriptor(name));

@@ -13,6 +13,7 @@ import {
 import { resolveLinks } from '../../files/real-paths.ts';
 import { PublishError, StorageError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
+import type { Lease } from '../../model/state-lock.ts';
 import { fingerprintFile, isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { lookInto } from '../../warehouse/look-into.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
@@ -29,7 +30,7 @@ import type {
   PublishResult,
   VerifyKit,
 } from '../publisher.ts';
-import { isTemporaryFor } from '../put-in-place.ts';
+import { isTemporaryFor, removeLeftovers } from '../put-in-place.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** Publishes a copy of the work file: one DuckDB file, replaced by a rename. */
@@ -89,6 +90,12 @@ export class DuckdbFilePublisher implements ClosedPublisher {
     });
   }
 
+  /** A rename needs its source: what an overtaken run has copied cannot get into place without it. */
+  async takeOver(lease: Lease): Promise<void> {
+    const target = resolveLinks(this.place);
+    if (existsSync(dirname(target))) await removeLeftovers(target, lease);
+  }
+
   async inspect(): Promise<PublishedState | undefined> {
     const path = this.place;
     if (!existsSync(path)) return undefined;
@@ -105,13 +112,13 @@ export class DuckdbFilePublisher implements ClosedPublisher {
     return !isUntouched(record, this.place) || !(await isAsMarked(this.place, record));
   }
 
-  async publish({ generation, runId, look, file }: ClosedCommit): Promise<PublishResult> {
+  async publish({ generation, look, file, ...commit }: ClosedCommit): Promise<PublishResult> {
     const path = this.place;
     // A rename over a link would replace the link and leave its target unchanged.
     const target = resolveLinks(path);
     // Taken from the work file: another program may have modified the published file by then.
     const fingerprint = await fingerprintFile(file);
-    const published = await replaceFile(file, target, runId, async () => {
+    const published = await replaceFile(file, target, commit, async () => {
       // A file that is still ours is recognised without opening it: a user may have it open for writing.
       await look(this.#isLeft() ? undefined : await readGeneration(target));
     });

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { PublishError } from '../../model/errors.ts';
+import { LostLockError, PublishError } from '../../model/errors.ts';
 import { makeFolders } from '../../files/make-folders.ts';
+import { markHolder } from '../holder-mark.ts';
+import type { ClosedCommit } from '../publisher.ts';
 import { type PlacedFile, putInPlace, removeLeftovers, temporaryFor } from '../put-in-place.ts';
 
 /**
@@ -16,21 +18,22 @@ import { type PlacedFile, putInPlace, removeLeftovers, temporaryFor } from '../p
 export async function replaceFile(
   workFile: string,
   target: string,
-  runId: string,
+  { runId, lease }: Pick<ClosedCommit, 'lease' | 'runId'>,
   lookAgain: () => Promise<void>,
 ): Promise<PlacedFile> {
-  // A run id may be any text, e.g. a scheduler's: only its hash is sure to be a file name.
-  const mark = createHash('sha256').update(runId).digest('hex').slice(0, 12);
+  // A run id may be any text, e.g. a scheduler's: only its hash is sure to be a file name. Two holders of a lease may
+  // have the same one.
+  const mark = markHolder(lease) ?? createHash('sha256').update(runId).digest('hex').slice(0, 12);
   const temporary = temporaryFor(target, mark);
   try {
     makeFolders(dirname(target));
-    await removeLeftovers(target);
+    await removeLeftovers(target, lease);
     // Shares the blocks if the file system supports it, else copies them.
     await copyFile(workFile, temporary, constants.COPYFILE_FICLONE);
     return await putInPlace(temporary, target, lookAgain);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    if (error instanceof PublishError) throw error;
+    if (error instanceof PublishError || error instanceof LostLockError) throw error;
     throw new PublishError(`cannot publish ${target}: ${(error as Error).message}`, {
       code: 'publish_failed',
       hint: 'Everything synced is committed in the state folder and the published file is unchanged. Fix the cause and run again: publishing needs no request.',

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { syncFile } from '../../files/sync-to-disk.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
-import { buildFolder, finishGeneration, flip, forEach, generationsFolder, shareFile } from './folders.ts';
+import {
+  buildFolder,
+  finishGeneration,
+  flip,
+  forEach,
+  generationsFolder,
+  prepareFlip,
+  shareFile,
+} from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { LakeColumn } from './manifest.ts';
 import type { TablePlan } from './plan-table.ts';
@@ -74,7 +82,9 @@ async function announce(
   await forEach(added, (one) => shareFile(empty, join(folder, one, name)));
   await rm(empty);
   await finishGeneration(job.lake, table, generation);
-  await flip(job.lake, table, generation);
+  await prepareFlip(job.lake, { table, generation }, job.lease);
+  await job.lease?.confirm();
+  await flip(job.lake, table, job.lease);
 }
 
 /** Columns of the files that readers see, without opening a file that may be damaged. */

@@ -6,6 +6,7 @@ import { ConfigError, PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import { GENERATIONS } from '../../warehouse/lake-entry.ts';
 import { assertWritable } from '../assert-writable.ts';
+import { isHiddenName } from '../holder-mark.ts';
 import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
 import { readManifest } from './manifest.ts';
 
@@ -34,7 +35,7 @@ export async function assertLakeIsOurs(lake: string, owner: Owner, tables: reado
   const manifest = readManifest(lake);
   if (manifest === undefined) {
     // May be left by a killed first run.
-    const foreign = (await readdir(lake)).filter((name) => name !== `.${LAKE_MANIFEST}.tmp`);
+    const foreign = (await readdir(lake)).filter((name) => !isHiddenName(LAKE_MANIFEST, name));
     if (foreign.length > 0)
       throw toRefusal(lake, `${lake} holds other files (${nameSome(foreign)}) and no ${LAKE_MANIFEST}`);
     return;

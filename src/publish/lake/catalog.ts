@@ -9,6 +9,7 @@ import { type FileMark, fingerprintFile } from '../../warehouse/fingerprint-file
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
+import { hideName } from '../holder-mark.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { TableManifest } from './manifest.ts';
 
@@ -24,7 +25,7 @@ export async function publishCatalog(
   tables: readonly TableManifest[],
 ): Promise<FileMark & { readonly size: number }> {
   const path = join(job.lake, LAKE_CATALOG);
-  const temporary = join(job.lake, `.${LAKE_CATALOG}.tmp`);
+  const temporary = join(job.lake, hideName(LAKE_CATALOG, job.lease));
   await removeDatabase(temporary);
   await job.session.run(`ATTACH ${quoteLiteral(temporary)} AS ${ATTACHED} (STORAGE_VERSION 'v1.4.0')`);
   try {
@@ -52,6 +53,7 @@ export async function publishCatalog(
   await chmod(temporary, 0o666 & ~process.umask());
   await syncFile(temporary);
   const mark = { size: statSync(temporary).size, fingerprint: await fingerprintFile(temporary) };
+  await job.lease?.confirm();
   // A write-ahead log next to the old file belongs to that file.
   await rm(`${path}.wal`, { force: true });
   await rename(temporary, path);

@@ -3,13 +3,12 @@ import { copyFile, link, mkdir, readdir, rename, rm, symlink } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
+import type { Lease } from '../../model/state-lock.ts';
+import { hideName, isHiddenName } from '../holder-mark.ts';
 import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 
 /** The link that readers follow, in the folder of a table. */
 export const CURRENT = 'current';
-/** The same while it is made. */
-export const NEXT = '.current.tmp';
-
 /** Folder with the generations of a table. */
 export function generationsFolder(lake: string, table: string): string {
   return join(lake, GENERATIONS, table);
@@ -29,10 +28,14 @@ export function readCurrent(lake: string, table: string): string | undefined {
   }
 }
 
+/** Whether a name in a table's folder is that link, or one that is to become it. */
+export function isCurrent(name: string): boolean {
+  return name === CURRENT || isHiddenName(CURRENT, name);
+}
+
 /** Whether a table's folder holds only what this publisher creates. */
 export async function isOwnTableFolder(folder: string): Promise<boolean> {
-  const ours = [CURRENT, NEXT];
-  return !existsSync(folder) || (await readdir(folder)).every((name) => ours.includes(name));
+  return !existsSync(folder) || (await readdir(folder)).every(isCurrent);
 }
 
 /** Rejects every `current` that is not a link: the lake was copied by following links, or somebody created it. */
@@ -61,10 +64,17 @@ export async function finishGeneration(lake: string, table: string, generation: 
   await syncFolder(dirname(folder));
 }
 
-/** Points `current` to a generation atomically. */
-export async function flip(lake: string, table: string, generation: string): Promise<void> {
+/**
+ * Makes the link that `flip` puts in the place of `current`. Who takes over the lease removes it, so that a flip that
+ * comes later fails: the lease is confirmed in between.
+ */
+export async function prepareFlip(
+  lake: string,
+  { table, generation }: { readonly table: string; readonly generation: string },
+  lease: Lease | undefined,
+): Promise<void> {
   const folder = join(lake, table);
-  const next = join(folder, NEXT);
+  const next = join(folder, hideName(CURRENT, lease));
   await mkdir(folder, { recursive: true });
   await rm(next, { force: true });
   try {
@@ -77,7 +87,12 @@ export async function flip(lake: string, table: string, generation: string): Pro
       cause: error,
     });
   }
-  await rename(next, join(folder, CURRENT));
+}
+
+/** Points `current` to the generation of the prepared link atomically. */
+export async function flip(lake: string, table: string, lease: Lease | undefined): Promise<void> {
+  const folder = join(lake, table);
+  await rename(join(folder, hideName(CURRENT, lease)), join(folder, CURRENT));
   await syncFolder(folder);
 }
 

@@ -4,6 +4,7 @@ import { ownerOf } from '../../../state/owner.ts';
 import { resolveLinks } from '../../files/real-paths.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
+import type { Lease } from '../../model/state-lock.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { readFileLineage } from '../lineage.ts';
@@ -23,6 +24,7 @@ import { readManifest } from './manifest.ts';
 import { isOwnInLake } from './own-files.ts';
 import { publishLake } from './publish-lake.ts';
 import { restoreFromLake } from './restore-lake.ts';
+import { takeOverLake } from './take-over-lake.ts';
 import { verifyLake } from './verify-lake.ts';
 
 /** Publishes the tables as Parquet files in folders, with views over them and the state in `lake.duckdb`. */
@@ -62,6 +64,10 @@ export class LakePublisher implements OpenPublisher {
   async claim(): Promise<void> {
     const tables = this.#settings.streams.flatMap(({ table }) => [table, historyOf(table)]);
     await assertLakeIsOurs(this.place, ownerOf(this.#settings), tables);
+  }
+
+  takeOver(lease: Lease): Promise<void> {
+    return takeOverLake(this.place, lease);
   }
 
   async inspect(): Promise<PublishedState | undefined> {

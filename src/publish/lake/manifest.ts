@@ -5,6 +5,8 @@ import { syncFolder } from '../../files/sync-to-disk.ts';
 import { writeWhole } from '../../files/write-whole.ts';
 import { PublishError } from '../../model/errors.ts';
 import { LAKE_MANIFEST } from '../../model/lake.ts';
+import type { Lease } from '../../model/state-lock.ts';
+import { hideName } from '../holder-mark.ts';
 
 const columnSchema = z.object({
   name: z.string(),
@@ -120,10 +122,11 @@ function readText(path: string): string {
   }
 }
 
-/** Replaces the manifest atomically. */
-export async function writeManifest(lake: string, manifest: LakeManifest): Promise<void> {
+/** Replaces the manifest atomically, under a lease only as long as it is held. */
+export async function writeManifest(lake: string, manifest: LakeManifest, lease?: Lease): Promise<void> {
   const path = join(lake, LAKE_MANIFEST);
-  const temporary = join(lake, `.${LAKE_MANIFEST}.tmp`);
-  await writeWhole(path, `${JSON.stringify(manifest, null, 1)}\n`, { temporary, mode: 0o666 });
+  const temporary = join(lake, hideName(LAKE_MANIFEST, lease));
+  const lookAgain = lease && (() => lease.confirm());
+  await writeWhole(path, `${JSON.stringify(manifest, null, 1)}\n`, { temporary, mode: 0o666, lookAgain });
   await syncFolder(lake);
 }

@@ -2,11 +2,12 @@ import type { EntryKind } from '../../model/account.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import { KEPT_FILE } from '../../warehouse/kept-generations.ts';
 import { GENERATIONS } from '../../warehouse/lake-entry.ts';
+import { isHiddenName } from '../holder-mark.ts';
 import { isGeneration } from './clean-up.ts';
-import { CURRENT, NEXT } from './folders.ts';
+import { isCurrent } from './folders.ts';
 import { readManifest } from './manifest.ts';
 
-const FILES = [LAKE_MANIFEST, LAKE_CATALOG].flatMap((name) => [name, `.${name}.tmp`]);
+const FILES = [LAKE_MANIFEST, LAKE_CATALOG];
 
 /**
  * Whether a path below a lake, with `/`, is one that this publisher makes for a table of its manifest. Throws for a
@@ -19,7 +20,7 @@ export function isOwnInLake(lake: string): (path: string, kind: EntryKind) => bo
     const [first = '', second = '', third = '', ...rest] = path.split('/');
     if (first !== GENERATIONS) {
       if (second === '') return kind === 'folder' ? known.has(first) : isLakeFile(first) && kind === 'file';
-      return known.has(first) && kind === 'symlink' && third === '' && [CURRENT, NEXT].includes(second);
+      return known.has(first) && kind === 'symlink' && third === '' && isCurrent(second);
     }
     if (second === '') return kind === 'folder';
     if (third === '' && isKeptFile(second)) return kind === 'file';
@@ -30,7 +31,8 @@ export function isOwnInLake(lake: string): (path: string, kind: EntryKind) => bo
 }
 
 function isLakeFile(name: string): boolean {
-  return FILES.includes(name.replace(/\.wal$/, ''));
+  const file = name.replace(/\.wal$/, '');
+  return FILES.some((one) => file === one || isHiddenName(one, file));
 }
 
 function isKeptFile(name: string): boolean {

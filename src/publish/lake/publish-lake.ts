@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { makeFolders } from '../../files/make-folders.ts';
-import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LAKE_CATALOG, type PublishedLake } from '../../model/lake.ts';
-import { readKeptViews } from '../../warehouse/kept-generations.ts';
-import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
+import type { PublishedLake } from '../../model/lake.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
 import {
-  type Expiry,
   findExpired,
+  listKnown,
   nameGeneration,
   removeGenerations,
   removeLeftovers,
@@ -25,7 +21,7 @@ import {
   flip,
   forEach,
   generationsFolder,
-  readCurrent,
+  prepareFlip,
   shareFile,
   unlinkCurrent,
 } from './folders.ts';
@@ -37,6 +33,7 @@ import {
   type TableManifest,
   writeManifest,
 } from './manifest.ts';
+import { expire, findExpiry, isPublished, openLake } from './open-lake.ts';
 import { planTable, type TablePlan } from './plan-table.ts';
 import { describeHashes } from '../stored-values.ts';
 import { writeFiles } from './write-files.ts';
@@ -65,74 +62,6 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
   }
 }
 
-/** Reads the manifest, or writes an empty one first: the folder must be recognisable after a kill. */
-async function openLake(job: LakeJob): Promise<LakeManifest> {
-  makeFolders(job.lake);
-  const found = readManifest(job.lake);
-  if (found !== undefined) return found;
-  const { connector, baseUrl } = job;
-  const empty: LakeManifest = {
-    format: 'sluice-lake',
-    version: 1,
-    connector,
-    baseUrl,
-    path: job.lake,
-    tables: [],
-    dropped: [],
-  };
-  await writeManifest(job.lake, empty);
-  return empty;
-}
-
-async function isPublished(job: LakeJob, manifest: LakeManifest): Promise<boolean> {
-  const { commit, path, tables, catalog } = manifest;
-  const file = join(job.lake, LAKE_CATALOG);
-  if (commit !== job.commit || path !== job.lake || !existsSync(file)) return false;
-  if (catalog !== undefined && !(await isAsMarked(file, catalog))) return false;
-  return (
-    tables.length === job.tables.length &&
-    job.tables.every(({ table, partitionBy }) => {
-      const held = tables.find((one) => one.table === table);
-      return (
-        held !== undefined &&
-        JSON.stringify(held.partitionBy) === JSON.stringify(partitionBy) &&
-        readCurrent(job.lake, table) === held.generation &&
-        existsSync(generationFolder(job.lake, table, held.generation))
-      );
-    })
-  );
-}
-
-/** Removes generations whose grace time is over, even if there is nothing to publish. */
-async function expire(job: LakeJob, manifest: LakeManifest): Promise<void> {
-  const expiry = findExpiry(job, job.clock.now());
-  const expired = [...manifest.tables, ...manifest.dropped].map((table) => ({
-    table,
-    names: findExpired(table, expiry).map(({ generation }) => generation),
-  }));
-  if (expired.every(({ names }) => names.length === 0)) return;
-  for (const { table, names } of expired) {
-    await removeViewsOver(table.table, names, expiry.kept);
-    await removeGenerations(job.lake, table.table, names);
-  }
-  const without = (tables: readonly TableManifest[]) =>
-    tables.map((table) => ({
-      ...table,
-      retired: table.retired.filter(
-        ({ generation }) => !expired.some((one) => one.table === table && one.names.includes(generation)),
-      ),
-    }));
-  await writeManifest(job.lake, {
-    ...manifest,
-    tables: without(manifest.tables),
-    dropped: without(manifest.dropped),
-  });
-}
-
-function findExpiry({ lake, graceMs }: LakeJob, nowMs: number): Expiry {
-  return { nowMs, graceMs, kept: readKeptViews(lake) };
-}
-
 class LakePublish {
   readonly #job: LakeJob;
   readonly #manifest: LakeManifest;
@@ -146,7 +75,7 @@ class LakePublish {
   constructor(job: LakeJob, manifest: LakeManifest) {
     this.#job = job;
     this.#manifest = manifest;
-    this.#generation = nameGeneration(job.clock.now(), randomBytes(4).toString('hex'));
+    this.#generation = nameGeneration(job.clock.now(), randomBytes(4).toString('hex'), job.lease);
   }
 
   /** Whether readers may already see new rows. */
@@ -155,12 +84,13 @@ class LakePublish {
   }
 
   async run(): Promise<PublishedLake> {
-    const { lake, clock, signal, tables } = this.#job;
+    const { lake, clock, signal, tables, lease } = this.#job;
     assertCurrentsAreLinks(
       lake,
       tables.map(({ table }) => table),
     );
-    for (const { table } of tables) await removeLeftovers(lake, table, this.#knownGenerations(table));
+    for (const { table } of tables)
+      await removeLeftovers(lake, { table, known: listKnown(this.#manifest, table) }, lease);
     this.#hashes = await describeHashes(this.#job.session);
     const plans: TablePlan[] = [];
     for (const table of tables) plans.push(await planTable(this.#job, table, ...this.#find(table.table)));
@@ -177,9 +107,14 @@ class LakePublish {
       written.set(plan.table.table, await this.#build(plan, announced.get(plan.table.table)));
     const leftMs = announcedAtMs + ANNOUNCED_MS - clock.monotonic();
     if (announced.size > 0 && leftMs > 0) await clock.sleep(leftMs, signal);
+    const generation = this.#generation;
+    for (const { table } of due) await prepareFlip(lake, { table: table.table, generation }, lease);
     await this.#job.look(readManifest(lake)?.commit);
     this.#hasFlipped = due.length > 0;
-    for (const { table } of due) await flip(lake, table.table, this.#generation);
+    for (const { table } of due) {
+      await lease?.confirm();
+      await flip(lake, table.table, lease);
+    }
     await this.#finish(plans.map((plan) => written.get(plan.table.table) ?? this.#carryOn(plan)));
     return { path: lake, tables: due.length, files: this.#files, bytes: this.#bytes };
   }
@@ -188,11 +123,6 @@ class LakePublish {
   #find(name: string): readonly [TableManifest | undefined, TableManifest | undefined] {
     const held = this.#manifest.tables.find(({ table }) => table === name);
     return [held, held ?? this.#manifest.dropped.find(({ table }) => table === name)];
-  }
-
-  #knownGenerations(table: string): readonly string[] {
-    const [, held] = this.#find(table);
-    return held === undefined ? [] : [held.generation, ...held.retired.map(({ generation }) => generation)];
   }
 
   /** Builds the next generation of a table next to the current one. */
@@ -244,7 +174,7 @@ class LakePublish {
   }
 
   async #finish(tables: readonly TableManifest[]): Promise<void> {
-    const { lake, connector, baseUrl, commit, runId, clock } = this.#job;
+    const { lake, connector, baseUrl, commit, runId, clock, lease } = this.#job;
     const catalog = await publishCatalog(this.#job, tables);
     const names = new Set(tables.map(({ table }) => table));
     const gone = this.#manifest.tables.filter(({ table }) => !names.has(table));
@@ -259,7 +189,7 @@ class LakePublish {
       const expired = all.find((one) => one.table === table)?.expired ?? [];
       return { ...table, retired: table.retired.filter((one) => !expired.includes(one)) };
     };
-    await writeManifest(lake, {
+    const manifest: LakeManifest = {
       format: 'sluice-lake',
       version: 1,
       connector,
@@ -271,7 +201,10 @@ class LakePublish {
       catalog,
       tables: tables.map(without),
       dropped: dropped.map(without),
-    });
+    };
+    await writeManifest(lake, manifest, lease);
+    // Nothing can refuse these if they come late: a table that is hidden then is shown again by the next publish.
+    await lease?.confirm();
     for (const { table } of gone) await unlinkCurrent(lake, table);
     for (const { table, expired } of all) {
       const names = expired.map(({ generation }) => generation);

@@ -7,6 +7,7 @@ import type { Database } from '../../warehouse/database.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { readLakeEntry } from '../../warehouse/lake-entry.ts';
 import { openForReading } from '../../warehouse/query-published.ts';
+import { isHiddenName } from '../holder-mark.ts';
 import { REPUBLISH_FIX } from '../published-file.ts';
 import type { HeldFacts, PublishedFacts, VerifyKit } from '../publisher.ts';
 import { inspectLake, type LakeFacts } from './inspect-lake.ts';
@@ -87,7 +88,7 @@ async function isMoved(database: Database, lake: string): Promise<boolean> {
 /** What a sync is to do where there is no lake; a folder that nobody knows it would refuse. */
 async function adviseForMissing(lake: string): Promise<string> {
   const isEmpty =
-    !existsSync(lake) || (await readdir(lake)).every((name) => name === `.${LAKE_MANIFEST}.tmp`);
+    !existsSync(lake) || (await readdir(lake)).every((name) => isHiddenName(LAKE_MANIFEST, name));
   return isEmpty || existsSync(`${lake}/${LAKE_MANIFEST}`)
     ? REPUBLISH_FIX
     : `Put ${LAKE_MANIFEST} back from a backup of the lake. Without one, move what is in the folder away and run sluice sync, which publishes a new lake; into a folder with other files it writes nothing.`;

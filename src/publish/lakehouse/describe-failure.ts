@@ -1,5 +1,5 @@
 import type { ExtensionFolder } from '../../model/destination.ts';
-import { AbortedError, ConfigError, PublishError, SyncError } from '../../model/errors.ts';
+import { AbortedError, ConfigError, LostLockError, PublishError, SyncError } from '../../model/errors.ts';
 import type { Lakehouse } from './lakehouse.ts';
 import { redact } from '../../text/redact.ts';
 
@@ -90,8 +90,7 @@ export function describeEngineFailure(
   thrown: unknown,
   advice: readonly Advice[],
 ): SyncError {
-  if (thrown instanceof PublishError || thrown instanceof ConfigError || thrown instanceof AbortedError)
-    return thrown;
+  if (isOurs(thrown)) return thrown;
   const raw = redact(readMessage(thrown), place.secrets);
   const extension =
     /Extension "([^"]+)" not found|Failed to download extension "([^"]+)"|extension "([^"]+)"/i.exec(raw);
@@ -110,6 +109,10 @@ export function describeEngineFailure(
     ...(found?.isForeign === true && { exitCode: 2 as const }),
     cause: new Error(raw),
   });
+}
+
+function isOurs(thrown: unknown): thrown is SyncError {
+  return [PublishError, ConfigError, AbortedError, LostLockError].some((one) => thrown instanceof one);
 }
 
 /** The engine's own words. */

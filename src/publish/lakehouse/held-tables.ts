@@ -13,7 +13,21 @@ export interface HeldTables extends Recorded {
   readonly meta: ReadonlyMap<string, string>;
   /** Epoch ms; that of the first publish before any. */
   readonly maintainedAtMs: number;
+  /** Set once a lease was taken over; see `Fence`. */
+  readonly fence: Fence | undefined;
   readonly tables: ReadonlyMap<string, HeldTable>;
+}
+
+/** What refuses the runs that a takeover has overtaken; a lakehouse that had none has no place for it. */
+export interface Fence {
+  /** Of the last holder that took over, or published since. */
+  readonly token: number;
+}
+
+/** The row of the commit's table. */
+interface Commit extends Pick<HeldTables, 'fence' | 'generation' | 'maintainedAtMs'> {
+  /** Whether the table has the column of the fence. */
+  readonly hasFence: boolean;
 }
 
 export interface HeldTable extends FoundTable {
@@ -23,30 +37,44 @@ export interface HeldTable extends FoundTable {
 
 const columnsSchema = z.array(z.strictObject({ name: z.string(), type: z.string(), storedAs: z.string() }));
 
-/** Reads what an open lakehouse holds of ours; undefined before the first publish. */
-export async function readHeldTables(
-  session: SqlSession,
-  lakehouse: Lakehouse,
-): Promise<HeldTables | undefined> {
+/** Reads the row of the commit; undefined where its table is not there. */
+export async function readCommit(session: SqlSession, lakehouse: Lakehouse): Promise<Commit | undefined> {
   const { schema, path } = lakehouse.destination;
-  const own = (table: string) => nameInLake(schema, '_sluice', table);
-  const state = toLakeSchema(schema, '_sluice');
-  const taken = await lakehouse.findTaken(session, state, [OWN_TABLES.commit]);
+  const taken = await lakehouse.findTaken(session, toLakeSchema(schema, '_sluice'), [OWN_TABLES.commit]);
   if (taken.length === 0) return undefined;
-  const [commit] = await session.all(
-    `SELECT generation, version, epoch_ms(maintained_at) AS maintained FROM ${own(OWN_TABLES.commit)}`,
+  const [commit = {}] = await session.all(
+    `SELECT *, epoch_ms(maintained_at) AS maintained FROM ${nameInLake(schema, '_sluice', OWN_TABLES.commit)}`,
   );
-  if (Number(commit?.['version']) > LAKE_VERSION)
+  if (Number(commit['version']) > LAKE_VERSION)
     throw new PublishError(`a newer release of Sluice publishes to ${path}`, {
       code: 'publish_refused',
       hint: 'Upgrade Sluice. Nothing was changed.',
       context: { path },
       exitCode: 2,
     });
-  const generation = z
-    .string()
-    .optional()
-    .parse(commit?.['generation'] ?? undefined);
+  const token = commit['token'] ?? undefined;
+  return {
+    generation: z
+      .string()
+      .optional()
+      .parse(commit['generation'] ?? undefined),
+    maintainedAtMs: Number(commit['maintained']),
+    hasFence: 'token' in commit,
+    fence: token === undefined ? undefined : { token: Number(token) },
+  };
+}
+
+/** Reads what an open lakehouse holds of ours; undefined before the first publish. */
+export async function readHeldTables(
+  session: SqlSession,
+  lakehouse: Lakehouse,
+): Promise<HeldTables | undefined> {
+  const { schema } = lakehouse.destination;
+  const own = (table: string) => nameInLake(schema, '_sluice', table);
+  const state = toLakeSchema(schema, '_sluice');
+  const commit = await readCommit(session, lakehouse);
+  if (commit === undefined) return undefined;
+  const { generation, fence } = commit;
   // A first publish that was cut off may have made the commit's table alone.
   const isListed =
     generation !== undefined || (await lakehouse.findTaken(session, state, [OWN_TABLES.tables])).length > 0;
@@ -71,7 +99,8 @@ export async function readHeldTables(
   const meta = isMetaHeld ? await session.all(`SELECT key, value FROM ${own('meta')}`) : [];
   return {
     generation,
-    maintainedAtMs: Number(commit?.['maintained']),
+    fence,
+    maintainedAtMs: commit.maintainedAtMs,
     meta: new Map(meta.map(({ key, value }) => [String(key), String(value)])),
     tables: new Map(tables),
   };

@@ -4,8 +4,8 @@ import { assertIdentity, describeOwner } from '../../../state/owner.ts';
 import { writeFileAtomically } from '../../../state/run-file.ts';
 import type { MaintainedDestination } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
+import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { historyOf } from '../../warehouse/evolve-table.ts';
 import { interruptOnAbort } from '../../warehouse/interrupt-on-abort.ts';
 import { readRuns } from '../lineage.ts';
 import { REPUBLISH_FIX, SYNC_FIX } from '../published-file.ts';
@@ -23,11 +23,13 @@ import type {
 import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
 import { maintainTables } from './maintain-tables.ts';
 import type { Lakehouse, LostFiles } from './lakehouse.ts';
-import { nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
-import { describeTaken } from './describe-failure.ts';
+import { nameInLake, toLakeSchema } from './names.ts';
+import { openToWrite } from './open-to-write.ts';
 import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
+import { refuseForeign } from './refuse-foreign.ts';
 import { listStoredTables } from './stored-tables.ts';
+import { takeOverLakehouse } from './take-over-tables.ts';
 
 /** Often enough for a few files a table, whatever the number of syncs. */
 const MAINTAIN_EVERY_MS = 24 * 3_600_000;
@@ -65,7 +67,7 @@ export class LakehousePublisher implements ClosedPublisher {
       part: `schema ${toLakeSchema(destination.schema, '_sluice')}`,
       isHeld: async () => (await this.#look()).held?.generation !== undefined,
       findLoss: () => Promise.resolve(undefined),
-      restore: (file) => restoreTables(lakehouse, file, join(settings.stateDir, 'tmp')),
+      restore: (file) => restoreTables(lakehouse, file, this.#folder),
     };
   }
 
@@ -74,12 +76,22 @@ export class LakehousePublisher implements ClosedPublisher {
     this.#lakehouse.assertWritable?.();
     this.#seen = await this.#read(async (database, held) => {
       if (held?.generation !== undefined) assertIdentity(held.meta, this.#settings, this.place);
-      await this.#refuseForeign(database, held);
+      await refuseForeign(database, this.#lakehouse, { streams: this.#settings.streams, held });
     }).catch(async (thrown: unknown) => {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;
       await this.#claimBroken(lostFiles, thrown);
       return { held: undefined };
     });
+  }
+
+  async takeOver(lease: Lease): Promise<void> {
+    const owner = new Map(describeOwner(this.#settings));
+    this.#seen = undefined;
+    await takeOverLakehouse(this.#lakehouse, { owner, lease, folder: this.#folder });
+  }
+
+  get #folder(): string {
+    return join(this.#settings.stateDir, 'tmp');
   }
 
   /** Files of our tables are gone; the next publish writes the tables again. */
@@ -132,17 +144,16 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async publish(commit: ClosedCommit): Promise<PublishResult> {
-    const { generation, runId, look, file, signal, clock } = commit;
+    const { generation, runId, look, file, signal, clock, lease } = commit;
     const lakehouse = this.#lakehouse;
-    const { streams, stateDir } = this.#settings;
+    const { streams } = this.#settings;
     this.#seen = undefined;
-    const database = await lakehouse.open({ mode: 'create', file, folders: [join(stateDir, 'tmp')] });
-    if (database === undefined) throw new TypeError('a lakehouse was not made');
+    const database = await openToWrite(lakehouse, this.#folder, file);
     try {
       const before = await lakehouse.measure?.(database);
       const owner = new Map(describeOwner(this.#settings));
       const comparesAll = existsSync(this.#promiseTo('compare'));
-      const at = { generation, runId, nowMs: clock.now(), look };
+      const at = { generation, runId, nowMs: clock.now(), look, lease };
       const job = { database, lakehouse, streams, owner, comparesAll, ...at };
       const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
@@ -151,6 +162,7 @@ export class LakehousePublisher implements ClosedPublisher {
       const after = await lakehouse.measure?.(database);
       // Small changes may be kept in the catalog, and make no file.
       const bytes = after === undefined ? 0 : Math.max(inserted + deleted, after - (before ?? 0));
+      await lease?.confirm();
       await this.#maintain(database, commit, maintainedAtMs);
       const report = { path: this.place, tables: tables.size, rowsInserted: inserted, rowsDeleted: deleted };
       return { bytes, report: { path: this.place, bytes, [this.name]: report } };
@@ -161,7 +173,7 @@ export class LakehousePublisher implements ClosedPublisher {
     }
   }
 
-  async #publishOrRepair(job: PublishJob, { warn }: ClosedCommit): Promise<TablesChange> {
+  async #publishOrRepair(job: PublishJob, { warn, lease }: ClosedCommit): Promise<TablesChange> {
     const { database, lakehouse } = job;
     const { lostFiles } = lakehouse;
     try {
@@ -170,6 +182,7 @@ export class LakehousePublisher implements ClosedPublisher {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;
       const stored = await listStoredTables(database, lakehouse, { streams: job.streams, held: undefined });
       const names = stored.map(({ name }) => name);
+      await lease?.confirm();
       await lostFiles.drop(database, names);
       warn(`${this.place}: files of its tables were lost, so all tables are written again`);
       return publishTables(job);
@@ -212,7 +225,7 @@ export class LakehousePublisher implements ClosedPublisher {
 
   async maintain({ clock, signal }: Pick<ClosedCommit, 'clock' | 'signal'>): Promise<MaintainedDestination> {
     const lakehouse = this.#lakehouse;
-    const { stateDir, retention } = this.#settings;
+    const { retention } = this.#settings;
     const about = { destination: this.place, title: this.title };
     const { held } = await this.#look();
     if (held?.generation === undefined) return { ...about, outcome: 'nothing is published' };
@@ -220,8 +233,7 @@ export class LakehousePublisher implements ClosedPublisher {
     const { upkeep } = lakehouse;
     if (upkeep.by !== 'sluice')
       return { ...about, outcome: upkeep.by === 'itself' ? 'not needed' : 'left to another engine' };
-    const database = await lakehouse.open({ mode: 'create', folders: [join(stateDir, 'tmp')] });
-    if (database === undefined) throw new TypeError('a lakehouse is gone');
+    const database = await openToWrite(lakehouse, this.#folder);
     try {
       const bytesBefore = await lakehouse.measure?.(database);
       const extent = { nowMs: clock.now(), keepMs: retention.lakeMs };
@@ -280,20 +292,6 @@ export class LakehousePublisher implements ClosedPublisher {
       throw lakehouse.describeFailure(error);
     } finally {
       await database.release();
-    }
-  }
-
-  async #refuseForeign(database: Database, held: HeldTables | undefined): Promise<void> {
-    const lakehouse = this.#lakehouse;
-    const wanted = {
-      main: this.#settings.streams.flatMap(({ table }) => [table, historyOf(table)]),
-      _sluice: held === undefined ? ['meta', ...Object.values(OWN_TABLES)] : [],
-    };
-    for (const stored of ['main', '_sluice'] as const) {
-      const names = wanted[stored].filter((name) => held?.tables.has(`${stored}.${name}`) !== true);
-      const schema = toLakeSchema(lakehouse.destination.schema, stored);
-      const [taken] = names.length === 0 ? [] : await lakehouse.findTaken(database, schema, names);
-      if (taken !== undefined) throw describeTaken(lakehouse, `${schema}.${taken}`);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { ServerDestination } from '../../model/destination.ts';
 import type { SyncError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
+import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
 import type { LocalPlace } from '../publisher.ts';
 import type { StoredSchema } from './names.ts';
@@ -34,7 +35,9 @@ export interface Lakehouse {
   describeFailure(thrown: unknown, where?: string): SyncError;
 
   /** Prepares the transaction of a publish, before anything is read in it. */
-  begin?(session: SqlSession): Promise<void>;
+  begin?(session: SqlSession, lease?: Lease): Promise<void>;
+  /** At a takeover: ends what overtaken runs have open there, where that could keep others waiting. */
+  endOvertaken?(session: SqlSession, lease: Lease): Promise<void>;
   /** Where in the work file the value is that it refused, as people call it; undefined where that is not the cause. */
   findRefused?(session: SqlSession, thrown: unknown): Promise<string | undefined>;
 
@@ -52,6 +55,8 @@ export interface Lakehouse {
   partition?(session: SqlSession, table: StoredTable): Promise<void>;
   /** Writes into the transaction whose it is. */
   sign?(session: SqlSession, commit: Signature): Promise<void>;
+  /** Records what `inspect` compares, in the transaction of the commit. */
+  record?(session: SqlSession): Promise<void>;
   /** Records what `inspect` compares, after the commit. A kill before it costs time, and nothing else. */
   settle?(session: SqlSession, tables: ReadonlySet<string>): Promise<void>;
   /**

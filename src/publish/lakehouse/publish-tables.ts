@@ -1,5 +1,6 @@
 import { PublishError } from '../../model/errors.ts';
 import type { Stream } from '../../model/stream.ts';
+import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { describeHashes } from '../stored-values.ts';
@@ -8,14 +9,16 @@ import {
   type HeldTable,
   type HeldTables,
   holds,
-  LAKE_VERSION,
+  readCommit,
   readHeldTables,
   touchAll,
 } from './held-tables.ts';
 import type { Lakehouse, StoredTable } from './lakehouse.ts';
-import { LAKE, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
+import { locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
 import { describeTaken } from './describe-failure.ts';
+import { assertNotOvertaken } from './take-over-tables.ts';
+import { createCommit } from './create-commit.ts';
 import { listStoredTables } from './stored-tables.ts';
 
 /** What is published to a lakehouse. */
@@ -33,6 +36,7 @@ export interface PublishJob {
   readonly comparesAll: boolean;
   /** See `Commit`. */
   readonly look: (generation: string | undefined) => Promise<void>;
+  readonly lease: Lease | undefined;
 }
 
 /** What a publish changed. */
@@ -63,10 +67,11 @@ class TablesPublish {
   }
 
   async run(): Promise<TablesChange> {
-    const { database, lakehouse, streams, generation, nowMs, comparesAll, look } = this.#job;
-    await lakehouse.begin?.(database);
+    const { database, lakehouse, streams, generation, nowMs, comparesAll, look, lease } = this.#job;
+    await lakehouse.begin?.(database, lease);
     const found = await readHeldTables(database, lakehouse);
     const held = found && comparesAll ? touchAll(found) : found;
+    assertNotOvertaken(lakehouse, held?.fence, lease);
     await look(held?.generation);
     const maintainedAtMs = held?.maintainedAtMs ?? nowMs;
     if (holds(held, generation)) return { tables: undefined, inserted: 0, deleted: 0, maintainedAtMs };
@@ -80,6 +85,7 @@ class TablesPublish {
     await this.#dropOthers(tables, held);
     await recordParts(database, this.#own(OWN_TABLES.parts));
     await this.#endStep();
+    await lease?.confirm();
     await this.#recordCommit(held);
     return { tables: due, inserted: this.#inserted, deleted: this.#deleted, maintainedAtMs };
   }
@@ -101,8 +107,9 @@ class TablesPublish {
 
   /** Where each table is committed alone, all of one step are there before the next one, and the commit's name is last. */
   async #endStep(): Promise<void> {
-    const { database, lakehouse } = this.#job;
+    const { database, lakehouse, lease } = this.#job;
     if (lakehouse.commitsTogether) return;
+    await lease?.confirm();
     await database.run('COMMIT');
     await database.run('BEGIN TRANSACTION');
   }
@@ -118,21 +125,9 @@ class TablesPublish {
   /** The commit's table is first: what has it is ours. */
   async #create(held: HeldTables | undefined): Promise<void> {
     const { database, lakehouse, owner, runId, nowMs } = this.#job;
-    const [commit, tables, parts] = [OWN_TABLES.commit, OWN_TABLES.tables, OWN_TABLES.parts].map((one) =>
-      this.#own(one),
-    );
+    const [tables, parts] = [OWN_TABLES.tables, OWN_TABLES.parts].map((one) => this.#own(one));
     if (held === undefined) {
-      for (const stored of ['main', '_sluice'] as const) {
-        const schema = `${LAKE}.${quoteIdentifier(toLakeSchema(this.#schema, stored))}`;
-        await database.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-      }
-      await database.run(
-        `CREATE TABLE ${commit} (generation VARCHAR, run_id VARCHAR, version INTEGER, hashes VARCHAR, maintained_at TIMESTAMPTZ) ${lakehouse.lostFiles?.label(owner) ?? ''}`,
-      );
-      await database.run(
-        `INSERT INTO ${commit} VALUES (NULL, $1, ${LAKE_VERSION}, NULL, make_timestamptz($2::BIGINT))`,
-        [runId, nowMs * 1_000],
-      );
+      await createCommit(database, lakehouse, { owner, runId, nowMs });
       await this.#endStep();
     }
     await database.run(
@@ -232,14 +227,21 @@ class TablesPublish {
 
   /** Names the commit. Of two that publish at the same time, one fails here or when it commits. */
   async #recordCommit(held: HeldTables | undefined): Promise<void> {
-    const { database, lakehouse, generation, runId } = this.#job;
+    const { database, lakehouse, generation, runId, lease } = this.#job;
     const { path } = lakehouse.destination;
     const commit = this.#own(OWN_TABLES.commit);
     const hashes = await describeHashes(database);
+    // Where each table is committed alone, this transaction is not the one that read the token.
+    const [set, where] =
+      lease === undefined || held?.fence === undefined
+        ? ['', '']
+        : [`, token = ${lease.token}`, `AND token <= ${lease.token}`];
     const changed = await database.count(
-      `UPDATE ${commit} SET generation = $1, run_id = $2, hashes = $3 WHERE generation IS NOT DISTINCT FROM $4`,
+      `UPDATE ${commit} SET generation = $1, run_id = $2, hashes = $3${set} WHERE generation IS NOT DISTINCT FROM $4 ${where}`,
       [generation, runId, hashes, held?.generation ?? null],
     );
+    if (changed !== 1 && lease !== undefined)
+      assertNotOvertaken(lakehouse, (await readCommit(database, lakehouse))?.fence, lease);
     if (changed !== 1)
       throw new PublishError(`${path}: another run published at the same time`, {
         code: 'publish_failed',
@@ -247,6 +249,7 @@ class TablesPublish {
         context: { path },
       });
     await lakehouse.sign?.(database, { generation, runId });
+    await lakehouse.record?.(database);
   }
 }
 

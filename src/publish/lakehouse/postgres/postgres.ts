@@ -1,5 +1,6 @@
 import type { PostgresDestination } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
+import type { Lease } from '../../../model/state-lock.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import type {
   FoundTable,
@@ -12,6 +13,7 @@ import type {
   Upkeep,
 } from '../lakehouse.ts';
 import { describePostgresFailure, findRefused } from './describe-postgres-failure.ts';
+import { endEarlierHolders, nameHolder } from './lease-sessions.ts';
 import { openPostgres } from './open-postgres.ts';
 import { choosePostgresType, describeColumn, describeType, quoteName } from './postgres-types.ts';
 import {
@@ -55,8 +57,14 @@ export class Postgres implements Lakehouse {
     return findRefused(session, thrown);
   }
 
-  begin(session: SqlSession): Promise<void> {
-    return execute(session, `SET LOCAL lock_timeout = '${LOCK_SECONDS}s'`);
+  async begin(session: SqlSession, lease?: Lease): Promise<void> {
+    await execute(session, `SET LOCAL lock_timeout = '${LOCK_SECONDS}s'`);
+    if (lease !== undefined) await nameHolder(session, this.destination.schema, lease);
+  }
+
+  /** The server keeps the transaction of a paused run open, and its locks. */
+  endOvertaken(session: SqlSession, lease: Lease): Promise<void> {
+    return endEarlierHolders(session, this.destination.schema, lease);
   }
 
   chooseType(type: string): string {
@@ -101,7 +109,7 @@ export class Postgres implements Lakehouse {
     await changeTables(session, `ALTER TABLE ${locateOnServer(schema, name)} ADD COLUMN ${added}`);
   }
 
-  sign(session: SqlSession): Promise<void> {
+  record(session: SqlSession): Promise<void> {
     return recordVersions(session, this.destination.schema);
   }
 }

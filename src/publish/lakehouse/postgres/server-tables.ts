@@ -28,7 +28,8 @@ export async function changeTables(session: SqlSession, statement: string): Prom
   await session.run('CALL pg_clear_cache()');
 }
 
-function ask(session: SqlSession, query: string): ReturnType<SqlSession['all']> {
+/** Asks the server in our transaction. */
+export function ask(session: SqlSession, query: string): ReturnType<SqlSession['all']> {
   return session.all(`SELECT * FROM postgres_query(${quoteLiteral(LAKE)}, ${quoteLiteral(query)})`);
 }
 

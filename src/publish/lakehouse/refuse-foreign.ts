@@ -1,0 +1,25 @@
+import type { Stream } from '../../model/stream.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { historyOf } from '../../warehouse/evolve-table.ts';
+import { describeTaken } from './describe-failure.ts';
+import type { HeldTables } from './held-tables.ts';
+import type { Lakehouse } from './lakehouse.ts';
+import { OWN_TABLES, toLakeSchema } from './names.ts';
+
+/** Rejects tables of somebody else that have a name which a publish needs. Throws PublishError (2). */
+export async function refuseForeign(
+  database: Database,
+  lakehouse: Lakehouse,
+  { streams, held }: { readonly streams: readonly Stream[]; readonly held: HeldTables | undefined },
+): Promise<void> {
+  const wanted = {
+    main: streams.flatMap(({ table }) => [table, historyOf(table)]),
+    _sluice: held === undefined ? ['meta', ...Object.values(OWN_TABLES)] : [],
+  };
+  for (const stored of ['main', '_sluice'] as const) {
+    const names = wanted[stored].filter((name) => held?.tables.has(`${stored}.${name}`) !== true);
+    const schema = toLakeSchema(lakehouse.destination.schema, stored);
+    const [taken] = names.length === 0 ? [] : await lakehouse.findTaken(database, schema, names);
+    if (taken !== undefined) throw describeTaken(lakehouse, `${schema}.${taken}`);
+  }
+}

@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { ConfigInput } from '../../src/model/config.ts';
+import { DuckLake } from '../../src/publish/lakehouse/ducklake/ducklake.ts';
+import { Iceberg } from '../../src/publish/lakehouse/iceberg/iceberg.ts';
+import { LakehousePublisher } from '../../src/publish/lakehouse/lakehouse-publisher.ts';
+import { Postgres } from '../../src/publish/lakehouse/postgres/postgres.ts';
+import { type LakeReader, openLakeReader } from '../support/ducklake-reader.ts';
+import { findExtensions } from '../support/lake-servers.ts';
+import type { PublisherCase } from './publish-world.ts';
+
+const engine = { extensionDirectory: findExtensions() ?? '' };
+const SELECT = 'SELECT value FROM lake.main.items ORDER BY value';
+
+export const duckLake: PublisherCase = {
+  destination: () => ({ ducklake: { catalog: 'sqlite:./out/catalog.sqlite', data: './out/data' } }),
+  config: { engine },
+  // Small changes are in the catalog, which changes in one step.
+  leastStates: 2,
+  place: (folder) => join(folder, 'out', 'catalog.sqlite'),
+  create: (settings, place) => {
+    const lake = settings.destinations.find(({ kind }) => kind === 'ducklake');
+    if (lake?.kind !== 'ducklake') throw new TypeError('the config names no lake');
+    const catalog = { kind: 'sqlite', file: place } as const;
+    const data = join(dirname(place), 'data');
+    return new LakehousePublisher(new DuckLake({ ...lake, path: place, catalog, data }), settings);
+  },
+  read: async (place) => {
+    if (!existsSync(place)) return undefined;
+    const reader = await openLakeReader(`sqlite:${place}`);
+    // A killed first publish leaves a catalog without tables.
+    return reader
+      .values(SELECT)
+      .catch(() => undefined)
+      .finally(() => reader.close());
+  },
+  openReader: async (place) => {
+    const reader = await openLakeReader(`sqlite:${place}`);
+    await reader.run('BEGIN');
+    return { read: () => reader.values(SELECT), close: () => reader.close() };
+  },
+  damage: async (place) => {
+    const writer = await openLakeReader(`sqlite:${place}`, '');
+    await writer.run('UPDATE lake.main.items SET value = 99 WHERE id = 0');
+    writer.close();
+  },
+};
+
+/** A lakehouse on a server; its place is the name of a schema. */
+export function makeServerCase(
+  destination: NonNullable<ConfigInput['destination']>,
+  open: () => Promise<LakeReader>,
+): PublisherCase {
+  return {
+    destination: () => destination,
+    config: { engine },
+    place: (folder) =>
+      basename(folder)
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9]/g, '_'),
+    create: (settings, schema) => {
+      const [found] = settings.destinations;
+      if (found?.kind === 'postgres')
+        return new LakehousePublisher(new Postgres({ ...found, schema }), settings);
+      if (found?.kind === 'iceberg')
+        return new LakehousePublisher(new Iceberg({ ...found, schema }), settings);
+      if (found?.kind === 'ducklake')
+        return new LakehousePublisher(new DuckLake({ ...found, schema }), settings);
+      throw new TypeError('the config names no lakehouse');
+    },
+    read: async (schema) => {
+      const reader = await open();
+      return reader
+        .values(`SELECT value FROM lake.${schema}.items ORDER BY value`)
+        .catch(() => undefined)
+        .finally(() => {
+          reader.close();
+        });
+    },
+    openReader: () => Promise.reject(new Error('not used')),
+    damage: () => Promise.reject(new Error('not used')),
+  };
+}
