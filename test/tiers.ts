@@ -56,7 +56,6 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'deploy/healthcheck',
     'docs/shown',
     'fleet/',
-    'fleet/quota/shared-key',
     'flows/convergence',
     'flows/counts-confirm',
     'flows/counts.test',
