@@ -142,12 +142,11 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
-  fleet: { rooms: ['model', 'http'], packages: [] },
   library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts'], packages: [] },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
   fleet: {
-    rooms: ['text', 'model', 'files', 'state', 'storage', 'schedule'],
+    rooms: ['text', 'model', 'files', 'state', 'http', 'storage', 'schedule'],
     packages: ['@aws-sdk/client-s3', 'pg', 'pg-boss', 'tar'],
   },
   metrics: { rooms: ['model', 'files', 'state', 'commands'], packages: ['prom-client'] },
@@ -183,9 +182,8 @@ const rules: Readonly<Record<string, Rule>> = {
  */
 const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'fleet', 'commands', '.'],
-  fleet: ['load-package.ts', 'store', 'parcel', 'database', 'run', 'worker', '.'],
+  fleet: ['load-package.ts', 'store', 'parcel', 'quota', 'database', 'run', 'worker', '.'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
-  fleet: ['store', 'quota'],
   publish: [
     'publisher.ts',
     'exporter.ts',
@@ -212,7 +210,7 @@ const builtinUsers: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['metrics', 'simulator'],
   'node:http2': [],
   'node:https': [],
-  'node:net': ['metrics', 'simulator'],
+  'node:net': ['fleet', 'metrics', 'simulator'],
   'node:sqlite': ['state'],
   'node:tls': [],
   'node:vm': [],

@@ -1,9 +1,10 @@
 import { listAccounts } from '../../config/accounts.ts';
 import { readConfigFile } from '../../config/config-file.ts';
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
-import type { FleetDatabase } from '../../fleet/database/sql.ts';
+import { connectQuota } from '../../fleet/database/connect-quota.ts';
 import { packStage, packState } from '../../fleet/parcel/pack-state.ts';
 import { unpackState } from '../../fleet/parcel/unpack-state.ts';
+import { PostgresQuotaStore } from '../../fleet/quota/postgres-quota-store.ts';
 import { LaneLink, type LanePort } from '../../fleet/run/lane-link.ts';
 import { AccountRun, type LaneTools } from '../../fleet/run/run-account.ts';
 import type { Parcels } from '../../fleet/run/travelling-state.ts';
@@ -25,8 +26,8 @@ export interface LaneHostProcess extends LanePort {
   die(): void;
 }
 
-/** Two at most: the store, and a shared quota. */
-const CONNECTIONS = 2;
+/** For the store, where it is in the database. */
+const CONNECTIONS = 1;
 
 /** Runs the accounts that the worker gives, one after the other, until the worker is gone. */
 export async function serveLane(given: LaneArguments, host: LaneHostProcess): Promise<void> {
@@ -43,7 +44,8 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     putEveryPages: settings.putEveryPages,
     loadSettings: (account) => loadAccount(given.config, account, host),
     runSync,
-    openSharedQuota: createSharedQuota(database),
+    openSharedQuota: ({ keyHash }) =>
+      new PostgresQuotaStore({ connect: () => connectQuota(settings), keyHash, clock: systemClock }),
     notify: async (own, { account, report, error }) => {
       const run = report === undefined ? { error } : { report };
       const told = [{ account, settings: own, run: run as { readonly report: NonNullable<typeof report> } }];
@@ -87,11 +89,5 @@ function createParcels({ encryptionKey: key }: FleetSettings): Parcels {
     async unpack({ file, name }, folder) {
       await unpackState(file, folder, { key, name });
     },
-  };
-}
-
-function createSharedQuota(_database: FleetDatabase): LaneTools['openSharedQuota'] {
-  return () => {
-    throw new TypeError('not there yet');
   };
 }

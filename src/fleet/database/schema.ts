@@ -1,4 +1,5 @@
 import { ConfigError } from '../../model/errors.ts';
+import { quotaTableSql } from '../quota/quota-table.ts';
 import type { FleetDatabase, Sql } from './sql.ts';
 
 /** The schema of a fleet's tables; the queue has one of its own. */
@@ -65,18 +66,16 @@ const STEPS: readonly string[] = [
      seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
      stopped_at timestamptz
    );
-   CREATE TABLE sluice_fleet.quota (
-     key_hash text PRIMARY KEY,
-     state text NOT NULL DEFAULT '',
-     revision bigint NOT NULL DEFAULT 0
-   ) WITH (fillfactor = 50);
    CREATE TABLE sluice_fleet.objects (
      name text NOT NULL,
      part int NOT NULL,
      bytes bytea NOT NULL,
      stored_at timestamptz NOT NULL DEFAULT clock_timestamp(),
      PRIMARY KEY (name, part)
-   );`,
+   );
+   -- What is encrypted cannot be compressed.
+   ALTER TABLE sluice_fleet.objects ALTER COLUMN bytes SET STORAGE EXTERNAL;`,
+  quotaTableSql,
 ];
 
 /** Version of the tables that this release makes. */

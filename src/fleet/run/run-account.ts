@@ -4,7 +4,7 @@ import type { Clock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { findTryLater, listErrors } from '../../model/outage.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
-import type { QuotaStore } from '../../model/quota.ts';
+import type { OpenQuotaStore } from '../../model/quota.ts';
 import { type ReportedError, type RunReport, toReportedError } from '../../model/run-report.ts';
 import type { RunObserver } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
@@ -24,7 +24,7 @@ export interface SyncEffects {
   readonly takeLock: TakeStateLock;
   readonly observers: readonly RunObserver[];
   /** How the quota of a key is opened that others share. */
-  readonly openQuotaStore?: (settings: Settings) => QuotaStore;
+  readonly openQuotaStore?: OpenQuotaStore;
 }
 
 /** What a lane uses for its runs. */
@@ -36,7 +36,8 @@ export interface LaneTools extends StateTravel {
   readonly putEveryPages: number;
   loadSettings(account: string): Promise<Settings>;
   runSync(settings: Settings, options: SyncOptions & SyncEffects): Promise<RunReport>;
-  openSharedQuota(settings: Settings): QuotaStore;
+  /** Opens the quota of a key that others share. */
+  readonly openSharedQuota: OpenQuotaStore;
   /** Sends the notices of a run; returns what failed. */
   notify(settings: Settings, ended: EndedOfAccount): Promise<readonly string[]>;
 }
