@@ -95,6 +95,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'flows/',
     'package',
     'publish/ducklake',
+    'publish/fence-lakehouses',
     'publish/lake-live-reader',
     'support/',
     'tools/',

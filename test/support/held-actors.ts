@@ -13,8 +13,8 @@ export interface Actor<T> {
 
 /** Steps of several actors. */
 export interface Stage {
-  /** Begins work that is held before its `at`th step, if it has so many. */
-  begin<T>(at: number, work: () => Promise<T>): Actor<T>;
+  /** Begins work that is held before its `at`th step, if it has so many; only those of these names count. */
+  begin<T>(at: number, work: () => Promise<T>, only?: RegExp): Actor<T>;
   /** A step that is no call of the system, for what tests put in the place of a server. */
   step(name: string): Promise<void>;
   close(): void;
@@ -23,6 +23,7 @@ export interface Stage {
 interface Part {
   readonly at: number;
   made: number;
+  readonly only: RegExp | undefined;
   readonly hold: (name: string) => Promise<void>;
 }
 
@@ -31,19 +32,20 @@ export async function openStage(concerns: (path: string) => boolean): Promise<St
   const parts = new AsyncLocalStorage<Part>();
   function before(name: string): Promise<void> | undefined {
     const part = parts.getStore();
-    if (part === undefined || (part.made += 1) !== part.at) return undefined;
+    if (part === undefined || part.only?.test(name) === false) return undefined;
+    if ((part.made += 1) !== part.at) return undefined;
     return part.hold(name);
   }
   const close = await hookSteps({ before: ({ name }) => before(name) }, concerns);
   return {
-    begin(at, work) {
+    begin(at, work, only) {
       const { promise: stopped, resolve: stop } = Promise.withResolvers<string | undefined>();
       const { promise: free, resolve: goOn } = Promise.withResolvers<void>();
       const hold = (name: string) => {
         stop(name);
         return free;
       };
-      const part: Part = { at, made: 0, hold };
+      const part: Part = { at, made: 0, only, hold };
       const end = parts.run(part, () => Promise.allSettled([work()]));
       void end.then(() => {
         stop(undefined);
