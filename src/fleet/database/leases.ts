@@ -7,7 +7,7 @@ export type PutStages = readonly string[];
 export interface TakenAccount {
   readonly account: string;
   readonly token: number;
-  /** Its last holder never said that it ended. */
+  /** An earlier holder never said that it ended, and destinations may still accept what it publishes. */
   readonly isTakeover: boolean;
   /** Name of its state folder in the store; undefined before the first run. */
   readonly object: string | undefined;
@@ -42,12 +42,12 @@ export async function takeAccount(
     `WITH before AS (SELECT * FROM sluice_fleet.accounts WHERE account = $1 FOR UPDATE)
      UPDATE sluice_fleet.accounts AS x
         SET token = x.token + 1, holder = $2, lease_until = clock_timestamp() + $3 * interval '1 ms',
-            is_unsettled = false, started_at = clock_timestamp(), queued_at = NULL, priority = 0, job_id = $4
+            is_unsettled = before.holder IS NOT NULL OR before.is_unsettled, started_at = clock_timestamp(), queued_at = NULL, priority = 0, job_id = $4
        FROM before
       WHERE x.account = before.account AND before.paused_at IS NULL AND before.next_at <= clock_timestamp()
         AND (before.holder IS NULL OR before.lease_until < clock_timestamp())
      RETURNING x.token, x.object, x.stages, x.source,
-       before.holder IS NOT NULL OR before.is_unsettled AS is_takeover`,
+       x.is_unsettled AS is_takeover`,
     [account, worker, leaseMs, jobId],
   );
   if (row === undefined) {
@@ -127,6 +127,19 @@ export async function recordStages(
     `UPDATE sluice_fleet.accounts SET stages = $3
       WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
     [account, token, JSON.stringify(stages)],
+  );
+  return rows.length > 0;
+}
+
+/** Records that destinations refuse what earlier holders still do; false if the lease was lost. */
+export async function recordTakeover(
+  database: FleetDatabase,
+  { account, token }: HeldLease,
+): Promise<boolean> {
+  const rows = await database.query(
+    `UPDATE sluice_fleet.accounts SET is_unsettled = false
+      WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
+    [account, token],
   );
   return rows.length > 0;
 }

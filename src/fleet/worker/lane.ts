@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import type { FromLane, LaneEnd, LaneRun, ToLane } from '../run/messages.ts';
+import type { FromLane, LaneEnd, LaneQuestion, LaneRun, ToLane } from '../run/messages.ts';
 
 /** What a lane needs of its worker while it runs an account. */
 export interface LaneHost {
-  /** Whether the account is still held; with `stages`, also records pages that were put away. */
-  ask(run: LaneRun, stages: readonly string[] | undefined): Promise<boolean>;
+  /** Whether the account is still held; records what the question is about. */
+  ask(question: LaneQuestion): Promise<boolean>;
 }
 
 /** How a lane's process ended while it had a run. */
@@ -61,7 +61,7 @@ export class Lane {
     child.once('exit', onExit);
     this.#onMessage = (message) => {
       if (message.type === 'ask')
-        void host.ask(run, message.stages).then(
+        void host.ask(message.question).then(
           (isHeld) => {
             this.#send({ type: 'answer', id: message.id, isHeld });
           },

@@ -4,11 +4,18 @@ import type { FleetSettings } from '../../model/fleet.ts';
 import { listAlike } from '../database/alike-accounts.ts';
 import { queueDue } from '../database/due-accounts.ts';
 import { endRun, type RunEnd } from '../database/end-run.ts';
-import { isHeld, recordStages, renewLeases, takeAccount, type TakenAccount } from '../database/leases.ts';
+import {
+  isHeld,
+  recordStages,
+  recordTakeover,
+  renewLeases,
+  takeAccount,
+  type TakenAccount,
+} from '../database/leases.ts';
 import type { AccountQueue } from '../database/queue.ts';
 import type { FleetDatabase } from '../database/sql.ts';
 import { type WorkerIdentity, markSeen, markStopped } from '../database/workers.ts';
-import type { LaneRun } from '../run/messages.ts';
+import type { LaneQuestion, LaneRun } from '../run/messages.ts';
 import { HeldRuns } from './held-runs.ts';
 import { describeDeath } from './describe-death.ts';
 import { Lane, type LaneProgram } from './lane.ts';
@@ -144,7 +151,7 @@ export class Worker {
     const { account } = taken;
     const death = await lane.run(
       await this.#describeRun(taken),
-      { ask: (_, stages) => this.#ask(taken, stages) },
+      { ask: (question) => this.#ask(taken, question) },
       (end) => this.#settle(taken, { status: 'ended', ...end }, end.warnings),
     );
     if (death === undefined || this.#held.get(account)?.isLost === true) return;
@@ -161,10 +168,16 @@ export class Worker {
     return { account, token, isTakeover, object, stages, sharesKey, alike };
   }
 
-  async #ask(taken: TakenAccount, stages: readonly string[] | undefined): Promise<boolean> {
+  async #ask(taken: TakenAccount, question: LaneQuestion): Promise<boolean> {
     const { database } = this.#parts;
-    if (stages !== undefined) return recordStages(database, taken, stages);
-    return database.transaction((sql) => isHeld(sql, taken));
+    switch (question.about) {
+      case 'lease':
+        return database.transaction((sql) => isHeld(sql, taken));
+      case 'stages':
+        return recordStages(database, taken, question.stages);
+      case 'takeover':
+        return recordTakeover(database, taken);
+    }
   }
 
   /** Commits the end of a run; tries until the database says yes or no. */
