@@ -154,6 +154,17 @@ export const defaultEngine: Engine = {
     init: lend(() => import('./fleet/fleet-calls.ts'), 'initFleet'),
     work: lend(() => import('./fleet/work.ts'), 'workForFleet'),
     read: lend(() => import('./fleet/fleet-calls.ts'), 'readFleetOf'),
+    openReader: lend(() => import('./fleet/fleet-calls.ts'), 'openReader'),
+    renderMetrics: lend(() => import('../metrics/render-fleet-metrics.ts'), 'renderFleetMetrics'),
+    async check(config) {
+      // Without a fleet in the config, nothing of it is loaded.
+      const { isMap, readConfigFile } = await import('../config/config-file.ts');
+      const { value } = readConfigFile(config.path);
+      if (!isMap(value) || (value['fleet'] ?? undefined) === undefined) return undefined;
+      const { checkFleet } = await import('./fleet/check-fleet.ts');
+      return checkFleet(config);
+    },
+    makeReport: lend(() => import('./fleet/fleet-calls.ts'), 'makeFleetReport'),
     change: lend(() => import('./fleet/fleet-calls.ts'), 'changeAccounts'),
     repair: lend(() => import('./fleet/fleet-calls.ts'), 'repairAccount'),
   },

@@ -1,4 +1,4 @@
-import type { ReportedError } from './run-report.ts';
+import type { ReportedError, RunReport, StreamReport } from './run-report.ts';
 
 /**
  * What an account of a fleet is doing. `lost`: its worker is gone, and another one takes it over; `due`: it waits for a
@@ -34,6 +34,11 @@ export interface FleetAccount {
   readonly token: number;
   /** Its state in the store. */
   readonly object: string | undefined;
+}
+
+/** Whether the last run of an account failed, and does not only have to be continued. */
+export function hasFailed({ lastExitCode }: Pick<FleetAccount, 'lastExitCode'>): boolean {
+  return ![undefined, 0, 75, 130, 143].includes(lastExitCode);
 }
 
 /** A process that runs accounts. */
@@ -96,4 +101,29 @@ export interface FleetRepair extends FleetChange {
   readonly isRemoved: boolean;
   /** The state was forgotten: the next run restores it from a destination, or begins again. */
   readonly isForgotten: boolean;
+}
+
+/** What the last run of an account with exit code 0 said. */
+export interface CleanRun extends Pick<RunReport, 'runId' | 'startedAt' | 'requests'> {
+  readonly streams: readonly Pick<StreamReport, 'stream' | 'slice' | 'status' | 'verdict' | 'rowsInTable'>[];
+}
+
+/** What the HTML report of a fleet shows. */
+export interface FleetReportData {
+  readonly status: FleetStatus;
+  /** By account. */
+  readonly cleanRuns: ReadonlyMap<string, CleanRun>;
+  readonly version: string;
+}
+
+/** A whole HTML file about a fleet, and the same in short. */
+export interface RenderedFleetReport {
+  readonly html: string;
+  readonly summary: {
+    readonly madeAt: string;
+    readonly tone: 'good' | 'note' | 'bad' | 'idle';
+    readonly headline: string;
+    /** Those whose last run failed. */
+    readonly failed: readonly { readonly account: string; readonly error: ReportedError | null }[];
+  };
 }

@@ -1,41 +1,16 @@
-import type {
-  FleetAccount,
-  FleetAccountState,
-  FleetChange,
-  FleetRepair,
-  FleetStatus,
-  FleetWorker,
+import {
+  type FleetAccount,
+  type FleetAccountState,
+  type FleetStatus,
+  type FleetWorker,
+  hasFailed,
 } from '../model/fleet-report.ts';
 import { formatDuration } from '../text/duration.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
+import { listNames } from '../text/list-names.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
-
-/** What making a fleet came to. */
-interface MadeFleet {
-  readonly database: string;
-  readonly before: number;
-  readonly version: number;
-  readonly added: number;
-  readonly store: string;
-}
-
-/** What was made, for people. */
-export function renderFleetInit(made: MadeFleet, accounts: number): string {
-  const { database, before, version, added, store } = made;
-  const tables =
-    before === 0
-      ? 'The tables and the queue were made'
-      : before === version
-        ? 'The tables and the queue are current'
-        : `The tables were brought from version ${before} to ${version}`;
-  return [
-    `${tables} in ${database}. The store ${store} answers.`,
-    `${formatCountOf(accounts, 'account')} in the config, ${formatCount(added)} of them new: those are due at once.`,
-    'Next: sluice fleet worker, on as many machines as you like; then sluice fleet status --watch',
-  ].join('\n');
-}
 
 /** How a fleet is shown. */
 export interface FleetOptions {
@@ -46,6 +21,8 @@ export interface FleetOptions {
 
 /** Accounts that need a look at most, if not all are asked for. */
 const MOST_SHOWN = 30;
+/** Failures in different words at most, likewise. */
+const MOST_ERRORS = 5;
 /** What people look for first. */
 const ORDER: readonly FleetAccountState[] = [
   'lost',
@@ -76,26 +53,13 @@ export function renderFleet(status: FleetStatus, { isAll, columns }: FleetOption
     wanted.map((one) => describeAccount(one, nowMs)),
     columns,
   );
-  const workers = drawFittingTable(
-    [
-      { title: 'WORKER' },
-      { title: 'STATE' },
-      { title: 'BUSY', align: 'right' },
-      { title: 'SEEN', dropAt: 2 },
-      { title: 'VERSION', dropAt: 1 },
-    ],
-    status.workers.map((one) => describeWorker(one, nowMs)),
-    columns,
-  );
   const parts = [
     wrapText(`${capitalise(summarizeFleet(status))}.`, columns),
     wanted.length === 0 ? '' : table,
     left > 0 && !isAll ? `${formatCountOf(left, 'account')} more; sluice fleet status --all lists them` : '',
-    status.workers.length === 0
-      ? 'No worker has been here for a day: sluice fleet worker starts one'
-      : workers,
-    describeLastDay(status),
-    ...wanted.flatMap((one) => describeError(one)),
+    drawWorkers(status, { isAll, columns }),
+    wrapText(describeLastDay(status), columns),
+    ...describeErrors(wanted, isAll).map((text) => wrapText(text, columns)),
   ];
   return parts
     .filter((part) => part !== '')
@@ -103,24 +67,51 @@ export function renderFleet(status: FleetStatus, { isAll, columns }: FleetOption
     .join('\n');
 }
 
+/** Workers that are there or went away; those that stopped are only counted. */
+function drawWorkers({ workers, now }: FleetStatus, { isAll, columns }: FleetOptions): string {
+  const shown = workers.filter(({ state }) => isAll || state !== 'stopped');
+  const stopped = workers.length - shown.length;
+  const table = drawFittingTable(
+    [
+      { title: 'WORKER' },
+      { title: 'STATE' },
+      { title: 'BUSY', align: 'right' },
+      { title: 'SEEN', dropAt: 2 },
+      { title: 'VERSION', dropAt: 1 },
+    ],
+    shown.map((one) => describeWorker(one, Date.parse(now))),
+    columns,
+  );
+  const notes = [
+    shown.some(({ state }) => state === 'working')
+      ? ''
+      : 'No worker is at work: sluice fleet worker starts one',
+    stopped === 0 ? '' : `${formatCountOf(stopped, 'worker')} stopped within the last day`,
+  ];
+  return [shown.length === 0 ? '' : table, notes.filter((note) => note !== '').join('; ')]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
 /** One sentence about a fleet. */
 export function summarizeFleet({ accounts, workers }: FleetStatus): string {
+  if (accounts.length === 0) return 'no account yet: sluice fleet init adds those of the config';
   const counts = ORDER.flatMap((state) => {
     const count = accounts.filter((one) => one.state === state).length;
     return count === 0 ? [] : [`${formatCount(count)} ${state}`];
   });
-  const failed = accounts.filter(isFailed).length;
+  const failed = accounts.filter(hasFailed).length;
   const working = workers.filter(({ state }) => state === 'working');
   const lanes = working.reduce((sum, one) => sum + one.lanes, 0);
   return [
-    `${formatCountOf(accounts.length, 'account')}: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
+    `${formatCountOf(accounts.length, 'account')}: ${counts.join(', ')}`,
     failed === 0 ? 'none failed' : `${formatCount(failed)} failed`,
     `${formatCountOf(working.length, 'worker')} with ${formatCountOf(lanes, 'lane')}`,
   ].join('; ');
 }
 
 function rankOf(one: FleetAccount): number {
-  return isFailed(one) ? -1 : ORDER.indexOf(one.state);
+  return hasFailed(one) ? -1 : ORDER.indexOf(one.state);
 }
 
 function compare(a: string, b: string): number {
@@ -128,12 +119,7 @@ function compare(a: string, b: string): number {
 }
 
 function needsLook(one: FleetAccount): boolean {
-  return isFailed(one) || (one.state !== 'scheduled' && one.state !== 'idle') || !one.isInConfig;
-}
-
-/** Whether its last run failed, and not only has to wait. */
-function isFailed({ lastExitCode }: FleetAccount): boolean {
-  return ![undefined, 0, 75, 130, 143].includes(lastExitCode);
+  return hasFailed(one) || (one.state !== 'scheduled' && one.state !== 'idle') || !one.isInConfig;
 }
 
 function describeAccount(one: FleetAccount, nowMs: number): readonly string[] {
@@ -161,7 +147,8 @@ function describeNext({ state, nextAt }: FleetAccount, nowMs: number): string {
 function describeExit(exitCode: number): string {
   if (exitCode === 0) return 'complete';
   if (exitCode === 75) return 'to be continued';
-  return exitCode === 143 || exitCode === 130 ? 'stopped' : `failed (${exitCode})`;
+  if (exitCode === 143 || exitCode === 130) return 'stopped';
+  return exitCode === 5 ? 'partly failed (5)' : `failed (${exitCode})`;
 }
 
 function describeWorker(one: FleetWorker, nowMs: number): readonly string[] {
@@ -180,7 +167,7 @@ function describeLastDay({ lastDay }: FleetStatus): string {
   const clean = byExitCode['0'] ?? 0;
   const others = Object.entries(byExitCode)
     .filter(([code]) => code !== '0')
-    .map(([code, count]) => `${formatCount(count)} ${code === 'lost' ? 'lost' : `with ${code}`}`);
+    .map(([code, count]) => `${formatCount(count)} ${code === 'lost' ? 'lost' : describeExit(Number(code))}`);
   return [
     `Last day: ${formatCountOf(runs, 'run')}, ${[`${formatCount(clean)} complete`, ...others].join(', ')}`,
     `${formatCountOf(requests, 'request')}, ${formatCount(rateLimited)} answered 429`,
@@ -188,10 +175,22 @@ function describeLastDay({ lastDay }: FleetStatus): string {
   ].join('; ');
 }
 
-function describeError(one: FleetAccount): readonly string[] {
-  const { account, lastError } = one;
-  if (lastError === undefined || !isFailed(one)) return [];
-  return [`${account}: ${toSafeLine(lastError.message)}\n  ${toSafeLine(lastError.hint)}`];
+/** What accounts have in common is said once. */
+function describeErrors(accounts: readonly FleetAccount[], isAll: boolean): readonly string[] {
+  const failed = accounts
+    .filter(hasFailed)
+    .flatMap(({ account, lastError }) =>
+      lastError === undefined
+        ? []
+        : [{ account, what: `${toSafeLine(lastError.message)}\n  next: ${toSafeLine(lastError.hint)}` }],
+    );
+  const alike = [...Map.groupBy(failed, ({ what }) => what)];
+  const shown = isAll ? alike : alike.slice(0, MOST_ERRORS);
+  const more = alike.length - shown.length;
+  return [
+    ...shown.map(([what, of]) => `${listNames(of.map(({ account }) => account))}: ${what}`),
+    ...(more > 0 ? [`${formatCountOf(more, 'more failure')}; sluice fleet status --all shows them`] : []),
+  ];
 }
 
 function age(iso: string | undefined, nowMs: number): string {
@@ -200,48 +199,4 @@ function age(iso: string | undefined, nowMs: number): string {
 
 function capitalise(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
-}
-
-const OUTCOMES: Readonly<Record<FleetChange['outcome'], string>> = {
-  queued: 'is due now; the next free lane takes it',
-  running: 'is at work already',
-  paused: 'is paused',
-  'paused already': 'was paused already',
-  resumed: 'is resumed',
-  'not paused': 'was not paused',
-  freed: 'is free: what its worker still does is refused',
-  'not held': 'was not held by a worker',
-};
-
-/** What changed, a line an account. */
-export function renderFleetChanges(changes: readonly FleetChange[]): string {
-  return changes
-    .map(({ account, outcome, worker }) => {
-      const who = worker === undefined ? '' : ` (${toSafeLine(worker)})`;
-      return `${account} ${OUTCOMES[outcome]}${who}`;
-    })
-    .join('\n');
-}
-
-/** One sentence about changes. */
-export function summarizeFleetChanges(changes: readonly FleetChange[]): string {
-  const [only] = changes;
-  if (only !== undefined && changes.length === 1) return `${only.account} ${OUTCOMES[only.outcome]}`;
-  const counts = Map.groupBy(changes, ({ outcome }) => outcome);
-  return [...counts].map(([outcome, all]) => `${formatCount(all.length)} ${outcome}`).join(', ');
-}
-
-/** What a repair found and did. */
-export function renderFleetRepair(repair: FleetRepair): string {
-  const { orphans, isRemoved, isForgotten, account } = repair;
-  const found =
-    orphans.length === 0
-      ? 'The store has nothing of it that nobody needs.'
-      : `${isRemoved ? 'Deleted from the store' : 'In the store, needed by nobody'}:\n${orphans
-          .map((name) => `  ${toSafeLine(name)}`)
-          .join('\n')}${isRemoved ? '' : `\n  next: sluice fleet repair ${account} --remove-orphans`}`;
-  const forgotten = isForgotten
-    ? ['Its state was forgotten: the next run restores it from a destination, or begins again.']
-    : [];
-  return [renderFleetChanges([repair]), ...forgotten, found].join('\n');
 }

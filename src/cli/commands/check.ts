@@ -5,13 +5,14 @@ import type { Settings } from '../../model/settings.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { withName } from '../../text/name-once.ts';
+import { withFleetCheck } from '../steps/fleet-check.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 
-/** Whether a sync would work. */
-export const checkCommand = defineAccountCommand({
+const checkAccounts = defineAccountCommand({
   accounts: 'each',
   description:
-    'Tests everything a sync needs and names a fix for each failure. At most one request per stream.',
+    'Tests everything a sync needs and names a fix for each failure. At most one request per stream. With ' +
+    'fleet: in the config, also its database and its store.',
   options: {},
   examples: [
     ['sluice check', 'With ./sluice.yaml'],
@@ -36,6 +37,9 @@ export const checkCommand = defineAccountCommand({
     };
   },
 });
+
+/** Whether a sync would work, and a fleet. */
+export const checkCommand = withFleetCheck(checkAccounts);
 
 /** A failed notice does not fail a run, so only `check` reports one that can reach nobody. */
 async function checkPrograms({ env }: CliContext, { notify }: Settings): Promise<readonly CheckItem[]> {

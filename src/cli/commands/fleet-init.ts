@@ -16,7 +16,7 @@ export const fleetInitCommand = defineCommand({
     context.chooseStop('quit');
     const { settings, names } = await loadFleet(context, globals);
     const found = await context.engine.fleet.init(settings, names);
-    const { renderFleetInit } = await import('../../render/render-fleet.ts');
+    const { renderFleetInit } = await import('../../render/render-fleet-changes.ts');
     const summary = `the fleet is ready in ${found.database}: ${formatCountOf(names.length, 'account')}, ${found.added} new`;
     return { exitCode: 0, summary, result: found, text: renderFleetInit(found, names.length) };
   },

@@ -31,7 +31,7 @@ export const fleetRepairCommand = defineCommand({
       removesOrphans: values.removeOrphans === true,
       forgetsState: values.forgetState === true,
     });
-    const { renderFleetRepair, summarizeFleetChanges } = await import('../../render/render-fleet.ts');
+    const { renderFleetRepair, summarizeFleetChanges } = await import('../../render/render-fleet-changes.ts');
     return {
       exitCode: 0,
       summary: summarizeFleetChanges([repair]),

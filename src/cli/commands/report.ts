@@ -1,6 +1,7 @@
 import type { RenderedReport, ReportSummary } from '../../model/report-data.ts';
 import { defineCommand } from '../frame/command.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
+import { usageError } from '../options/usage-error.ts';
 import { formatCount } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
@@ -31,14 +32,29 @@ export const reportCommand = defineCommand({
       group,
     }),
     accounts: accountsOption,
+    fleet: flagOption({
+      flag: 'fleet',
+      summary: 'Of the whole fleet instead, from fleet.database: accounts, failures, runs, workers',
+      group,
+    }),
   },
   examples: [
     ['sluice report', `Writes ${DEFAULT_OUTPUT} here`],
     ['sluice report --output /var/www/sluice.html --no-values', 'To share'],
+    ['sluice report --fleet --output fleet.html', 'All machines of a fleet'],
   ],
   async run(context, { values, globals }) {
     context.chooseStop('quit');
     const { output = DEFAULT_OUTPUT, noValues } = values;
+    if (values.fleet === true) {
+      if (values.accounts !== undefined)
+        throw usageError(
+          '--fleet and --accounts exclude each other',
+          'The page of a fleet has all accounts.',
+        );
+      const { reportFleet } = await import('../steps/fleet-report.ts');
+      return reportFleet(context, globals, output);
+    }
     const request = { showValues: noValues !== true };
     const chosen = await chooseAccounts(context, globals, values.accounts);
     if (chosen !== undefined) {

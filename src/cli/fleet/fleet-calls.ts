@@ -6,14 +6,17 @@ import { askForRun, pauseAccount, resumeAccount } from '../../fleet/database/cha
 import { addAccounts } from '../../fleet/database/known-accounts.ts';
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
 import { AccountQueue } from '../../fleet/database/queue.ts';
+import { readCleanRuns } from '../../fleet/database/read-clean-runs.ts';
 import { readFleet } from '../../fleet/database/read-fleet.ts';
 import { assertMigrated, FLEET_VERSION, migrateFleet } from '../../fleet/database/schema.ts';
 import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { repairFleetAccount } from '../../fleet/repair.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
-import type { FleetChange, FleetRepair, FleetStatus } from '../../model/fleet-report.ts';
-import type { FleetConfig, FleetInit, RepairChoice } from '../frame/fleet-engine.ts';
+import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from '../../model/fleet-report.ts';
+import { version } from '../../model/version.ts';
+import { renderFleetReport } from '../../report/render-fleet-report.ts';
+import type { FleetConfig, FleetInit, FleetReader, RepairChoice } from '../frame/fleet-engine.ts';
 
 /** A command has one statement at a time; reading the queue's tables takes a second connection. */
 const CONNECTIONS = 2;
@@ -46,6 +49,27 @@ export function readFleetOf(settings: FleetSettings, accounts: readonly string[]
   return withFleet(settings, (database) =>
     readFleet(database, { known: accounts, leaseMs: settings.leaseMs }),
   );
+}
+
+/** Opens the database to read what a fleet is doing again and again. */
+export async function openReader(settings: FleetSettings): Promise<FleetReader> {
+  const { leaseMs } = settings;
+  const database = await openFleetDatabase(settings, { name: 'sluice fleet metrics', connections: 1 });
+  return {
+    read: (known) => readFleet(database, { known, leaseMs }),
+    close: () => database.close(),
+  };
+}
+
+/** One HTML file of the whole fleet. */
+export function makeFleetReport(
+  settings: FleetSettings,
+  accounts: readonly string[],
+): Promise<RenderedFleetReport> {
+  return withFleet(settings, async (database) => {
+    const status = await readFleet(database, { known: accounts, leaseMs: settings.leaseMs });
+    return renderFleetReport({ status, cleanRuns: await readCleanRuns(database), version });
+  });
 }
 
 const CHANGES = { run: askForRun, pause: pauseAccount, resume: resumeAccount } as const;

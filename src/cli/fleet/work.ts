@@ -100,13 +100,14 @@ async function planAll(
 
 /** The config, read again every half a minute; one that is broken by then does not end the worker. */
 function rereadAccounts(
-  { readAccounts, clock, onEvent }: WorkRequest,
+  { readAccounts, clock, onEvent, onLook }: WorkRequest,
   database: FleetDatabase,
   first: ServedAccounts,
 ): () => Promise<ServedAccounts> {
   let served = first;
   let readAtMs = clock.monotonic();
   return async () => {
+    onLook?.();
     if (clock.monotonic() - readAtMs < READ_EVERY_MS) return served;
     readAtMs = clock.monotonic();
     try {

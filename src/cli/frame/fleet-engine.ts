@@ -1,5 +1,8 @@
+import type { ExitCode } from '../../model/errors.ts';
+import type { CheckItem } from '../../model/reports.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
-import type { FleetChange, FleetRepair, FleetStatus } from '../../model/fleet-report.ts';
+import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from '../../model/fleet-report.ts';
+import type { FleetMetricsOptions } from '../../metrics/render-fleet-metrics.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { WorkerEvent, ServedAccounts } from '../../fleet/worker/worker-events.ts';
 
@@ -12,6 +15,14 @@ export interface FleetEngine {
   /** Takes accounts and runs them until the signal aborts and every run has ended. */
   work(request: WorkRequest): Promise<void>;
   read(settings: FleetSettings, accounts: readonly string[]): Promise<FleetStatus>;
+  /** Opens the database to read the same again and again. */
+  openReader(settings: FleetSettings): Promise<FleetReader>;
+  /** The text format of Prometheus. */
+  renderMetrics(status: FleetStatus, options: FleetMetricsOptions): Promise<string>;
+  /** One HTML file of the whole fleet. */
+  makeReport(settings: FleetSettings, accounts: readonly string[]): Promise<RenderedFleetReport>;
+  /** Tries the database and the store; undefined for a config without a fleet. */
+  check(config: FleetConfig): Promise<FleetCheck | undefined>;
   change(
     settings: FleetSettings,
     accounts: readonly string[],
@@ -20,11 +31,24 @@ export interface FleetEngine {
   repair(settings: FleetSettings, account: string, choice: RepairChoice): Promise<FleetRepair>;
 }
 
+/** Reads what a fleet is doing, with a connection of its own. */
+export interface FleetReader {
+  read(accounts: readonly string[]): Promise<FleetStatus>;
+  close(): Promise<void>;
+}
+
 /** Where a config is read from. */
 export interface FleetConfig {
   /** As the user gave it, so that messages name it that way. */
   readonly path: string;
   readonly env: NodeJS.ProcessEnv;
+}
+
+/** What a check of a fleet found. */
+export interface FleetCheck {
+  readonly items: readonly CheckItem[];
+  /** Of the first item that failed. */
+  readonly exitCode: ExitCode;
 }
 
 /** What making a fleet came to. */
@@ -53,6 +77,8 @@ export interface WorkRequest {
   /** Which config its lanes read for each run. */
   readonly config: FleetConfig;
   readonly readAccounts: () => Promise<ServedAccounts>;
+  /** Called each time the worker looks for accounts that are due, a second apart or more. */
+  readonly onLook?: (() => void) | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onEvent: (event: WorkerEvent) => void;

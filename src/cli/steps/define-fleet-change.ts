@@ -24,7 +24,8 @@ export function defineFleetChange({ what, description, examples }: FleetChangeCo
       context.chooseStop('quit');
       const { settings, names } = await loadFleet(context, globals);
       const changes = await context.engine.fleet.change(settings, await matchNames(names, argument), what);
-      const { renderFleetChanges, summarizeFleetChanges } = await import('../../render/render-fleet.ts');
+      const { renderFleetChanges, summarizeFleetChanges } =
+        await import('../../render/render-fleet-changes.ts');
       return {
         exitCode: 0,
         summary: summarizeFleetChanges(changes),

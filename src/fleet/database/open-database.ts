@@ -159,6 +159,11 @@ function findConfigMistake(code: unknown, said: string): ConfigMistake | undefin
     };
   if (code === '3F000' || code === '42P01')
     return { what: "the fleet's tables are missing", hint: 'Run `sluice fleet init` once.' };
+  if (/unsupported startup parameter/i.test(said))
+    return {
+      what: 'the pooler refuses a setting that Sluice sends',
+      hint: 'Let it ignore statement_timeout and idle_in_transaction_session_timeout; docs/fleet.md has the line.',
+    };
   if (/does not support SSL|certificate|self-signed/i.test(said))
     return {
       what: 'the connection cannot be encrypted as asked',
