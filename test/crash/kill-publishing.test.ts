@@ -73,7 +73,7 @@ describeWithServers('a process that publishes to a DuckLake on Postgres and S3',
   }
 
   it(
-    `is killed at ${KILLS} moments: readers see one commit, and the next run is equal by value`,
+    'is killed at any moment: readers see one commit, and the next run is equal by value',
     { timeout: KILLS * 60_000 },
     async () => {
       const args = ['sync', '--no-progress', '--force'];
