@@ -61,7 +61,7 @@ describeWithServers('a process that publishes to a DuckLake on Postgres and S3',
     await Promise.all([postgres.stop(), store.stop()]);
   });
 
-  /** Each day every row is another one. */
+  /** Each day every row has another value. */
   const makeDay = (day: number) =>
     makeItems(50 + day, { perDay: 10 }).map((item) => ({ ...item, amount: day, [`day${day % 3}`]: item.id }));
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { maintainLakes } from '../../src/commands/maintain-lakes.ts';
 import type { SyncError } from '../../src/model/errors.ts';
-import { openLakeReader } from '../support/ducklake-reader.ts';
+import { openLakeReader, openReader } from '../support/ducklake-reader.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import {
   findExtensions,
@@ -248,6 +248,43 @@ describeWithServers('a DuckLake', () => {
       const said = `${error?.message} ${error?.hint} ${String(error?.cause)}`;
       for (const secret of [store.secret, postgres.password, 'wrong-secret'])
         expect(said).not.toContain(secret);
+    });
+
+    it('needs no more rights on Postgres than docs/lakehouse.md lists, and readers need fewer', async () => {
+      const { catalog, config } = await makeConfig();
+      const name = new URL(catalog).pathname.slice(1);
+      const [writer, reader] = [`writer_${name}`, `reader_${name}`];
+      const as = (role: string) => catalog.replace(/\/\/[^@]+@/, `//${role}:secret@`);
+      const owner = await openReader(['postgres_scanner'], [`ATTACH '${catalog}' AS lake (TYPE postgres)`]);
+      for (const statement of [
+        `CREATE ROLE ${writer} LOGIN PASSWORD 'secret'`,
+        `CREATE ROLE ${reader} LOGIN PASSWORD 'secret'`,
+        `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`,
+        `REVOKE ALL ON SCHEMA public FROM PUBLIC`,
+        `GRANT CONNECT ON DATABASE ${name} TO ${writer}, ${reader}`,
+        `GRANT USAGE, CREATE ON SCHEMA public TO ${writer}`,
+        `GRANT USAGE ON SCHEMA public TO ${reader}`,
+        `ALTER DEFAULT PRIVILEGES FOR ROLE ${writer} IN SCHEMA public GRANT SELECT ON TABLES TO ${reader}`,
+      ])
+        await owner.run(`CALL postgres_execute('lake', '${statement.replaceAll("'", "''")}')`);
+      owner.close();
+      const { ducklake, ...rest } = config.destination ?? {};
+      const limited = {
+        ...config,
+        destination: { ...rest, ducklake: { data: '', ...ducklake, catalog: as(writer) } },
+      };
+      const flow = createItemsFlow(ITEMS, { config: limited, stream: { key: ['id'] } });
+      await syncWell(flow);
+      setRecords(flow, makeItems(70, { perDay: 10 }));
+      await syncWell(flow);
+      expect((await maintainLakes(flow.settings(), { clock: flow.clock })).destinations).toMatchObject([
+        { outcome: 'maintained' },
+      ]);
+      const open = (options?: string) => openLakeReader(`postgres:${as(reader)}`, options, store);
+      await expectEqual({ flow, open, schema: 'main' });
+      const other = await open('');
+      await expect(other.run('DELETE FROM lake.main.items')).rejects.toThrow(/permission denied/);
+      other.close();
     });
 
     it('lets one of two writers publish, and changes nothing for the other', async () => {

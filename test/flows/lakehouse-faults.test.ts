@@ -32,7 +32,7 @@ import {
 const stream = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
 const CUTS = countRuns(8);
 const engine = { extensionDirectory: findExtensions() ?? '' };
-/** Every row is another one, and there is a new column: each table has files to write. */
+/** Every row has another value, and there is a new column: each table has files to write. */
 const next = makeItems(70, { perDay: 10 }).map((item) => ({
   ...item,
   amount: item.amount + 1,

@@ -30,7 +30,7 @@ interface World {
 }
 
 /**
- * Spark and pyiceberg read what the DuckDB file has, before and after Spark wrote the files of every table anew, and the
+ * Spark and pyiceberg read what the DuckDB file has, before and after Spark rewrote the files of every table, and the
  * syncs after it are exact.
  *
  * @returns what was proved, in a line
@@ -45,7 +45,7 @@ export async function proveSpark(home: SparkHome, folder: string): Promise<strin
   try {
     const flow = createFlow(folder, catalog, store);
     const files = await prove({ flow, spark, catalog, store });
-    return `Spark and pyiceberg read the sums of the DuckDB file, also after Spark wrote ${files} files anew`;
+    return `Spark and pyiceberg read the sums of the DuckDB file, also after Spark rewrote ${files} files`;
   } finally {
     await spark.stop();
     await catalog.stop();
@@ -93,7 +93,7 @@ async function prove(world: World): Promise<number> {
   await syncDay(flow, 1);
   await assertSame(world);
   const files = await rewriteTables(spark);
-  assert.ok(files > 0, 'Spark found nothing to write anew');
+  assert.ok(files > 0, 'Spark found nothing to rewrite');
   await assertSame(world);
   for (const day of [2, 3]) {
     await syncDay(flow, day);

@@ -27,7 +27,7 @@ export function listStoreAdvice(setting: string): readonly Advice[] {
     {
       pattern: /ExpiredToken|token has expired/i,
       what: 'the keys for the object store have expired',
-      hint: 'Run again with new ones: publishing needs no request. Keys that `destination.s3.credentials: chain` finds are looked up at the start of each run.',
+      hint: 'Run again with new ones: publishing needs no request. Keys that `destination.s3.credentials: chain` finds are looked up again when a publish begins.',
     },
     {
       pattern: /HTTP (?:code )?507|StorageFull|QuotaExceeded/,
