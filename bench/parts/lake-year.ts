@@ -44,7 +44,7 @@ export async function measureLakeYear({ size = 365, folder, say }: PartOptions):
   const commits: Commit[] = [];
   const sizes: Size[] = [];
   for (let day = 0; day < size; day += 1) {
-    if (day % 10 === 0) say(`lake-year: day ${day} of ${size}`);
+    if (day % 30 === 0) say(`lake-year: day ${day} of ${size}`);
     commits.push(await syncDay(flow, day));
     if (day % LOOK_EVERY === 0 || day === size - 1) sizes.push(await look(flow));
     await flow.clock.sleep(DAY_MS);
