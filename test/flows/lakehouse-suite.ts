@@ -53,7 +53,11 @@ export async function syncWell(flow: Flow, options: RunOptions = {}): Promise<Ru
 }
 
 /** Every table of the lake has exactly the rows of the published file, of the same values. */
-export async function expectEqual({ flow, open, schema }: LakeFlow): Promise<void> {
+export async function expectEqual({
+  flow,
+  open,
+  schema,
+}: Pick<LakeFlow, 'open' | 'schema'> & { readonly flow: Pick<Flow, 'duckdbPath'> }): Promise<void> {
   const reader = await open();
   try {
     await reader.run(`ATTACH ${quoteLiteral(flow.duckdbPath)} AS file (READ_ONLY)`);
