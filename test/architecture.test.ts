@@ -183,6 +183,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'exporter.ts',
     'lineage.ts',
     'published-file.ts',
+    'holder-mark.ts',
     'put-in-place.ts',
     'stored-values.ts',
     'assert-writable.ts',
