@@ -1,3 +1,4 @@
+import { forgetQueued } from './due-accounts.ts';
 import type { FleetDatabase, Row, Sql } from './sql.ts';
 
 /** Objects with pages that were put away during a run, in their order: the later one counts. */
@@ -7,7 +8,7 @@ export type PutStages = readonly string[];
 export interface TakenAccount {
   readonly account: string;
   readonly token: number;
-  /** Its last holder never said that it ended. */
+  /** A holder before it never said that it ended, and may still be at work: not every destination refuses it yet. */
   readonly isTakeover: boolean;
   /** Name of its state folder in the store; undefined before the first run. */
   readonly object: string | undefined;
@@ -42,7 +43,7 @@ export async function takeAccount(
     `WITH before AS (SELECT * FROM sluice_fleet.accounts WHERE account = $1 FOR UPDATE)
      UPDATE sluice_fleet.accounts AS x
         SET token = x.token + 1, holder = $2, lease_until = clock_timestamp() + $3 * interval '1 ms',
-            is_unsettled = false, started_at = clock_timestamp(), queued_at = NULL, priority = 0, job_id = $4
+            is_unsettled = before.holder IS NOT NULL OR before.is_unsettled, started_at = clock_timestamp(), queued_at = NULL, priority = 0, job_id = $4
        FROM before
       WHERE x.account = before.account AND before.paused_at IS NULL AND before.next_at <= clock_timestamp()
         AND (before.holder IS NULL OR before.lease_until < clock_timestamp())
@@ -51,10 +52,7 @@ export async function takeAccount(
     [account, worker, leaseMs, jobId],
   );
   if (row === undefined) {
-    await sql.query(
-      'UPDATE sluice_fleet.accounts SET queued_at = NULL WHERE account = $1 AND holder IS NULL',
-      [account],
-    );
+    await forgetQueued(sql, account);
     return undefined;
   }
   await sql.query(
@@ -127,6 +125,19 @@ export async function recordStages(
     `UPDATE sluice_fleet.accounts SET stages = $3
       WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
     [account, token, JSON.stringify(stages)],
+  );
+  return rows.length > 0;
+}
+
+/** Records that every destination refuses what comes from earlier holders; false if the lease was lost. */
+export async function settleTakeover(
+  database: FleetDatabase,
+  { account, token }: HeldLease,
+): Promise<boolean> {
+  const rows = await database.query(
+    `UPDATE sluice_fleet.accounts SET is_unsettled = false
+      WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
+    [account, token],
   );
   return rows.length > 0;
 }

@@ -1,7 +1,7 @@
 import { AbortedError } from '../../model/errors.ts';
 import type { Clock } from '../../model/clock.ts';
 import { describeLostLease } from './lost-lease.ts';
-import type { FromLane, LaneEnd, LaneRun, ToLane } from './messages.ts';
+import type { FromLane, LaneEnd, LaneQuestion, LaneRun, ToLane } from './messages.ts';
 import type { LaneWorker } from './run-account.ts';
 
 /** The end of a lane's connection with its worker. */
@@ -80,7 +80,7 @@ export class LaneLink {
     const linked = begin(run, {
       lost: current.lost.signal,
       stop: current.stop.signal,
-      ask: (stages) => this.#ask(current, stages),
+      ask: (question) => this.#ask(current, question),
     });
     const end = await linked.execute();
     current.close();
@@ -91,14 +91,14 @@ export class LaneLink {
   }
 
   /** A worker that is paused does not answer: then the lease ends, and with it the question. */
-  async #ask(current: CurrentRun, stages: readonly string[] | undefined): Promise<boolean> {
+  async #ask(current: CurrentRun, question: LaneQuestion): Promise<boolean> {
     if (current.lost.signal.aborted) return false;
     const id = (this.#asked += 1);
     const answer = new Promise<boolean>((resolve) => {
       this.#answers.set(id, resolve);
       current.lost.signal.addEventListener('abort', () => resolve(false), { once: true });
     });
-    this.#send({ type: 'ask', id, ...(stages !== undefined && { stages }) });
+    this.#send({ type: 'ask', id, question });
     const isHeld = await answer;
     this.#answers.delete(id);
     if (!isHeld) current.lose();

@@ -41,12 +41,19 @@ export type ToLane =
   /** Whether the end of the run was committed. */
   | { readonly type: 'settled'; readonly isAccepted: boolean };
 
+/** What a lane asks its worker; the answer is whether the lease is still held. */
+export type LaneQuestion =
+  | { readonly kind: 'held' }
+  /** Records objects with pages that were put away. */
+  | { readonly kind: 'stages'; readonly stages: readonly string[] }
+  /** Records that every destination refuses what comes from earlier holders. */
+  | { readonly kind: 'settled' };
+
 /** What a lane says to its worker. */
 export type FromLane =
   /** Answers each `held`: it does not hang. */
   | { readonly type: 'alive' }
-  /** Asks whether the lease is still held; with `stages`, to record pages that were put away. */
-  | { readonly type: 'ask'; readonly id: number; readonly stages?: readonly string[] }
+  | { readonly type: 'ask'; readonly id: number; readonly question: LaneQuestion }
   | { readonly type: 'ended'; readonly end: LaneEnd }
   /** What was left over is removed: it can take the next run. */
   | { readonly type: 'idle' };

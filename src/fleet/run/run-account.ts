@@ -12,7 +12,7 @@ import type { StateLock, TakeStateLock } from '../../model/state-lock.ts';
 import { readSourceRecord } from '../../../state/source-record.ts';
 import type { StoredSource } from '../database/leases.ts';
 import { describeLostLease } from './lost-lease.ts';
-import type { LaneEnd, LaneRun } from './messages.ts';
+import type { LaneEnd, LaneQuestion, LaneRun } from './messages.ts';
 import { isServer, moveToScratch } from './scratch-settings.ts';
 import { StagePuts } from './stage-puts.ts';
 import { type StateTravel, TravellingState } from './travelling-state.ts';
@@ -51,8 +51,8 @@ export interface EndedOfAccount {
 
 /** The worker, as a run sees it. */
 export interface LaneWorker {
-  /** Whether the lease is still held; with `stages`, records them as pages put away. */
-  ask(stages?: readonly string[]): Promise<boolean>;
+  /** Records what the question says; whether the lease is still held. */
+  ask(question: LaneQuestion): Promise<boolean>;
   /** Aborts when the lease is lost: nothing is committed or published from then on. */
   readonly lost: AbortSignal;
   /** Aborts when the worker stops: whole pages are kept. */
@@ -154,19 +154,24 @@ export class AccountRun {
   /** The lease stands for the lock of the state folder, which nobody else has. */
   #makeLock(): StateLock {
     const { token, isTakeover, account } = this.#run;
-    const confirm = async () => {
-      if (this.#worker.lost.aborted || !(await this.#worker.ask())) throw describeLostLease(account);
+    const ask = async (question: LaneQuestion) => {
+      if (this.#worker.lost.aborted || !(await this.#worker.ask(question))) throw describeLostLease(account);
     };
     return {
       lost: this.#worker.lost,
-      lease: { token, isTakeover, confirm },
+      lease: {
+        token,
+        isTakeover,
+        confirm: () => ask({ kind: 'held' }),
+        settle: () => ask({ kind: 'settled' }),
+      },
       release: () => Promise.resolve(),
     };
   }
 
   async #put({ report, error, settings }: Ran): Promise<LaneEnd['object']> {
     if (!this.#isFetched || settings === undefined || this.#worker.lost.aborted) return undefined;
-    if (!(await this.#worker.ask())) throw describeLostLease(this.#run.account);
+    if (!(await this.#worker.ask({ kind: 'held' }))) throw describeLostLease(this.#run.account);
     const ended = { account: this.#run.account, report, error: error && toReportedError(error) };
     // Before the state is put away, which remembers what was sent.
     this.#warnings.push(...(await this.#tools.notify(settings, ended)));
@@ -187,7 +192,8 @@ export class AccountRun {
         ({ folders }) => folders === undefined || !folders.every((one) => put.folders.includes(one)),
       );
       const stages = [...kept, put];
-      if (await this.#worker.ask(stages.map(({ name }) => name))) this.#stages = stages;
+      const names = stages.map(({ name }) => name);
+      if (await this.#worker.ask({ kind: 'stages', stages: names })) this.#stages = stages;
     } catch (thrown) {
       this.#warnings.push(
         `pages could not be put away, so that a kill would cost more: ${toSyncError(thrown).message}`,
