@@ -4,15 +4,19 @@ import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseCron } from '../../src/schedule/cron-schedule.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { makeDocsWorld, type DocsWorld } from './kit/docs-world.ts';
+import { type FleetWorld, makeFleetWorld } from './kit/fleet-world.ts';
 import { readScript } from './kit/read-script.ts';
 import { runScript } from './kit/run-in-process.ts';
-import { listBlocks, listMarkdown } from './markdown.ts';
+import { type Block, listBlocks, listMarkdown } from './markdown.ts';
 
 /** Pages whose commands are one way from an empty folder; elsewhere a block supposes a project that was synced. */
 const stories = ['README.md', 'docs/quickstart.md'];
 /** Its commands suppose a project with accounts. */
 const ofAccounts = 'docs/accounts.md';
+/** Its commands suppose a fleet, with a database. */
+const ofFleet = 'docs/fleet.md';
 const blocks = listMarkdown().flatMap((file) => listBlocks(file));
 
 let world: DocsWorld;
@@ -42,7 +46,7 @@ describe.skipIf(process.platform === 'win32')('shell commands', () => {
     expect(exitCode, output).toBe(0);
   });
 
-  it.each(listCases('sh').filter(([, { file }]) => !stories.includes(file)))(
+  it.each(listCases('sh').filter(([, block]) => !stories.includes(block.file) && !isOfFleet(block)))(
     'run, those of %s',
     async (_, { file, text }) => {
       const isOfAccounts = file === ofAccounts || /\bsluice accounts\b|--accounts\b/.test(text);
@@ -59,8 +63,23 @@ describe.skipIf(process.platform === 'win32')('shell commands', () => {
   });
 });
 
+describeWithServers('a fleet', () => {
+  let fleet: FleetWorld;
+  beforeAll(async () => (fleet = await makeFleetWorld(path.join(world.folder, 'fleet'), world.env)), 120_000);
+  afterAll(() => fleet.close());
+
+  it.each(listCases('sql').filter(([, block]) => isOfFleet(block)))('runs the SQL of %s', async (_, { text }) => {
+    await fleet.query(text);
+  });
+
+  it.each(listCases('sh').filter(([, block]) => isOfFleet(block)))('runs commands, those of %s', async (_, { text }) => {
+    const { exitCode, output } = await runBlock(text, fleet.project);
+    expect(exitCode, output).toBe(0);
+  }, 60_000);
+});
+
 describe('SQL', () => {
-  it.each(listCases('sql'))('of %s runs', async (_, { file: page, text }) => {
+  it.each(listCases('sql').filter(([, block]) => !isOfFleet(block)))('of %s runs', async (_, { file: page, text }) => {
     const place = page === ofAccounts ? world.accounts : world.project;
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
     const connection = await instance.connect();
@@ -74,6 +93,12 @@ describe('SQL', () => {
     instance.closeSync();
   });
 });
+
+/** Of `docs/fleet.md` this is all but what reads the rows of a lake. */
+function isOfFleet({ file, language, text }: Block): boolean {
+  if (language === 'sql') return file === ofFleet && !text.includes('read_parquet');
+  return file === ofFleet || /\bsluice fleet\b/.test(text);
+}
 
 function listCases(language: string) {
   return blocks

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const sections = [
   '## `source`',
   '## `destination`, `engine`, `stateDir` and `audit`',
-  '## `accounts` and `concurrency`',
+  '## `accounts`, `concurrency` and `fleet`',
   '## `defaults`',
   '## `retention`',
   '## `notify`',

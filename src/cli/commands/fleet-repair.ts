@@ -7,7 +7,7 @@ const group = 'Repairing:';
 /** Ends the lease of an account. */
 export const fleetRepairCommand = defineCommand({
   description:
-    'Ends the lease of an account, whoever has it: what its worker still does is refused, and another one continues at ' +
+    'Ends the lease of an account: what the worker that has it still does is refused, and another one continues at ' +
     'once. Names objects in the store that killed runs left. A lease ends by itself after fleet.lease; this is for a ' +
     'worker that renews it and does not get on.',
   argument: { name: 'NAME', summary: 'the name of the account', required: true },

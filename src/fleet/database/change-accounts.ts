@@ -42,8 +42,7 @@ export function resumeAccount(database: FleetDatabase, account: string): Promise
 }
 
 /**
- * Ends the lease of an account, whoever has it: what its holder still does is refused. The next run counts as one that takes
- * over. With `forgetsState`, that run has no state from the store.
+ * Ends the lease of an account: what its holder still does is refused. The next run counts as one that takes over. With `forgetsState`, that run has no state from the store.
  */
 export function freeAccount(
   database: FleetDatabase,

@@ -87,7 +87,7 @@ export class AccountQueue {
     return jobs.map(({ id, data }) => ({ id, account: data.account }));
   }
 
-  /** Ends a job; one that has ended already is no error. */
+  /** Ends a job; for one that has ended already, nothing happens. */
   async complete(sql: Sql, id: string, outcome: object): Promise<void> {
     await this.#boss.complete(QUEUE, id, outcome, { db: toBossDb(sql) });
   }

@@ -13,8 +13,8 @@ const BASE_URL = 'https://analytics.example.com/api/v1';
 const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
 /** Programs that a page runs and that are not ours: `foreign-program.ts` looks at what they are asked to do. */
 const FOREIGN = [
-  ...['curl', 'docker', 'git', 'install', 'kubectl', 'mkfs.btrfs', 'mount', 'npm', 'systemctl', 'truncate'],
-  ...['useradd', 'vi'],
+  ...['curl', 'docker', 'git', 'install', 'kubectl', 'mkfs.btrfs', 'mount', 'npm', 'openssl', 'pg_dump'],
+  ...['systemctl', 'truncate', 'useradd', 'vi'],
 ];
 /** Folders of another machine that pages name. */
 const ROOTS = ['/tmp/', '/var/', '/etc/', '/srv/', '/opt/', '/mnt/', '/run/'];
@@ -115,15 +115,19 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
   };
 }
 
-const ACCOUNTS = ['acme', 'globex'];
+export const ACCOUNTS: readonly string[] = ['acme', 'globex'];
 /** Accounts that the config no longer has: one for each page that removes one. */
 const REMOVED = ['old-client', 'initech'];
 /** The least that shows a folder to be a state folder. */
 const RUN = { runId: 'r', startedAt: '2026-11-20T08:00:00.000Z', rows: {}, streams: [] };
 
-/** A project of two accounts, each with a key and records of its own, and their API. */
-async function makeAccounts(project: string): Promise<{ close(): Promise<void> }> {
-  const keys = ACCOUNTS.map((name) => ({ name, key: `${DEMO_KEY}-${name}` }));
+/** A project of accounts, each with a key and records of its own, and their API. */
+export async function makeAccounts(
+  project: string,
+  names: readonly string[] = ACCOUNTS,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<{ close(): Promise<void> }> {
+  const keys = names.map((name) => ({ name, key: `${DEMO_KEY}-${name}` }));
   const sizes = { historyDays: 4, prompts: 4, mentionsPerDay: 2, categories: 2, productsPerCategory: 3 };
   const server = await startSimulatorServer(createSimulator({ accounts: keys, rateLimit: UNLIMITED, sizes }));
   mkdirSync(path.join(project, 'keys'), { recursive: true });
@@ -142,7 +146,8 @@ async function makeAccounts(project: string): Promise<{ close(): Promise<void> }
       parquet: './lake/account=${account}',
       combined: './all.duckdb',
     },
-    accounts: Object.fromEntries(ACCOUNTS.map((name) => [name, {}])),
+    accounts: Object.fromEntries(names.map((name) => [name, {}])),
+    ...more,
   };
   writeFileSync(path.join(project, 'sluice.yaml'), JSON.stringify(config));
   return server;

@@ -30,7 +30,9 @@ export function settleCommand(
   env: NodeJS.ProcessEnv,
 ): DocumentedCommand {
   const [command] = args;
-  const stays = command === 'schedule' || (command === 'simulate' && !args.includes('--list-scenarios'));
+  const isFleet = command === 'fleet' && (args[1] === 'worker' || args.includes('--watch'));
+  const isSimulator = command === 'simulate' && !args.includes('--list-scenarios');
+  const stays = command === 'schedule' || isSimulator || isFleet;
   const isInit = command === 'init';
   const settings =
     isInit && !args.includes('--base-url')
