@@ -68,30 +68,40 @@ describeWithServers('a fleet', () => {
   beforeAll(async () => (fleet = await makeFleetWorld(path.join(world.folder, 'fleet'), world.env)), 120_000);
   afterAll(() => fleet.close());
 
-  it.each(listCases('sql').filter(([, block]) => isOfFleet(block)))('runs the SQL of %s', async (_, { text }) => {
-    await fleet.query(text);
-  });
+  it.each(listCases('sql').filter(([, block]) => isOfFleet(block)))(
+    'runs the SQL of %s',
+    async (_, { text }) => {
+      await fleet.query(text);
+    },
+  );
 
-  it.each(listCases('sh').filter(([, block]) => isOfFleet(block)))('runs commands, those of %s', async (_, { text }) => {
-    const { exitCode, output } = await runBlock(text, fleet.project);
-    expect(exitCode, output).toBe(0);
-  }, 60_000);
+  it.each(listCases('sh').filter(([, block]) => isOfFleet(block)))(
+    'runs commands, those of %s',
+    async (_, { text }) => {
+      const { exitCode, output } = await runBlock(text, fleet.project);
+      expect(exitCode, output).toBe(0);
+    },
+    60_000,
+  );
 });
 
 describe('SQL', () => {
-  it.each(listCases('sql').filter(([, block]) => !isOfFleet(block)))('of %s runs', async (_, { file: page, text }) => {
-    const place = page === ofAccounts ? world.accounts : world.project;
-    const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-    const connection = await instance.connect();
-    const file = path.join(world.project, 'warehouse.duckdb');
-    if (!text.includes('ATTACH'))
-      await connection.run(`ATTACH '${file}' AS warehouse (READ_ONLY); USE warehouse`);
-    const local = text.replaceAll(/'(?=warehouse\.duckdb'|all\.duckdb'|lake\/)/g, `'${place}/`);
-    const reader = await connection.runAndReadAll(local);
-    expect(reader.columnCount).toBeGreaterThan(0);
-    connection.closeSync();
-    instance.closeSync();
-  });
+  it.each(listCases('sql').filter(([, block]) => !isOfFleet(block)))(
+    'of %s runs',
+    async (_, { file: page, text }) => {
+      const place = page === ofAccounts ? world.accounts : world.project;
+      const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+      const connection = await instance.connect();
+      const file = path.join(world.project, 'warehouse.duckdb');
+      if (!text.includes('ATTACH'))
+        await connection.run(`ATTACH '${file}' AS warehouse (READ_ONLY); USE warehouse`);
+      const local = text.replaceAll(/'(?=warehouse\.duckdb'|all\.duckdb'|lake\/)/g, `'${place}/`);
+      const reader = await connection.runAndReadAll(local);
+      expect(reader.columnCount).toBeGreaterThan(0);
+      connection.closeSync();
+      instance.closeSync();
+    },
+  );
 });
 
 /** Of `docs/fleet.md` this is all but what reads the rows of a lake. */
