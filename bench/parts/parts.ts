@@ -1,6 +1,8 @@
 import type { Part } from '../support/finding.ts';
 import { measureAccounts } from './accounts.ts';
 import { measureEndToEnd } from './end-to-end.ts';
+import { measureLakeRequests } from './lake-requests.ts';
+import { measureLakeYear } from './lake-year.ts';
 import { measureLakehouses } from './lakehouses.ts';
 import { measureMemory } from './memory.ts';
 import { measurePublishing } from './publishing.ts';
@@ -13,6 +15,8 @@ export const parts: Readonly<Record<string, Part>> = {
   'end-to-end': measureEndToEnd,
   publishing: measurePublishing,
   lakehouses: measureLakehouses,
+  'lake-requests': measureLakeRequests,
+  'lake-year': measureLakeYear,
   restatement: measureRestatement,
   memory: measureMemory,
   quota: measureQuota,

@@ -124,7 +124,13 @@ export function resolveStoragePaths(
 function checkDuckdb(text: string, file: string, refuse: Refuse): void {
   const key = ['destination', 'duckdb'];
   if (isElsewhere(text))
-    refuse(key, 'must be a file on this machine', 'Write a path, e.g. ./warehouse.duckdb.');
+    refuse(
+      key,
+      'must be a file on this machine',
+      /^(?:md|motherduck):/i.test(text)
+        ? 'Write a path, e.g. ./warehouse.duckdb. Sluice cannot publish to MotherDuck yet; docs/lakehouse.md says why, and what to do instead.'
+        : 'Write a path, e.g. ./warehouse.duckdb. For a bucket use destination.ducklake or destination.iceberg.',
+    );
   if (/[/\\]$/.test(text) || isFolder(file) === true)
     refuse(key, `${file} is a folder`, `Name a file in it, e.g. ${path.join(file, 'warehouse.duckdb')}.`);
   const realFile = resolveLinks(file);

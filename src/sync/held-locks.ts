@@ -25,7 +25,7 @@ export function joinLocks(locks: readonly (StateLock | undefined)[], stateDir: s
   return { lost: joined.signal, lease: lease && watch(lease, joined) };
 }
 
-/** A run whose lease cannot be confirmed ends, whatever asked. */
+/** A run whose lease cannot be confirmed ends, wherever that was asked. */
 function watch(lease: Lease, joined: AbortController): Lease {
   const { token, isTakeover } = lease;
   return {

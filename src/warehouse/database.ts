@@ -86,7 +86,7 @@ export class Database implements SqlSession {
   }
 
   async #attach(options: DatabaseOptions): Promise<void> {
-    const { file, readOnly = false, folders, views = [], attachMore } = options;
+    const { file, readOnly = false, folders, views = [], extensions = '', attachMore } = options;
     this.shape.opening(file);
     await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} ${describeAttach(options)}`);
     await this.run(`USE ${this.#alias}`);
@@ -97,8 +97,8 @@ export class Database implements SqlSession {
     await this.run('SET enable_external_access = false');
     // Otherwise COPY could still overwrite the file itself or an engine log.
     if (readOnly && reach.length === 0) await this.run(`SET disabled_filesystems = 'LocalFileSystem'`);
-    // We raise these two later. No statement may change any other setting.
-    if (!readOnly) await this.run(`SET allowed_configs = ['memory_limit', 'threads']`);
+    // Only these two may be changed later.
+    if (!readOnly || extensions !== '') await this.run(`SET allowed_configs = ['memory_limit', 'threads']`);
     await this.run('SET lock_configuration = true');
   }
 
@@ -268,7 +268,7 @@ export class Database implements SqlSession {
     return true;
   }
 
-  // A limit below what the engine uses is rejected without harm: the next statement fits or grows.
+  // A limit below what the engine uses is rejected without harm.
   async #give(share: EngineShare): Promise<void> {
     if (this.#options.readOnly === true || this.#failure !== undefined) return;
     for (const setting of this.#memory.toSettings(share)) {

@@ -21,6 +21,8 @@ const small: Readonly<
   'end-to-end': { size: 300, rows: 6 },
   publishing: { size: 1_000, rows: 3 },
   lakehouses: { size: 1_000, rows: explainMissing() === undefined ? 10 : 1 },
+  'lake-requests': { size: 200, rows: explainMissing() === undefined ? 9 : 1 },
+  'lake-year': { size: 3, rows: explainMissing() === undefined ? 4 : 1 },
   restatement: { size: 1, rows: 3 },
   memory: { size: 1, rows: process.platform === 'linux' ? 3 : 2 },
   quota: { size: 1, repeats: 2, rows: 3 },

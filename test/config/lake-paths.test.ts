@@ -6,6 +6,7 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveOfflineSettings } from '../../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
+import { catchConfigError } from './support.ts';
 
 interface Place {
   readonly ledgerDir?: string;
@@ -101,6 +102,20 @@ describe('destination.parquet', () => {
     [{ parquet: './contracts/lake' }, undefined, 'must not be inside the folder of the contract files'],
   ] as const)('of %j with stateDir %j is refused', (destination, stateDir, message) => {
     expect(() => resolve(destination, stateDir)).toThrow(message);
+  });
+});
+
+describe('places elsewhere', () => {
+  it.each([
+    [
+      { parquet: 's3://bucket/lake' },
+      /destination\.ducklake or destination\.iceberg: a bucket cannot rename files, .*replaced rows/,
+    ],
+    [{ duckdb: 's3://bucket/w.duckdb' }, /For a bucket use destination\.ducklake or destination\.iceberg/],
+    [{ duckdb: 'md:analytics' }, /cannot publish to MotherDuck yet/],
+  ] as const)('%j is refused with what to write instead', (destination, hint) => {
+    const error = catchConfigError(() => resolve(destination));
+    expect(error.hint).toMatch(hint);
   });
 });
 

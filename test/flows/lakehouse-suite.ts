@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readStatus } from '../../src/commands/status.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
@@ -7,12 +8,14 @@ import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
 import type { LakeReader } from '../support/ducklake-reader.ts';
+import { createFleetLeases } from '../support/fleet-leases.ts';
 import { createRandom } from '../support/seeds.ts';
 import type { createItemsFlow } from '../support/sync-harness.ts';
 import {
   DAY_MS,
   type Flow,
   makeItem,
+  makeFolder,
   makeItems,
   type RunOptions,
   streamOf,
@@ -53,7 +56,11 @@ export async function syncWell(flow: Flow, options: RunOptions = {}): Promise<Ru
 }
 
 /** Every table of the lake has exactly the rows of the published file, of the same values. */
-export async function expectEqual({ flow, open, schema }: LakeFlow): Promise<void> {
+export async function expectEqual({
+  flow,
+  open,
+  schema,
+}: Pick<LakeFlow, 'open' | 'schema'> & { readonly flow: Pick<Flow, 'duckdbPath'> }): Promise<void> {
   const reader = await open();
   try {
     await reader.run(`ATTACH ${quoteLiteral(flow.duckdbPath)} AS file (READ_ONLY)`);
@@ -177,6 +184,31 @@ export function describeLakehouse(name: string, getSite: () => Site): void {
       const report = await syncWell(lake.flow);
       expect(streamOf(report).mode).toBe('incremental');
       expect(report.warnings).toEqual([]);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
+    });
+
+    it.each([
+      ['an earlier state', true],
+      ['no state', false],
+    ])('has more than the machine that takes over, with %s', async (_, hasState) => {
+      const leases = createFleetLeases();
+      const takeLock = () => leases.take();
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream });
+      const { stateDir, duckdbPath } = lake.flow;
+      await syncWell(lake.flow, { takeLock });
+      const kept = makeFolder();
+      cpSync(stateDir, join(kept, 'state'), { recursive: true });
+      cpSync(duckdbPath, join(kept, 'file'));
+      setRecords(lake.flow, [...ITEMS, ...makeItems(10, { perDay: 10, from: 50 })]);
+      await syncWell(lake.flow, { takeLock });
+      // It died before it published the file, and before its state was put away.
+      rmSync(stateDir, { recursive: true });
+      if (hasState) cpSync(join(kept, 'state'), stateDir, { recursive: true });
+      cpSync(join(kept, 'file'), duckdbPath);
+      leases.end();
+      await syncWell(lake.flow, { takeLock });
       await expectEqual(lake);
       await expectVerified(lake.flow, site.title);
     });

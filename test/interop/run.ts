@@ -1,5 +1,6 @@
-// npm run test:interop: the TypeScript example, the docs' Python and the notebook, run against a simulated API; the
-// notebook while syncs run. All but the example need Python 3.9 or newer and a package index.
+// npm run test:interop [part]: the TypeScript example, the docs' Python and the notebook, run against a simulated API; the
+// notebook while syncs run. All but the example need Python 3.9 or newer and a package index. Then Spark with tables of
+// Iceberg: it needs what tools/install-proof-tools.sh installs.
 import { strict as assert } from 'node:assert';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,10 @@ import { type Outcome, waitForOutcome } from '../deploy/outcome.ts';
 import { makeDocsWorld } from '../docs/kit/docs-world.ts';
 import { listBlocks, listMarkdown } from '../docs/markdown.ts';
 import { cliEntry } from '../support/cli-entry.ts';
+import { findSpark } from '../support/find-spark.ts';
+import { explainMissing } from '../support/lake-servers.ts';
 import { readNotebook, readOutput } from './notebook.ts';
+import { proveSpark } from './prove-spark.ts';
 import { makePythonEnvironment } from './python-environment.ts';
 
 const PACKAGES = [
@@ -44,19 +48,35 @@ const env = {
   SLUICE_PATIENCE: '60',
 };
 
+const part = process.argv[2];
+
 try {
-  await runExample();
-  const python = makePythonEnvironment(PACKAGES);
-  if ('problem' in python) {
-    say(`no Python was run: ${python.problem}`);
-    process.exitCode = 1;
-  } else {
-    await runPythonOfDocs(python.bin);
-    await runNotebook(python.bin);
-  }
+  if (part !== 'spark') await runReaders();
+  if (part !== 'readers') await runSpark();
 } finally {
   await server.close();
   rmSync(folder, { recursive: true, force: true });
+}
+
+async function runReaders(): Promise<void> {
+  await runExample();
+  const python = makePythonEnvironment(PACKAGES);
+  if ('problem' in python) return fail(`no Python was run: ${python.problem}`);
+  await runPythonOfDocs(python.bin);
+  await runNotebook(python.bin);
+}
+
+async function runSpark(): Promise<void> {
+  const spark = findSpark();
+  const missing = explainMissing() ?? (spark === undefined ? 'Spark is missing' : undefined);
+  if (spark === undefined || missing !== undefined)
+    return fail(`Spark was not run: ${missing}: on Debian, run tools/install-proof-tools.sh`);
+  say(await proveSpark(spark, join(folder, 'spark')));
+}
+
+function fail(problem: string): void {
+  say(problem);
+  process.exitCode = 1;
 }
 
 async function runExample(): Promise<void> {

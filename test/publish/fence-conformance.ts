@@ -101,8 +101,14 @@ export function describeFence(
     const between = await other.stopped;
     const [endOfA, endOfB] =
       between === undefined
-        ? await inOrder(other.goOn, late.goOn).then(([one, two]) => [two, one] as const)
-        : await inOrder(late.goOn, other.goOn);
+        ? await inOrder(
+            () => other.goOn(),
+            () => late.goOn(),
+          ).then(([one, two]) => [two, one] as const)
+        : await inOrder(
+            () => late.goOn(),
+            () => other.goOn(),
+          );
     if (endOfB.status === 'rejected') throw endOfB.reason;
     expect(endOfB.value.failure).toBeUndefined();
     await second.release();

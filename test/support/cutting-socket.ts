@@ -6,14 +6,23 @@ export interface CuttingSocket {
   readonly port: number;
   /** Messages of programs since the last call of `cutAt`. */
   readonly messages: number;
-  /** Cuts this message: before the server gets it, or before its answer is passed on; undefined: none. */
-  cutAt(message: number | undefined, when?: 'before' | 'after'): void;
+  /**
+   * Cuts this message: before the server gets it, or before its answer is passed on; undefined: none. `end` does what
+   * has to be done instead, e.g. kills the program.
+   */
+  cutAt(message: number | undefined, when?: 'before' | 'after', end?: () => void): void;
   stop(): Promise<void>;
+}
+
+interface Cut {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+  readonly end: () => void;
 }
 
 export async function startCuttingSocket(target: number): Promise<CuttingSocket> {
   let messages = 0;
-  let cut: { readonly at: number; readonly when: 'before' | 'after' } | undefined;
+  let cut: Cut | undefined;
   const sockets = new Set<Socket>();
   const cutAll = () => {
     for (const socket of sockets) socket.destroy();
@@ -35,11 +44,11 @@ export async function startCuttingSocket(target: number): Promise<CuttingSocket>
     program.on('data', (data) => {
       messages += 1;
       isLast = cut !== undefined && messages > cut.at;
-      if (isLast && cut?.when === 'before') cutAll();
+      if (isLast && cut?.when === 'before') cut.end();
       else passed.write(data);
     });
     passed.on('data', (data) => {
-      if (isLast) cutAll();
+      if (isLast) cut?.end();
       else program.write(data);
     });
   });
@@ -51,9 +60,9 @@ export async function startCuttingSocket(target: number): Promise<CuttingSocket>
     get messages() {
       return messages;
     },
-    cutAt(message, when = 'before') {
+    cutAt(message, when = 'before', end = cutAll) {
       messages = 0;
-      cut = message === undefined ? undefined : { at: message, when };
+      cut = message === undefined ? undefined : { at: message, when, end };
     },
     async stop() {
       cutAll();

@@ -15,7 +15,7 @@ export interface Actor<T> {
 export interface Stage {
   /** Begins work that is held before its `at`th step, if it has so many; only those of these names count. */
   begin<T>(at: number, work: () => Promise<T>, only?: RegExp): Actor<T>;
-  /** A step that does not call the system, for what tests put in the place of a server. */
+  /** One more step, for what tests put in the place of a server. */
   step(name: string): Promise<void>;
   close(): void;
 }

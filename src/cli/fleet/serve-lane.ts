@@ -1,6 +1,7 @@
 import { listAccounts } from '../../config/accounts.ts';
 import { readConfigFile } from '../../config/config-file.ts';
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
+import { measureClockLead } from '../../fleet/database/clock-lead.ts';
 import { connectQuota } from '../../fleet/database/connect-quota.ts';
 import { packStage, packState } from '../../fleet/parcel/pack-state.ts';
 import { unpackState } from '../../fleet/parcel/unpack-state.ts';
@@ -39,6 +40,7 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     store,
     parcels: createParcels(settings),
     clock: systemClock,
+    readClockLead: () => measureClockLead(database, systemClock),
     scratch: given.scratch,
     extensions: given.extensions,
     putEveryPages: settings.putEveryPages,

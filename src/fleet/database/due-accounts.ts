@@ -1,5 +1,5 @@
 import type { AccountQueue } from './queue.ts';
-import type { FleetDatabase } from './sql.ts';
+import type { FleetDatabase, Sql } from './sql.ts';
 
 /** As many as one look takes, so that a transaction stays short. */
 const MOST_AT_ONCE = 1_000;
@@ -40,4 +40,11 @@ export function queueDue(
     );
     return due.length;
   });
+}
+
+/** Lets an account be queued again whose job nobody took. */
+export async function forgetQueued(sql: Sql, account: string): Promise<void> {
+  await sql.query('UPDATE sluice_fleet.accounts SET queued_at = NULL WHERE account = $1 AND holder IS NULL', [
+    account,
+  ]);
 }

@@ -1,7 +1,7 @@
 import type { ReportedError, RunReport } from '../../model/run-report.ts';
 import { isHeld, type StoredSource, type TakenAccount } from './leases.ts';
 import type { AccountQueue } from './queue.ts';
-import type { FleetDatabase } from './sql.ts';
+import type { FleetDatabase, Sql } from './sql.ts';
 
 /** How a run of an account ended. */
 export interface RunEnd {
@@ -31,7 +31,8 @@ export interface NextRun {
  * recorded, its job completed, its lease ended and the next run planned.
  *
  * @param plan what follows, from the database's time (epoch ms) and the failures in a row before
- * @returns false if the lease was lost: nothing was changed, and what was put away belongs to nobody
+ * @returns false if the lease was lost: nothing was changed, and what was put away belongs to nobody. May be called again
+ *   when the answer of a commit was lost: what is committed stays so
  */
 export function endRun(
   { database, queue }: { readonly database: FleetDatabase; readonly queue: AccountQueue },
@@ -41,7 +42,7 @@ export function endRun(
 ): Promise<boolean> {
   const { account, token, jobId } = taken;
   return database.transaction(async (sql) => {
-    if (!(await isHeld(sql, taken))) return false;
+    if (!(await isHeld(sql, taken))) return isEnded(sql, taken);
     const [row] = await sql.query(
       `SELECT failures, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now FROM sluice_fleet.accounts WHERE account = $1`,
       [account],
@@ -94,6 +95,15 @@ export function endRun(
     await queue.complete(sql, jobId, { exitCode });
     return true;
   });
+}
+
+/** Only the holder of a token ends its run so; another one that takes over marks it as lost. */
+async function isEnded(sql: Sql, { account, token }: TakenAccount): Promise<boolean> {
+  const rows = await sql.query(
+    `SELECT 1 FROM sluice_fleet.runs WHERE account = $1 AND token = $2 AND status IN ('ended', 'failed')`,
+    [account, token],
+  );
+  return rows.length > 0;
 }
 
 function toJson(value: unknown): string | null {

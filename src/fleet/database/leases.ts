@@ -1,3 +1,4 @@
+import { forgetQueued } from './due-accounts.ts';
 import type { FleetDatabase, Row, Sql } from './sql.ts';
 
 /** Objects with pages that were put away during a run, in their order: the later one counts. */
@@ -7,7 +8,7 @@ export type PutStages = readonly string[];
 export interface TakenAccount {
   readonly account: string;
   readonly token: number;
-  /** An earlier holder never said that it ended, and destinations may still accept what it publishes. */
+  /** A holder before it never said that it ended, and may still be at work: not every destination refuses it yet. */
   readonly isTakeover: boolean;
   /** Name of its state folder in the store; undefined before the first run. */
   readonly object: string | undefined;
@@ -47,14 +48,11 @@ export async function takeAccount(
       WHERE x.account = before.account AND before.paused_at IS NULL AND before.next_at <= clock_timestamp()
         AND (before.holder IS NULL OR before.lease_until < clock_timestamp())
      RETURNING x.token, x.object, x.stages, x.source,
-       x.is_unsettled AS is_takeover`,
+       before.holder IS NOT NULL OR before.is_unsettled AS is_takeover`,
     [account, worker, leaseMs, jobId],
   );
   if (row === undefined) {
-    await sql.query(
-      'UPDATE sluice_fleet.accounts SET queued_at = NULL WHERE account = $1 AND holder IS NULL',
-      [account],
-    );
+    await forgetQueued(sql, account);
     return undefined;
   }
   await sql.query(
@@ -131,8 +129,8 @@ export async function recordStages(
   return rows.length > 0;
 }
 
-/** Records that destinations refuse what earlier holders still do; false if the lease was lost. */
-export async function recordTakeover(
+/** Records that every destination refuses what comes from earlier holders; false if the lease was lost. */
+export async function settleTakeover(
   database: FleetDatabase,
   { account, token }: HeldLease,
 ): Promise<boolean> {

@@ -41,13 +41,13 @@ export type ToLane =
   /** Whether the end of the run was committed. */
   | { readonly type: 'settled'; readonly isAccepted: boolean };
 
-/** What a lane asks; the answer is always whether the lease is still held. */
+/** What a lane asks its worker; the answer is whether the lease is still held. */
 export type LaneQuestion =
-  | { readonly about: 'lease' }
-  /** Records pages that were put away. */
-  | { readonly about: 'stages'; readonly stages: readonly string[] }
-  /** Records that destinations refuse what earlier holders still do. */
-  | { readonly about: 'takeover' };
+  | { readonly kind: 'held' }
+  /** Records objects with pages that were put away. */
+  | { readonly kind: 'stages'; readonly stages: readonly string[] }
+  /** Records that every destination refuses what comes from earlier holders. */
+  | { readonly kind: 'settled' };
 
 /** What a lane says to its worker. */
 export type FromLane =

@@ -50,7 +50,7 @@ export interface EndedOfAccount {
 
 /** The worker, as a run sees it. */
 export interface LaneWorker {
-  /** Whether the lease is still held; records what the question is about. */
+  /** Records what the question says; whether the lease is still held. */
   ask(question: LaneQuestion): Promise<boolean>;
   /** Aborts when the lease is lost: nothing is committed or published from then on. */
   readonly lost: AbortSignal;
@@ -153,8 +153,8 @@ export class AccountRun {
   /** The lease stands for the lock of the state folder, which nobody else has. */
   #makeLock(): StateLock {
     const { token, isTakeover, account } = this.#run;
-    const confirm = async () => {
-      if (this.#worker.lost.aborted || !(await this.#worker.ask({ about: 'lease' })))
+    const ask = async (question: LaneQuestion) => {
+      if (this.#worker.lost.aborted || !(await this.#worker.ask(question)))
         throw buildLostLeaseError(account);
     };
     return {
@@ -162,10 +162,8 @@ export class AccountRun {
       lease: {
         token,
         isTakeover,
-        confirm,
-        settle: async () => {
-          if (!(await this.#worker.ask({ about: 'takeover' }))) throw buildLostLeaseError(account);
-        },
+        confirm: () => ask({ kind: 'held' }),
+        settle: () => ask({ kind: 'settled' }),
       },
       release: () => Promise.resolve(),
     };
@@ -173,7 +171,7 @@ export class AccountRun {
 
   async #put({ report, error, settings }: Ran): Promise<LaneEnd['object']> {
     if (!this.#isFetched || settings === undefined || this.#worker.lost.aborted) return undefined;
-    if (!(await this.#worker.ask({ about: 'lease' }))) throw buildLostLeaseError(this.#run.account);
+    if (!(await this.#worker.ask({ kind: 'held' }))) throw buildLostLeaseError(this.#run.account);
     const ended = { account: this.#run.account, report, error: error && toReportedError(error) };
     // Before the state is put away, which remembers what was sent.
     this.#warnings.push(...(await this.#tools.notify(settings, ended)));
@@ -194,8 +192,8 @@ export class AccountRun {
         ({ folders }) => folders === undefined || !folders.every((one) => put.folders.includes(one)),
       );
       const stages = [...kept, put];
-      const isHeld = await this.#worker.ask({ about: 'stages', stages: stages.map(({ name }) => name) });
-      if (isHeld) this.#stages = stages;
+      const names = stages.map(({ name }) => name);
+      if (await this.#worker.ask({ kind: 'stages', stages: names })) this.#stages = stages;
     } catch (thrown) {
       this.#warnings.push(
         `pages could not be put away, so that a kill would cost more: ${toSyncError(thrown).message}`,

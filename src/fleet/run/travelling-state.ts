@@ -2,6 +2,7 @@ import { mkdir, rename, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../model/clock.ts';
 import { StorageError, SyncError } from '../../model/errors.ts';
+import { moveLedgers } from './ledger-times.ts';
 import type { StateStore } from '../store/state-store.ts';
 
 /** A file, and the name of the object that it is or becomes: what is packed for one name cannot be opened as another. */
@@ -25,6 +26,8 @@ export interface StateTravel {
   readonly store: StateStore;
   readonly parcels: Parcels;
   readonly clock: Clock;
+  /** How far the clock that all machines share is ahead of this one's, ms. */
+  readonly readClockLead: () => Promise<number>;
 }
 
 const FIRST_PAUSE_MS = 1_000;
@@ -38,6 +41,7 @@ export class TravellingState {
   /** Begins the names of all that this run puts away: no other run has its token. */
   readonly #prefix: string;
   #puts = 0;
+  #clockLeadMs = 0;
   /** Everything that this run has put away. */
   #made: readonly string[] = [];
 
@@ -59,7 +63,9 @@ export class TravellingState {
   async fetch(object: string | undefined, stages: readonly string[]): Promise<void> {
     await this.clear();
     await mkdir(this.stateDir, { recursive: true, mode: 0o700 });
+    this.#clockLeadMs = await this.#travel.readClockLead();
     if (object !== undefined) await this.#fetchInto(object, this.stateDir);
+    await moveLedgers(this.stateDir, -this.#clockLeadMs);
     for (const name of stages) await this.#layStage(name);
   }
 
@@ -69,6 +75,8 @@ export class TravellingState {
     given: AbortSignal,
   ): Promise<{ readonly name: string; readonly bytes: number }> {
     const target = this.#target('state');
+    // The clock may have been set since; without an answer, it counts as it was.
+    await moveLedgers(this.stateDir, await this.#travel.readClockLead().catch(() => this.#clockLeadMs));
     await this.#travel.parcels.pack(this.stateDir, target, leavesRows);
     const { size } = await stat(target.file);
     this.#made = [...this.#made, target.name];

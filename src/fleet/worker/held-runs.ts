@@ -1,4 +1,4 @@
-import type { TakenAccount } from '../database/leases.ts';
+import type { HeldLease, TakenAccount } from '../database/leases.ts';
 import type { Lane } from './lane.ts';
 
 /** A run whose lease this worker has. */
@@ -26,20 +26,22 @@ export class HeldRuns {
     return [...this.#runs.values()];
   }
 
-  get(account: string): HeldRun | undefined {
-    return this.#runs.get(account);
+  /** The run with this token, if it is still there: the account may be at work again with a higher one. */
+  get(account: string, token: number): HeldRun | undefined {
+    const run = this.#runs.get(account);
+    return run?.taken.token === token ? run : undefined;
   }
 
   add(run: HeldRun): void {
     this.#runs.set(run.taken.account, run);
   }
 
-  change(account: string, change: Partial<HeldRun>): void {
-    const run = this.#runs.get(account);
+  change({ account, token }: HeldLease, change: Partial<HeldRun>): void {
+    const run = this.get(account, token);
     if (run !== undefined) this.#runs.set(account, { ...run, ...change });
   }
 
-  remove(account: string): void {
-    this.#runs.delete(account);
+  remove({ account, token }: HeldLease): void {
+    if (this.get(account, token) !== undefined) this.#runs.delete(account);
   }
 }

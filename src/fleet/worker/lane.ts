@@ -3,7 +3,7 @@ import type { FromLane, LaneEnd, LaneQuestion, LaneRun, ToLane } from '../run/me
 
 /** What a lane needs of its worker while it runs an account. */
 export interface LaneHost {
-  /** Whether the account is still held; records what the question is about. */
+  /** Records what the question says; whether the account is still held. */
   ask(question: LaneQuestion): Promise<boolean>;
 }
 
@@ -59,29 +59,34 @@ export class Lane {
       resolve({ exitCode, signal });
     };
     child.once('exit', onExit);
+    // Only to this process: an answer that comes after its death is none for the run that follows.
+    const tell = (message: ToLane) => {
+      send(child, message);
+    };
     this.#onMessage = (message) => {
-      if (message.type === 'ask')
-        void host.ask(message.question).then(
+      if (message.type === 'ask') {
+        const { id, question } = message;
+        // Where nobody can say, it counts as lost, and nothing is published.
+        void host.ask(question).then(
           (isHeld) => {
-            this.#send({ type: 'answer', id: message.id, isHeld });
+            tell({ type: 'answer', id, isHeld });
           },
-          // Nobody can say: it counts as lost, and nothing is published.
           () => {
-            this.#send({ type: 'answer', id: message.id, isHeld: false });
+            tell({ type: 'answer', id, isHeld: false });
           },
         );
-      else if (message.type === 'ended')
+      } else if (message.type === 'ended')
         void settle(message.end).then(
           (isAccepted) => {
-            this.#send({ type: 'settled', isAccepted });
+            tell({ type: 'settled', isAccepted });
           },
           () => {
-            this.#send({ type: 'settled', isAccepted: false });
+            tell({ type: 'settled', isAccepted: false });
           },
         );
       else if (message.type === 'idle') resolve(undefined);
     };
-    this.#send({ type: 'run', run });
+    tell({ type: 'run', run });
     const death = await promise;
     child.off('exit', onExit);
     this.#onMessage = undefined;
@@ -137,7 +142,11 @@ export class Lane {
   }
 
   #send(message: ToLane): void {
-    // A process that is gone reports that itself.
-    if (this.#child?.connected === true) this.#child.send(message, () => undefined);
+    if (this.#child !== undefined) send(this.#child, message);
   }
+}
+
+/** A process that is gone reports that itself. */
+function send(child: ChildProcess, message: ToLane): void {
+  if (child.connected) child.send(message, () => undefined);
 }

@@ -2,13 +2,13 @@ import { toSyncError } from '../../model/errors.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import { listAlike } from '../database/alike-accounts.ts';
-import { queueDue } from '../database/due-accounts.ts';
+import { forgetQueued, queueDue } from '../database/due-accounts.ts';
 import { endRun, type RunEnd } from '../database/end-run.ts';
 import {
   isHeld,
   recordStages,
-  recordTakeover,
   renewLeases,
+  settleTakeover,
   takeAccount,
   type TakenAccount,
 } from '../database/leases.ts';
@@ -29,6 +29,8 @@ const RENEWALS = 4;
 /** Renewals in a row that a process may leave unanswered before it counts as hanging. */
 const MOST_UNANSWERED = 40;
 const SLOWEST_RETRY_MS = 5_000;
+/** After a question that the database did not answer, ms. */
+const ASK_AGAIN_MS = 500;
 
 /** What a worker is made of. */
 export interface WorkerParts {
@@ -117,6 +119,8 @@ export class Worker {
       for (const { id: jobId, account } of await queue.take(sql, most)) {
         const isServed = this.#served.names.includes(account);
         const one = isServed ? await takeAccount(sql, { account, jobId }, holder) : undefined;
+        // A worker whose config has it queues it again.
+        if (!isServed) await forgetQueued(sql, account);
         if (one === undefined) await queue.complete(sql, jobId, { skipped: true });
         else taken.push(one);
       }
@@ -140,7 +144,7 @@ export class Worker {
     const work: Promise<void> = this.#runIn(lane, taken).finally(() => {
       this.#work.delete(work);
       this.#busy.delete(lane);
-      this.#held.remove(account);
+      this.#held.remove(taken);
       this.#news.resolve();
     });
     this.#work.add(work);
@@ -154,8 +158,8 @@ export class Worker {
       { ask: (question) => this.#ask(taken, question) },
       (end) => this.#settle(taken, { status: 'ended', ...end }, end.warnings),
     );
-    if (death === undefined || this.#held.get(account)?.isLost === true) return;
-    if (this.#held.get(account)?.isEnded === true) return;
+    const run = this.#held.get(account, taken.token);
+    if (death === undefined || run?.isLost === true || run?.isEnded === true) return;
     await this.#settle(taken, describeDeath(account, death), []);
   }
 
@@ -168,15 +172,27 @@ export class Worker {
     return { account, token, isTakeover, object, stages, sharesKey, alike };
   }
 
+  /** Tries while the lease lasts: a database that is away for a moment costs no run its work. */
   async #ask(taken: TakenAccount, question: LaneQuestion): Promise<boolean> {
+    const { clock } = this.#parts;
+    for (;;) {
+      const isStill = await this.#guarded(() => this.#answer(taken, question));
+      if (isStill !== undefined) return isStill;
+      const run = this.#held.get(taken.account, taken.token);
+      if (run === undefined || run.isLost || run.endsAtMs <= clock.monotonic()) return false;
+      await clock.sleep(ASK_AGAIN_MS);
+    }
+  }
+
+  #answer(taken: TakenAccount, question: LaneQuestion): Promise<boolean> {
     const { database } = this.#parts;
-    switch (question.about) {
-      case 'lease':
+    switch (question.kind) {
+      case 'held':
         return database.transaction((sql) => isHeld(sql, taken));
       case 'stages':
         return recordStages(database, taken, question.stages);
-      case 'takeover':
-        return recordTakeover(database, taken);
+      case 'settled':
+        return settleTakeover(database, taken);
     }
   }
 
@@ -184,7 +200,7 @@ export class Worker {
   async #settle(taken: TakenAccount, end: RunEnd, warnings: readonly string[]): Promise<boolean> {
     const { account, token } = taken;
     const { clock, schedule } = this.#parts;
-    this.#held.change(account, { isEnded: true });
+    this.#held.change(taken, { isEnded: true });
     for (const message of warnings) this.#tell({ type: 'warning', account, message });
     let nextInMs: number | undefined;
     const plan = (nowMs: number, failures: number) => {
@@ -195,7 +211,7 @@ export class Worker {
     for (let pauseMs = LOOK_MS; ; pauseMs = Math.min(SLOWEST_RETRY_MS, pauseMs * 2)) {
       const isAccepted = await this.#guarded(() => endRun(this.#parts, taken, end, plan));
       if (isAccepted !== undefined) {
-        const tookMs = clock.monotonic() - (this.#held.get(account)?.startedAtMs ?? clock.monotonic());
+        const tookMs = clock.monotonic() - (this.#held.get(account, token)?.startedAtMs ?? clock.monotonic());
         this.#tell({ type: 'run-ended', account, token, end, nextInMs, isAccepted, tookMs });
         return isAccepted;
       }
@@ -224,7 +240,7 @@ export class Worker {
     const held = await renewLeases(database, leases, settings.leaseMs);
     for (const { taken, lane } of runs) {
       const isStill = held.has(taken.account);
-      this.#held.change(taken.account, { endsAtMs: isStill ? beganMs + settings.leaseMs : -Infinity });
+      this.#held.change(taken, { endsAtMs: isStill ? beganMs + settings.leaseMs : -Infinity });
       if (isStill) lane.tellHeld();
     }
     await markSeen(database, identity);
@@ -239,7 +255,7 @@ export class Worker {
       if (lane.unanswered > MOST_UNANSWERED) lane.kill();
       if (endsAtMs > nowMs) continue;
       const { account, token } = taken;
-      this.#held.change(account, { isLost: true });
+      this.#held.change(taken, { isLost: true });
       lane.kill();
       this.#tell({ type: 'run-lost', account, token });
     }

@@ -25,6 +25,21 @@ export interface FailedPlace {
 export function listStoreAdvice(setting: string): readonly Advice[] {
   return [
     {
+      pattern: /ExpiredToken|token has expired/i,
+      what: 'the keys for the object store have expired',
+      hint: 'Run again with new ones: publishing needs no request. Keys that `destination.s3.credentials: chain` finds are looked up again when a publish begins.',
+    },
+    {
+      pattern: /HTTP (?:code )?507|StorageFull|QuotaExceeded/,
+      what: 'the object store is full',
+      hint: 'Make room there, or raise its quota, and run again.',
+    },
+    {
+      pattern: /HTTP (?:code )?5\d\d|SlowDown|ServiceUnavailable/,
+      what: 'the object store is busy or broken',
+      hint: 'Run again later: publishing needs no request.',
+    },
+    {
       pattern:
         /HTTP 403|SignatureDoesNotMatch|InvalidAccessKeyId|AccessDenied|ExpiredToken|Secret Validation Failure/,
       what: 'the object store refuses the key',
@@ -70,9 +85,15 @@ export function listServerAdvice(setting: string, server: string): readonly Advi
     },
     {
       pattern:
-        /connection (?:to server .*)?(?:failed|refused)|could not connect|could not translate host name|timeout expired|terminating connection|server closed the connection|the database system is|SSL SYSCALL/i,
+        /connection (?:to server .*)?(?:failed|refused)|could not connect|could not translate host name|timeout expired|terminating connection|server closed the connection|the database system is|SSL SYSCALL|unsuccessful query result/i,
       what: `${server} cannot be reached`,
       hint: `Start it, or fix the address in ${setting}, and run again.`,
+    },
+    {
+      // The engine says what it tried next, and not why.
+      pattern: /Current transaction is aborted|Failed to execute query "(?:ROLLBACK|COMMIT)"/,
+      what: `the connection to ${server} was lost`,
+      hint: 'Run again: publishing needs no request.',
     },
   ];
 }

@@ -30,7 +30,7 @@ export async function takeOverLakehouse(lakehouse: Lakehouse, takeover: Takeover
   try {
     await takeOverTables(database, lakehouse, takeover);
   } catch (error) {
-    // The next publish makes all tables again, and what was begun on these fails.
+    // The next publish writes all tables again, and what was begun on these fails.
     if (lakehouse.lostFiles?.isMeant(error) !== true) throw lakehouse.describeFailure(error);
   } finally {
     await database.release();

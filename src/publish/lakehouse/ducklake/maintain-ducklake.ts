@@ -1,5 +1,6 @@
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { onOneThread } from '../../../warehouse/on-one-thread.ts';
 import type { Maintenance } from '../lakehouse.ts';
 import { LAKE, locateInLake, nameInLake, OWN_TABLES } from '../names.ts';
 import { AUTHOR } from './inspect-ducklake.ts';
@@ -16,7 +17,12 @@ interface Job extends Maintenance {
  *
  * @throws Error if a table has other rows afterwards: nothing was committed then
  */
-export async function maintainDuckLake(job: Job): Promise<void> {
+export function maintainDuckLake(job: Job): Promise<void> {
+  // Several tables end at once otherwise, and the extension (of DuckDB 1.5.5) notes each in one unguarded list: a crash.
+  return onOneThread(job.database, () => maintain(job));
+}
+
+async function maintain(job: Job): Promise<void> {
   const { database, nowMs, keepMs } = job;
   const before = await countRows(job);
   const lake = quoteLiteral(LAKE);

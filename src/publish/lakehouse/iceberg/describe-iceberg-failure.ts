@@ -25,6 +25,11 @@ const advice: readonly Advice[] = [
     hint: 'Start it, or fix destination.iceberg.endpoint, and run again.',
   },
   {
+    pattern: ofCatalog('HTTP (?:code )?5\\d\\d|_5\\d\\d|Service ?Unavailable'),
+    what: 'the catalog is busy or broken',
+    hint: 'Run again later: publishing needs no request.',
+  },
+  {
     pattern: /v1\/config/,
     what: 'this is not the address of an Iceberg REST catalog, or it has no such warehouse',
     hint: 'Fix destination.iceberg.endpoint (the address before /v1) or destination.iceberg.warehouse.',

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freeAccount } from '../../src/fleet/database/change-accounts.ts';
+import { queueDue } from '../../src/fleet/database/due-accounts.ts';
+import { endRun, type RunEnd } from '../../src/fleet/database/end-run.ts';
+import { addAccounts } from '../../src/fleet/database/known-accounts.ts';
+import { settleTakeover, takeAccount, type TakenAccount } from '../../src/fleet/database/leases.ts';
+import type { FleetDatabase } from '../../src/fleet/database/sql.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
+import { type PostgresServer, startPostgres } from '../support/lake-servers.ts';
+import { type OpenFleet, openFleet } from './open-fleet.ts';
+
+const jobId = '00000000-0000-4000-8000-000000000000';
+const atOnce = () => ({ delayMs: 0, failures: 0 });
+const ended: RunEnd = {
+  status: 'ended',
+  exitCode: 0,
+  report: undefined,
+  error: undefined,
+  resumeInMs: undefined,
+  object: { name: 'acme/1-1.state', bytes: 10 },
+  source: undefined,
+};
+
+describeWithServers('the lease of an account', () => {
+  let server: PostgresServer;
+  let fleet: OpenFleet;
+  let accounts = 0;
+  beforeAll(async () => {
+    server = await startPostgres();
+    fleet = await openFleet(server, 'leases');
+  });
+  afterAll(async () => {
+    await fleet.close();
+    await server.stop();
+  });
+
+  const addAccount = async () => {
+    const account = `account-${(accounts += 1)}`;
+    await addAccounts(fleet.database, [account]);
+    return account;
+  };
+  const take = async (account: string, leaseMs = 60_000): Promise<TakenAccount> => {
+    const taken = await fleet.database.transaction((sql) =>
+      takeAccount(sql, { account, jobId }, { worker: 'w', leaseMs }),
+    );
+    if (taken === undefined) throw new Error(`${account} is held`);
+    return taken;
+  };
+
+  it('says yes again to an end that was committed, and whose answer was lost', async () => {
+    const account = await addAccount();
+    const taken = await take(account);
+    expect(await endRun(fleet, taken, ended, atOnce)).toBe(true);
+    // Said no, the run would remove the object that the account has now.
+    expect(await endRun(fleet, taken, ended, atOnce)).toBe(true);
+    const next = await take(account);
+    expect(next).toMatchObject({ token: 2, object: 'acme/1-1.state', isTakeover: false });
+    expect(await endRun(fleet, taken, ended, atOnce)).toBe(true);
+    expect(await readRuns(fleet.database, account)).toEqual(['1 ended', '2 running']);
+  });
+
+  it('refuses the end of a run that was taken over', async () => {
+    const account = await addAccount();
+    const late = await take(account, -1);
+    await take(account);
+    expect(await endRun(fleet, late, ended, atOnce)).toBe(false);
+    expect(await readRuns(fleet.database, account)).toEqual(['1 lost', '2 running']);
+  });
+
+  it('stays one to take over until every destination refuses earlier holders', async () => {
+    const account = await addAccount();
+    await take(account, -1);
+    const failed = await take(account);
+    expect(failed.isTakeover).toBe(true);
+    // It failed before it could reach a destination.
+    await endRun(fleet, failed, { ...ended, exitCode: 6, object: undefined }, atOnce);
+    const next = await take(account);
+    expect(next.isTakeover).toBe(true);
+    expect(await settleTakeover(fleet.database, next)).toBe(true);
+    await endRun(fleet, next, ended, atOnce);
+    const last = await take(account);
+    expect(last.isTakeover).toBe(false);
+    expect(await settleTakeover(fleet.database, next)).toBe(false);
+    await freeAccount(fleet.database, account, { forgetsState: false });
+    expect(await take(account)).toMatchObject({ isTakeover: true });
+  });
+
+  it('is queued once, and again once its holder is gone', async () => {
+    const account = await addAccount();
+    expect(await queueDue(fleet.database, fleet.queue, [account])).toBe(1);
+    expect(await queueDue(fleet.database, fleet.queue, [account])).toBe(0);
+    await take(account, -1);
+    expect(await queueDue(fleet.database, fleet.queue, [account])).toBe(1);
+  });
+});
+
+async function readRuns(database: FleetDatabase, account: string): Promise<readonly string[]> {
+  const rows = await database.query(
+    'SELECT token, status FROM sluice_fleet.runs WHERE account = $1 ORDER BY token',
+    [account],
+  );
+  return rows.map(({ token, status }) => `${String(token)} ${String(status)}`);
+}
