@@ -26,6 +26,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'discover/',
     'docs/',
     'fleet/quota/',
+    'fleet/worker/',
     'http/',
     'interop/',
     'json/',

@@ -231,11 +231,11 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: 'map',
     fallback: 'none',
     meaning:
-      'With `accounts`: how several machines share them. Read by `sluice fleet` alone. See [fleet.md](fleet.md).',
+      'With `accounts`: how several machines share them. Read by the commands of a fleet, and by `sluice check`. See [fleet.md](fleet.md).',
   },
   'fleet.database': {
     type: 'URL',
-    fallback: 'required by `sluice fleet`',
+    fallback: 'required by a fleet',
     meaning:
       'The Postgres database that hands out the work: `postgres://user:password@host/database`. Hidden in all output.',
   },
@@ -247,7 +247,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'fleet.encryptionKey': {
     type: 'text, at least 16 characters',
-    fallback: 'required by `sluice fleet`',
+    fallback: 'required by a fleet',
     meaning: 'Encrypts what is in the store. The same on all machines. Hidden in all output.',
   },
   'fleet.lease': {
@@ -257,7 +257,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'fleet.schedule': {
     type: 'cron expression',
-    fallback: 'none: when `sluice fleet run` asks',
+    fallback: 'none: when somebody asks',
     meaning: 'When each account is synced: minute, hour, day, month, day of week.',
   },
   'fleet.timezone': {

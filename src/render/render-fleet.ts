@@ -59,7 +59,7 @@ export function renderFleet(status: FleetStatus, { isAll, columns }: FleetOption
     left > 0 && !isAll ? `${formatCountOf(left, 'account')} more; sluice fleet status --all lists them` : '',
     drawWorkers(status, { isAll, columns }),
     wrapText(describeLastDay(status), columns),
-    ...describeErrors(wanted, isAll).map((text) => wrapText(text, columns)),
+    ...describeErrors(sorted, isAll).map((text) => wrapText(text, columns)),
   ];
   return parts
     .filter((part) => part !== '')

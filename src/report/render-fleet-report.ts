@@ -30,6 +30,8 @@ interface Line {
 
 /** Failures that are told in full; the table has all of them. */
 const MOST_FAILURES = 100;
+/** Accounts that are named in one of them. */
+const MOST_NAMES = 10;
 
 /** Renders a fleet as one HTML file: what failed, every account, the workers and the runs of the last day. */
 export function renderFleetReport({ status, cleanRuns, version }: FleetReportData): RenderedFleetReport {
@@ -104,7 +106,7 @@ function describe(lines: readonly Line[], failed: number): string {
   if (failed > 0) return `${formatCount(failed)} ${of} failed`;
   const clean = lines.filter(({ tone }) => tone === 'good').length;
   return clean === lines.length
-    ? `All ${formatCountOf(lines.length, 'account')} complete`
+    ? `${lines.length === 1 ? 'The account is' : `All ${formatCount(lines.length)} accounts are`} complete`
     : `None failed; ${formatCount(clean)} ${of} complete`;
 }
 
@@ -116,7 +118,11 @@ function listFacts({ lastDay, workers }: FleetStatus, lines: readonly Line[]): r
   const rows = sum(lines, ({ clean }) => countRows(clean) ?? 0);
   const complete = lastDay.byExitCode['0'] ?? 0;
   return [
-    { name: 'Accounts', value: formatCount(lines.length), aside: `${formatCount(waiting)} wait for a lane` },
+    {
+      name: 'Accounts',
+      value: formatCount(lines.length),
+      aside: `${formatCount(waiting)} waiting for a lane`,
+    },
     { name: 'Rows', value: formatCount(rows), aside: 'after the last complete runs' },
     {
       name: 'Workers',
@@ -132,29 +138,39 @@ function listFacts({ lastDay, workers }: FleetStatus, lines: readonly Line[]): r
   ];
 }
 
+/** What accounts have in common is told once. */
 function drawFailures(failed: readonly Line[]): Markup {
+  const alike = [
+    ...Map.groupBy(failed, ({ one: { lastError, lastExitCode } }) =>
+      lastError === undefined
+        ? `exit code ${lastExitCode ?? '?'}`
+        : `${lastError.message}\n${lastError.hint}`,
+    ),
+  ];
   return html`<ul class="findings">
-      ${failed.slice(0, MOST_FAILURES).map(
-        ({ one: { account, lastError, lastExitCode } }) =>
-          html`<li class="bad">
-            ${drawIcon('bad')}
-            <div>
-              <p>
-                <a href="#account-${account}">${account}</a>:
-                <bdi>${cutText(lastError?.message ?? `exit code ${lastExitCode ?? '?'}`, 600)}</bdi>
-              </p>
-              ${
-                lastError !== undefined &&
-                html`<p class="todo"><bdi>${cutText(lastError.hint, 600)}</bdi></p>`
-              }
-            </div>
-          </li> `,
-      )}
+      ${alike.slice(0, MOST_FAILURES).map(([what, of]) => drawFailure(what, of))}
     </ul>
     ${
-      failed.length > MOST_FAILURES &&
-      html`<p class="remark">and ${formatCount(failed.length - MOST_FAILURES)} more, in the table</p>`
+      alike.length > MOST_FAILURES &&
+      html`<p class="remark">and ${formatCount(alike.length - MOST_FAILURES)} more, in the table</p>`
     }`;
+}
+
+function drawFailure(what: string, of: readonly Line[]): Markup {
+  const [message = '', ...hint] = what.split('\n');
+  const names = of.slice(0, MOST_NAMES);
+  return html`<li class="bad">
+    ${drawIcon('bad')}
+    <div>
+      <p>
+        ${names.map(
+          ({ one: { account } }, at) => html`${at > 0 && ', '}<a href="#account-${account}">${account}</a>`,
+        )}${of.length > names.length && ` and ${formatCount(of.length - names.length)} more`}:
+        <bdi>${cutText(message, 600)}</bdi>
+      </p>
+      ${hint.length > 0 && html`<p class="todo"><bdi>${cutText(hint.join(' '), 600)}</bdi></p>`}
+    </div>
+  </li> `;
 }
 
 function drawAccounts(lines: readonly Line[], madeAt: string): Markup {

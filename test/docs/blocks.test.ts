@@ -68,28 +68,36 @@ describeWithServers('a fleet', () => {
   beforeAll(async () => (fleet = await makeFleetWorld(path.join(world.folder, 'fleet'), world.env)), 120_000);
   afterAll(() => fleet.close());
 
-  it.each(listCases('sql').filter(([, block]) => isOfFleet(block)))(
-    'runs the SQL of %s',
-    async (_, { text }) => {
-      await fleet.query(text);
-    },
+  it.each(listCases('sql').filter(([, block]) => isOfFleet(block)))('runs the SQL of %s', (_, { text }) =>
+    fleet.query(text),
   );
 
   it.each(listCases('sh').filter(([, block]) => isOfFleet(block)))(
     'runs commands, those of %s',
     async (_, { text }) => {
-      const { exitCode, output } = await runBlock(text, fleet.project);
+      const { exitCode, output } = await runBlock(text, fleet.project, fleet.env);
       expect(exitCode, output).toBe(0);
     },
     60_000,
   );
+
+  it('lets the user of a worker do all that a worker does', async () => {
+    const env = { ...fleet.env, FLEET_DATABASE_URL: fleet.urlOf('fleet_worker', 'change-me-too') };
+    const before = await runBlock("sluice fleet run 'eu-*'\nsluice check", fleet.project, env);
+    expect(before.exitCode, before.output).toBe(0);
+    const log = await fleet.work(env, 'eu-north: complete');
+    const after = await runBlock('sluice fleet status\nsluice fleet repair acme', fleet.project, env);
+    expect(after.exitCode, after.output).toBe(0);
+    for (const text of [before.output, log, after.output])
+      expect(text).not.toMatch(/permission denied|may not do this|FAILED/);
+  }, 60_000);
 });
 
 describe('SQL', () => {
   it.each(listCases('sql').filter(([, block]) => !isOfFleet(block)))(
     'of %s runs',
     async (_, { file: page, text }) => {
-      const place = page === ofAccounts ? world.accounts : world.project;
+      const place = page === ofAccounts || text.includes('account=*') ? world.accounts : world.project;
       const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
       const connection = await instance.connect();
       const file = path.join(world.project, 'warehouse.duckdb');
@@ -107,7 +115,7 @@ describe('SQL', () => {
 /** Of `docs/fleet.md` this is all but what reads the rows of a lake. */
 function isOfFleet({ file, language, text }: Block): boolean {
   if (language === 'sql') return file === ofFleet && !text.includes('read_parquet');
-  return file === ofFleet || /\bsluice fleet\b/.test(text);
+  return file === ofFleet || /\bsluice fleet\b|--fleet\b/.test(text);
 }
 
 function listCases(language: string) {
@@ -122,16 +130,16 @@ interface Outcome {
 }
 
 /** Runs a script in this process, or in a shell where that adds something. */
-async function runBlock(script: string, cwd: string): Promise<Outcome> {
+async function runBlock(script: string, cwd: string, env = world.env): Promise<Outcome> {
   const settled = world.settle(script);
   const lines = readScript(settled);
-  return lines === undefined ? runShell(settled, cwd) : runScript(lines, { cwd, env: world.env });
+  return lines === undefined ? runShell(settled, cwd, env) : runScript(lines, { cwd, env });
 }
 
-function runShell(script: string, cwd: string): Promise<Outcome> {
+function runShell(script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
   const args = ['--norc', '-euxo', 'pipefail', '-c', script];
   return new Promise((resolve) => {
-    const child = execFile('bash', args, { cwd, env: world.env }, (error, stdout, stderr) =>
+    const child = execFile('bash', args, { cwd, env }, (error, stdout, stderr) =>
       resolve({ exitCode: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
     );
     // Nobody answers questions.

@@ -33,7 +33,7 @@ describe('commands in the docs', () => {
     const options = [...Object.values(globalOptions), ...loaded.flatMap((command) => command.options)];
     const known = new Set(['help', 'version', ...options.map(({ flag }) => flag)]);
     // Of npm, docker and git, and of our own scripts: written as `npm … --flag` they are not options of ours.
-    const foreign = ['build-arg', 'ignore-scripts', 'minutes', 'only', 'cpu-prof'];
+    const foreign = ['build-arg', 'ignore-scripts', 'minutes', 'only', 'cpu-prof', 'dbname'];
     const unknown = files.flatMap((file) =>
       listCode(readText(file))
         .flatMap((code) => [...code.matchAll(/(?<![\w-])--([a-z][a-z-]+)/g)].map((match) => match[1] ?? ''))

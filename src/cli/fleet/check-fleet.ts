@@ -5,11 +5,13 @@ import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { loadTar } from '../../fleet/parcel/tar-stream.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
 import { openBucket } from '../../fleet/store/s3-sdk.ts';
+import { systemClock } from '../../model/clock.ts';
 import { type ExitCode, toSyncError } from '../../model/errors.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { CheckItem } from '../../model/reports.ts';
 import type { FleetCheck, FleetConfig } from '../frame/fleet-engine.ts';
 import { loadFleet } from './fleet-calls.ts';
+import { readSchedule } from './read-schedule.ts';
 
 /** Below it nothing is ever stored. */
 const NOBODY = 'sluice-fleet-check/';
@@ -19,9 +21,13 @@ export async function checkFleet(config: FleetConfig): Promise<FleetCheck> {
   const check = new Check();
   const settings = await check.try('fleet', async () => {
     const found = await loadFleet(config);
-    return [found, describeSchedule(found)] as const;
+    return [found, found.place] as const;
   });
   if (settings === undefined) return check.result;
+  await check.try('schedule', () => {
+    readSchedule(settings, systemClock.now());
+    return Promise.resolve([undefined, describeSchedule(settings)] as const);
+  });
   if (!(await checkPackages(check, settings))) return check.result;
   const database = await openFleetDatabase(settings, { name: 'sluice check', connections: 1 });
   try {
@@ -67,7 +73,7 @@ class Check {
 
 function describeSchedule({ schedule }: FleetSettings): string {
   return schedule === undefined
-    ? 'no schedule: accounts are synced when sluice fleet run asks'
+    ? 'none: accounts are synced when somebody asks'
     : `${schedule.expression} (${schedule.timezone})`;
 }
 

@@ -14,9 +14,9 @@ import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
 import { Worker } from '../../fleet/worker/worker.ts';
 import type { ServedAccounts } from '../../fleet/worker/worker-events.ts';
 import { version } from '../../model/version.ts';
-import { parseCron } from '../../schedule/cron-schedule.ts';
 import type { WorkRequest } from '../frame/fleet-engine.ts';
 import type { LaneArguments } from './lane-arguments.ts';
+import { readSchedule } from './read-schedule.ts';
 
 /** For taking, renewing and committing at once, and for the queue's own upkeep. */
 const CONNECTIONS = 4;
@@ -31,7 +31,7 @@ const READ_EVERY_MS = 30_000;
 export async function workForFleet(request: WorkRequest): Promise<void> {
   const { settings, lanes, clock, signal, onEvent, readAccounts } = request;
   const served = await readAccounts();
-  const schedule = readSchedule(request);
+  const schedule = readSchedule(settings, clock.now());
   const worker = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`;
   const database = await openFleetDatabase(settings, { name: `sluice ${worker}`, connections: CONNECTIONS });
   try {
@@ -65,12 +65,6 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
   } finally {
     await database.close();
   }
-}
-
-function readSchedule({ settings, clock }: WorkRequest): FleetSchedule {
-  const { schedule, jitterMs } = settings;
-  const cron = schedule && parseCron(schedule.expression, schedule.timezone, clock.now());
-  return { cron, jitterMs };
 }
 
 /** A wrong key or a missing bucket is found before an account is taken. */

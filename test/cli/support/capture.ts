@@ -6,12 +6,12 @@ import { createOutput } from '../../../src/cli/terminal/output.ts';
 import type { OutputStream } from '../../../src/cli/terminal/output.ts';
 import { runCli } from '../../../src/cli/run-cli.ts';
 import type { StopBehaviour } from '../../../src/cli/terminal/signals.ts';
-import { createFakeEngine } from './fake-engine.ts';
+import { createFakeEngine, type FakeAnswers } from './fake-engine.ts';
 import { NOW_MS } from './reports.ts';
 
 /** The world a test gives a command. */
 export interface World {
-  readonly engine?: Partial<Engine>;
+  readonly engine?: FakeAnswers;
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   /** Width of both terminals; without one neither stream is a terminal. */

@@ -1,4 +1,5 @@
 import type { Engine } from '../../../src/cli/frame/engine.ts';
+import type { FleetEngine } from '../../../src/cli/frame/fleet-engine.ts';
 import type { OfflineSettings, Settings } from '../../../src/model/settings.ts';
 import { makeRunReport } from './reports.ts';
 
@@ -21,8 +22,11 @@ export interface EngineCall {
   readonly arguments: readonly unknown[];
 }
 
+/** What a test answers for an engine; what it leaves out has the usual answer. */
+export type FakeAnswers = Partial<Omit<Engine, 'fleet'>> & { readonly fleet?: Partial<FleetEngine> };
+
 /** An engine that records its calls and answers with what a test gives it. */
-export function createFakeEngine(answers: Partial<Engine> = {}): {
+export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
   readonly engine: Engine;
   readonly calls: readonly EngineCall[];
 } {
@@ -103,16 +107,21 @@ export function createFakeEngine(answers: Partial<Engine> = {}): {
     writeMetricsFile: () => Promise.resolve(),
     startMetricsServer: () => refuse('startMetricsServer'),
   };
-  const merged: Engine = { ...usual, ...answers };
-  const recorded = Object.entries(merged).map(([name, answer]) => [
-    name,
-    (...given: unknown[]) => {
-      // Every command asks for the accounts first, and most tests have none.
-      if (name !== 'listAccounts') calls.push({ name, arguments: given });
-      return (answer as (...given: unknown[]) => unknown)(...given);
-    },
-  ]);
-  return { engine: Object.fromEntries(recorded) as Engine, calls };
+  const { fleet: usualFleet, ...others } = { ...usual, ...answers };
+  // Every command asks for the accounts first, and every check for a fleet; most tests have none.
+  const silent = ['listAccounts', 'fleet.check'];
+  const record = (all: object, prefix = '') =>
+    Object.fromEntries(
+      Object.entries(all).map(([name, answer]) => [
+        name,
+        (...given: unknown[]) => {
+          if (!silent.includes(prefix + name)) calls.push({ name: prefix + name, arguments: given });
+          return (answer as (...given: unknown[]) => unknown)(...given);
+        },
+      ]),
+    );
+  const engine = { ...record(others), fleet: record({ ...usualFleet, ...fleet }, 'fleet.') };
+  return { engine: engine as Engine, calls };
 }
 
 function refuse(name: string): Promise<never> {

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
+import { cliEntry } from '../../support/cli-entry.ts';
 import { startPostgres } from '../../support/lake-servers.ts';
 import { ACCOUNTS, makeAccounts } from './docs-world.ts';
 import { runLine } from './run-in-process.ts';
@@ -12,6 +14,11 @@ const OF_FLEET = [...ACCOUNTS, 'eu-north'];
 export interface FleetWorld {
   /** Where the pages' commands run. */
   readonly project: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The address of its database for another user. */
+  urlOf(user: string, password: string): string;
+  /** Runs a worker until its log has these words; returns the log. */
+  work(env: NodeJS.ProcessEnv, until: string): Promise<string>;
   /** Runs statements on its database, as an administrator does. */
   query(text: string): Promise<void>;
   close(): Promise<void>;
@@ -22,15 +29,44 @@ export async function makeFleetWorld(project: string, env: NodeJS.ProcessEnv): P
   const server = await startPostgres();
   const store = path.join(project, 'store');
   mkdirSync(store, { recursive: true });
+  const url = await server.createDatabase('fleet');
+  const ownEnv = { ...env, FLEET_DATABASE_URL: url };
   const api = await makeAccounts(project, OF_FLEET, {
-    fleet: { database: server.url, store, encryptionKey: 'the-key-of-this-world', lease: '5s' },
+    fleet: { database: '${FLEET_DATABASE_URL}', store, encryptionKey: 'the-key-of-this-world', lease: '5s' },
   });
-  const { exitCode, stderr } = await runLine(['fleet', 'init'], { cwd: project, env });
+  const { exitCode, stderr } = await runLine(['fleet', 'init'], { cwd: project, env: ownEnv });
   if (exitCode !== 0) throw new Error(`the fleet of the world could not be made\n${stderr}`);
   return {
     project,
+    env: ownEnv,
+    urlOf: (user, password) => {
+      const other = new URL(url);
+      other.username = user;
+      other.password = password;
+      return other.href;
+    },
+    work: (env, until) =>
+      new Promise((resolve, reject) => {
+        const args = [
+          '--no-warnings',
+          cliEntry,
+          'fleet',
+          'worker',
+          '--scratch',
+          path.join(project, 'scratch'),
+        ];
+        let log = '';
+        const child = execFile(process.execPath, args, { cwd: project, env }, (error) => {
+          if (error?.code === 143) resolve(log);
+          else reject(new Error(`the worker ended with ${error?.code ?? 0}\n${log}`));
+        });
+        child.stderr?.on('data', (chunk) => {
+          log += String(chunk);
+          if (log.includes(until)) child.kill('SIGTERM');
+        });
+      }),
     async query(text) {
-      const client = new pg.Client({ connectionString: server.url });
+      const client = new pg.Client({ connectionString: url });
       await client.connect();
       try {
         await client.query(text);
