@@ -198,6 +198,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'lakehouse',
     'lakehouse/ducklake',
     'lakehouse/iceberg',
+    'lakehouse/motherduck',
     'lakehouse/postgres',
     '.',
   ],

@@ -69,7 +69,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
   },
   'destination.duckdb': {
     type: 'file',
-    fallback: 'required, or `parquet`, `ducklake`, `iceberg` or `postgres`',
+    fallback: 'required, or `parquet`, `ducklake`, `iceberg`, `postgres` or `motherduck`',
     meaning:
       'The published file that readers open. Outside `stateDir`. A file that Sluice did not write is never replaced.',
   },
@@ -153,6 +153,23 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: 'text',
     fallback: '`public`',
     meaning: 'The schema for the tables. The state goes into `_sluice_…` beside it.',
+  },
+  'destination.motherduck.database': {
+    type: 'text',
+    fallback: 'none',
+    meaning:
+      'A [MotherDuck](lakehouse.md#motherduck) database to publish to, which is there already: `analytics` or `md:analytics`.',
+  },
+  'destination.motherduck.schema': {
+    type: 'text',
+    fallback: '`main`',
+    meaning:
+      'The schema for the tables. The state goes into a schema of its own beside it, `_sluice` or `_sluice_…`.',
+  },
+  'destination.motherduck.token': {
+    type: 'secret',
+    fallback: 'required with `database`',
+    meaning: 'A read/write access token, e.g. `${MOTHERDUCK_TOKEN}`. Hidden in all output.',
   },
   'destination.s3.endpoint': {
     type: 'address',

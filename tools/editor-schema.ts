@@ -46,7 +46,9 @@ const additions: Readonly<Record<string, Node>> = {
     patternErrorMessage: 'must be a URL that starts with https://',
   },
   destination: {
-    anyOf: ['duckdb', 'parquet', 'ducklake', 'iceberg', 'postgres'].map((kind) => ({ required: [kind] })),
+    anyOf: ['duckdb', 'parquet', 'ducklake', 'iceberg', 'postgres', 'motherduck'].map((kind) => ({
+      required: [kind],
+    })),
   },
   ...Object.fromEntries(
     Object.keys(configReference)

@@ -22,10 +22,10 @@ const root = path.resolve(import.meta.dirname, '..');
 const SPLINTER_LINES = 40;
 /** A kind of destination, its key in the config, or its publisher. A report's key `duckdbPath` is the readers' file. */
 const DESTINATION =
-  /'(?:duckdb|parquet|ducklake|iceberg|postgres)'|^\s+(?:duckdb|parquet|ducklake|iceberg|postgres):|\b(?:lakePath|publishesDuckdb)\b|\/(?:lake|duckdb-file|lakehouse)\/[\w-]+\.ts'/m;
+  /'(?:duckdb|parquet|ducklake|iceberg|postgres|motherduck)'|^\s+(?:duckdb|parquet|ducklake|iceberg|postgres|motherduck):|\b(?:lakePath|publishesDuckdb)\b|\/(?:lake|duckdb-file|lakehouse)\/[\w-]+\.ts'/m;
 /** Files that may know only their own destination. */
 const PUBLISHERS =
-  /^src\/(?:publish\/(?:lake|duckdb-file|lakehouse)\/|config\/(?:ducklake|iceberg|postgres)-destination\.ts$)/;
+  /^src\/(?:publish\/(?:lake|duckdb-file|lakehouse)\/|config\/(?:ducklake|iceberg|postgres|motherduck)-destination\.ts$)/;
 const sources = ['src', 'state', 'connectors'].flatMap(listSources);
 const product = sources.filter(({ file }) => file.startsWith('src/'));
 const functions = sources.flatMap(({ tree }) => [...listFunctions(tree)]);

@@ -2,7 +2,8 @@ import { type ConfigAccount, layerAccount } from './accounts.ts';
 import { type ConfigPath, valueAt } from './config-path.ts';
 import { duckLakePlace, resolveDuckLake } from './ducklake-destination.ts';
 import { icebergPlace, resolveIceberg } from './iceberg-destination.ts';
-import type { LakehouseScope } from './lakehouse-settings.ts';
+import type { LakehouseScope, SharedPlace } from './lakehouse-settings.ts';
+import { motherDuckPlace, resolveMotherDuck } from './motherduck-destination.ts';
 import { postgresPlace, resolvePostgres } from './postgres-destination.ts';
 import type { Problem } from './problem.ts';
 import type { Config } from '../model/config.ts';
@@ -14,10 +15,11 @@ export function resolveLakehouses(config: Config, scope: LakehouseScope): readon
     resolveDuckLake(config, scope),
     resolveIceberg(config, scope),
     resolvePostgres(config, scope),
+    resolveMotherDuck(config, scope),
   ].filter((one) => one !== undefined);
 }
 
-const places = [duckLakePlace, icebergPlace, postgresPlace];
+const places: readonly SharedPlace[] = [duckLakePlace, icebergPlace, postgresPlace, motherDuckPlace];
 
 /** Whether an account publishes to a lakehouse. */
 export function hasLakehouse(value: unknown): boolean {
@@ -31,12 +33,15 @@ export function findSharedLakehouse(accounts: readonly ConfigAccount[]): Problem
   const taken = new Map<string, string>();
   const layers = accounts.map((account) => ({ name: account.name, value: layerAccount(account).value }));
   for (const { name, value } of layers)
-    for (const { kind, title, keys, own, fallback } of places) {
+    for (const { kind, title, keys, own, fallback, simplify } of places) {
       const texts = keys.map((key) => textAt(value, ['destination', kind, key]));
       if (texts[0] === undefined) continue;
       const place = JSON.stringify([
         kind,
-        ...texts.map((text = fallback) => text.replaceAll('${account}', name)),
+        ...texts.map((text = fallback) => {
+          const named = text.replaceAll('${account}', name);
+          return simplify?.(named) ?? named;
+        }),
       ]);
       const other = taken.get(place);
       if (other !== undefined)

@@ -27,6 +27,8 @@ export interface SharedPlace {
   readonly own: string;
   /** What the last of the keys is by default. */
   readonly fallback: string;
+  /** The same text for values that mean the same place. */
+  readonly simplify?: (value: string) => string;
 }
 
 /** Whether two paths are the same, or the first is inside the second; false if one is undefined. */

@@ -128,7 +128,7 @@ function checkDuckdb(text: string, file: string, refuse: Refuse): void {
       key,
       'must be a file on this machine',
       /^(?:md|motherduck):/i.test(text)
-        ? 'Write a path, e.g. ./warehouse.duckdb. Sluice cannot publish to MotherDuck yet; docs/lakehouse.md says why, and what to do instead.'
+        ? 'Write a path, e.g. ./warehouse.duckdb. For MotherDuck use destination.motherduck: { database, token }, as docs/lakehouse.md shows.'
         : 'Write a path, e.g. ./warehouse.duckdb. For a bucket use destination.ducklake or destination.iceberg.',
     );
   if (/[/\\]$/.test(text) || isFolder(file) === true)
@@ -163,7 +163,7 @@ const ODD_IN_LAKES = path.sep === '/' ? /[*?[\]{}\\]/ : /[*?[\]{}]/;
 
 /** Whether a path is not one of this machine's file system. */
 export function isElsewhere(text: string): boolean {
-  return /^(?:[a-z][a-z0-9+.-]+:\/\/|md:|:memory:)/i.test(text);
+  return /^(?:[a-z][a-z0-9+.-]+:\/\/|md:|motherduck:|:memory:)/i.test(text);
 }
 
 /** A path of the config, absolute: relative ones start at its folder, `~/` at the home folder. */

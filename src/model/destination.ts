@@ -58,6 +58,14 @@ export const destinationSchema = z
         schema: schemaName.max(POSTGRES_SCHEMA_LENGTH).optional(),
       })
       .optional(),
+    motherduck: z
+      .strictObject({
+        /** Its name, with or without `md:`. */
+        database: z.string().min(1),
+        schema: schemaName.optional(),
+        token: z.string().min(1),
+      })
+      .optional(),
     /** How buckets are reached. */
     s3: z
       .strictObject({
@@ -76,9 +84,9 @@ export const destinationSchema = z
     combined: filePath.optional(),
   })
   .refine(
-    ({ duckdb, parquet, ducklake, iceberg, postgres }) =>
-      (duckdb ?? parquet ?? ducklake ?? iceberg ?? postgres) !== undefined,
-    'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data), iceberg (a REST catalog) or postgres (a database), or several of them',
+    ({ duckdb, parquet, ducklake, iceberg, postgres, motherduck }) =>
+      (duckdb ?? parquet ?? ducklake ?? iceberg ?? postgres ?? motherduck) !== undefined,
+    'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data), iceberg (a REST catalog), postgres (a database) or motherduck (a database there), or several of them',
   );
 
 /** Settings that hold secrets, by their path in the config. */
@@ -88,6 +96,7 @@ export const secretDestinationPaths = [
   ['destination', 'iceberg', 'token'],
   ['destination', 'iceberg', 'oauth2', 'clientSecret'],
   ['destination', 'postgres', 'url'],
+  ['destination', 'motherduck', 'token'],
   ['destination', 's3', 'credentials', 'secret'],
 ] as const;
 
@@ -95,7 +104,8 @@ export const secretDestinationPaths = [
 export type Destination = FileDestination | ServerDestination;
 
 /** A place with a catalog that many programs use. */
-export type ServerDestination = DuckLakeDestination | IcebergDestination | PostgresDestination;
+export type ServerDestination =
+  DuckLakeDestination | IcebergDestination | PostgresDestination | MotherDuckDestination;
 
 /** A file or a folder on this machine. */
 export interface FileDestination {
@@ -157,6 +167,20 @@ export interface PostgresDestination {
   readonly path: string;
   readonly url: URL;
   readonly schema: string;
+  readonly extensions: ExtensionFolder;
+  /** What no output may show. */
+  readonly secrets: readonly string[];
+}
+
+/** Tables in a database of MotherDuck. */
+export interface MotherDuckDestination {
+  readonly kind: 'motherduck';
+  /** The database and the schema, as people see them. */
+  readonly path: string;
+  /** Without `md:`. It is attached as that: the service allows no alias. */
+  readonly database: string;
+  readonly schema: string;
+  readonly token: string;
   readonly extensions: ExtensionFolder;
   /** What no output may show. */
   readonly secrets: readonly string[];

@@ -113,7 +113,7 @@ export interface RunReport {
   readonly rows: RowCounts;
   readonly streams: readonly StreamReport[];
   readonly warnings: readonly string[];
-  /** What readers open and its size; `lake`, `ducklake`, `iceberg` and `postgres` where one was published, too. */
+  /** What readers open and its size; `lake`, `ducklake`, `iceberg`, `postgres` and `motherduck` where one was published, too. */
   readonly published:
     | {
         readonly path: string;
@@ -122,6 +122,7 @@ export interface RunReport {
         readonly ducklake?: PublishedTables;
         readonly iceberg?: PublishedTables;
         readonly postgres?: PublishedTables;
+        readonly motherduck?: PublishedTables;
       }
     | undefined;
   readonly quota: QuotaSnapshot | undefined;

@@ -5,6 +5,7 @@ import { LakePublisher } from './lake/lake-publisher.ts';
 import { DuckLake } from './lakehouse/ducklake/ducklake.ts';
 import { exportIceberg } from './lakehouse/iceberg/export-iceberg.ts';
 import { Iceberg } from './lakehouse/iceberg/iceberg.ts';
+import { MotherDuck } from './lakehouse/motherduck/motherduck.ts';
 import { Postgres } from './lakehouse/postgres/postgres.ts';
 import { LakehousePublisher } from './lakehouse/lakehouse-publisher.ts';
 import type { Exporter } from './exporter.ts';
@@ -35,5 +36,7 @@ function create(destination: Destination, settings: OfflineSettings): Publisher 
       return new LakehousePublisher(new Iceberg(destination), settings);
     case 'postgres':
       return new LakehousePublisher(new Postgres(destination), settings);
+    case 'motherduck':
+      return new LakehousePublisher(new MotherDuck(destination), settings);
   }
 }

@@ -17,8 +17,8 @@ import { toSafeLine } from './safe-text.ts';
 export function describeRunFooter(report: RunReport, nowMs: number): string {
   const lines = [describeCost(report, nowMs)];
   if (report.published !== undefined) {
-    const { path, bytes, lake, ducklake, iceberg, postgres } = report.published;
-    if (![lake, ducklake, iceberg, postgres].some((one) => one?.path === path)) {
+    const { path, bytes, lake, ducklake, iceberg, postgres, motherduck } = report.published;
+    if (![lake, ducklake, iceberg, postgres, motherduck].some((one) => one?.path === path)) {
       lines.push(
         `Published ${toSafeLine(path)} (${formatBytes(bytes)}). Readers may keep it open; ` +
           'they see the new data once they close it and open it again.',
@@ -28,6 +28,7 @@ export function describeRunFooter(report: RunReport, nowMs: number): string {
     if (ducklake !== undefined) lines.push(describeTables('DuckLake', ducklake));
     if (iceberg !== undefined) lines.push(describeTables('Iceberg', iceberg));
     if (postgres !== undefined) lines.push(describeTables('Postgres', postgres));
+    if (motherduck !== undefined) lines.push(describeTables('MotherDuck', motherduck));
   }
   lines.push(describeUnpublished(report), describeReturn(report, nowMs));
   return lines.filter((line) => line !== '').join('\n');

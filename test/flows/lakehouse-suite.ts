@@ -37,7 +37,7 @@ type Records = Parameters<typeof createItemsFlow>[0];
 /** Where lakehouses of a kind are made. */
 export interface Site {
   /** As `verify` calls it. */
-  readonly title: 'DuckLake' | 'Iceberg' | 'Postgres';
+  readonly title: 'DuckLake' | 'Iceberg' | 'Postgres' | 'MotherDuck';
   /** How many days of drift are followed. */
   readonly days: number;
   /** Makes a flow with a lakehouse of its own. */

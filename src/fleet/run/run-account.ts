@@ -175,8 +175,10 @@ export class AccountRun {
     const ended = { account: this.#run.account, report, error: error && toReportedError(error) };
     // Before the state is put away, which remembers what was sent.
     this.#warnings.push(...(await this.#tools.notify(settings, ended)));
-    const isPublished = report !== undefined && report.exitCode !== 6;
-    const leavesRows = isPublished && settings.destinations.some(isServer);
+    // A run that was stopped, or whose publish failed, has committed what no destination has yet.
+    const leavesRows = settings.destinations
+      .filter(isServer)
+      .some(({ kind }) => report?.published?.[kind] !== undefined);
     this.#source = readSourceRecord(this.#state.stateDir);
     const object = await this.#state.put(leavesRows, this.#worker.lost);
     this.#object = object.name;

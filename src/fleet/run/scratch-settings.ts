@@ -12,7 +12,8 @@ export interface ScratchPlaces {
 
 /**
  * The settings of an account with its state in a scratch folder. Its quota ledger travels with the state. The copy that
- * commands read where nothing else is on this machine is left out: nobody would read it here.
+ * commands read where nothing else is on this machine is left out: nobody would read it here. Pages are not archived: all of
+ * them would travel with each run.
  */
 export function moveToScratch(settings: Settings, { stateDir, extensions }: ScratchPlaces): Settings {
   const isOwnCopy = ({ kind, path }: Destination) =>
@@ -29,6 +30,7 @@ export function moveToScratch(settings: Settings, { stateDir, extensions }: Scra
     stateDir,
     ledgerDir: join(stateDir, 'quota'),
     destinations,
+    retention: { ...settings.retention, archiveMs: 0 },
     readersFile:
       ownCopy?.path === settings.readersFile ? join(stateDir, 'readers.duckdb') : settings.readersFile,
     reach: { ...settings.reach, extensions: moveFolder(settings.reach.extensions) },

@@ -1,8 +1,7 @@
 import type { Database } from '../../warehouse/database.ts';
-import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { LAKE_VERSION } from './held-tables.ts';
 import type { Lakehouse } from './lakehouse.ts';
-import { LAKE, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
+import { nameInLake, nameSchema, OWN_TABLES } from './names.ts';
 
 /** Who creates a commit's table, before anything is published. */
 export interface FirstCommit {
@@ -20,12 +19,10 @@ export async function createCommit(
   lakehouse: Lakehouse,
   { owner, runId, nowMs, token }: FirstCommit,
 ): Promise<void> {
-  const { schema } = lakehouse.destination;
+  const { destination } = lakehouse;
   for (const stored of ['main', '_sluice'] as const)
-    await database.run(
-      `CREATE SCHEMA IF NOT EXISTS ${LAKE}.${quoteIdentifier(toLakeSchema(schema, stored))}`,
-    );
-  const commit = nameInLake(schema, '_sluice', OWN_TABLES.commit);
+    await database.run(`CREATE SCHEMA IF NOT EXISTS ${nameSchema(destination, stored)}`);
+  const commit = nameInLake(destination, '_sluice', OWN_TABLES.commit);
   const [column, value] = token === undefined ? ['', ''] : [', token BIGINT', `, ${token}`];
   await database.run(
     `CREATE TABLE ${commit} (generation VARCHAR, run_id VARCHAR, version INTEGER, hashes VARCHAR, maintained_at TIMESTAMPTZ${column}) ${lakehouse.lostFiles?.label(owner) ?? ''}`,

@@ -39,11 +39,12 @@ const columnsSchema = z.array(z.strictObject({ name: z.string(), type: z.string(
 
 /** Reads the row of the commit; undefined where its table is not there. */
 export async function readCommit(session: SqlSession, lakehouse: Lakehouse): Promise<Commit | undefined> {
-  const { schema, path } = lakehouse.destination;
+  const { destination } = lakehouse;
+  const { schema, path } = destination;
   const taken = await lakehouse.findTaken(session, toLakeSchema(schema, '_sluice'), [OWN_TABLES.commit]);
   if (taken.length === 0) return undefined;
   const [commit = {}] = await session.all(
-    `SELECT *, epoch_ms(maintained_at) AS maintained FROM ${nameInLake(schema, '_sluice', OWN_TABLES.commit)}`,
+    `SELECT *, epoch_ms(maintained_at) AS maintained FROM ${nameInLake(destination, '_sluice', OWN_TABLES.commit)}`,
   );
   if (Number(commit['version']) > LAKE_VERSION)
     throw new PublishError(`a newer release of Sluice publishes to ${path}`, {
@@ -69,9 +70,9 @@ export async function readHeldTables(
   session: SqlSession,
   lakehouse: Lakehouse,
 ): Promise<HeldTables | undefined> {
-  const { schema } = lakehouse.destination;
-  const own = (table: string) => nameInLake(schema, '_sluice', table);
-  const state = toLakeSchema(schema, '_sluice');
+  const { destination } = lakehouse;
+  const own = (table: string) => nameInLake(destination, '_sluice', table);
+  const state = toLakeSchema(destination.schema, '_sluice');
   const commit = await readCommit(session, lakehouse);
   if (commit === undefined) return undefined;
   const { generation, fence } = commit;

@@ -116,7 +116,7 @@ export class LakehousePublisher implements ClosedPublisher {
       await this.#read(async (database, held) => {
         // The next publish writes a table again that another program altered, or half a commit.
         if (held?.tables.get('_sluice.runs')?.found !== 'as published') return;
-        runs = await readRuns(database, nameInLake(destination.schema, '_sluice', 'runs'));
+        runs = await readRuns(database, nameInLake(destination, '_sluice', 'runs'));
       });
     } catch (thrown) {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;

@@ -24,7 +24,7 @@ export interface Lakehouse {
   /** @throws ConfigError (2) for a place on this machine that cannot be written */
   assertWritable?(): void;
   /**
-   * Opens it as `lake` in an engine of its own, which can access nothing but the lakehouse and one file.
+   * Opens it, as `lake` unless `destination` has another name, in an engine of its own, which can access nothing but the lakehouse and one file.
    *
    * @returns undefined if it is not there yet; everything that it needs was found then
    * @throws ConfigError (2) for an extension that is missing; PublishError: 2 for a place of others, 6 for servers that
@@ -41,7 +41,9 @@ export interface Lakehouse {
   /** Where in the work file the value is that it refused, as people call it; undefined where that is not the cause. */
   findRefused?(session: SqlSession, thrown: unknown): Promise<string | undefined>;
 
-  /** The type that it has for one of the work file. HUGEINT is chosen by its values. */
+  /** Whether it holds HUGEINT exactly. Otherwise another type is chosen by the values. */
+  readonly holdsHuge?: boolean;
+  /** The type that it has for one of the work file. */
   chooseType(type: string): string;
   /** Which of these names tables or views of a schema have. */
   findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]>;

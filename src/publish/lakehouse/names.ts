@@ -1,7 +1,14 @@
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 
-/** Alias of the lakehouse in all our statements. */
+/** Alias of the lakehouse in our statements, unless it keeps a name of its own. */
 export const LAKE = 'lake';
+
+/** Where the tables are in an engine that has the lakehouse open. */
+export interface LakePlace {
+  readonly schema: string;
+  /** What it is attached as, where it may not have an alias. */
+  readonly database?: string;
+}
 
 /** Schemas of the work file that are published. */
 export type StoredSchema = 'main' | '_sluice';
@@ -15,14 +22,19 @@ export function toLakeSchema(schema: string, stored: StoredSchema): string {
   return schema === 'main' ? '_sluice' : `_sluice_${schema}`;
 }
 
+/** A schema of the lakehouse, in SQL. */
+export function nameSchema({ schema, database = LAKE }: LakePlace, stored: StoredSchema): string {
+  return [database, toLakeSchema(schema, stored)].map(quoteIdentifier).join('.');
+}
+
 /** A table of the lakehouse, in SQL. */
-export function nameInLake(schema: string, stored: StoredSchema, table: string): string {
-  return [LAKE, toLakeSchema(schema, stored), table].map(quoteIdentifier).join('.');
+export function nameInLake(place: LakePlace, stored: StoredSchema, table: string): string {
+  return `${nameSchema(place, stored)}.${quoteIdentifier(table)}`;
 }
 
 /** The same by its name in the work file: `main.items`. */
-export function locateInLake(schema: string, name: string): string {
-  return nameInLake(schema, ...splitName(name));
+export function locateInLake(place: LakePlace, name: string): string {
+  return nameInLake(place, ...splitName(name));
 }
 
 /** The parts of a name in the work file. */

@@ -12,7 +12,7 @@ export interface LakehouseReach {
   readonly needs: readonly string[];
   /** The only folders and buckets that the engine may access, with a slash at the end. */
   readonly places: readonly string[];
-  /** Attaches it as `lake`, once the extensions are loaded. */
+  /** Attaches it, once the extensions are loaded. */
   readonly attach: (session: SqlSession) => Promise<void>;
 }
 

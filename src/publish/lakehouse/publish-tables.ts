@@ -14,7 +14,7 @@ import {
   touchAll,
 } from './held-tables.ts';
 import type { Lakehouse, StoredTable } from './lakehouse.ts';
-import { locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
+import { type LakePlace, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
 import { describeTaken } from './describe-failure.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
@@ -115,11 +115,11 @@ class TablesPublish {
   }
 
   #own(table: string): string {
-    return nameInLake(this.#schema, '_sluice', table);
+    return nameInLake(this.#place, '_sluice', table);
   }
 
-  get #schema(): string {
-    return this.#job.lakehouse.destination.schema;
+  get #place(): LakePlace {
+    return this.#job.lakehouse.destination;
   }
 
   /** The commit's table is first: what has it is ours. */
@@ -168,7 +168,7 @@ class TablesPublish {
 
   async #addColumns(table: StoredTable, before: HeldTable): Promise<void> {
     const { database, lakehouse } = this.#job;
-    const name = nameInLake(this.#schema, table.schema, table.table);
+    const name = nameInLake(this.#place, table.schema, table.table);
     for (const column of table.columns) {
       if (before.columns.some((one) => one.name === column.name)) continue;
       if (lakehouse.addColumn !== undefined) await lakehouse.addColumn(database, table, column);
@@ -181,7 +181,7 @@ class TablesPublish {
 
   async #refuseTaken({ schema, table }: StoredTable): Promise<void> {
     const { database, lakehouse } = this.#job;
-    const inLakeAs = toLakeSchema(this.#schema, schema);
+    const inLakeAs = toLakeSchema(this.#place.schema, schema);
     const [taken] = await lakehouse.findTaken(database, inLakeAs, [table]);
     if (taken !== undefined) throw describeTaken(lakehouse, `${inLakeAs}.${taken}`);
   }
@@ -189,7 +189,7 @@ class TablesPublish {
   async #fill(table: StoredTable): Promise<void> {
     const columns = listColumns(table);
     this.#inserted += await this.#job.database.count(
-      `INSERT INTO ${inLake(table, this.#schema).from} (${columns}) SELECT ${columns} FROM ${inWork(table).from} ${sortRows(table)}`,
+      `INSERT INTO ${inLake(table, this.#place).from} (${columns}) SELECT ${columns} FROM ${inWork(table).from} ${sortRows(table)}`,
     );
   }
 
@@ -197,7 +197,7 @@ class TablesPublish {
   async #change(table: StoredTable, parts: ChangedParts | undefined): Promise<void> {
     const { database } = this.#job;
     const work = inWork(table);
-    const held = inLake(table, this.#schema);
+    const held = inLake(table, this.#place);
     const filter = parts === undefined ? 'true' : describeFilter(table, parts, work);
     // Equal rows of a table without a key count: one more of them is a change.
     await database.run(
@@ -220,7 +220,7 @@ class TablesPublish {
     const names = new Set(tables.map(({ name }) => name));
     for (const name of held?.tables.keys() ?? []) {
       if (names.has(name)) continue;
-      await database.run(`DROP TABLE IF EXISTS ${locateInLake(this.#schema, name)}`);
+      await database.run(`DROP TABLE IF EXISTS ${locateInLake(this.#place, name)}`);
       await database.run(`DELETE FROM ${this.#own(OWN_TABLES.tables)} WHERE name = $1`, [name]);
     }
   }

@@ -81,10 +81,10 @@ async function copyTables(database: Database, lakehouse: Lakehouse): Promise<voi
  */
 async function assertAsPublished(
   database: Database,
-  { destination: { schema, path } }: Lakehouse,
+  { destination }: Lakehouse,
   held: HeldTables,
 ): Promise<void> {
-  const own = (table: string) => nameInLake(schema, '_sluice', table);
+  const own = (table: string) => nameInLake(destination, '_sluice', table);
   const [commit] = await database.all(`SELECT hashes FROM ${own(OWN_TABLES.commit)}`);
   const areComparable = commit?.['hashes'] === (await describeHashes(database));
   const recorded = await database.all(
@@ -97,7 +97,7 @@ async function assertAsPublished(
     const [row] = await database.all(`SELECT count(*) AS rows, sum(${hash})::VARCHAR AS sum FROM ${from}`);
     const [rows = 0, sum] = wanted.get(name) ?? [];
     const isSame = Number(row?.['rows']) === rows && (rows === 0 || !areComparable || row?.['sum'] === sum);
-    if (!isSame) throw describeForeignRows(path, name);
+    if (!isSame) throw describeForeignRows(destination.path, name);
   }
 }
 
@@ -132,7 +132,7 @@ function describeSelect(lakehouse: Lakehouse, name: string, { columns }: Recorde
   return {
     name: [ATTACHED, stored, table].map(quoteIdentifier).join('.'),
     columns: columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`).join(', '),
-    select: `SELECT ${values.join(', ')} FROM ${nameInLake(lakehouse.destination.schema, stored, table)}`,
+    select: `SELECT ${values.join(', ')} FROM ${nameInLake(lakehouse.destination, stored, table)}`,
   };
 }
 

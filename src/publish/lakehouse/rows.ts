@@ -1,7 +1,7 @@
 import { ATTACHED } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import type { StoredColumn, StoredTable } from './lakehouse.ts';
-import { nameInLake } from './names.ts';
+import { type LakePlace, nameInLake } from './names.ts';
 
 /** The rows of a table, in the work file or in the lakehouse, as SQL. */
 export interface RowSource {
@@ -29,10 +29,10 @@ export function inWork({
 }
 
 /** The same table in the lakehouse. */
-export function inLake({ schema, table, columns, datedBy }: StoredTable, lakeSchema: string): RowSource {
+export function inLake({ schema, table, columns, datedBy }: StoredTable, place: LakePlace): RowSource {
   const values = columns.map((column) => `${quoteIdentifier(column.name)} := ${readColumn(column)}`);
   return {
-    from: nameInLake(lakeSchema, schema, table),
+    from: nameInLake(place, schema, table),
     hash: `hash(struct_pack(${values.join(', ')}))`,
     part: describePart(datedBy?.name),
   };

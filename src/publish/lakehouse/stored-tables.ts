@@ -30,7 +30,7 @@ export async function listStoredTables(
     for (const column of columns) {
       const { name: columnName, type } = column;
       const heldAs = before.find((one) => one.name === columnName && one.type === type)?.storedAs;
-      const isHuge = type === 'HUGEINT';
+      const isHuge = type === 'HUGEINT' && lakehouse.holdsHuge !== true;
       const storedAs = isHuge
         ? await chooseHuge(
             session,

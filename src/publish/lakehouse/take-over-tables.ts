@@ -65,15 +65,14 @@ async function raiseToken(
   }
   assertNotOvertaken(lakehouse, commit.fence, lease);
   if (!commit.hasFence) await addToken(database, lakehouse);
-  const table = nameInLake(lakehouse.destination.schema, '_sluice', OWN_TABLES.commit);
+  const table = nameInLake(lakehouse.destination, '_sluice', OWN_TABLES.commit);
   await database.run(`UPDATE ${table} SET token = ${token}`);
   await lakehouse.sign?.(database, { generation: commit.generation ?? '', runId: `takeover ${token}` });
 }
 
 async function addToken(database: Database, lakehouse: Lakehouse): Promise<void> {
-  const { schema } = lakehouse.destination;
   const column: StoredColumn = { name: 'token', type: 'BIGINT', storedAs: 'BIGINT' };
-  const table = nameInLake(schema, '_sluice', OWN_TABLES.commit);
+  const table = nameInLake(lakehouse.destination, '_sluice', OWN_TABLES.commit);
   if (lakehouse.addColumn === undefined) {
     await database.run(`ALTER TABLE ${table} ADD COLUMN token BIGINT`);
     return;

@@ -3,9 +3,10 @@ import { resolveLinks } from '../../../files/real-paths.ts';
 import type { DuckLakeDestination } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
-import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { assertWritable } from '../../assert-writable.ts';
 import type { LocalPlace } from '../../publisher.ts';
+import { createAgain, listTaken } from '../engine-tables.ts';
 import type {
   FoundTable,
   Inspection,
@@ -56,33 +57,20 @@ export class DuckLake implements Lakehouse {
     return type;
   }
 
-  async findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]> {
-    const where = `database_name = ${quoteLiteral(LAKE)} AND schema_name = ${quoteLiteral(schema)}`;
-    const rows = await session.all(
-      `SELECT table_name AS name FROM duckdb_tables() WHERE ${where}
-       UNION ALL SELECT view_name FROM duckdb_views() WHERE ${where} AND NOT internal ORDER BY ALL`,
-    );
-    const wanted = new Set(names.map((name) => name.toLowerCase()));
-    return rows.map(({ name }) => String(name)).filter((name) => wanted.has(name.toLowerCase()));
+  findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]> {
+    return listTaken(session, { schema }, names);
   }
 
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection> {
     return inspectDuckLake(session, this.destination.schema, recorded);
   }
 
-  async makeEmpty(
-    session: SqlSession,
-    { schema, table, columns }: StoredTable,
-    before: FoundTable | undefined,
-  ): Promise<void> {
-    const name = nameInLake(this.destination.schema, schema, table);
-    const list = columns.map((column) => `${quoteIdentifier(column.name)} ${column.storedAs}`);
-    if ((before?.found ?? 'gone') !== 'gone') await session.run(`DROP TABLE ${name}`);
-    await session.run(`CREATE TABLE ${name} (${list.join(', ')})`);
+  makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void> {
+    return createAgain(session, this.destination, { ...table, before });
   }
 
   async partition(session: SqlSession, { schema, table, partitions }: StoredTable): Promise<void> {
-    const name = nameInLake(this.destination.schema, schema, table);
+    const name = nameInLake(this.destination, schema, table);
     const how = partitions === '' ? 'RESET PARTITIONED BY' : `SET PARTITIONED BY (${partitions})`;
     await session.run(`ALTER TABLE ${name} ${how}`);
   }

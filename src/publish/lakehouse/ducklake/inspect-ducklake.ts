@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
-import type { Found, Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
-import { LAKE, locateInLake, nameInLake, toLakeSchema } from '../names.ts';
+import { compareTables } from '../engine-tables.ts';
+import type { Inspection, Recorded } from '../lakehouse.ts';
+import { LAKE, toLakeSchema } from '../names.ts';
 
 /** Who made a snapshot, in the lake's own list of them. */
 export const AUTHOR = 'sluice';
@@ -13,45 +13,10 @@ export async function inspectDuckLake(
   schema: string,
   { generation, tables }: Recorded,
 ): Promise<Inspection> {
-  const actual = await readActualColumns(session, schema);
-  const found = new Map(
-    [...tables].map(([name, { columns }]) => [
-      name,
-      compareColumns(columns, actual.get(locateInLake(schema, name))),
-    ]),
-  );
+  const found = await compareTables(session, { schema }, tables);
   const isAsPublished = [...found.values()].every((one) => one === 'as published');
   const isAnyTouched = !isAsPublished || (await isTouched(session, schema, generation ?? ''));
   return { found, touched: new Set(isAnyTouched ? tables.keys() : []) };
-}
-
-/** Names and types of the columns that tables of the lake have now, by the table's name in SQL. */
-async function readActualColumns(
-  session: SqlSession,
-  schema: string,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const tables = new Map<string, readonly string[]>();
-  for (const stored of ['main', '_sluice'] as const) {
-    const rows = await session.all(
-      `SELECT table_name AS name, list(column_name || ' ' || data_type ORDER BY ALL)::JSON AS columns FROM duckdb_columns()
-         WHERE database_name = $1 AND schema_name = $2 GROUP BY ALL`,
-      [LAKE, toLakeSchema(schema, stored)],
-    );
-    for (const { name, columns } of rows)
-      tables.set(
-        nameInLake(schema, stored, String(name)),
-        z.array(z.string()).parse(JSON.parse(String(columns))),
-      );
-  }
-  return tables;
-}
-
-function compareColumns(recorded: readonly StoredColumn[], actual: readonly string[] | undefined): Found {
-  if (actual === undefined) return 'gone';
-  const wanted = recorded.map(({ name, storedAs }) => `${name} ${storedAs}`);
-  return JSON.stringify(wanted.toSorted()) === JSON.stringify([...actual].toSorted())
-    ? 'as published'
-    : 'altered';
 }
 
 /**

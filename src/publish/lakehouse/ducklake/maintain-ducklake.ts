@@ -39,7 +39,7 @@ async function maintain(job: Job): Promise<void> {
     });
   await database.transaction(async () => {
     await nameTransaction(job);
-    const commit = nameInLake(job.schema, '_sluice', OWN_TABLES.commit);
+    const commit = nameInLake({ schema: job.schema }, '_sluice', OWN_TABLES.commit);
     await database.run(`UPDATE ${commit} SET maintained_at = make_timestamptz(${nowMs * 1_000}::BIGINT)`);
   });
   // Snapshots have the times of the engine's clock.
@@ -60,7 +60,7 @@ async function nameTransaction({ database, generation }: Job): Promise<void> {
 async function countRows({ database, schema, tables }: Job): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const name of tables.keys())
-    counts.set(name, await database.count(`SELECT count(*) FROM ${locateInLake(schema, name)}`));
+    counts.set(name, await database.count(`SELECT count(*) FROM ${locateInLake({ schema }, name)}`));
   return counts;
 }
 

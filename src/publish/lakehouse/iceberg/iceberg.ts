@@ -66,7 +66,7 @@ export class Iceberg implements Lakehouse {
     { schema, table, columns }: StoredTable,
     before: FoundTable | undefined,
   ): Promise<void> {
-    const name = nameInLake(this.destination.schema, schema, table);
+    const name = nameInLake(this.destination, schema, table);
     const describe = (one: StoredColumn) => `${quoteIdentifier(one.name)} ${one.storedAs}`;
     if ((before?.found ?? 'gone') === 'gone') {
       await session.run(`CREATE TABLE ${name} (${columns.map(describe).join(', ')}) ${TABLE_LABEL}`);

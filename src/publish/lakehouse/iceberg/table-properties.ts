@@ -52,13 +52,13 @@ export async function dropTables(
     ...[OWN_TABLES.tables, OWN_TABLES.parts].map((table) => `_sluice.${table}`),
   ]);
   for (const name of names)
-    if ((await readText(session, locateInLake(schema, name), MADE_BY)) !== undefined) ours.add(name);
+    if ((await readText(session, locateInLake({ schema }, name), MADE_BY)) !== undefined) ours.add(name);
   for (const name of [...ours, `_sluice.${OWN_TABLES.commit}`])
-    await session.run(`DROP TABLE IF EXISTS ${locateInLake(schema, name)}`);
+    await session.run(`DROP TABLE IF EXISTS ${locateInLake({ schema }, name)}`);
 }
 
 async function readProperty(session: SqlSession, schema: string, key: string): Promise<Texts | undefined> {
-  const text = await readText(session, nameInLake(schema, '_sluice', OWN_TABLES.commit), key);
+  const text = await readText(session, nameInLake({ schema }, '_sluice', OWN_TABLES.commit), key);
   return text === undefined ? undefined : new Map(Object.entries(textsSchema.parse(JSON.parse(text))));
 }
 
@@ -73,7 +73,7 @@ async function readText(session: SqlSession, table: string, key: string): Promis
 }
 
 function nameCommit(schema: string): string {
-  return quoteLiteral(nameInLake(schema, '_sluice', OWN_TABLES.commit));
+  return quoteLiteral(nameInLake({ schema }, '_sluice', OWN_TABLES.commit));
 }
 
 function toJson(texts: Texts): string {

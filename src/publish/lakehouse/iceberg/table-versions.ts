@@ -11,7 +11,7 @@ export async function inspectIceberg(
   schema: string,
   recorded: Recorded,
 ): Promise<Inspection> {
-  const locate = (name: string) => locateInLake(schema, name);
+  const locate = (name: string) => locateInLake({ schema }, name);
   const versions: TableVersions = {
     left: await readVersions(session, schema),
     findVersion: (name) => findVersion(session, locate(name)),
@@ -41,7 +41,7 @@ export async function recordVersions(
 ): Promise<void> {
   const versions = new Map(await readVersions(session, schema));
   for (const name of [...tables, ...LEADING]) {
-    const version = await findVersion(session, locateInLake(schema, name));
+    const version = await findVersion(session, locateInLake({ schema }, name));
     if (version !== undefined) versions.set(name, version);
   }
   await writeVersions(session, schema, versions);

@@ -135,7 +135,7 @@ function parseVersions(text: string): ReadonlyMap<string, string> {
 
 /** Records the versions that the tables have with this transaction. */
 export async function recordVersions(session: SqlSession, schema: string): Promise<void> {
-  const list = nameInLake(schema, '_sluice', OWN_TABLES.tables);
+  const list = nameInLake({ schema }, '_sluice', OWN_TABLES.tables);
   const names = (await session.all(`SELECT name FROM ${list}`)).map(({ name }) => String(name));
   const tables = await readServerTables(session, schema, [...names, ...LEADING]);
   const versions = Object.fromEntries([...tables].map(([name, { version }]) => [name, version]));
@@ -145,5 +145,5 @@ export async function recordVersions(session: SqlSession, schema: string): Promi
 
 /** A table in SQL of Postgres, by its name in the work file. */
 export function locateOnServer(schema: string, name: string): string {
-  return locateInLake(schema, name).slice(`"${LAKE}".`.length);
+  return locateInLake({ schema }, name).slice(`"${LAKE}".`.length);
 }

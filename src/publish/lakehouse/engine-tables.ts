@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import type { SqlSession } from '../../model/sql.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import type { Found, FoundTable, RecordedTable, StoredColumn, StoredTable } from './lakehouse.ts';
+import { LAKE, type LakePlace, locateInLake, nameInLake, toLakeSchema } from './names.ts';
+
+/** Which of these names tables or views have in a schema, as the engine lists them. */
+export async function listTaken(
+  session: SqlSession,
+  { database = LAKE, schema }: LakePlace,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const where = 'lower(database_name) = lower($1) AND schema_name = $2';
+  const rows = await session.all(
+    `SELECT table_name AS name FROM duckdb_tables() WHERE ${where}
+       UNION ALL SELECT view_name FROM duckdb_views() WHERE ${where} AND NOT internal ORDER BY ALL`,
+    [database, schema],
+  );
+  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  return rows.map(({ name }) => String(name)).filter((name) => wanted.has(name.toLowerCase()));
+}
+
+/** Compares the columns that tables have now with those that were published. */
+export async function compareTables(
+  session: SqlSession,
+  place: LakePlace,
+  tables: ReadonlyMap<string, RecordedTable>,
+): Promise<ReadonlyMap<string, Found>> {
+  const actual = await readActualColumns(session, place);
+  return new Map(
+    [...tables].map(([name, { columns }]) => [
+      name,
+      compareColumns(columns, actual.get(locateInLake(place, name))),
+    ]),
+  );
+}
+
+/** Names and types of the columns that tables have now, by the table's name in SQL. */
+async function readActualColumns(
+  session: SqlSession,
+  place: LakePlace,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { database = LAKE, schema } = place;
+  const tables = new Map<string, readonly string[]>();
+  for (const stored of ['main', '_sluice'] as const) {
+    const rows = await session.all(
+      `SELECT table_name AS name, list(column_name || ' ' || data_type ORDER BY ALL)::JSON AS columns FROM duckdb_columns()
+         WHERE lower(database_name) = lower($1) AND schema_name = $2 GROUP BY ALL`,
+      [database, toLakeSchema(schema, stored)],
+    );
+    for (const { name, columns } of rows)
+      tables.set(
+        nameInLake(place, stored, String(name)),
+        z.array(z.string()).parse(JSON.parse(String(columns))),
+      );
+  }
+  return tables;
+}
+
+function compareColumns(recorded: readonly StoredColumn[], actual: readonly string[] | undefined): Found {
+  if (actual === undefined) return 'gone';
+  const wanted = recorded.map(({ name, storedAs }) => `${name} ${storedAs}`);
+  return JSON.stringify(wanted.toSorted()) === JSON.stringify([...actual].toSorted())
+    ? 'as published'
+    : 'altered';
+}
+
+/** Drops a table, and creates it with the columns that it should have. */
+export async function createAgain(
+  session: SqlSession,
+  place: LakePlace,
+  { schema, table, columns, before }: StoredTable & { readonly before: FoundTable | undefined },
+): Promise<void> {
+  const name = nameInLake(place, schema, table);
+  const list = columns.map((column) => `${quoteIdentifier(column.name)} ${column.storedAs}`);
+  if ((before?.found ?? 'gone') !== 'gone') await session.run(`DROP TABLE ${name}`);
+  await session.run(`CREATE TABLE ${name} (${list.join(', ')})`);
+}
