@@ -57,8 +57,8 @@ export async function makeFleetWorld(project: string, env: NodeJS.ProcessEnv): P
         ];
         let log = '';
         const child = execFile(process.execPath, args, { cwd: project, env }, (error) => {
-          if (error?.code === 143) resolve(log);
-          else reject(new Error(`the worker ended with ${error?.code ?? 0}\n${log}`));
+          if (error === null) resolve(log);
+          else reject(new Error(`the worker ended with ${error.code ?? 'a signal'}\n${log}`));
         });
         child.stderr?.on('data', (chunk) => {
           log += String(chunk);
