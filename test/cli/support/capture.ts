@@ -1,7 +1,6 @@
 import { redact } from '../../../src/text/redact.ts';
 import type { Clock } from '../../../src/model/clock.ts';
 import type { CliContext, GlobalValues, Prompt } from '../../../src/cli/frame/context.ts';
-import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { createOutput } from '../../../src/cli/terminal/output.ts';
 import type { OutputStream } from '../../../src/cli/terminal/output.ts';
 import { runCli } from '../../../src/cli/run-cli.ts';

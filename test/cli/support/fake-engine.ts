@@ -121,7 +121,7 @@ export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
       ]),
     );
   const engine = { ...record(others), fleet: record({ ...usualFleet, ...fleet }, 'fleet.') };
-  return { engine: engine as Engine, calls };
+  return { engine: engine as unknown as Engine, calls };
 }
 
 function refuse(name: string): Promise<never> {
