@@ -30,7 +30,7 @@ function checkWithPython(folder: string, say: (text: string) => void): string | 
   run(join(bin, 'hadolint'), ['docker/Dockerfile']);
   say('hadolint has nothing to say');
   const schema = (name: string) => ['--builtin-schema', `vendor.${name}`];
-  const composeFiles = ['docker/compose.yaml', 'docker/compose.accounts.yaml'];
+  const composeFiles = ['', '.accounts', '.fleet'].map((kind) => `docker/compose${kind}.yaml`);
   run(join(bin, 'check-jsonschema'), [...schema('compose-spec'), ...composeFiles]);
   run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/ci.yml']);
   run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/soak.yml']);
@@ -39,6 +39,7 @@ function checkWithPython(folder: string, say: (text: string) => void): string | 
   const wholeFiles = {
     cronjob: ['docker/kubernetes/cronjob/cronjob.yaml'],
     schedule: ['docker/kubernetes/schedule/deployment.yaml'],
+    fleet: ['docker/kubernetes/fleet/job.yaml', 'docker/kubernetes/fleet/deployment.yaml'],
     // Its file is a patch, which follows no schema by itself.
     accounts: [],
   };

@@ -43,7 +43,12 @@ describe('what the image is made of', () => {
     ]);
     const kept = listInstructions(last, 'COPY').filter(({ text }) => text.includes('node_modules'));
     const source = stages.find(({ name }) => name === kept[0]?.flags['from']);
-    expect(source && listInstructions(source, 'RUN').map(({ text }) => text)).toEqual([installs[1]?.text]);
+    // None of the packages of a fleet, unless they are asked for.
+    const added = source && listInstructions(source, 'RUN').map(({ text }) => text);
+    expect(added).toEqual(['node add-packages.ts /all/node_modules node_modules $PACKAGES']);
+    const [copied] = source === undefined ? [] : listInstructions(source, 'COPY');
+    const before = stages.find(({ name }) => name === copied?.flags['from']);
+    expect(before && listInstructions(before, 'RUN').map(({ text }) => text)).toEqual([installs[1]?.text]);
   });
 
   it('is all let in by .dockerignore', () => {

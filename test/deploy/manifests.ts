@@ -89,6 +89,12 @@ const serviceSchema = z.object({
   volumes: z.array(z.string()).default([]),
   network_mode: z.string().optional(),
 });
+/** A fleet has servers beside its workers, and jobs that are not repeated. */
+const fleetComposeSchema = z.object({
+  services: z.object({ init: serviceSchema, worker: serviceSchema }),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+const jobSchema = z.object({ spec: z.object({ template: z.object({ spec: podSchema }) }) });
 const composeSchema = z.object({
   services: z.record(z.string(), serviceSchema),
   secrets: z.record(z.string(), z.object({ file: z.string() })),
@@ -109,6 +115,10 @@ export const accountsCronJob = cronJobSchema.parse(
 export const deployment = deploymentSchema.parse(readYaml('docker/kubernetes/schedule/deployment.yaml'));
 export const compose = composeSchema.parse(readYaml('docker/compose.yaml'));
 export const accountsCompose = composeSchema.parse(readYaml('docker/compose.accounts.yaml'));
+
+export const fleetCompose = fleetComposeSchema.parse(readYaml('docker/compose.fleet.yaml'));
+export const fleetDeployment = deploymentSchema.parse(readYaml('docker/kubernetes/fleet/deployment.yaml'));
+export const fleetJob = jobSchema.parse(readYaml('docker/kubernetes/fleet/job.yaml'));
 
 /** A manifest after a patch, as kustomize makes it: maps and lists of named items are merged, null takes away. */
 function patchManifest(manifest: unknown, patch: unknown): unknown {
