@@ -10,12 +10,12 @@ import { proveZombies } from './parts/zombies.ts';
 
 /** The proofs by name, in the order they run. */
 export const parts: Readonly<Record<string, ProofPart>> = {
-  packages: provePackages,
-  drain: proveDrain,
-  moving: proveMoving,
-  'shared-key': proveSharedKey,
-  clocks: proveClocks,
+  storm: proveStorm,
   outages: proveOutages,
   zombies: proveZombies,
-  storm: proveStorm,
+  clocks: proveClocks,
+  moving: proveMoving,
+  'shared-key': proveSharedKey,
+  packages: provePackages,
+  drain: proveDrain,
 };

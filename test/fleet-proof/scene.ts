@@ -41,7 +41,6 @@ export interface SceneOptions {
 export interface Reach {
   readonly databasePort?: number;
   readonly storePort?: number;
-  readonly apiPort?: number;
   /** The catalog of a lake is reached by the port of the database as well. */
   readonly lakeThroughGate?: boolean;
   readonly env?: NodeJS.ProcessEnv;
@@ -229,7 +228,7 @@ export class Scene {
     return account.replaceAll('-', '_');
   }
 
-  #env({ databasePort, storePort, apiPort, lakeThroughGate = false, env }: Reach): NodeJS.ProcessEnv {
+  #env({ databasePort, storePort, lakeThroughGate = false, env }: Reach): NodeJS.ProcessEnv {
     const database = new URL(`${this.#server}/${this.#options.name}`);
     const { endpoint, keyId, secret } = this.#stage.store;
     const lake = new URL(`${this.#server}/${this.#options.name}_lake`);
@@ -245,7 +244,7 @@ export class Scene {
       STORE_URL: storePort === undefined ? `http://${endpoint}` : `http://127.0.0.1:${storePort}`,
       STORE_KEY: keyId,
       STORE_SECRET: secret,
-      API_URL: `http://127.0.0.1:${apiPort ?? this.api.port}/api/v1`,
+      API_URL: `http://127.0.0.1:${this.api.port}/api/v1`,
       ...env,
     };
   }

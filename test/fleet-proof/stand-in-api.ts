@@ -40,6 +40,8 @@ export class StandInApi {
   limits: KeyLimits;
   counts: RowCounts;
   latencyMs: number;
+  /** Called with each request before it is answered, which waits for the promise. */
+  onRequest: (() => Promise<void>) | undefined;
   /** Of the rows: a later one has new and restated ones. */
   version = 1;
   readonly #lastDay = new Date().toISOString().slice(0, 10);
@@ -111,6 +113,7 @@ export class StandInApi {
       : status === 404
         ? { error: { code: 'NOT_FOUND', message: 'no such path' } }
         : this.#read(path, key, url.searchParams);
+    await this.onRequest?.();
     if (this.latencyMs > 0) await sleep(this.latencyMs);
     response.writeHead(status, { ...headers, ...(isRefused && { 'retry-after': String(waitS) }) });
     response.end(JSON.stringify(body));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkEqual, checkQuota, checkRuns } from '../compare.ts';
+import { startPostgres } from '../../support/lake-servers.ts';
 import { Gate } from '../gate.ts';
 import type { PartRun } from '../part.ts';
 import { Scene } from '../scene.ts';
@@ -7,7 +8,9 @@ import { Scene } from '../scene.ts';
 const LEASE_S = 6;
 
 /** The database of the fleet is killed and comes back, and later the object store is away for longer than a lease. */
-export async function proveOutages({ stage, verdicts, isLarge }: PartRun): Promise<void> {
+export async function proveOutages({ stage: shared, verdicts, isLarge }: PartRun): Promise<void> {
+  // Of its own: others need theirs meanwhile.
+  const stage = { ...shared, postgres: await startPostgres({ keepsCommits: true }) };
   const count = isLarge ? 24 : 6;
   const kinds = ['duckdb', 'ducklake', 'parquet'] as const;
   const accounts = Object.fromEntries(
@@ -54,5 +57,6 @@ export async function proveOutages({ stage, verdicts, isLarge }: PartRun): Promi
   } finally {
     await scene.close();
     gate.stop();
+    await stage.postgres.stop();
   }
 }

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { checkEqual, checkQuota, checkRuns } from '../compare.ts';
-import type { Machine } from '../machine.ts';
+import { KilledMachines } from '../kill-in-turn.ts';
 import type { PartRun } from '../part.ts';
 import { type PlaceKind, Scene } from '../scene.ts';
 
@@ -25,29 +24,9 @@ export async function proveStorm({ stage, verdicts, isLarge }: PartRun): Promise
     },
   });
   try {
-    const machines: Machine[] = Array.from({ length: MACHINES }, () => scene.startMachine(2));
-    const killedAtMs = new Map<number, number>();
-    let kills = 0;
-    let next = 0;
-    let isDone = false;
-    const killing = (async () => {
-      for (;;) {
-        await sleep(isLarge ? 7_000 : 9_000);
-        if (isDone) return;
-        const victim = next % MACHINES;
-        next += 1;
-        killedAtMs.set(machines[victim]?.pid ?? 0, Date.now());
-        await machines[victim]?.kill();
-        machines[victim] = scene.startMachine(2);
-        kills += 1;
-      }
-    })();
-    try {
-      await scene.waitFor('every account to be clean', () => scene.areClean(1), isLarge ? 3_600 : 300);
-    } finally {
-      isDone = true;
-    }
-    await killing;
+    const machines = new KilledMachines(scene, { count: MACHINES, lanes: 2 });
+    const done = scene.waitFor('every account to be clean', () => scene.areClean(1), isLarge ? 3_600 : 300);
+    await machines.during(isLarge ? 7_000 : 9_000, done);
     const spent = scene.api.seen.length;
     const undisturbed = await scene.syncUndisturbed(1);
     await checkRuns(scene, verdicts, 1);
@@ -63,17 +42,10 @@ export async function proveStorm({ stage, verdicts, isLarge }: PartRun): Promise
     );
     verdicts.check(
       'requests spent are at most twice those of an undisturbed run, and 12 for each run that was killed',
-      spent <= undisturbed.requests * 2 + kills * 2 * 12,
-      `${spent} for ${undisturbed.requests}, ${kills} kills`,
+      spent <= undisturbed.requests * 2 + machines.kills * 2 * 12,
+      `${spent} for ${undisturbed.requests}, ${machines.kills} kills`,
     );
-    const lost = await scene.ask(
-      `SELECT a.worker, extract(epoch FROM b.started_at)::float8 * 1000 AS at
-         FROM sluice_fleet.runs a JOIN sluice_fleet.runs b ON a.account = b.account AND b.token = a.token + 1
-        WHERE a.status = 'lost'`,
-    );
-    const tookS = lost
-      .map(({ worker, at }) => (Number(at) - (killedAtMs.get(readPid(worker)) ?? NaN)) / 1_000)
-      .toSorted((a, b) => a - b);
+    const tookS = await machines.readRecoveries();
     verdicts.check(
       'killed runs began again soon after their leases had ended',
       tookS.every((seconds) => seconds < LEASE_S + 30),
@@ -94,11 +66,6 @@ export async function proveStorm({ stage, verdicts, isLarge }: PartRun): Promise
   } finally {
     await scene.close();
   }
-}
-
-/** Names of workers have the process id in them. */
-function readPid(worker: unknown): number {
-  return Number(/-(\d+)-[0-9a-f]+$/.exec(String(worker))?.[1]);
 }
 
 function describeS(seconds: unknown): string {
