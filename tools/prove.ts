@@ -23,6 +23,7 @@ const parts: readonly Part[] = [
   { name: 'tests', run: runEveryTest },
   { name: 'clocks', run: () => runScript('test/clocks/run.ts') },
   { name: 'deploy', run: () => runScript('test/deploy/run.ts') },
+  { name: 'fleet', run: () => runScript('test/fleet-proof/run.ts') },
   { name: 'interop', run: () => runScript('test/interop/run.ts') },
   { name: 'browser', run: () => runScript('test/browser/report.ts') },
 ];

@@ -1,6 +1,7 @@
 import type { Part } from '../support/finding.ts';
 import { measureAccounts } from './accounts.ts';
 import { measureEndToEnd } from './end-to-end.ts';
+import { measureFleet } from './fleet.ts';
 import { measureLakeRequests } from './lake-requests.ts';
 import { measureLakeYear } from './lake-year.ts';
 import { measureLakehouses } from './lakehouses.ts';
@@ -21,5 +22,6 @@ export const parts: Readonly<Record<string, Part>> = {
   memory: measureMemory,
   quota: measureQuota,
   accounts: measureAccounts,
+  fleet: measureFleet,
   start: measureStart,
 };

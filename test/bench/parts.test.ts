@@ -27,6 +27,7 @@ const small: Readonly<
   memory: { size: 1, rows: process.platform === 'linux' ? 3 : 2 },
   quota: { size: 1, repeats: 2, rows: 3 },
   accounts: { size: 2, rows: 5 },
+  fleet: { size: 2, rows: 4 },
   start: { size: 1, rows: 5 },
 };
 

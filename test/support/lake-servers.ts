@@ -20,6 +20,10 @@ export interface PostgresServer {
   readonly password: string;
   /** Makes a database and returns its URL. */
   createDatabase(name: string): Promise<string>;
+  /** Ends it at once, as a crash would. */
+  crash(): Promise<void>;
+  /** Starts it again after a crash, on the same port. */
+  startAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -68,8 +72,12 @@ export function explainMissing(): string | undefined {
     : `${missing.join(', ')} not found: on Debian, run tools/install-proof-tools.sh`;
 }
 
-/** Starts PostgreSQL on a free port with a new folder, as nobody where we are root. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Starts PostgreSQL on a free port with a new folder, as nobody where we are root.
+ *
+ * @param keepsCommits what was committed is there after a crash
+ */
+export async function startPostgres({ keepsCommits = false } = {}): Promise<PostgresServer> {
   const bin = findPostgres();
   if (bin === undefined) throw new Error(explainMissing());
   const folder = mkdtempSync(join(tmpdir(), 'sluice-postgres-'));
@@ -84,7 +92,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   try {
     const initdb = [...asNobodyArgs(), join(bin, 'initdb'), `--pgdata=${data}`];
     await run('setpriv', [...initdb, ...auth, ...form], { cwd: folder });
-    const { child, port } = await startOnFreePort(join(bin, 'postgres'), data);
+    const command = [join(bin, 'postgres'), '-D', data, ...describeServer(keepsCommits)];
+    const started = await startOnFreePort(command);
+    const { port } = started;
+    let { child } = started;
     const server = `postgresql://${user}:${password}@127.0.0.1:${port}`;
     return {
       url: `${server}/postgres`,
@@ -95,6 +106,10 @@ export async function startPostgres(): Promise<PostgresServer> {
         const args = ['--no-psqlrc', `--command=CREATE DATABASE "${name}"`, `${server}/postgres`];
         await run(join(bin, 'psql'), args);
         return `${server}/${name}`;
+      },
+      crash: () => child.stop(),
+      async startAgain() {
+        child = await startOnPort(command, port);
       },
       async stop() {
         await child.stop();
@@ -109,22 +124,28 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 /** PostgreSQL cannot choose a port: another program may take the one we found free, so that we try again. */
 async function startOnFreePort(
-  program: string,
-  data: string,
+  command: readonly string[],
 ): Promise<{ readonly child: ServerChild; readonly port: number }> {
-  const quick = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'shared_buffers=16MB'];
   for (let tries = 1; ; tries += 1) {
     const port = await findFreePort();
-    const settings = [...quick, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`];
-    const command = [program, '-D', data, ...settings.flatMap((setting) => ['-c', setting])];
     try {
-      // SIGQUIT ends it at once, and lets it give its shared memory back, as SIGKILL does not.
-      const options = { ready: /ready to accept connections/, endSignal: 'SIGQUIT', asNobody: true } as const;
-      return { child: await startServer(command, options), port };
+      return { child: await startOnPort(command, port), port };
     } catch (error) {
       if (tries === 5 || !String(error).includes('could not bind')) throw error;
     }
   }
+}
+
+function startOnPort(command: readonly string[], port: number): Promise<ServerChild> {
+  // SIGQUIT ends it at once, and lets it give its shared memory back, as SIGKILL does not.
+  const options = { ready: /ready to accept connections/, endSignal: 'SIGQUIT', asNobody: true } as const;
+  return startServer([...command, '-c', `port=${port}`], options);
+}
+
+function describeServer(keepsCommits: boolean): readonly string[] {
+  const quick = ['fsync=off', `synchronous_commit=${keepsCommits ? 'on' : 'off'}`, 'full_page_writes=off'];
+  const small = ['shared_buffers=16MB', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  return [...quick, ...small].flatMap((setting) => ['-c', setting]);
 }
 
 async function findFreePort(): Promise<number> {

@@ -8,6 +8,7 @@ import { AccountQueue } from '../../fleet/database/queue.ts';
 import { assertMigrated } from '../../fleet/database/schema.ts';
 import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { markSeen } from '../../fleet/database/workers.ts';
+import { loadTar } from '../../fleet/parcel/tar-stream.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
 import type { LaneProgram } from '../../fleet/worker/lane.ts';
 import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
@@ -67,8 +68,9 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
   }
 }
 
-/** A wrong key or a missing bucket is found before an account is taken. */
+/** A missing package, a wrong key or a missing bucket is found before an account is taken. */
 async function tryStore({ settings }: WorkRequest, database: FleetDatabase): Promise<void> {
+  await loadTar();
   const store = await openStore(settings.store, { reach: settings.reach, database });
   try {
     await store.list('sluice-fleet-start/');

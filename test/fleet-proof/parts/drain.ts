@@ -1,0 +1,48 @@
+import { checkEqual, checkQuota, checkRuns } from '../compare.ts';
+import type { PartRun } from '../part.ts';
+import { Scene } from '../scene.ts';
+
+const PROMPTS = 3_000;
+
+/** SIGTERM while a stream is read: its pages are put away, and not asked for again. */
+export async function proveDrain({ stage, verdicts }: PartRun): Promise<void> {
+  const scene = await Scene.open(stage, {
+    name: 'drain',
+    accounts: { 'client-1': 'duckdb', 'client-2': 'parquet' },
+    leaseS: 8,
+    api: {
+      limits: { requests: 600, windowMs: 3_600_000 },
+      counts: { mentions: 20, prompts: PROMPTS, categories: 40, products: 40 },
+      latencyMs: 250,
+    },
+  });
+  try {
+    const first = scene.startMachine(2);
+    const pages = () => scene.api.seen.filter(({ path }) => path === 'prompts/analytics').length;
+    await scene.waitFor('pages of a long stream', () => pages() >= 16);
+    const tookMs = await first.drain();
+    const before = scene.api.seen.length;
+    verdicts.check('it ends within seconds', tookMs < 15_000, `${(tookMs / 1000).toFixed(1)} s`);
+    verdicts.check('its exit code is 143', first.exitCode === 143, String(first.exitCode));
+    const runs = await scene.ask(`SELECT account, exit_code, status FROM sluice_fleet.runs`);
+    verdicts.check(
+      'both runs were put away',
+      runs.length === 2 && runs.every((run) => run['exit_code'] === 143 && run['status'] === 'ended'),
+      JSON.stringify(runs),
+    );
+    scene.api.latencyMs = 0;
+    scene.startMachine(2);
+    await scene.waitFor('every account to be clean', () => scene.areClean(1));
+    const undisturbed = await scene.syncUndisturbed(1);
+    await checkRuns(scene, verdicts, 1);
+    await checkEqual(scene, verdicts, undisturbed.prints);
+    checkQuota(scene, verdicts);
+    verdicts.check(
+      'what was paid for is not asked for again',
+      scene.api.seen.length <= undisturbed.requests + 2 * 4,
+      `${before} before, ${scene.api.seen.length} in all, ${undisturbed.requests} undisturbed`,
+    );
+  } finally {
+    await scene.close();
+  }
+}
