@@ -35,6 +35,17 @@ const env = {
   FLEET_ENCRYPTION_KEY: 'an-example-of-a-key-0123456789',
 };
 
+/** Every command line of the manifests, with the environment it is given. */
+const invocations: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>])[] = [
+  ['compose init', init.command, init.environment],
+  ['compose worker', worker.command, worker.environment],
+  ...pods.map(([name, { containers }]) => {
+    const [container] = containers;
+    const given = Object.fromEntries(container.env.map((one) => [one.name, one.value]));
+    return [`kubernetes ${name}`, container.args, given] as const;
+  }),
+];
+
 describe('the manifests of a fleet', () => {
   it.each([
     ['docker/config/fleet.yaml', { kind: 'postgres' }],
@@ -62,18 +73,7 @@ describe('the manifests of a fleet', () => {
     }
   });
 
-  it.each([
-    ['compose init', init.command, init.environment],
-    ['compose worker', worker.command, worker.environment],
-    ...pods.map(([name, { containers }]) => {
-      const [{ args, env }] = containers;
-      return [
-        `kubernetes ${name}`,
-        args,
-        Object.fromEntries(env.map((one) => [one.name, one.value])),
-      ] as const;
-    }),
-  ])('%s is a command that Sluice takes', async (_, argv, environment) => {
+  it.each(invocations)('%s is a command that Sluice takes', async (_, argv, environment) => {
     const parsed = await parseCommandLine(argv, commands);
     if (parsed.kind !== 'run') throw new Error(`not a command: ${argv.join(' ')}`);
     const options = Object.fromEntries(parsed.command.options.map((option) => [option.flag, option]));
