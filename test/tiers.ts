@@ -98,6 +98,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'publish/ducklake',
     'publish/fence-lakehouses',
     'publish/lake-live-reader',
+    'publish/motherduck.test',
     'support/',
     'tools/',
     'warehouse/engine-memory',

@@ -75,7 +75,7 @@ describe('destination.parquet', () => {
     const { destinations } = resolve({ duckdb: './w.duckdb' }).settings;
     expect(destinations.map(({ kind }) => kind)).toEqual(['duckdb']);
     expect(() => resolve({})).toThrow(
-      'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data), iceberg (a REST catalog) or postgres (a database)',
+      'needs duckdb (a file), parquet (a folder), ducklake (a catalog and its data), iceberg (a REST catalog), postgres (a database) or motherduck (a database there)',
     );
   });
 
@@ -112,7 +112,7 @@ describe('places elsewhere', () => {
       /destination\.ducklake or destination\.iceberg: a bucket cannot rename files, .*replaced rows/,
     ],
     [{ duckdb: 's3://bucket/w.duckdb' }, /For a bucket use destination\.ducklake or destination\.iceberg/],
-    [{ duckdb: 'md:analytics' }, /cannot publish to MotherDuck yet/],
+    [{ duckdb: 'md:analytics' }, /For MotherDuck use destination\.motherduck: \{ database, token \}/],
   ] as const)('%j is refused with what to write instead', (destination, hint) => {
     const error = catchConfigError(() => resolve(destination));
     expect(error.hint).toMatch(hint);

@@ -44,6 +44,7 @@ describe('docs/configuration.md', () => {
         'destination.iceberg',
         'destination.iceberg.oauth2',
         'destination.postgres',
+        'destination.motherduck',
         'destination.s3',
         'engine',
       ],
@@ -106,6 +107,7 @@ describe('YAML in the docs', () => {
         CATALOG_URL: 'postgres://sluice:example@db.example.com/lake',
         WAREHOUSE_URL: 'postgres://sluice:example@db.example.com/warehouse',
         CATALOG_TOKEN: 'example',
+        MOTHERDUCK_TOKEN: 'example',
         SLUICE_HASH_KEY: 'example-hash-key-0123456789',
         HOME: folder,
       };

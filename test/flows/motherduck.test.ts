@@ -1,10 +1,12 @@
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
 import { openReader } from '../support/ducklake-reader.ts';
+import { MotherDuck } from '../../src/publish/lakehouse/motherduck/motherduck.ts';
+import { rawJson } from '../../src/simulator/raw-json.ts';
 import { countRuns } from '../support/seeds.ts';
 import { createItemsFlow, makeFolder } from '../support/sync-harness.ts';
-import { describeLakehouse, type Site } from './lakehouse-suite.ts';
+import { describeLakehouse, ITEMS, setRecords, type Site, syncWell } from './lakehouse-suite.ts';
 
 vi.mock(
   '../../src/publish/lakehouse/motherduck/attach-motherduck.ts',
@@ -30,3 +32,47 @@ const site: Site = {
 };
 
 describeLakehouse('a DuckDB database in the place of MotherDuck', () => site);
+
+describe('a DuckDB database in the place of MotherDuck', () => {
+  const stream = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
+
+  it('has the types of the work file, and gets new columns with the rows that it has', async () => {
+    const values = { tags: ['a', 'b'], whole: rawJson('170141183460469231731687303715884105727') };
+    const lake = await site.create(
+      ITEMS.map((item) => ({ ...item, ...values })),
+      { stream },
+    );
+    await syncWell(lake.flow);
+    const describeItems = async (): Promise<Readonly<Record<string, unknown>>> => {
+      const reader = await lake.open();
+      const rows = await reader.rows(`DESCRIBE lake.${lake.schema}.items`);
+      reader.close();
+      return Object.fromEntries(rows.map((row) => [String(row['column_name']), row['column_type']]));
+    };
+    expect(await describeItems()).toMatchObject({ date: 'DATE', tags: 'JSON', whole: 'HUGEINT' });
+    setRecords(
+      lake.flow,
+      ITEMS.map((item) => ({ ...item, ...values, ...(item.id === 3 && { added: 'new' }) })),
+    );
+    const { published } = await syncWell(lake.flow);
+    expect(await describeItems()).toMatchObject({ added: 'VARCHAR' });
+    expect(published?.motherduck?.path).toMatch(/^md:company\./);
+  });
+
+  it('commits nothing where rows stayed that had to go', async () => {
+    const lake = await site.create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    const writer = await lake.open('');
+    await writer.run(`INSERT INTO lake.${lake.schema}.items (id) VALUES (1000)`);
+    writer.close();
+    const found = lake.flow.settings().destinations.find(({ kind }) => kind === 'motherduck');
+    if (found?.kind !== 'motherduck') throw new TypeError('the config names no database');
+    const lakehouse = new MotherDuck(found);
+    const database = await lakehouse.open({ mode: 'create' });
+    await expect(lakehouse.record(database)).rejects.toMatchObject({
+      exitCode: 6,
+      message: `${found.path}: main.items would have 51 rows, and 50 were synced`,
+    });
+    await database.release();
+  });
+});

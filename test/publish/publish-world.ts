@@ -27,6 +27,8 @@ export interface PublisherCase {
   readonly config?: Pick<ConfigInput, 'engine'>;
   /** The fewest states on the disk that a publish goes through. */
   readonly leastStates?: number;
+  /** Whether it says how large it is; it does when left out. */
+  readonly tellsSize?: boolean;
   /** Where it publishes. */
   place(folder: string): string;
   create(settings: Settings, place: string): Publisher;
@@ -34,6 +36,8 @@ export interface PublisherCase {
   read(place: string): Promise<readonly number[] | undefined>;
   /** A reader who keeps open what there is now. */
   openReader(place: string): Promise<{ read(): Promise<readonly number[]>; close(): void }>;
+  /** Puts something of somebody else at the place; a file when left out. */
+  occupy?(place: string): Promise<void>;
   /** Makes rows unreadable, or others. */
   damage(place: string): Promise<void>;
 }

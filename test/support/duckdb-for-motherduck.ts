@@ -1,22 +1,29 @@
+import { dirname, join } from 'node:path';
 import type { MotherDuckDestination } from '../../src/model/destination.ts';
-import type { SqlSession } from '../../src/model/sql.ts';
+import type { LakehouseReach } from '../../src/publish/lakehouse/open-engine.ts';
 import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
 
-// In place of src/publish/lakehouse/motherduck/attach-motherduck.ts: the service is not within reach of tests, so the token
-// is the address of a database on this machine.
-
-export const needs: readonly string[] = [];
-
-/** Attaches the file, or the DuckLake, that the token names, as what the service would call it. */
-export async function attachDatabase(
-  session: SqlSession,
-  { database, token }: Pick<MotherDuckDestination, 'database' | 'token'>,
-): Promise<void> {
-  const name = quoteIdentifier(database);
-  if (!token.startsWith('ducklake:')) {
-    await session.run(`ATTACH ${quoteLiteral(token)} AS ${name}`);
-    return;
-  }
-  for (const extension of ['ducklake', 'sqlite_scanner']) await session.run(`LOAD ${extension}`);
-  await session.run(`ATTACH ${quoteLiteral(token)} AS ${name} (META_JOURNAL_MODE 'WAL', META_BUSY_TIMEOUT 10000)`);
+/**
+ * In place of `src/publish/lakehouse/motherduck/attach-motherduck.ts`: tests cannot reach the service, so the token is the
+ * path of a file of the engine, or of the catalog of a DuckLake (`….sqlite`). It has the name that the service has for it.
+ */
+export function reachMotherDuck({
+  database,
+  token,
+}: MotherDuckDestination): Omit<LakehouseReach, 'extensions'> {
+  const [path, name] = [token, quoteIdentifier(database)];
+  if (!path.endsWith('.sqlite'))
+    return {
+      needs: [],
+      places: [],
+      attach: (session) => session.run(`ATTACH ${quoteLiteral(path)} AS ${name}`),
+    };
+  const data = `${join(dirname(path), 'data')}/`;
+  const options = [`DATA_PATH ${quoteLiteral(data)}`, `META_JOURNAL_MODE 'WAL'`, 'META_BUSY_TIMEOUT 10000'];
+  return {
+    needs: ['ducklake', 'sqlite_scanner'],
+    places: [data, dirname(path)],
+    attach: (session) =>
+      session.run(`ATTACH ${quoteLiteral(`ducklake:sqlite:${path}`)} AS ${name} (${options.join(', ')})`),
+  };
 }

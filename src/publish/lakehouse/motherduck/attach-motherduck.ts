@@ -1,17 +1,27 @@
 import type { MotherDuckDestination } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
+import type { LakehouseReach } from '../open-engine.ts';
 
-/** Extensions that the attach needs. */
-export const needs: readonly string[] = ['motherduck'];
+/** What the engine needs to have the database open. Everything else of this room works on tables of the engine. */
+export function reachMotherDuck(destination: MotherDuckDestination): Omit<LakehouseReach, 'extensions'> {
+  return {
+    needs: ['motherduck'],
+    // The extension has a connection of its own to the service, open before the engine is locked. Its documentation
+    // names no file or setting that it needs afterwards; this is not tried.
+    places: [],
+    attach: (session) => attachDatabase(session, destination),
+  };
+}
 
-/** Attaches the database, as a session of its own that leaves the saved workspace of the account as it is. */
-export async function attachDatabase(
+/** A session of its own, which leaves the saved workspace of the account as it is. */
+async function attachDatabase(
   session: SqlSession,
   { database, token }: MotherDuckDestination,
 ): Promise<void> {
   // Not in the statement below, whose text errors repeat. It can be set once, before the first connection.
   await session.run(`SET motherduck_token = ${quoteLiteral(token)}`);
-  // Without an alias: the service refuses them for databases of one's own. There is no word on READ_ONLY for these.
+  // Without an alias, which the service refuses for databases of one's own, and without READ_ONLY, of which its
+  // documentation says nothing.
   await session.run(`ATTACH ${quoteLiteral(`md:${database}`)}`);
 }

@@ -59,7 +59,7 @@ async function readChecksums(
   const [held] = await session.all(`SELECT hashes FROM ${commit}`);
   if (held?.['hashes'] !== (await describeHashes(session))) return undefined;
   const rows = await session.all(
-    `SELECT name, sum(rows)::BIGINT AS rows, sum(sum::HUGEINT)::VARCHAR AS sum
+    `SELECT name, sum(rows)::BIGINT AS rows, coalesce(sum(sum::HUGEINT), 0)::VARCHAR AS sum
        FROM ${nameInLake(destination, '_sluice', OWN_TABLES.parts)} GROUP BY name`,
   );
   return new Map(

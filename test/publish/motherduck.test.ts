@@ -1,0 +1,17 @@
+import { vi } from 'vitest';
+import { describeWithServers } from '../support/describe-with-servers.ts';
+import { describeFence } from './fence-conformance.ts';
+import { motherDuck, motherDuckOfTwo } from './lakehouse-cases.ts';
+import { describePublisher } from './publisher-conformance.ts';
+
+vi.mock(
+  '../../src/publish/lakehouse/motherduck/attach-motherduck.ts',
+  () => import('../support/duckdb-for-motherduck.ts'),
+);
+
+describePublisher('MotherDuck, with a DuckDB database in its place', motherDuck);
+
+describeWithServers('MotherDuck, with a DuckLake in its place', () => {
+  const only = /^(?:confirm|sql (?:BEGIN|UPDATE|COMMIT))/;
+  describeFence('MotherDuck', () => motherDuckOfTwo, { only, pairs: 12 });
+});
