@@ -20,7 +20,7 @@ export interface MachineOptions {
 /** A machine with one worker: processes that are killed, paused and drained together, and a disk of its own. */
 export class Machine {
   readonly lines: WorkerLine[] = [];
-  /** What it wrote that is no line of a log. */
+  /** What it wrote that is not a line of a log. */
   readonly noise: string[] = [];
   readonly #child: ChildProcess;
   readonly #scratch: string;

@@ -57,8 +57,9 @@ export async function makeFleetWorld(project: string, env: NodeJS.ProcessEnv): P
         ];
         let log = '';
         const child = execFile(process.execPath, args, { cwd: project, env }, (error) => {
-          if (error === null) resolve(log);
-          else reject(new Error(`the worker ended with ${error.code ?? 'a signal'}\n${log}`));
+          // As a shell shows it, or as a program that died from the signal.
+          if (error?.code === 143 || error?.signal === 'SIGTERM') resolve(log);
+          else reject(new Error(`the worker ended with ${error?.code ?? 0}\n${log}`));
         });
         child.stderr?.on('data', (chunk) => {
           log += String(chunk);
