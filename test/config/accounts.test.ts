@@ -354,6 +354,7 @@ ${rest}accounts: { acme: {}, globex: {} }
       '',
       'Write namespace: "${account}"',
     ],
+    ['{ motherduck: { database: "md:Company", token: example } }', '', 'Write schema: "${account}"'],
     [
       '{ duckdb: "./${account}.duckdb", ducklake: { catalog: "sqlite:./c.sqlite", data: ./data, schema: all } }',
       '',
