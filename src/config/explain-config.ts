@@ -38,6 +38,7 @@ const sections = [
   'retention',
   'notify',
   'streams',
+  'fleet',
 ];
 
 function sectionRank(key: string): number {

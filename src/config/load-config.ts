@@ -1,4 +1,5 @@
 import type { Config, ConfigInput } from '../model/config.ts';
+import { fleetSchema } from '../model/fleet.ts';
 import { allowsKey, type ConfigAccount, layerAccount, listAccounts, withoutAccounts } from './accounts.ts';
 import { type ConfigFile, readConfigFile, wrapConfig } from './config-file.ts';
 import type { ConfigPath } from './config-path.ts';
@@ -44,7 +45,17 @@ export function loadConfig({ path, env, secrets, account }: LoadOptions): Loaded
     ...('problems' in validation ? withoutFollowing(validation.problems, interpolated.problems) : []),
   ];
   if (problems.length > 0 || 'problems' in validation) throw buildConfigError(problems, file);
-  return { ...file, account: account?.name, config: validation.config, leaves: interpolated.leaves };
+  const leaves = [...interpolated.leaves, ...listFleetLeaves(account, env)];
+  return { ...file, account: account?.name, config: validation.config, leaves };
+}
+
+/** What the config says of its fleet, to be shown: only the commands of a fleet need its variables. */
+function listFleetLeaves(account: ConfigAccount | undefined, env: LoadOptions['env']): readonly ConfigLeaf[] {
+  const fleet = account?.shared.value.fleet ?? undefined;
+  if (account === undefined || fleet === undefined) return [];
+  const { baseDir } = account.shared;
+  const optional = Object.keys(fleetSchema.shape).map((key) => ['fleet', key]);
+  return interpolate({ fleet }, { env, baseDir, account: undefined, optional }).leaves;
 }
 
 /** Validates a config given as an object; relative paths start at `baseDir`, by default the current folder. */

@@ -41,7 +41,7 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
     const queue = await AccountQueue.open(database, (error) => {
       onEvent({ type: 'warning', message: `the queue: ${error.message}` });
     });
-    const scratch = prepareScratch(request.scratch);
+    const scratch = prepareScratch(request.scratch, worker);
     const identity = { worker, host: hostname(), pid: process.pid, lanes, version };
     try {
       await markSeen(database, identity);
@@ -123,16 +123,19 @@ interface Scratch {
   readonly extensions: string;
 }
 
-/** Removes what workers left that were killed, and makes the folder of this one. */
-function prepareScratch(root: string): Scratch {
+/**
+ * Removes what killed workers of this machine left, and makes the folder of this one. Containers may share the folder: each
+ * has a host name of its own, and processes of others cannot be looked at.
+ */
+function prepareScratch(root: string, worker: string): Scratch {
   mkdirSync(root, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(root)) {
-    const pid = /^worker-(\d+)$/.exec(name)?.[1];
-    if (pid !== undefined && !isRunning(Number(pid)))
-      rmSync(join(root, name), { recursive: true, force: true });
+    const [, host, pid] = /^worker-(.+)-(\d+)-[0-9a-f]{6}$/.exec(name) ?? [];
+    // A container that was restarted has the same process id again.
+    const isOver = Number(pid) === process.pid || !isRunning(Number(pid));
+    if (host === hostname() && isOver) rmSync(join(root, name), { recursive: true, force: true });
   }
-  const own = join(root, `worker-${process.pid}`);
-  rmSync(own, { recursive: true, force: true });
+  const own = join(root, `worker-${worker}`);
   mkdirSync(own, { mode: 0o700 });
   return { own, extensions: join(root, 'extensions') };
 }
