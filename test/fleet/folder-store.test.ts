@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openStore } from '../../src/fleet/store/open-store.ts';
@@ -87,12 +87,13 @@ it('removes what a killed put left a day ago, and nothing younger', async () => 
   expect(readdirSync(join(folder, '.incoming'))).toEqual(['young']);
 });
 
-it.skipIf(process.getuid?.() === 0)('says which folder refuses', async () => {
+it('says which folder refuses', async () => {
   const folder = makeTempFolder();
   const file = await makeFile(join(makeTempFolder(), 'in'), 1);
   const store = await openStore({ kind: 'folder', path: folder }, scope);
-  chmodSync(folder, 0o500);
+  // Permissions would not stop root.
+  writeFileSync(join(folder, 'acme'), 'a file in the place of the folder');
   const error = await store.put('acme/1', file).catch((thrown: unknown) => thrown);
-  chmodSync(folder, 0o700);
   expect(error).toMatchObject({ exitCode: 6, code: 'storage_failed' });
+  expect((error as Error).message).toContain(folder);
 });
