@@ -1,7 +1,8 @@
 import { checkEqual, checkQuota, checkRuns } from '../compare.ts';
 import { KilledMachines } from '../kill-in-turn.ts';
 import type { PartRun } from '../part.ts';
-import { type PlaceKind, Scene } from '../scene.ts';
+import type { PlaceKind } from '../project.ts';
+import { Scene } from '../scene.ts';
 
 const LEASE_S = 5;
 const MACHINES = 3;

@@ -3,7 +3,8 @@ import { createRandom } from '../../support/seeds.ts';
 import { Gate } from '../gate.ts';
 import type { Machine } from '../machine.ts';
 import type { PartRun } from '../part.ts';
-import { type PlaceKind, Scene } from '../scene.ts';
+import type { PlaceKind } from '../project.ts';
+import { Scene } from '../scene.ts';
 import { fingerprint } from '../tables.ts';
 import type { Verdicts } from '../verdicts.ts';
 
