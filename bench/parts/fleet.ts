@@ -67,7 +67,11 @@ async function syncAll(
   try {
     for (let at = 0; at < workers; at += 1) scene.startMachine(LANES);
     await scene.waitFor('every account', () => scene.areClean(1), 60 * count);
-    return { ...(await readTaken(scene, `${workers} workers`)), kills: 0, recoveries: [] };
+    return {
+      ...(await readTaken(scene, workers === 1 ? 'one worker' : `${workers} workers`)),
+      kills: 0,
+      recoveries: [],
+    };
   } finally {
     await scene.close();
   }

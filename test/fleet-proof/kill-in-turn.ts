@@ -20,9 +20,9 @@ export class KilledMachines {
     return this.#killedAtMs.size;
   }
 
-  /** Kills one every so often until work is done. */
-  async during(everyMs: number, work: Promise<void>): Promise<void> {
-    const killing = this.#killUntilDone(everyMs);
+  /** Kills one every so often until work is done, or so many were killed. */
+  async during(everyMs: number, work: Promise<void>, most = Infinity): Promise<void> {
+    const killing = this.#killUntilDone(everyMs, most);
     try {
       await work;
     } finally {
@@ -44,8 +44,8 @@ export class KilledMachines {
       .toSorted((a, b) => a - b);
   }
 
-  async #killUntilDone(everyMs: number): Promise<void> {
-    for (let at = 0; ; at = (at + 1) % this.#machines.length) {
+  async #killUntilDone(everyMs: number, most: number): Promise<void> {
+    for (let at = 0; this.kills < most; at = (at + 1) % this.#machines.length) {
       await sleep(everyMs);
       const victim = this.#machines[at];
       if (this.#isDone || victim === undefined) return;

@@ -10,9 +10,9 @@ import { proveZombies } from './parts/zombies.ts';
 
 /** The proofs by name, in the order they run. */
 export const parts: Readonly<Record<string, ProofPart>> = {
+  zombies: proveZombies,
   storm: proveStorm,
   outages: proveOutages,
-  zombies: proveZombies,
   clocks: proveClocks,
   moving: proveMoving,
   'shared-key': proveSharedKey,

@@ -1,14 +1,13 @@
 import { strict as assert } from 'node:assert';
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type Outcome, waitForOutcome } from '../deploy/outcome.ts';
-import { findExtensions, type ObjectStore, type PostgresServer } from '../support/lake-servers.ts';
+import type { ObjectStore, PostgresServer } from '../support/lake-servers.ts';
 import { Machine } from './machine.ts';
-import type { ApiOptions } from './stand-in-api.ts';
+import { describeSource, nameSchema, type SceneOptions, writeProject } from './project.ts';
 import { StandInApi } from './stand-in-api.ts';
 import { fingerprint, type TablePlace } from './tables.ts';
 
@@ -19,22 +18,6 @@ export interface Stage {
   readonly folder: string;
   readonly postgres: PostgresServer;
   readonly store: ObjectStore;
-}
-
-export type PlaceKind = TablePlace['kind'];
-
-export interface SceneOptions {
-  /** Of its folder, its database and its bucket. */
-  readonly name: string;
-  /** The kind of destination of each account, by its name. */
-  readonly accounts: Readonly<Record<string, PlaceKind>>;
-  readonly api: ApiOptions;
-  readonly leaseS: number;
-  readonly putEveryPages?: number;
-  /** A run reads again what another one has just read. */
-  readonly readsAgain?: boolean;
-  /** All accounts have this key, and ask for topics of their own. */
-  readonly sharedKey?: string;
 }
 
 /** Ports of the servers, where a machine reaches them in another way. */
@@ -71,7 +54,7 @@ export class Scene {
     await stage.postgres.createDatabase(options.name);
     await stage.postgres.createDatabase(`${options.name}_lake`);
     await stage.store.createBucket(`fleet-${options.name}`);
-    scene.#write();
+    writeProject(scene.project, options, stage.store.region);
     const { exitCode, stdout, stderr } = await scene.run(['fleet', 'init']);
     assert.equal(exitCode, 0, `${stdout}${stderr}`);
     return scene;
@@ -169,7 +152,7 @@ export class Scene {
     if (kind === 'duckdb') return { kind, file: join(this.project, 'accounts', `${account}.duckdb`) };
     if (kind === 'parquet') return { kind, folder: join(this.project, 'lake', `account=${account}`) };
     const url = `${this.#server}/${this.#options.name}_lake`;
-    return { kind, source: `postgres:${url}`, schema: this.#schemaOf(account), store: this.#stage.store };
+    return { kind, source: `postgres:${url}`, schema: nameSchema(account), store: this.#stage.store };
   }
 
   /** The same accounts synced in one process with an ample quota: their tables, and the requests that it took. */
@@ -190,10 +173,9 @@ export class Scene {
     await api.start();
     try {
       const config = {
-        ...this.#describeSource(`http://127.0.0.1:${api.port}/api/v1`, '../keys'),
+        ...describeSource(this.#options, { baseUrl: `http://127.0.0.1:${api.port}/api/v1`, keys: '../keys' }),
         destination: { duckdb: './accounts/${account}.duckdb' },
         stateDir: './.sluice/${account}',
-        ...this.#describeFreshness(),
         concurrency: 8,
       };
       writeFileSync(join(project, 'sluice.yaml'), JSON.stringify(config));
@@ -224,10 +206,6 @@ export class Scene {
     return this.#stage.postgres.url.replace(/\/postgres$/, '');
   }
 
-  #schemaOf(account: string): string {
-    return account.replaceAll('-', '_');
-  }
-
   #env({ databasePort, storePort, lakeThroughGate = false, env }: Reach): NodeJS.ProcessEnv {
     const database = new URL(`${this.#server}/${this.#options.name}`);
     const { endpoint, keyId, secret } = this.#stage.store;
@@ -248,86 +226,4 @@ export class Scene {
       ...env,
     };
   }
-
-  #describeSource(baseUrl: string, keys: string): object {
-    const { sharedKey } = this.#options;
-    const own = (account: string) => {
-      if (sharedKey === undefined) return {};
-      const params = { topics: [account] };
-      const streams = [
-        'visibility_mentions',
-        'prompts_analytics',
-        'commerce_category_products',
-        'commerce_top_products',
-      ];
-      return { streams: Object.fromEntries(streams.map((name) => [name, { params }])) };
-    };
-    return {
-      source: { connector: 'analytics-read', baseUrl, apiKey: `\${file:${keys}/\${account}}` },
-      accounts: Object.fromEntries(this.accounts.map((account) => [account, own(account)])),
-    };
-  }
-
-  #describeFreshness(): object {
-    return this.#options.readsAgain === true ? { defaults: { freshness: '0s' } } : {};
-  }
-
-  #write(): void {
-    const { name, leaseS, putEveryPages = 50, sharedKey } = this.#options;
-    mkdirSync(join(this.project, 'keys'), { recursive: true });
-    for (const account of this.accounts)
-      writeFileSync(join(this.project, 'keys', account), sharedKey ?? makeKey(account), { mode: 0o600 });
-    const source = this.#describeSource('${API_URL}', './keys') as {
-      readonly accounts: Readonly<Record<string, object>>;
-    };
-    const accounts = Object.entries(source.accounts).map(([account, own]) => [
-      account,
-      { ...own, destination: this.#describeDestination(account) },
-    ]);
-    const config = {
-      ...source,
-      accounts: Object.fromEntries(accounts) as object,
-      ...this.#describeFreshness(),
-      engine: { extensionDirectory: findExtensions() },
-      destination: {
-        s3: {
-          endpoint: '${STORE_URL}',
-          region: this.#stage.store.region,
-          urlStyle: 'path',
-          credentials: { keyId: '${STORE_KEY}', secret: '${STORE_SECRET}' },
-        },
-      },
-      fleet: {
-        database: '${FLEET_DATABASE_URL}',
-        store: `s3://fleet-${name}/states`,
-        encryptionKey: '${FLEET_KEY}',
-        lease: `${leaseS}s`,
-        putEveryPages,
-      },
-    };
-    writeFileSync(join(this.project, 'sluice.yaml'), JSON.stringify(config, undefined, 1));
-  }
-
-  #describeDestination(account: string): object {
-    switch (this.#options.accounts[account]) {
-      case 'parquet':
-        return { parquet: './lake/account=${account}' };
-      case 'ducklake':
-        return {
-          ducklake: {
-            catalog: '${LAKE_URL}',
-            // All schemas of a catalog have one.
-            data: `s3://fleet-${this.#options.name}/lake`,
-            schema: this.#schemaOf(account),
-          },
-        };
-      default:
-        return { duckdb: './accounts/${account}.duckdb' };
-    }
-  }
-}
-
-/** A key that has nothing of the name in it: else the name would be hidden in logs as a part of the key. */
-function makeKey(account: string): string {
-  return createHash('sha256').update(account).digest('hex').slice(0, 24);
 }

@@ -3,7 +3,8 @@ import { createRandom } from '../../support/seeds.ts';
 import { Gate } from '../gate.ts';
 import type { Machine } from '../machine.ts';
 import type { PartRun } from '../part.ts';
-import { type PlaceKind, Scene } from '../scene.ts';
+import type { PlaceKind } from '../project.ts';
+import { Scene } from '../scene.ts';
 import { fingerprint } from '../tables.ts';
 import type { Verdicts } from '../verdicts.ts';
 
@@ -45,16 +46,19 @@ export async function proveZombies({ stage, verdicts, isLarge }: PartRun): Promi
     const random = createRandom();
     for (const kind of kinds) {
       const messages = await trial.count(`${kind}-0`);
+      // A run with a lake behind a server says five times as much.
+      const stops = isLarge || kind !== 'ducklake' ? perKind : 1;
       const steps = isLarge
         ? Array.from({ length: messages }, (_, at) => at + 1)
-        : Array.from({ length: perKind }, (_, at) => 1 + Math.floor(((at + random()) * messages) / perKind));
-      let late = 0;
+        : Array.from({ length: stops }, (_, at) => 1 + Math.floor(((at + random()) * messages) / stops));
+      const ends: StopEnd[] = [];
       for (const [at, step] of steps.entries())
-        if (await trial.stopAt(`${kind}-${at + 1}`, step, verdicts)) late += 1;
+        ends.push(await trial.stopAt(`${kind}-${at + 1}`, step, verdicts));
+      const count = (wanted: StopEnd) => ends.filter((end) => end === wanted).length;
       verdicts.check(
-        `${kind}: a run that is stopped at a message, for ${steps.length} of ${messages}, changes nothing later`,
-        late === steps.length,
-        `${late} of ${steps.length}${isLarge ? '' : `, at ${steps.join(', ')}`}`,
+        `${kind}: a run that is stopped at one of its ${messages} messages changes nothing later`,
+        count('changed') === 0,
+        `${count('unchanged')} stops${isLarge ? '' : ` at ${steps.join(', ')}`}, ${count('not reached')} not reached`,
       );
     }
   } finally {
@@ -63,6 +67,9 @@ export async function proveZombies({ stage, verdicts, isLarge }: PartRun): Promi
     for (const gate of gates) gate.stop();
   }
 }
+
+/** What came of a stop; a run may have fewer messages than the one that was counted. */
+type StopEnd = 'unchanged' | 'changed' | 'not reached';
 
 class Trial {
   readonly #scene: Scene;
@@ -98,8 +105,8 @@ class Trial {
     return messages;
   }
 
-  /** Stops the first machine at a message; true if all is as the second one left it when it has gone on. */
-  async stopAt(account: string, step: number, verdicts: Verdicts): Promise<boolean> {
+  /** Stops the first machine at a message, and looks whether all is as the second one left it when it has gone on. */
+  async stopAt(account: string, step: number, verdicts: Verdicts): Promise<StopEnd> {
     const scene = this.#scene;
     scene.api.version = 1;
     this.#second.pause();
@@ -122,11 +129,10 @@ class Trial {
       'the stop or the end',
       () => isStopped || this.#first.list('run-ended', account).length > 0,
     );
-    // Its run had fewer messages than the one that was counted.
     if (!isStopped) {
       this.#listen(undefined);
       this.#second.goOn();
-      return true;
+      return 'not reached';
     }
     // What the other one publishes is newer: older rows that appear later are seen.
     scene.api.version = 2;
@@ -176,7 +182,7 @@ class Trial {
         false,
         JSON.stringify({ before, after, next, accepted }),
       );
-    return isFine;
+    return isFine ? 'unchanged' : 'changed';
   }
 
   async #look(account: string) {
