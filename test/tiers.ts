@@ -96,7 +96,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'flows/',
     'package',
     'publish/ducklake',
-    'publish/fence-lakehouses',
+    'publish/fence',
     'publish/lake-live-reader',
     'publish/motherduck.test',
     'support/',
