@@ -86,7 +86,7 @@ async function syncWhileKilled(stage: Stage, count: number) {
       scene.waitFor('every account', () => scene.areClean(1), 60 * count),
     );
     const taken = {
-      ...(await readTaken(scene, '3 workers, one killed every 6 s')),
+      ...(await readTaken(scene, '3 workers, kill -9 of one every 6 s')),
       kills: machines.kills,
       recoveries: await machines.readRecoveries(),
     };
@@ -184,7 +184,7 @@ function tabulate(
         ? []
         : [
             writeGoal(
-              'a killed run begins again within three leases',
+              'a run begins again within three leases of a kill',
               slowest <= 3 * LEASE_S,
               `${writeNumber(slowest)} s at most, with a lease of ${LEASE_S} s`,
             ),

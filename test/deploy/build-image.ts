@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { makeBareRoot, startInRoot } from './bare-root.ts';
 import { type Instruction, isInContext, readDockerfile, readPairs, root, type Stage } from './dockerfile.ts';
 import { waitForOutcome } from './outcome.ts';
@@ -93,6 +93,7 @@ function copy({ flags, text }: Instruction, image: Image, images: ReadonlyMap<st
     const isFolder = statSync(source).isDirectory();
     // A file goes into a folder that ends with a slash; a folder's content takes the target's name.
     const to = !isFolder && target.endsWith('/') ? join(place, basename(path)) : place;
+    mkdirSync(dirname(to), { recursive: true });
     if (stage !== undefined) run('cp', ['--archive', '--no-target-directory', source, to]);
     else cpSync(source, to, { recursive: true, filter: (file) => isInContext(relative(root, file)) });
     if (!existsSync(to)) throw new Error(`COPY ${path}: .dockerignore keeps it out`);

@@ -1,17 +1,15 @@
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
 import { openReader } from '../support/ducklake-reader.ts';
 import { MotherDuck } from '../../src/publish/lakehouse/motherduck/motherduck.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
+import { standInForMotherDuck } from '../support/duckdb-for-motherduck.ts';
 import { countRuns } from '../support/seeds.ts';
 import { createItemsFlow, makeFolder } from '../support/sync-harness.ts';
 import { describeLakehouse, ITEMS, setRecords, type Site, syncWell } from './lakehouse-suite.ts';
 
-vi.mock(
-  '../../src/publish/lakehouse/motherduck/attach-motherduck.ts',
-  () => import('../support/duckdb-for-motherduck.ts'),
-);
+standInForMotherDuck();
 
 let made = 0;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MotherDuckDestination } from '../../src/model/destination.ts';
-import { reachMotherDuck } from '../../src/publish/lakehouse/motherduck/attach-motherduck.ts';
+import { motherDuck } from '../../src/publish/lakehouse/motherduck/attach-motherduck.ts';
 import { MotherDuck } from '../../src/publish/lakehouse/motherduck/motherduck.ts';
 import { makeFolder } from '../support/sync-harness.ts';
 
@@ -31,7 +31,7 @@ describe('a database of MotherDuck', () => {
       run: (sql: string) => Promise.resolve(void statements.push(sql)),
       all: () => Promise.resolve([]),
     };
-    const { needs, attach } = reachMotherDuck(describeDestination());
+    const { needs, attach } = motherDuck.reach(describeDestination());
     await attach(session);
     expect(needs).toEqual(['motherduck']);
     expect(statements).toEqual([

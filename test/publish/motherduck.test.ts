@@ -1,13 +1,10 @@
-import { vi } from 'vitest';
 import { describeWithServers } from '../support/describe-with-servers.ts';
+import { standInForMotherDuck } from '../support/duckdb-for-motherduck.ts';
 import { describeFence } from './fence-conformance.ts';
 import { motherDuck, motherDuckOfTwo } from './lakehouse-cases.ts';
 import { describePublisher } from './publisher-conformance.ts';
 
-vi.mock(
-  '../../src/publish/lakehouse/motherduck/attach-motherduck.ts',
-  () => import('../support/duckdb-for-motherduck.ts'),
-);
+standInForMotherDuck();
 
 describePublisher('MotherDuck, with a DuckDB database in its place', motherDuck);
 

@@ -1,16 +1,26 @@
 import { dirname, join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import type { MotherDuckDestination } from '../../src/model/destination.ts';
+import { motherDuck } from '../../src/publish/lakehouse/motherduck/attach-motherduck.ts';
 import type { LakehouseReach } from '../../src/publish/lakehouse/open-engine.ts';
 import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
 
+/** Puts a database of this machine in the place of the service, for the tests of a file. */
+export function standInForMotherDuck(): void {
+  const { reach } = motherDuck;
+  beforeAll(() => {
+    motherDuck.reach = reachStandIn;
+  });
+  afterAll(() => {
+    motherDuck.reach = reach;
+  });
+}
+
 /**
- * In place of `src/publish/lakehouse/motherduck/attach-motherduck.ts`: tests cannot reach the service, so the token is the
+ * In place of `motherDuck.reach`: tests cannot reach the service, so the token is the
  * path of a file of the engine, or of the catalog of a DuckLake (`….sqlite`). It has the name that the service has for it.
  */
-export function reachMotherDuck({
-  database,
-  token,
-}: MotherDuckDestination): Omit<LakehouseReach, 'extensions'> {
+function reachStandIn({ database, token }: MotherDuckDestination): Omit<LakehouseReach, 'extensions'> {
   const [path, name] = [token, quoteIdentifier(database)];
   if (!path.endsWith('.sqlite'))
     return {

@@ -3,8 +3,11 @@ import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { LakehouseReach } from '../open-engine.ts';
 
+/** The one step that needs the service; tests put another one in its place. */
+export const motherDuck = { reach: reachMotherDuck };
+
 /** What the engine needs to have the database open. Everything else of this room works on tables of the engine. */
-export function reachMotherDuck(destination: MotherDuckDestination): Omit<LakehouseReach, 'extensions'> {
+function reachMotherDuck(destination: MotherDuckDestination): Omit<LakehouseReach, 'extensions'> {
   return {
     needs: ['motherduck'],
     // The extension has a connection of its own to the service, open before the engine is locked. Its documentation

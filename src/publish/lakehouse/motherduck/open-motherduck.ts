@@ -2,7 +2,7 @@ import type { MotherDuckDestination } from '../../../model/destination.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import type { LakehouseAccess } from '../lakehouse.ts';
 import { openEngine } from '../open-engine.ts';
-import { reachMotherDuck } from './attach-motherduck.ts';
+import { motherDuck } from './attach-motherduck.ts';
 import { describeMotherDuckFailure } from './describe-motherduck-failure.ts';
 
 /** See `Lakehouse.open`. The database is always there: what it has of ours is found later. */
@@ -12,7 +12,7 @@ export async function openMotherDuck(
 ): Promise<Database> {
   const { extensions } = destination;
   try {
-    return await openEngine(access, { extensions, ...reachMotherDuck(destination) });
+    return await openEngine(access, { extensions, ...motherDuck.reach(destination) });
   } catch (error) {
     throw describeMotherDuckFailure(destination, error);
   }
