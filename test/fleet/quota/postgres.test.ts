@@ -110,7 +110,8 @@ describeWithServers('a quota in Postgres', () => {
       return store;
     };
     const [store, other] = [open(), open()];
-    await Promise.all([count(store), count(other)]);
+    await count(store);
+    await count(other);
     const watcher = await connect(url);
     await watcher.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
