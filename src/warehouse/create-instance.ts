@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { EngineMemory, EngineShare } from './engine-memory.ts';
+import { nameSpillFolder } from './spill-folder.ts';
 
 interface InstanceOptions {
   readonly folders: readonly string[];
@@ -28,7 +29,9 @@ async function createInstance(
 ): Promise<DuckDBInstance> {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   // By default the engine spills into the current folder.
-  const spillFolder = folders[0] ?? (readOnly ? '' : join(tmpdir(), `sluice-${randomUUID()}`));
+  const [folder] = folders;
+  const elsewhere = readOnly ? '' : join(tmpdir(), `sluice-${randomUUID()}`);
+  const spillFolder = folder === undefined ? elsewhere : nameSpillFolder(folder);
   return DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, BugError, LockedError, StorageError } from '../../src/model/errors.ts';
@@ -291,7 +291,8 @@ describe('a database', () => {
   it('never spills into the folder the process is in', async () => {
     const { database, file, scratch } = await openTempDatabase();
     const setting = `SELECT current_setting('temp_directory') AS folder`;
-    expect(await database.all(setting)).toEqual([{ folder: scratch }]);
+    const [{ folder } = {}] = await database.all(setting);
+    expect(dirname(String(folder))).toBe(scratch);
     await database.release();
     const reader = await Database.open({ file, readOnly: true, folders: [] });
     // A reader spills nowhere: it may open no file.
