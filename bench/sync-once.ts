@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { connectors } from '../connectors/registry.ts';
-import { boundYoungHeap } from '../src/cli/prepare-process.ts';
+import { boundHeap } from '../src/cli/prepare-process.ts';
 import { parseConfig } from '../src/config/load-config.ts';
 import { resolveSettings } from '../src/config/resolve-settings.ts';
 import type { ConfigInput } from '../src/model/config.ts';
@@ -24,7 +24,7 @@ interface Mark {
 const { stream, destination, engine } = JSON.parse(more) as More;
 const marks = new Map<string, Mark>();
 const bytes = new Map<string, number>();
-boundYoungHeap();
+boundHeap();
 const loaded = parseConfig(
   {
     source: {

@@ -80,7 +80,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   // Faults on real sockets and disks, kills at every step, and every other flow: a new one runs here unless named above.
   full: [
     'bench/parts',
-    'cli/bound-young-heap',
+    'cli/bound-heap',
     'render/table',
     'connectors/example-events',
     'connectors/example-orders',

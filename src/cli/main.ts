@@ -5,7 +5,7 @@ import { StorageError, toSyncError } from '../model/errors.ts';
 import { redact } from '../text/redact.ts';
 import type { CliContext } from './frame/context.ts';
 import { defaultEngine } from './default-engine.ts';
-import { boundYoungHeap, collectSecrets, hideSqliteWarning } from './prepare-process.ts';
+import { boundHeap, collectSecrets, hideSqliteWarning } from './prepare-process.ts';
 import { createOutput } from './terminal/output.ts';
 import { flushStreams, watchPipes } from './terminal/pipes.ts';
 import { createPrompt } from './steps/prompt.ts';
@@ -34,7 +34,7 @@ export async function main(): Promise<void> {
   process.on('unhandledRejection', (thrown) => crash(toSyncError(thrown)));
   watchPipes(stdout, stderr, (cause) => crash(toOutputError(cause)));
   hideSqliteWarning(process);
-  boundYoungHeap();
+  boundHeap();
 
   const stop = listenForSignals(process, {
     writeNote: (text) => output.writeNote(isJsonLog ? writeLogLine('info', text, systemClock.now()) : text),

@@ -8,14 +8,16 @@ const SECRET_NAME = /(^|_)(api_?key|hash_?key|token|secret|password|jwt)$/i;
 const LEAST_LENGTH = 8;
 
 /**
- * Stops the heap of young objects from growing once it is large enough. Otherwise it grows to 128 MB on a
- * large machine while gigabytes pass through, and a busy process never gives that memory back.
+ * Bounds the heap once much passes through it. By default the part for young objects grows to 128 MB on a large
+ * machine, and the rest to four times what is in use before it is collected; a busy process never gives that back
+ * (measured: 100 MB more in one of 25 syncs). A smaller growth than this takes a tenth more time.
  */
-export function boundYoungHeap(): void {
+export function boundHeap(): void {
   const timer = setInterval(() => {
     const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
     if (young !== undefined && young.space_size < ENOUGH_BYTES) return;
     setFlagsFromString('--semi-space-growth-factor=1');
+    setFlagsFromString('--heap-growing-percent=70');
     clearInterval(timer);
   }, LOOK_EVERY_MS);
   timer.unref();

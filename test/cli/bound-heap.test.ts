@@ -9,8 +9,8 @@ const module = join(import.meta.dirname, '../../src/cli/prepare-process.ts');
 /** Makes much that lives for a moment, and prints how large the young heap has become, in MB. */
 const churn = `
   import { getHeapSpaceStatistics } from 'node:v8';
-  import { boundYoungHeap } from ${JSON.stringify(module)};
-  if (process.env.BOUND === 'yes') boundYoungHeap();
+  import { boundHeap } from ${JSON.stringify(module)};
+  if (process.env.BOUND === 'yes') boundHeap();
   let kept = [];
   const young = () => getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space').space_size / 2 ** 20;
   let most = 0;
