@@ -3,7 +3,12 @@ import { freeAccount } from '../../src/fleet/database/change-accounts.ts';
 import { queueDue } from '../../src/fleet/database/due-accounts.ts';
 import { endRun, type RunEnd } from '../../src/fleet/database/end-run.ts';
 import { addAccounts } from '../../src/fleet/database/known-accounts.ts';
-import { settleTakeover, takeAccount, type TakenAccount } from '../../src/fleet/database/leases.ts';
+import {
+  recordQuota,
+  settleTakeover,
+  takeAccount,
+  type TakenAccount,
+} from '../../src/fleet/database/leases.ts';
 import type { FleetDatabase } from '../../src/fleet/database/sql.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { type PostgresServer, startPostgres } from '../support/lake-servers.ts';
@@ -83,6 +88,17 @@ describeWithServers('the lease of an account', () => {
     expect(await settleTakeover(fleet.database, next)).toBe(false);
     await freeAccount(fleet.database, account, { forgetsState: false });
     expect(await take(account)).toMatchObject({ isTakeover: true });
+  });
+
+  it('keeps what its holder noted of the quota for the next one', async () => {
+    const account = await addAccount();
+    const late = await take(account, -1);
+    expect(late.quota).toBeUndefined();
+    expect(await recordQuota(fleet.database, late, { remaining: 3, resetAtMs: 7_200_000 })).toBe(true);
+    const next = await take(account);
+    expect(next.quota).toEqual({ remaining: 3, resetAtMs: 7_200_000 });
+    expect(await recordQuota(fleet.database, late, { remaining: 20, resetAtMs: 7_200_000 })).toBe(false);
+    expect(await recordQuota(fleet.database, next, { remaining: 2, resetAtMs: 7_200_000 })).toBe(true);
   });
 
   it('is queued once, and again once its holder is gone', async () => {

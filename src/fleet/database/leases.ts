@@ -1,3 +1,4 @@
+import type { QuotaMark } from '../quota/travelling-ledger.ts';
 import { forgetQueued } from './due-accounts.ts';
 import type { FleetDatabase, Row, Sql } from './sql.ts';
 
@@ -13,6 +14,8 @@ export interface TakenAccount {
   /** Name of its state folder in the store; undefined before the first run. */
   readonly object: string | undefined;
   readonly stages: PutStages;
+  /** What a run noted last of the quota, by the database's clock. */
+  readonly quota: QuotaMark | undefined;
   /** What its rows were read with; undefined before the first run. */
   readonly source: StoredSource | undefined;
   readonly jobId: string;
@@ -47,7 +50,7 @@ export async function takeAccount(
        FROM before
       WHERE x.account = before.account AND before.paused_at IS NULL AND before.next_at <= clock_timestamp()
         AND (before.holder IS NULL OR before.lease_until < clock_timestamp())
-     RETURNING x.token, x.object, x.stages, x.source,
+     RETURNING x.token, x.object, x.stages, x.quota, x.source,
        before.holder IS NOT NULL OR before.is_unsettled AS is_takeover`,
     [account, worker, leaseMs, jobId],
   );
@@ -75,6 +78,7 @@ function readTaken(row: Row, account: string, jobId: string): TakenAccount {
     isTakeover: row['is_takeover'] === true,
     object: (row['object'] as string | null) ?? undefined,
     stages: (row['stages'] as PutStages | null) ?? [],
+    quota: (row['quota'] as QuotaMark | null) ?? undefined,
     source: (row['source'] as StoredSource | null) ?? undefined,
     jobId,
   };
@@ -125,6 +129,20 @@ export async function recordStages(
     `UPDATE sluice_fleet.accounts SET stages = $3
       WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
     [account, token, JSON.stringify(stages)],
+  );
+  return rows.length > 0;
+}
+
+/** Records what is left of the quota, by the database's clock; false if the lease was lost. */
+export async function recordQuota(
+  database: FleetDatabase,
+  { account, token }: HeldLease,
+  quota: QuotaMark,
+): Promise<boolean> {
+  const rows = await database.query(
+    `UPDATE sluice_fleet.accounts SET quota = $3
+      WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
+    [account, token, JSON.stringify(quota)],
   );
   return rows.length > 0;
 }

@@ -24,6 +24,8 @@ const STEPS: readonly string[] = [
      -- The state folder as it was put away last, and pages that were put away since.
      object text,
      stages jsonb,
+     -- What was left of the window of its key, where that is little: a ledger that travels does not know of a killed run.
+     quota jsonb,
      failures int NOT NULL DEFAULT 0,
      last_run_id text,
      last_exit_code int,

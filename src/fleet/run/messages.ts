@@ -1,5 +1,6 @@
 import type { AccountSource } from '../../model/account.ts';
 import type { ReportedError, RunReport } from '../../model/run-report.ts';
+import type { QuotaMark } from '../quota/travelling-ledger.ts';
 import type { StoredSource } from '../database/leases.ts';
 
 /** A run of an account, as a worker gives it to one of its lanes. */
@@ -11,6 +12,8 @@ export interface LaneRun {
   readonly object: string | undefined;
   /** Names of the pages that were put away since, in their order. */
   readonly stages: readonly string[];
+  /** What a run noted last of the quota of its key, by the database's clock. */
+  readonly quota: QuotaMark | undefined;
   /** Others of the config have its key: they share its quota. */
   readonly sharesKey: boolean;
   /** It, and the other accounts with its key. */
@@ -46,6 +49,8 @@ export type LaneQuestion =
   | { readonly kind: 'held' }
   /** Records objects with pages that were put away. */
   | { readonly kind: 'stages'; readonly stages: readonly string[] }
+  /** Records what is left of the quota, by the database's clock. */
+  | { readonly kind: 'quota'; readonly mark: QuotaMark }
   /** Records that every destination refuses what comes from earlier holders. */
   | { readonly kind: 'settled' };
 

@@ -1,20 +1,22 @@
+import { openQuotaLedger } from '../../../state/quota-ledger.ts';
 import { toAbortError } from '../../model/abort.ts';
 import type { AccountSource } from '../../model/account.ts';
 import type { Clock } from '../../model/clock.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import { findTryLater, listErrors } from '../../model/outage.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
-import type { OpenQuotaStore } from '../../model/quota.ts';
+import type { OpenQuotaStore, QuotaStore } from '../../model/quota.ts';
 import { type ReportedError, type RunReport, toReportedError } from '../../model/run-report.ts';
 import type { RunObserver } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import { buildLostLeaseError, type StateLock, type TakeStateLock } from '../../model/state-lock.ts';
 import { readSourceRecord } from '../../../state/source-record.ts';
 import type { StoredSource } from '../database/leases.ts';
+import { type QuotaMark, TravellingLedger } from '../quota/travelling-ledger.ts';
 import type { LaneEnd, LaneQuestion, LaneRun } from './messages.ts';
 import { isServer, moveToScratch } from './scratch-settings.ts';
 import { StagePuts } from './stage-puts.ts';
-import { type StateTravel, TravellingState } from './travelling-state.ts';
+import { readToken, type StateTravel, TravellingState } from './travelling-state.ts';
 
 /** What a sync gets besides settings and options. */
 export interface SyncEffects {
@@ -140,7 +142,7 @@ export class AccountRun {
         ofAccount: { name: run.account, byKey: groupByKey(run.alike) },
         takeLock: () => Promise.resolve(this.#makeLock()),
         observers: [puts, warn],
-        ...(run.sharesKey && { openQuotaStore: tools.openSharedQuota }),
+        openQuotaStore: run.sharesKey ? tools.openSharedQuota : (place) => this.#openLedger(place),
       });
       return { report, error: undefined, settings };
     } catch (thrown) {
@@ -148,6 +150,19 @@ export class AccountRun {
     } finally {
       await puts.settle();
     }
+  }
+
+  #openLedger(place: Parameters<OpenQuotaStore>[0]): QuotaStore {
+    const { object, token, quota } = this.#run;
+    const { clockLeadMs } = this.#state;
+    const hasRun = token > 1;
+    return new TravellingLedger(openQuotaLedger(place), {
+      isStale: hasRun && (object === undefined || readToken(object) !== token - 1),
+      mark: quota && moveMark(quota, -clockLeadMs),
+      note: async (mark) => {
+        await this.#worker.ask({ kind: 'quota', mark: moveMark(mark, clockLeadMs) });
+      },
+    });
   }
 
   /** The lease stands for the lock of the state folder, which nobody else has. */
@@ -222,6 +237,10 @@ export class AccountRun {
       warnings: [...new Set(this.#warnings)],
     };
   }
+}
+
+function moveMark({ remaining, resetAtMs }: QuotaMark, byMs: number): QuotaMark {
+  return { remaining, resetAtMs: resetAtMs + byMs };
 }
 
 function groupByKey(sources: readonly AccountSource[]): ReadonlyMap<string, readonly AccountSource[]> {

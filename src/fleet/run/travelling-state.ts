@@ -59,6 +59,11 @@ export class TravellingState {
     this.stateDir = join(this.#folder, 'state');
   }
 
+  /** How far the clock that all machines share was ahead of this one's when the run began, ms. */
+  get clockLeadMs(): number {
+    return this.#clockLeadMs;
+  }
+
   /** Makes the scratch folder and fills it with what the last run left. */
   async fetch(object: string | undefined, stages: readonly string[]): Promise<void> {
     await this.clear();

@@ -6,6 +6,7 @@ import { forgetQueued, queueDue } from '../database/due-accounts.ts';
 import { endRun, type RunEnd } from '../database/end-run.ts';
 import {
   isHeld,
+  recordQuota,
   recordStages,
   renewLeases,
   settleTakeover,
@@ -164,12 +165,12 @@ export class Worker {
   }
 
   async #describeRun(taken: TakenAccount): Promise<LaneRun> {
-    const { account, token, isTakeover, object, stages } = taken;
+    const { account, token, isTakeover, object, stages, quota } = taken;
     const { sources } = this.#served;
     const key = sources.get(account)?.key;
     const sharesKey = [...sources.values()].filter((one) => one.key === key).length > 1;
     const alike = await listAlike(this.#parts.database, taken, sources).catch(() => []);
-    return { account, token, isTakeover, object, stages, sharesKey, alike };
+    return { account, token, isTakeover, object, stages, quota, sharesKey, alike };
   }
 
   /** Tries while the lease lasts: a database that is away for a moment costs no run its work. */
@@ -191,6 +192,8 @@ export class Worker {
         return database.transaction((sql) => isHeld(sql, taken));
       case 'stages':
         return recordStages(database, taken, question.stages);
+      case 'quota':
+        return recordQuota(database, taken, question.mark);
       case 'settled':
         return settleTakeover(database, taken);
     }

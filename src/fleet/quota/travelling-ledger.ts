@@ -1,0 +1,85 @@
+import { joinWindows } from '../../http/quota-window.ts';
+import type { QuotaChange, QuotaState, QuotaStore, QuotaWindow } from '../../model/quota.ts';
+
+/** What a run knew last of the window of its key. */
+export interface QuotaMark {
+  readonly remaining: number;
+  /** Epoch ms. */
+  readonly resetAtMs: number;
+}
+
+export interface LedgerTravel {
+  /** A run after the ledger was put away sent requests that it does not know of: its worker or its process was killed. */
+  readonly isStale: boolean;
+  /** What runs have noted last, by this machine's clock. */
+  readonly mark: QuotaMark | undefined;
+  /** Notes what is left where others find it if this run is killed; never rejects. */
+  readonly note: (mark: QuotaMark) => Promise<void>;
+}
+
+/** From here on what is left is noted: twice what a killed run may have sent since its last note. */
+const NOTED_REMAINING = 20;
+/** As many as a key may send in a second, which is longer than a note takes. */
+const UNKNOWN_REQUESTS = 10;
+
+/**
+ * The quota ledger of a key that one account uses. It travels with the state, so that it is stale after a run was killed:
+ * then the first request goes alone and asks what is left of the window; none goes where next to nothing was left.
+ */
+export class TravellingLedger implements QuotaStore {
+  readonly #ledger: QuotaStore;
+  readonly #travel: LedgerTravel;
+  #isStale: boolean;
+  #noted: QuotaMark | undefined;
+  #next: QuotaMark | undefined;
+  #noting: Promise<void> | undefined;
+
+  constructor(ledger: QuotaStore, travel: LedgerTravel) {
+    this.#ledger = ledger;
+    this.#travel = travel;
+    this.#isStale = travel.isStale;
+  }
+
+  get warning(): string | undefined {
+    return this.#ledger.warning;
+  }
+
+  async update<T>(change: QuotaChange<T>): Promise<T> {
+    const { window, result } = await this.#ledger.update((before) => {
+      const known = this.#isStale ? distrust(before, this.#travel.mark) : before;
+      const changed = change(known);
+      return { state: changed.state, result: { window: changed.state.window, result: changed.result } };
+    });
+    this.#isStale = false;
+    if (window !== undefined) this.#keep(window);
+    return result;
+  }
+
+  close(): Promise<void> {
+    return this.#ledger.close();
+  }
+
+  #keep({ remaining, resetAtMs }: QuotaWindow): void {
+    if (remaining > NOTED_REMAINING) return;
+    if (this.#noted?.remaining === remaining && this.#noted.resetAtMs === resetAtMs) return;
+    this.#noted = { remaining, resetAtMs };
+    this.#next = this.#noted;
+    this.#noting ??= this.#noteAll().finally(() => (this.#noting = undefined));
+  }
+
+  /** One at a time, so that none overtakes a later one. */
+  async #noteAll(): Promise<void> {
+    for (let mark = this.#next; mark !== undefined; mark = this.#next) {
+      this.#next = undefined;
+      await this.#travel.note(mark);
+    }
+  }
+}
+
+/** Of a stale ledger only the end of a window counts that may be spent; otherwise an answer has to tell. */
+function distrust(state: QuotaState, mark: QuotaMark | undefined): QuotaState {
+  const noted = mark && { ...mark, limit: undefined, seenAtMs: state.lastUsedAtMs };
+  const window = joinWindows(state.window, noted);
+  const isSpent = window !== undefined && window.remaining <= UNKNOWN_REQUESTS;
+  return { ...state, window: isSpent ? { ...window, remaining: 0 } : undefined, inFlight: [] };
+}
