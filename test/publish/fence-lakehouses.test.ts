@@ -14,11 +14,11 @@ import { describeFence } from './fence-conformance.ts';
 import { duckLake, makeServerCase } from './lakehouse-cases.ts';
 import type { PublisherCase } from './publish-world.ts';
 
-// Before others A only reads, or changes what nobody sees before the commit.
+// A step of a lakehouse takes a second or more: each proof begins at another one, and the soak takes all. Before others A only reads, or changes what nobody sees before the commit.
 const only = /^(?:confirm|sql (?:BEGIN|UPDATE|CALL ducklake|COMMIT))/;
 
 describeWithServers('a DuckLake on this machine', () => {
-  describeFence('a DuckLake', () => duckLake, { only, pairs: 12 });
+  describeFence('a DuckLake', () => duckLake, { only, stride: 3, pairs: 4 });
 });
 
 describeWithServers('lakehouses on a server of Postgres', () => {
@@ -35,14 +35,14 @@ describeWithServers('lakehouses on a server of Postgres', () => {
 
   const open = () =>
     openReader(['postgres_scanner'], [`ATTACH ${quoteLiteral(url)} AS lake (TYPE postgres, READ_ONLY)`]);
-  describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), { only, pairs: 12 });
+  describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), { only, stride: 2, pairs: 8 });
 
   let shared: PublisherCase | undefined;
   function makeShared(): PublisherCase {
     const destination = { ducklake: { catalog, data: makeFolder() } };
     return makeServerCase(destination, () => openLakeReader(`postgres:${catalog}`));
   }
-  describeFence('a DuckLake in Postgres', () => (shared ??= makeShared()), { only, pairs: 8 });
+  describeFence('a DuckLake in Postgres', () => (shared ??= makeShared()), { only, stride: 6, pairs: 2 });
 });
 
 describeWithServers('Iceberg', () => {
@@ -68,5 +68,5 @@ describeWithServers('Iceberg', () => {
       () => openCatalogReader(catalog, store),
     );
   }
-  describeFence('Iceberg', makeIceberg, { only, pairs: 6 });
+  describeFence('Iceberg', makeIceberg, { only, stride: 3, pairs: 2 });
 });

@@ -19,6 +19,7 @@ export const duckLake: PublisherCase = {
   config: { engine },
   // Small changes are in the catalog, which changes in one step.
   leastStates: 2,
+  diskStride: 6,
   place: (folder) => join(folder, 'out', 'catalog.sqlite'),
   create: (settings, place) => {
     const lake = settings.destinations.find(({ kind }) => kind === 'ducklake');

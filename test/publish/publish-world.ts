@@ -27,6 +27,8 @@ export interface PublisherCase {
   readonly config?: Pick<ConfigInput, 'engine'>;
   /** The fewest states on the disk that a publish goes through. */
   readonly leastStates?: number;
+  /** In the full proof the disk fills up at every nth step; 2 when left out. */
+  readonly diskStride?: number;
   /** Whether it says how large it is; it does when left out. */
   readonly tellsSize?: boolean;
   /** Where it publishes. */

@@ -113,7 +113,7 @@ export function describePublisher(name: string, tried: PublisherCase): void {
     it('reports a disk that fills up at each step, harms nothing, and is made good', async () => {
       const world = await makeDue();
       const restore = keepFolder(world.folder);
-      const stride = chooseStride(2);
+      const stride = chooseStride(tried.diskStride ?? 2);
       for (let n = 1 + (seed % stride); ; n += stride) {
         restore();
         const failed = await fillDiskAt(n, world);
