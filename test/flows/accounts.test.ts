@@ -240,7 +240,10 @@ describe('a sync of several accounts', () => {
       },
     });
     expect(report.exitCode).toBe(143);
-    expect(codesOf(report)).toEqual({ a: 0, b: 143, c: 143, d: 143 });
+    const codes = codesOf(report);
+    expect(codes).toMatchObject({ a: 0, c: 143, d: 143 });
+    // It begins while the first one publishes, and may be done by then.
+    expect([0, 143]).toContain(codes['b']);
     expect((await flow.sync()).exitCode).toBe(0);
     for (const name of ['a', 'b', 'c', 'd']) await expectClean(flow, name);
   });

@@ -126,7 +126,7 @@ export function describeFence(
         const scene = await setUp(isFirst);
         const held = await overtake(scene, [at, Infinity])
           .catch((cause: unknown) => {
-            throw new Error(`SLUICE_SEED=${seed}: A was held at its step ${at}`, { cause });
+            throw new Error(`SLUICE_SEED=${seed}: A was held at its step ${at}: ${String(cause)}`, { cause });
           })
           .finally(() => {
             scene.stage.close();
@@ -143,7 +143,8 @@ export function describeFence(
         const scene = await setUp(run % 3 === 0);
         await overtake(scene, at)
           .catch((cause: unknown) => {
-            throw new Error(`SLUICE_SEED=${seed}: A and B were held at ${at.join(' and ')}`, { cause });
+            const where = `SLUICE_SEED=${seed}: A and B were held at ${at.join(' and ')}`;
+            throw new Error(`${where}: ${String(cause)}`, { cause });
           })
           .finally(() => {
             scene.stage.close();

@@ -75,8 +75,11 @@ export class LakehousePublisher implements ClosedPublisher {
     const { lostFiles } = this.#lakehouse;
     this.#lakehouse.assertWritable?.();
     this.#seen = await this.#read(async (database, held) => {
-      if (held?.generation !== undefined) assertIdentity(held.meta, this.#settings, this.place);
-      await refuseForeign(database, this.#lakehouse, { streams: this.#settings.streams, held });
+      this.#assertOwn(held);
+      const { streams } = this.#settings;
+      const ours = await refuseForeign(database, this.#lakehouse, { streams, held });
+      if (ours !== held) this.#assertOwn(ours);
+      return ours;
     }).catch(async (thrown: unknown) => {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;
       await this.#claimBroken(lostFiles, thrown);
@@ -88,6 +91,10 @@ export class LakehousePublisher implements ClosedPublisher {
     const owner = new Map(describeOwner(this.#settings));
     this.#seen = undefined;
     await takeOverLakehouse(this.#lakehouse, { owner, lease, folder: this.#folder });
+  }
+
+  #assertOwn(held: HeldTables | undefined): void {
+    if (held?.generation !== undefined) assertIdentity(held.meta, this.#settings, this.place);
   }
 
   get #folder(): string {
@@ -277,17 +284,17 @@ export class LakehousePublisher implements ClosedPublisher {
 
   /** Reads what the lakehouse holds of ours. */
   #look(): Promise<Look> {
-    return this.#read(() => Promise.resolve());
+    return this.#read((_, held) => Promise.resolve(held));
   }
 
-  async #read(look: (database: Database, held: HeldTables | undefined) => Promise<void>): Promise<Look> {
+  async #read(
+    look: (database: Database, held: HeldTables | undefined) => Promise<HeldTables | undefined>,
+  ): Promise<Look> {
     const lakehouse = this.#lakehouse;
     const database = await lakehouse.open({ mode: 'read' });
     if (database === undefined) return { held: undefined };
     try {
-      const held = await readHeldTables(database, lakehouse);
-      await look(database, held);
-      return { held };
+      return { held: await look(database, await readHeldTables(database, lakehouse)) };
     } catch (error) {
       throw lakehouse.describeFailure(error);
     } finally {
