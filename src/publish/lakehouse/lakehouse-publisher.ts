@@ -74,13 +74,9 @@ export class LakehousePublisher implements ClosedPublisher {
   async claim(): Promise<void> {
     const { lostFiles } = this.#lakehouse;
     this.#lakehouse.assertWritable?.();
-    this.#seen = await this.#read(async (database, held) => {
-      this.#assertOwn(held);
-      const { streams } = this.#settings;
-      const ours = await refuseForeign(database, this.#lakehouse, { streams, held });
-      if (ours !== held) this.#assertOwn(ours);
-      return ours;
-    }).catch(async (thrown: unknown) => {
+    this.#seen = await this.#read((database, held) =>
+      refuseForeign(database, this.#lakehouse, { settings: this.#settings, held }),
+    ).catch(async (thrown: unknown) => {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;
       await this.#claimBroken(lostFiles, thrown);
       return { held: undefined };
@@ -91,10 +87,6 @@ export class LakehousePublisher implements ClosedPublisher {
     const owner = new Map(describeOwner(this.#settings));
     this.#seen = undefined;
     await takeOverLakehouse(this.#lakehouse, { owner, lease, folder: this.#folder });
-  }
-
-  #assertOwn(held: HeldTables | undefined): void {
-    if (held?.generation !== undefined) assertIdentity(held.meta, this.#settings, this.place);
   }
 
   get #folder(): string {

@@ -1,4 +1,5 @@
-import type { Stream } from '../../model/stream.ts';
+import { assertIdentity } from '../../../state/owner.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { describeTaken } from './describe-failure.ts';
@@ -7,16 +8,17 @@ import type { Lakehouse } from './lakehouse.ts';
 import { OWN_TABLES, toLakeSchema } from './names.ts';
 
 /**
- * Rejects tables of somebody else that have a name which a publish needs. Returns what is held, which another run may have
- * published for the first time since it was read. Throws PublishError (2).
+ * Rejects a lakehouse that another state folder fills, and tables of somebody else that have a name which a publish needs.
+ * Returns what is held, which another run may have published for the first time since it was read. Throws PublishError (2).
  */
 export async function refuseForeign(
   database: Database,
   lakehouse: Lakehouse,
-  { streams, held }: { readonly streams: readonly Stream[]; readonly held: HeldTables | undefined },
+  { settings, held }: { readonly settings: OfflineSettings; readonly held: HeldTables | undefined },
 ): Promise<HeldTables | undefined> {
+  if (held?.generation !== undefined) assertIdentity(held.meta, settings, lakehouse.destination.path);
   const wanted = {
-    main: streams.flatMap(({ table }) => [table, historyOf(table)]),
+    main: settings.streams.flatMap(({ table }) => [table, historyOf(table)]),
     _sluice: held === undefined ? ['meta', ...Object.values(OWN_TABLES)] : [],
   };
   for (const stored of ['main', '_sluice'] as const) {
@@ -26,7 +28,7 @@ export async function refuseForeign(
     if (taken === undefined) continue;
     const now = await readHeldTables(database, lakehouse);
     if (now === undefined || isUnchanged(now, held)) throw describeTaken(lakehouse, `${schema}.${taken}`);
-    return refuseForeign(database, lakehouse, { streams, held: now });
+    return refuseForeign(database, lakehouse, { settings, held: now });
   }
   return held;
 }
