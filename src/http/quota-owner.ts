@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
+import { isRunning } from '../model/is-running.ts';
 
 /** A name for this process in the shared state, which others on the same machine can look up. */
 export function createOwner(): string {
@@ -15,12 +16,7 @@ export function isOwnerGone(owner: string): boolean {
   const [place, pidText] = owner.split('.');
   const pid = Number(pidText);
   if (place !== namePlace() || !Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+  return !isRunning(pid);
 }
 
 /**

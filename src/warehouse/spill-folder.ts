@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isRunning } from '../model/is-running.ts';
 
 const NAME = /^spill-(\d+)-[0-9a-f]{8}$/;
 /** An engine may be of another container, whose processes cannot be looked at: what it spilled lately stays. */
@@ -42,15 +43,8 @@ function readTimeOf(parent: string): number {
 }
 
 function isOfEndedProcess(name: string): boolean {
-  const pid = NAME.exec(name)?.[1];
-  return pid !== undefined && !inUse.has(name) && !isRunning(Number(pid));
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  const pid = Number(NAME.exec(name)?.[1]);
+  // A container that was restarted has the same process id again.
+  if (pid === process.pid) return !inUse.has(name);
+  return !Number.isNaN(pid) && !isRunning(pid);
 }

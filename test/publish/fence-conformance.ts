@@ -135,6 +135,26 @@ export function describeFence(
       }
     });
 
+    it('lets a run claim what another one commits first in the meantime', async () => {
+      const step = chooseStride(1);
+      for (let commit = 1; ; commit += 1)
+        for (let at = 1 + (seed % step); ; at += step) {
+          const { a, b, stage, first } = await setUp(true);
+          try {
+            const publish = stage.begin(commit, () => a.publish(first.lease), /^sql COMMIT/);
+            if ((await publish.stopped) === undefined) return;
+            const claim = stage.begin(at, () => b.publisher.claim());
+            const held = await claim.stopped;
+            expect(await publish.goOn()).toMatchObject({ status: 'fulfilled' });
+            const where = `SLUICE_SEED=${seed}: before commit ${commit} of A, the claim of B was held at its step ${at}`;
+            expect(await claim.goOn(), where).toMatchObject({ status: 'fulfilled' });
+            if (held === undefined) break;
+          } finally {
+            stage.close();
+          }
+        }
+    });
+
     it('holds while both are at work', async () => {
       const random = createRandom();
       const most = await countSteps(await setUp(false), only);

@@ -14,7 +14,8 @@ import { describeFence } from './fence-conformance.ts';
 import { duckLake, makeServerCase } from './lakehouse-cases.ts';
 import type { PublisherCase } from './publish-world.ts';
 
-// A step of a lakehouse takes a second or more: each proof begins at another one, and the soak takes all. Before others A only reads, or changes what nobody sees before the commit.
+// Before others A only reads, or changes what nobody sees before the commit. A step takes a second or more: each full proof
+// begins at another one, and the soak takes all.
 const only = /^(?:confirm|sql (?:BEGIN|UPDATE|CALL ducklake|COMMIT))/;
 
 describeWithServers('a DuckLake on this machine', () => {

@@ -41,6 +41,8 @@ export interface AccountsFlow {
   readonly folder: string;
   readonly clock: VirtualClock;
   readonly simulator: Simulator;
+  /** What its commands use, unless a line is given more. */
+  readonly engine: Engine;
   run(args: readonly string[], options?: LineOptions): Promise<AccountsLine>;
   /** The same for `sync --json`. */
   sync(args?: readonly string[], options?: LineOptions): Promise<AccountsReport>;
@@ -145,6 +147,7 @@ export function createAccountsFlow(options: AccountsFlowOptions): AccountsFlow {
     folder,
     clock,
     simulator,
+    engine,
     run,
     writeConfig,
     serve(baseUrl) {

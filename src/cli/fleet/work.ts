@@ -14,6 +14,7 @@ import type { LaneProgram } from '../../fleet/worker/lane.ts';
 import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
 import { Worker } from '../../fleet/worker/worker.ts';
 import type { ServedAccounts } from '../../fleet/worker/worker-events.ts';
+import { isRunning } from '../../model/is-running.ts';
 import { version } from '../../model/version.ts';
 import type { WorkRequest } from '../frame/fleet-engine.ts';
 import type { LaneArguments } from './lane-arguments.ts';
@@ -138,15 +139,6 @@ function prepareScratch(root: string, worker: string): Scratch {
   const own = join(root, `worker-${worker}`);
   mkdirSync(own, { mode: 0o700 });
   return { own, extensions: join(root, 'extensions') };
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 function describeProgram(

@@ -120,42 +120,29 @@ export async function isHeld(sql: Sql, { account, token }: HeldLease): Promise<b
 }
 
 /** Records pages that were put away during a run; false if the lease was lost. */
-export async function recordStages(
-  database: FleetDatabase,
-  { account, token }: HeldLease,
-  stages: PutStages,
-): Promise<boolean> {
-  const rows = await database.query(
-    `UPDATE sluice_fleet.accounts SET stages = $3
-      WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
-    [account, token, JSON.stringify(stages)],
-  );
-  return rows.length > 0;
+export function recordStages(database: FleetDatabase, held: HeldLease, stages: PutStages): Promise<boolean> {
+  return changeHeld(database, held, ['stages', JSON.stringify(stages)]);
 }
 
 /** Records what is left of the quota, by the database's clock; false if the lease was lost. */
-export async function recordQuota(
-  database: FleetDatabase,
-  { account, token }: HeldLease,
-  quota: QuotaMark,
-): Promise<boolean> {
-  const rows = await database.query(
-    `UPDATE sluice_fleet.accounts SET quota = $3
-      WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
-    [account, token, JSON.stringify(quota)],
-  );
-  return rows.length > 0;
+export function recordQuota(database: FleetDatabase, held: HeldLease, quota: QuotaMark): Promise<boolean> {
+  return changeHeld(database, held, ['quota', JSON.stringify(quota)]);
 }
 
 /** Records that every destination refuses what comes from earlier holders; false if the lease was lost. */
-export async function settleTakeover(
+export function settleTakeover(database: FleetDatabase, held: HeldLease): Promise<boolean> {
+  return changeHeld(database, held, ['is_unsettled', false]);
+}
+
+async function changeHeld(
   database: FleetDatabase,
   { account, token }: HeldLease,
+  [column, value]: readonly [column: 'stages' | 'quota' | 'is_unsettled', value: unknown],
 ): Promise<boolean> {
   const rows = await database.query(
-    `UPDATE sluice_fleet.accounts SET is_unsettled = false
+    `UPDATE sluice_fleet.accounts SET ${column} = $3
       WHERE account = $1 AND token = $2 AND holder IS NOT NULL RETURNING 1`,
-    [account, token],
+    [account, token, value],
   );
   return rows.length > 0;
 }

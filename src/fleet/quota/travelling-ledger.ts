@@ -30,9 +30,8 @@ export class TravellingLedger implements QuotaStore {
   readonly #ledger: QuotaStore;
   readonly #travel: LedgerTravel;
   #isStale: boolean;
-  #noted: QuotaMark | undefined;
-  #next: QuotaMark | undefined;
-  #noting: Promise<void> | undefined;
+  #mark: QuotaMark | undefined;
+  #isNoting = false;
 
   constructor(ledger: QuotaStore, travel: LedgerTravel) {
     this.#ledger = ledger;
@@ -48,9 +47,9 @@ export class TravellingLedger implements QuotaStore {
     const { window, result } = await this.#ledger.update((before) => {
       const known = this.#isStale ? distrust(before, this.#travel.mark) : before;
       const changed = change(known);
+      this.#isStale = false;
       return { state: changed.state, result: { window: changed.state.window, result: changed.result } };
     });
-    this.#isStale = false;
     if (window !== undefined) this.#keep(window);
     return result;
   }
@@ -61,18 +60,20 @@ export class TravellingLedger implements QuotaStore {
 
   #keep({ remaining, resetAtMs }: QuotaWindow): void {
     if (remaining > NOTED_REMAINING) return;
-    if (this.#noted?.remaining === remaining && this.#noted.resetAtMs === resetAtMs) return;
-    this.#noted = { remaining, resetAtMs };
-    this.#next = this.#noted;
-    this.#noting ??= this.#noteAll().finally(() => (this.#noting = undefined));
+    if (this.#mark?.remaining === remaining && this.#mark.resetAtMs === resetAtMs) return;
+    this.#mark = { remaining, resetAtMs };
+    if (!this.#isNoting) void this.#note();
   }
 
   /** One at a time, so that none overtakes a later one. */
-  async #noteAll(): Promise<void> {
-    for (let mark = this.#next; mark !== undefined; mark = this.#next) {
-      this.#next = undefined;
-      await this.#travel.note(mark);
+  async #note(): Promise<void> {
+    this.#isNoting = true;
+    let noted: QuotaMark | undefined;
+    while (this.#mark !== undefined && this.#mark !== noted) {
+      noted = this.#mark;
+      await this.#travel.note(noted);
     }
+    this.#isNoting = false;
   }
 }
 
@@ -81,5 +82,5 @@ function distrust(state: QuotaState, mark: QuotaMark | undefined): QuotaState {
   const noted = mark && { ...mark, limit: undefined, seenAtMs: state.lastUsedAtMs };
   const window = joinWindows(state.window, noted);
   const isSpent = window !== undefined && window.remaining <= UNKNOWN_REQUESTS;
-  return { ...state, window: isSpent ? { ...window, remaining: 0 } : undefined, inFlight: [] };
+  return { ...state, window: isSpent ? { ...window, remaining: 0 } : undefined };
 }

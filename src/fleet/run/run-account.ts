@@ -155,9 +155,8 @@ export class AccountRun {
   #openLedger(place: Parameters<OpenQuotaStore>[0]): QuotaStore {
     const { object, token, quota } = this.#run;
     const { clockLeadMs } = this.#state;
-    const hasRun = token > 1;
     return new TravellingLedger(openQuotaLedger(place), {
-      isStale: hasRun && (object === undefined || readToken(object) !== token - 1),
+      isStale: token > 1 && readToken(object ?? '') !== token - 1,
       mark: quota && moveMark(quota, -clockLeadMs),
       note: async (mark) => {
         await this.#worker.ask({ kind: 'quota', mark: moveMark(mark, clockLeadMs) });

@@ -142,6 +142,36 @@ it('a killed run costs the rest of the window only where little was left', async
   expect([late.sent, late.refused]).toEqual([196, 0]);
 });
 
+it('what is left last is noted last, however long a note takes', async () => {
+  const noted: number[] = [];
+  const notes: (() => void)[] = [];
+  const ledger = new TravellingLedger(createMemoryQuotaStore(), {
+    isStale: false,
+    mark: undefined,
+    note: ({ remaining }) => {
+      noted.push(remaining);
+      return new Promise((resolve) => notes.push(resolve));
+    },
+  });
+  const leave = (remaining: number) =>
+    ledger.update((state) => ({
+      state: { ...state, window: { limit: 100, remaining, resetAtMs: 5_000, seenAtMs: 1 } },
+      result: undefined,
+    }));
+  await leave(21);
+  await leave(20);
+  await leave(19);
+  await leave(18);
+  expect(noted).toEqual([20]);
+  notes[0]?.();
+  await leave(18);
+  expect(noted).toEqual([20, 18]);
+  notes[1]?.();
+  await leave(18);
+  await leave(17);
+  expect(noted).toEqual([20, 18, 17]);
+});
+
 it('a ledger that knows every request stays as it is', async () => {
   const window = { limit: 100, remaining: 3, resetAtMs: 5_000, seenAtMs: 1 };
   const state: QuotaState = { ...initialQuotaState(), lastUsedAtMs: 1, window };
