@@ -217,7 +217,7 @@ describeWithServers('a DuckLake', () => {
       ],
       [
         'server',
-        'cannot be reached',
+        'the server of the catalog cannot be reached',
         ({ ducklake, ...rest }) => ({
           ...rest,
           ducklake: { ...ducklake, catalog: ducklake?.catalog.replace(/@[^/]+/, '@127.0.0.1:1') },
@@ -241,7 +241,7 @@ describeWithServers('a DuckLake', () => {
       ],
       [
         'store',
-        'cannot be reached',
+        'the object store cannot be reached',
         ({ s3, ...rest }) => ({ ...rest, s3: { ...s3, endpoint: 'http://127.0.0.1:1' } }),
       ],
     ])('refuses a wrong %s before a request, without a secret in its words', async (_, words, change) => {

@@ -52,7 +52,7 @@ export function listStoreAdvice(setting: string): readonly Advice[] {
     },
     {
       pattern:
-        /Could not connect to server|Could not resolve host|Connection refused|SSL connect|Timeout was reached/i,
+        /Could not connect to server|Could not resolve host|Connection refused|SSL (?:connect|peer certificate)|Timeout was reached/i,
       what: 'the object store cannot be reached',
       hint: 'Start it, or fix destination.s3.endpoint, and run again.',
     },
@@ -120,6 +120,8 @@ export function describeEngineFailure(
   const { path } = place;
   const found = advice.find(({ pattern }) => pattern.test(raw));
   const message = raw
+    // The statement that failed is ours, and says nothing to a user.
+    .replace(/\s*LINE \d+: [\s\S]*$/, '')
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ')
     .slice(0, 500);

@@ -19,7 +19,7 @@ export class MissingLakeError extends PublishError {
   }
 }
 
-const advice: readonly Advice[] = [
+const ofLake: readonly Advice[] = [
   {
     pattern: /does not match existing data path/,
     what: 'the catalog belongs to another data folder',
@@ -32,15 +32,17 @@ const advice: readonly Advice[] = [
     hint: 'Name another catalog, or move this one away. Nothing was changed.',
     isForeign: true,
   },
-  ...listServerAdvice('destination.ducklake.catalog', 'the server of the catalog'),
-  ...listStoreAdvice('destination.ducklake.data'),
 ];
+const ofCatalog = listServerAdvice('destination.ducklake.catalog', 'the server of the catalog');
+const ofStore = listStoreAdvice('destination.ducklake.data');
 
 /** What the engine says about a DuckLake. */
 export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unknown): SyncError {
   if (/and creating a new DuckLake is explicitly disabled/.test(readMessage(thrown)))
     return describeAbsence(lake);
-  return describeEngineFailure(lake, thrown, advice);
+  // Both cannot be reached in the same words; only a store is asked by HTTP.
+  const places = /\bHTTP\b/.test(readMessage(thrown)) ? [ofStore, ofCatalog] : [ofCatalog, ofStore];
+  return describeEngineFailure(lake, thrown, [...ofLake, ...places.flat()]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import type { DuckLakeDestination } from '../../src/model/destination.ts';
+import { describeDuckLakeFailure } from '../../src/publish/lakehouse/ducklake/describe-ducklake-failure.ts';
+
+const lake: DuckLakeDestination = {
+  kind: 'ducklake',
+  path: 'db.example/warehouse#analytics',
+  catalog: { kind: 'postgres', url: 'postgres://db.example/warehouse' },
+  data: 's3://bucket/sluice',
+  schema: 'analytics',
+  secrets: [],
+  extensions: { folder: '/state/extensions', installs: false },
+} as unknown as DuckLakeDestination;
+
+it.each([
+  [
+    "IO Error: Could not connect to server error for HTTP GET to 'http://store.example/bucket/?list-type=2'\n\nLINE 1: SELECT count(*) FROM glob('s3://bucket/sluice-probe*')\n   ^",
+    'the object store cannot be reached',
+    'destination.s3.endpoint',
+  ],
+  [
+    "IO Error: SSL peer certificate or SSH remote key was not OK error for HTTP HEAD to 'https://store.example/b'",
+    'the object store cannot be reached',
+    'destination.s3.endpoint',
+  ],
+  [
+    'IO Error: Unable to connect to Postgres at "db.example": could not connect to server: Connection refused',
+    'the server of the catalog cannot be reached',
+    'destination.ducklake.catalog',
+  ],
+  [
+    'IO Error: Unable to connect to Postgres at "db.example": SSL error: certificate verify failed',
+    'the connection to the server of the catalog cannot be encrypted as asked',
+    'PGSSLMODE',
+  ],
+])('says which of its servers failed, and where to fix it: %s', (said, what, setting) => {
+  const { message, hint } = describeDuckLakeFailure(lake, new Error(said));
+  expect(message).toContain(`: ${what}: `);
+  expect(message).not.toContain('LINE 1');
+  expect(hint).toContain(setting);
+});
