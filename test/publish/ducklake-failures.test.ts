@@ -12,6 +12,8 @@ const lake: DuckLakeDestination = {
   extensions: { folder: '/state/extensions', installs: false },
 } as unknown as DuckLakeDestination;
 
+const WHOLE = 'what readers see is whole';
+
 it.each([
   [
     "IO Error: Could not connect to server error for HTTP GET to 'http://store.example/bucket/?list-type=2'\n\nLINE 1: SELECT count(*) FROM glob('s3://bucket/sluice-probe*')\n   ^",
@@ -33,9 +35,20 @@ it.each([
     'the connection to the server of the catalog cannot be encrypted as asked',
     'PGSSLMODE',
   ],
-])('says which of its servers failed, and where to fix it: %s', (said, what, setting) => {
+  [
+    'IO Error: Cannot open file "/lake/analytics/items/year=2026/month=10/ducklake-0.parquet": No such file or directory',
+    'a file with rows of the lake is missing',
+    'DROP SCHEMA "_sluice_analytics" CASCADE',
+  ],
+  [
+    'HTTP Error: Unable to connect to URL "s3://bucket/analytics/items/ducklake-0.parquet": HTTP 404 Not Found, s3://bucket/analytics/items/ducklake-0.parquet',
+    'a file with rows of the lake is missing',
+    'without a request',
+  ],
+])('says what failed, and where to fix it: %s', (said, what, setting) => {
   const { message, hint } = describeDuckLakeFailure(lake, new Error(said));
   expect(message).toContain(`: ${what}: `);
   expect(message).not.toContain('LINE 1');
   expect(hint).toContain(setting);
+  expect(hint.includes(WHOLE)).toBe(!what.includes('missing'));
 });

@@ -4,6 +4,8 @@ import type { Lakehouse } from './lakehouse.ts';
 import { redact } from '../../text/redact.ts';
 
 const SAFE = 'What was synced is committed in the state folder, and what readers see is whole.';
+const BROKEN =
+  'What was synced is committed in the state folder; until then, readers of these rows get an error.';
 
 /** What an error of the engine means, and what to do. */
 export interface Advice {
@@ -12,6 +14,8 @@ export interface Advice {
   readonly hint: string;
   /** Whether the place belongs to somebody else. */
   readonly isForeign?: true;
+  /** Whether readers meet the same error. */
+  readonly isForReaders?: true;
 }
 
 /** A lakehouse, as errors name it. */
@@ -127,7 +131,7 @@ export function describeEngineFailure(
     .slice(0, 500);
   return new PublishError(`${path}: ${found === undefined ? message : `${found.what}: ${message}`}`, {
     code: found?.isForeign === true ? 'publish_refused' : 'publish_failed',
-    hint: `${found?.hint ?? 'Fix the cause and run again: publishing needs no request.'} ${SAFE}`,
+    hint: `${found?.hint ?? 'Fix the cause and run again: publishing needs no request.'} ${found?.isForReaders === true ? BROKEN : SAFE}`,
     context: { path },
     ...(found?.isForeign === true && { exitCode: 2 as const }),
     cause: new Error(raw),

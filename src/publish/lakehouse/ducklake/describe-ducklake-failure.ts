@@ -1,5 +1,6 @@
 import type { DuckLakeDestination } from '../../../model/destination.ts';
 import { PublishError, type SyncError } from '../../../model/errors.ts';
+import { quoteIdentifier } from '../../../warehouse/identifiers.ts';
 import {
   type Advice,
   describeEngineFailure,
@@ -7,6 +8,7 @@ import {
   listStoreAdvice,
   readMessage,
 } from '../describe-failure.ts';
+import { toLakeSchema } from '../names.ts';
 
 /** There is no lake yet: nothing was ever published. */
 export class MissingLakeError extends PublishError {
@@ -33,6 +35,19 @@ const ofLake: readonly Advice[] = [
     isForeign: true,
   },
 ];
+
+/** A file that the catalog names and that is gone, in a folder or a bucket. */
+const LOST = /(?:open file "|HTTP (?:code )?404[\s\S]*)[^"']+\.parquet/;
+
+function describeLoss({ schema }: DuckLakeDestination): Advice {
+  return {
+    pattern: LOST,
+    what: 'a file with rows of the lake is missing',
+    hint: `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request.`,
+    isForReaders: true,
+  };
+}
+
 const ofCatalog = listServerAdvice('destination.ducklake.catalog', 'the server of the catalog');
 const ofStore = listStoreAdvice('destination.ducklake.data');
 
@@ -42,7 +57,7 @@ export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unkno
     return describeAbsence(lake);
   // Both cannot be reached in the same words; only a store is asked by HTTP.
   const places = /\bHTTP\b/.test(readMessage(thrown)) ? [ofStore, ofCatalog] : [ofCatalog, ofStore];
-  return describeEngineFailure(lake, thrown, [...ofLake, ...places.flat()]);
+  return describeEngineFailure(lake, thrown, [describeLoss(lake), ...ofLake, ...places.flat()]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.
