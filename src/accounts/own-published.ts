@@ -14,7 +14,8 @@ import type { RunReport } from '../model/run-report.ts';
 import type { SqlSession } from '../model/sql.ts';
 import { readFileLineage } from '../publish/lineage.ts';
 import type { Lineage } from '../publish/publisher.ts';
-import { compareLineages, toRunId } from '../storage/assert-lineage.ts';
+import { toRunId } from '../publish/lineage.ts';
+import { compareLineages } from '../storage/assert-lineage.ts';
 import type { AttachedAccount } from '../warehouse/attach-accounts.ts';
 import { readAccountMeta } from './accounts-file.ts';
 

@@ -24,3 +24,8 @@ export async function readFileLineage(file: string): Promise<Lineage> {
   const found = existsSync(file) ? await lookInto(file, readLineage) : undefined;
   return found ?? { generation: undefined, runs: new Map() };
 }
+
+/** The run that made a commit. Format: the run's id, a space and twelve digits. */
+export function toRunId(generation: string): string {
+  return generation.slice(0, -13);
+}

@@ -4,7 +4,7 @@ import { readPublishedRecord } from '../../state/published-record.ts';
 import { workFile } from '../../state/work-file.ts';
 import { PublishError } from '../model/errors.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
-import { readLineage } from '../publish/lineage.ts';
+import { readLineage, toRunId } from '../publish/lineage.ts';
 import type { CarriedState, Lineage, PublishedState, Publisher } from '../publish/publisher.ts';
 import { listPublishers } from '../publish/registry.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -121,11 +121,6 @@ async function describeRefusal(
     context: { path: place },
     exitCode: 2,
   });
-}
-
-/** The run that made a commit. Format: the run's id, a space and twelve digits. */
-export function toRunId(generation: string): string {
-  return generation.slice(0, -13);
 }
 
 /** What a refusal says about a destination. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -21,6 +21,8 @@ describe('a process that combines accounts and is killed', () => {
       accounts.push(await writeAccountFile(folder, name, rows));
     }
     const out = join(folder, 'out');
+    // A kill may come before the process makes it.
+    mkdirSync(out);
     const file = join(out, 'all.duckdb');
     const script = join(import.meta.dirname, '..', 'support', 'combine-child.ts');
     for (let kill = 0; kill < KILLS; kill += 1) {

@@ -235,3 +235,31 @@ describe('a lake folder without its manifest', () => {
     expect(await queryFiles(`SELECT count(*)::INTEGER AS n FROM ${globOf(lake)}`)).toEqual([{ n: 200 }]);
   });
 });
+
+describe('a manifest with other values', () => {
+  type Edit = (text: string) => string;
+  const laterYear: Edit = (text) => text.replace(/("commit": ")\d{4}/, '$12126');
+  it.each<[string, Edit, number]>([
+    ['of a run that lake.duckdb does not know', laterYear, 6],
+    ['of another connector', (text) => text.replace(/("connector": ")/, '$1other-'), 2],
+    [
+      'with one id for two columns',
+      (text) => text.replace(/("fieldIds": \{\s*"\w+": )\d+,(\s*"\w+": )\d+/, '$17,$27'),
+      2,
+    ],
+  ])('%s is reported by verify and by a sync, with and without a state', async (_, edit, exitCode) => {
+    for (const keepsState of [false, true]) {
+      const { flow, lake } = await createFlow(lakeOnly);
+      const manifest = join(lake, 'manifest.json');
+      const text = readFileSync(manifest, 'utf8');
+      expect(edit(text)).not.toBe(text);
+      writeFileSync(manifest, edit(text));
+      if (!keepsState) loseState(flow);
+      const path = expect.stringContaining(lake) as unknown;
+      expect(await findFailures(flow)).toMatchObject([{ name: 'lake', detail: path }]);
+      expect(await syncAgain(flow)).toMatchObject({ exitCode, message: path });
+      expect(flow.arrivals).toEqual([]);
+      expect(readFileSync(manifest, 'utf8')).toBe(edit(text));
+    }
+  });
+});

@@ -8,7 +8,8 @@ import { GENERATIONS } from '../../warehouse/lake-entry.ts';
 import { assertWritable } from '../assert-writable.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
-import { readManifest } from './manifest.ts';
+import { readFileLineage, toRunId } from '../lineage.ts';
+import { type LakeManifest, readManifest } from './manifest.ts';
 
 /**
  * Rejects a folder that holds anything but a lake of this source, before requests are spent on data that could not be
@@ -40,6 +41,20 @@ export async function assertLakeIsOurs(lake: string, owner: Owner, tables: reado
       throw toRefusal(lake, `${lake} holds other files (${nameSome(foreign)}) and no ${LAKE_MANIFEST}`);
     return;
   }
+  assertOwner(lake, manifest, owner);
+  for (const table of tables) {
+    const folder = join(lake, table);
+    // Links are rejected too: generations are linked by their path in the lake.
+    for (const path of [folder, join(lake, GENERATIONS), generationsFolder(lake, table)])
+      if (!isFolder(path, lstatSync)) throw toRefusal(path, `${path} is in the way: it is not a folder`);
+    if (!(await isOwnTableFolder(folder)))
+      throw toRefusal(folder, `${folder} holds files that Sluice did not put there`);
+  }
+  assertCurrentsAreLinks(lake, tables);
+}
+
+/** Rejects the lake of another source. */
+export function assertOwner(lake: string, manifest: LakeManifest, owner: Owner): void {
   for (const [name, held, wanted] of [
     ['connector', manifest.connector, owner.connector],
     ['base_url', manifest.baseUrl, owner.baseUrl],
@@ -52,15 +67,6 @@ export async function assertLakeIsOurs(lake: string, owner: Owner, tables: reado
       context: { path: lake },
     });
   }
-  for (const table of tables) {
-    const folder = join(lake, table);
-    // Links are rejected too: generations are linked by their path in the lake.
-    for (const path of [folder, join(lake, GENERATIONS), generationsFolder(lake, table)])
-      if (!isFolder(path, lstatSync)) throw toRefusal(path, `${path} is in the way: it is not a folder`);
-    if (!(await isOwnTableFolder(folder)))
-      throw toRefusal(folder, `${folder} holds files that Sluice did not put there`);
-  }
-  assertCurrentsAreLinks(lake, tables);
 }
 
 /** Whether a work file can be restored from a lake. */
@@ -77,6 +83,21 @@ export function findLostState(lake: string, stateDir: string): StorageError | un
       code: 'state_damaged',
       hint: `Restore ${LAKE_CATALOG} from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
       context: { path: join(lake, LAKE_CATALOG) },
+    },
+  );
+}
+
+/** The error of a lake whose manifest names a commit that `lake.duckdb`, which is always written first, does not know. */
+export async function findParting(lake: string, commit: string): Promise<StorageError | undefined> {
+  const path = join(lake, LAKE_CATALOG);
+  const { generation, runs } = await readFileLineage(path);
+  if (generation === undefined || generation === commit || runs.has(toRunId(commit))) return undefined;
+  return new StorageError(
+    `${join(lake, LAKE_MANIFEST)} names a run that ${path} does not know (${toRunId(commit)}): one of them is damaged, or from another backup`,
+    {
+      code: 'state_damaged',
+      hint: `Put both back from the same backup of the lake. Without one, move ${lake} away: the next sync publishes it again from the state folder, and where that is missing too it reads everything from the API. Nothing was requested.`,
+      context: { path: lake },
     },
   );
 }

@@ -18,7 +18,7 @@ import type {
   PublishResult,
   VerifyKit,
 } from '../publisher.ts';
-import { assertLakeIsOurs, findLostState, isRestorableLake } from './assert-lake.ts';
+import { assertLakeIsOurs, findLostState, findParting, isRestorableLake } from './assert-lake.ts';
 import { listLakeTables } from './list-tables.ts';
 import { readManifest } from './manifest.ts';
 import { isOwnInLake } from './own-files.ts';
@@ -74,7 +74,11 @@ export class LakePublisher implements OpenPublisher {
     const manifest = await later(() => readManifest(this.place));
     const generation = manifest?.commit;
     if (generation === undefined) return undefined;
-    const readLineage = async () => ({ ...(await readFileLineage(this.#catalog)), generation });
+    const readLineage = async () => {
+      const parting = await findParting(this.place, generation);
+      if (parting !== undefined) throw parting;
+      return { ...(await readFileLineage(this.#catalog)), generation };
+    };
     return { generation, isLeft: undefined, readLineage };
   }
 
@@ -114,7 +118,7 @@ export class LakePublisher implements OpenPublisher {
   }
 
   verify(kit: VerifyKit) {
-    return verifyLake(this.place, kit);
+    return verifyLake(this.place, ownerOf(this.#settings), kit);
   }
 
   #file(): PublishedFile {

@@ -50,7 +50,9 @@ const tableSchema = z.object({
   bytes: z.int(),
   columns: z.array(columnSchema),
   /** Ids of all columns that ever existed; no id is reused. */
-  fieldIds: z.record(z.string(), z.int()),
+  fieldIds: z
+    .record(z.string(), z.int())
+    .refine((ids) => areDifferent(Object.values(ids)), 'an id is reused'),
   partitionBy: z.array(partitionSchema),
   sortedBy: z.array(z.string()),
   /** What its scans reached: one entry per stream or slice. */
@@ -107,6 +109,10 @@ export function readManifest(lake: string): LakeManifest | undefined {
       exitCode: 2,
     });
   }
+}
+
+function areDifferent(values: readonly unknown[]): boolean {
+  return new Set(values).size === values.length;
 }
 
 function readText(path: string): string {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Owner } from '../../../state/owner.ts';
 import { toSyncError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -10,6 +11,7 @@ import { openForReading } from '../../warehouse/query-published.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { REPUBLISH_FIX } from '../published-file.ts';
 import type { HeldFacts, PublishedFacts, VerifyKit } from '../publisher.ts';
+import { assertOwner, findParting } from './assert-lake.ts';
 import { inspectLake, type LakeFacts } from './inspect-lake.ts';
 import { readManifest } from './manifest.ts';
 import { findWrongRows } from './prove-rows.ts';
@@ -25,10 +27,15 @@ const LONE_LAKE_FIX =
   'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
 
 /** Checks a lake's files with its manifest, and the rows behind its views. */
-export async function verifyLake(lake: string, kit: VerifyKit): Promise<PublishedFacts | undefined> {
+export async function verifyLake(
+  lake: string,
+  owner: Owner,
+  kit: VerifyKit,
+): Promise<PublishedFacts | undefined> {
   let found: LakeFacts | undefined;
   try {
     found = inspectLake(lake);
+    if (found !== undefined) assertOwner(lake, found.manifest, owner);
   } catch (thrown) {
     const { message, hint } = toSyncError(thrown);
     kit.add('failed', message, hint);
@@ -70,6 +77,11 @@ export async function verifyLake(lake: string, kit: VerifyKit): Promise<Publishe
     },
   });
   if (facts === undefined) return undefined;
+  const parting = await findParting(lake, found.manifest.commit);
+  if (parting !== undefined) {
+    kit.add('failed', parting.message, parting.hint);
+    return undefined;
+  }
   // Its own entry is in it.
   const own = { tables: ['_sluice.meta'], why: '_sluice.meta says in a lake where its rows are, too' };
   return { ...facts, comparedAs: 'lake', own };
