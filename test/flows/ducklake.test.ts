@@ -76,6 +76,34 @@ function describeLake(title: string, getSite: () => Site): void {
       await expectVerified(lake.flow, 'DuckLake');
     });
 
+    it('holds columns that its catalog could not, from the start and added later', async () => {
+      // Names of DuckLake's own, of Postgres's own, and those that Postgres would cut to the same one.
+      const odd = {
+        row_id: 1,
+        begin_snapshot: 1,
+        xmin: 1,
+        tableoid: 1,
+        [`${'n'.repeat(64)}a`]: 'a',
+        [`${'n'.repeat(64)}b`]: 'b',
+      };
+      const added = { end_snapshot: 2, ctid: 'c', cmin: 3 };
+      const lake = await getSite().create(
+        ITEMS.map((item) => ({ ...item, ...odd })),
+        { stream: all, config: { retention: { lake: '0s' } } },
+      );
+      await syncWell(lake.flow);
+      for (const values of [added, { ...added, cmin: 4 }]) {
+        setRecords(
+          lake.flow,
+          ITEMS.map((item) => ({ ...item, ...odd, ...(item.id % 7 === 0 && values) })),
+        );
+        await lake.flow.clock.sleep(DAY_MS);
+        await syncWell(lake.flow);
+        await expectEqual(lake);
+      }
+      await expectVerified(lake.flow, 'DuckLake');
+    });
+
     it('is not maintained while rows are there that another program changed', async () => {
       const lake = await getSite().create(ITEMS, { stream });
       await syncWell(lake.flow);

@@ -1,11 +1,12 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readStatus } from '../../src/commands/status.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { COMPARE_FIX } from '../../src/publish/published-file.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
+import { Database } from '../../src/warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
 import type { LakeReader } from '../support/ducklake-reader.ts';
 import { createFleetLeases } from '../support/fleet-leases.ts';
@@ -160,6 +161,73 @@ export function describeLakehouse(name: string, getSite: () => Site): void {
       );
       await syncWell(lake.flow);
       await expectEqual(lake);
+    });
+
+    it('has no old row where a table is divided by another column than before', async () => {
+      const site = getSite();
+      const later = (date: string) => new Date(Date.parse(date) + 40 * DAY_MS).toISOString().slice(0, 10);
+      const records = ITEMS.map((item) => ({ ...item, other: later(item.date) }));
+      const given = { path: 'items', paginated: true, key: ['id'], deletes: 'hard' } as const;
+      const config = { defaults: { maxDeleteRatio: 1 } };
+      const lake = await site.create(records, { stream: { ...given, cursor: false }, config });
+      await syncWell(lake.flow);
+      const [first, second] = [...new Set(records.map(({ date }) => date))];
+      const left = records.filter(({ date }) => date !== first);
+      const moved = left.map((item) => (item.date === second ? { ...item, other: later(item.other) } : item));
+      const steps = [
+        // Rows of a day that neither side has by the new column are gone.
+        ['date', left],
+        ['other', moved],
+        ['date', moved.filter(({ date }) => date !== second)],
+        [false, moved.slice(0, 3)],
+      ] as const;
+      for (const [field, rows] of steps) {
+        setRecords(lake.flow, rows);
+        const items = { ...given, cursor: field === false ? field : { field } };
+        await syncWell(lake.flow, { config: { ...config, streams: { items } }, fullRefresh: true });
+        await expectEqual(lake);
+        await expectVerified(lake.flow, site.title);
+      }
+    });
+
+    it('commits nothing where rows stay that have to go, unless comparing all rows removes them', async () => {
+      const site = getSite();
+      const lake = await site.create(ITEMS, { stream: all });
+      await syncWell(lake.flow);
+      const real = Reflect.get<Database, 'count'>(Database.prototype, 'count');
+      /** An engine that finds no row to delete, so often. */
+      const loseDeletes = (times: number) => {
+        let left = times;
+        return vi.spyOn(Database.prototype, 'count').mockImplementation(function (this: Database, ...given) {
+          const isLost = /^DELETE FROM .*items/.test(given[0]) && (left -= 1) >= 0;
+          return isLost ? Promise.resolve(0) : real.apply(this, given);
+        });
+      };
+      const restate = (amount: number) =>
+        setRecords(
+          lake.flow,
+          ITEMS.map((item) => ({ ...item, amount })),
+        );
+      for (const [times, exitCode] of [
+        [1, 0],
+        [Infinity, 6],
+      ] as const) {
+        restate(exitCode);
+        const spy = loseDeletes(times);
+        const report = await lake.flow.sync({ force: true }).finally(() => spy.mockRestore());
+        expect(report).toMatchObject({ exitCode });
+        if (exitCode === 6)
+          expect(report.error).toMatchObject({
+            message: expect.stringContaining('main.items would have 100 rows, and 50 were synced') as string,
+          });
+        const reader = await lake.open();
+        const rows = await reader.rows(`SELECT count(*)::INTEGER AS n FROM lake.${lake.schema}.items`);
+        reader.close();
+        expect(rows).toEqual([{ n: 50 }]);
+      }
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, site.title);
     });
 
     it('counts equal rows of a table without a key', async () => {

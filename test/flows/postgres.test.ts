@@ -282,6 +282,20 @@ describeWithServers('Postgres', () => {
     expect(wordsOf(end)).toMatch(/no names of more than 63 bytes.*é{32}.*exclude: true/);
   });
 
+  it('refuses a name that every table of Postgres has already', async () => {
+    const lake = await create(
+      ITEMS.map((item) => ({ ...item, xmin: 1 })),
+      { stream },
+    );
+    const end = await fail(lake.flow);
+    expect(end.exitCode).toBe(2);
+    expect(wordsOf(end)).toMatch(/has a column xmin of its own.*exclude: true/);
+    const columns = { xmin: { exclude: true as const } };
+    const config = { streams: { items: { path: 'items', paginated: true, ...stream, columns } } };
+    await syncWell(lake.flow, { config });
+    await expectEqual(lake);
+  });
+
   it('refuses tables of others, and works in schemas that somebody else made', async () => {
     const { flow, url, schema } = await create(ITEMS, { stream });
     const [role, password] = [`limited${databases}`, 'p@ss/wörd'];

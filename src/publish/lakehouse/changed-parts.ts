@@ -1,20 +1,21 @@
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import type { StoredTable } from './lakehouse.ts';
-import { type ChangedParts, inWork } from './rows.ts';
+import { beginPart, type ChangedParts, inWork } from './rows.ts';
 
 /**
  * Computes the checksum of each part in the work file, and compares it with the one that was published. The changed ones
  * are in `sluice_changed` then, for other statements of the session.
  *
  * @param held the table of published checksums, as SQL
- * @returns by name of the table
+ * @returns by name of the table; undefined for one that is divided in another way than when it was published: all of its
+ * rows may have changed
  */
 export async function findChangedParts(
   session: SqlSession,
   held: string,
   tables: readonly StoredTable[],
-): Promise<ReadonlyMap<string, ChangedParts>> {
+): Promise<ReadonlyMap<string, ChangedParts | undefined>> {
   await session.run(
     'CREATE OR REPLACE TEMP TABLE sluice_parts (name VARCHAR, part VARCHAR, rows BIGINT, sum VARCHAR)',
   );
@@ -30,17 +31,21 @@ export async function findChangedParts(
        SELECT name, part FROM sluice_parts AS now FULL JOIN ${held} AS held USING (name, part)
        WHERE now.rows IS DISTINCT FROM held.rows OR now.sum IS DISTINCT FROM held.sum`,
   );
-  const rows = await session.all(
-    `SELECT name, min(part) AS first, max(part) AS last, bool_and(regexp_full_match(part, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
-       FROM sluice_changed GROUP BY name`,
-  );
-  return new Map(
-    rows.map(({ name, first, last, are_days: areDays }) => [
-      String(name),
-      // Other days of the calendar, as of a year with five digits, do not sort as texts.
-      areDays === true ? { first: String(first), last: String(last) } : {},
-    ]),
-  );
+  const changed = new Map<string, ChangedParts | undefined>();
+  for (const { name, datedBy } of tables) {
+    const begin = datedBy === undefined ? '' : beginPart(datedBy.name);
+    const [row] = await session.all(
+      `SELECT count(*) AS parts, bool_and(starts_with(part, $2)) AS are_own, min(day) AS first, max(day) AS last,
+         bool_and(regexp_full_match(day, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
+       FROM (SELECT part, substr(part, length($2) + 1) AS day FROM sluice_changed WHERE name = $1)`,
+      [name, begin],
+    );
+    if (Number(row?.['parts']) === 0) continue;
+    // Other days of the calendar, as of a year with five digits, do not sort as texts.
+    const days = row?.['are_days'] === true ? { first: String(row['first']), last: String(row['last']) } : {};
+    changed.set(name, row?.['are_own'] === true ? days : undefined);
+  }
+  return changed;
 }
 
 /** Replaces the published checksums of the parts that changed. */

@@ -104,7 +104,7 @@ export function listServerAdvice(setting: string, server: string): readonly Advi
 
 /** The advice for two writers at a time. */
 export const CONFLICT: Advice = {
-  pattern: /transaction conflict|conflict|database is locked|could not serialize/i,
+  pattern: /\bconflict\b|database is locked|could not serialize/i,
   what: 'another program changed the same tables at the same time',
   hint: 'Run again: publishing needs no request.',
 };
@@ -173,4 +173,17 @@ export function describeTaken(
       exitCode: 2,
     },
   );
+}
+
+/** The error of a table that would have other rows than were synced, after all of them were compared. */
+export function describeOtherCount(
+  { title, destination: { path } }: Pick<Lakehouse, 'title' | 'destination'>,
+  table: string,
+  { rows, wanted }: { readonly rows: number; readonly wanted: number },
+): PublishError {
+  return new PublishError(`${path}: ${table} would have ${rows} rows, and ${wanted} were synced`, {
+    code: 'publish_failed',
+    hint: `${title} computes hashes of rows otherwise than this version of the engine does. Publish to another destination, and report this. This was not committed there; what was synced is committed in the state folder.`,
+    context: { path },
+  });
 }

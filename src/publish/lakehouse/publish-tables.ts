@@ -2,7 +2,7 @@ import { PublishError } from '../../model/errors.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { describeHashes } from '../stored-values.ts';
 import { findChangedParts, recordParts } from './changed-parts.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import type { Lakehouse, StoredTable } from './lakehouse.ts';
 import { type LakePlace, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
-import { describeTaken } from './describe-failure.ts';
+import { describeOtherCount, describeTaken } from './describe-failure.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
 import { createCommit } from './create-commit.ts';
 import { listStoredTables } from './stored-tables.ts';
@@ -80,8 +80,7 @@ class TablesPublish {
     const changed = await findChangedParts(database, this.#own(OWN_TABLES.parts), tables);
     const due = new Set<string>();
     for (const table of tables)
-      if (await this.#publish(table, held?.tables.get(table.name), changed.get(table.name)))
-        due.add(table.name);
+      if (await this.#publish(table, held?.tables.get(table.name), changed)) due.add(table.name);
     await this.#dropOthers(tables, held);
     await recordParts(database, this.#own(OWN_TABLES.parts));
     await this.#endStep();
@@ -94,15 +93,18 @@ class TablesPublish {
   async #publish(
     table: StoredTable,
     before: HeldTable | undefined,
-    parts: ChangedParts | undefined,
+    changed: ReadonlyMap<string, ChangedParts | undefined>,
   ): Promise<boolean> {
+    const hasOtherParts = changed.has(table.name);
     const isEmpty = await this.#shape(table, before);
     if (isEmpty) await this.#fill(table);
     else if (before?.isTouched === true) await this.#change(table, undefined);
-    else if (parts !== undefined) await this.#change(table, parts);
-    const hasChanged = isEmpty || before?.isTouched === true || parts !== undefined;
-    if (hasChanged) await this.#endStep();
-    return hasChanged;
+    else if (hasOtherParts) await this.#change(table, changed.get(table.name));
+    const hasChanged = isEmpty || before?.isTouched === true || hasOtherParts;
+    if (!hasChanged) return false;
+    await this.#proveCount(table);
+    await this.#endStep();
+    return true;
   }
 
   /** Where each table is committed alone, all of one step are there before the next one, and the commit's name is last. */
@@ -212,6 +214,19 @@ class TablesPublish {
     this.#inserted += await database.count(
       `INSERT INTO ${held.from} (${columns}) SELECT ${columns} FROM ${work.from} WHERE ${differs(work.hash)} ${sortRows(table)}`,
     );
+  }
+
+  /** A change that left rows behind, whatever the cause, is made again for all rows, and is not committed if that fails. */
+  async #proveCount(table: StoredTable): Promise<void> {
+    const { database, lakehouse } = this.#job;
+    const { from } = inLake(table, this.#place);
+    const wanted = await database.count(
+      `SELECT coalesce(sum(rows), 0)::BIGINT FROM sluice_parts WHERE name = ${quoteLiteral(table.name)}`,
+    );
+    if ((await database.count(`SELECT count(*) FROM ${from}`)) === wanted) return;
+    await this.#change(table, undefined);
+    const rows = await database.count(`SELECT count(*) FROM ${from}`);
+    if (rows !== wanted) throw describeOtherCount(lakehouse, table.name, { rows, wanted });
   }
 
   /** Drops tables that the work file no longer has. */

@@ -45,7 +45,17 @@ export function readColumn({ name, type, storedAs }: StoredColumn): string {
 
 // Of a time with a zone, the day in UTC, which is the zone of all our engines.
 function describePart(name: string | undefined): string {
-  return name === undefined ? `''` : `coalesce(CAST(CAST(${quoteIdentifier(name)} AS DATE) AS VARCHAR), '')`;
+  if (name === undefined) return `''`;
+  const day = `coalesce(CAST(CAST(${quoteIdentifier(name)} AS DATE) AS VARCHAR), '')`;
+  return `${quoteLiteral(beginPart(name))} || ${day}`;
+}
+
+/**
+ * How the names of the parts by a column begin: where a table is divided by another one than before, a row may be in a
+ * part that neither side had, so that parts say nothing.
+ */
+export function beginPart(name: string): string {
+  return `${name}=`;
 }
 
 /** The first and last day of the parts of a table that changed; empty where some are not days of four-digit years. */

@@ -1,10 +1,9 @@
-import { PublishError } from '../../../model/errors.ts';
 import type { MotherDuckDestination } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import { describeHashes } from '../../stored-values.ts';
 import { compareTables } from '../engine-tables.ts';
 import type { Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
-import { locateInLake, nameInLake, OWN_TABLES, splitName } from '../names.ts';
+import { nameInLake, OWN_TABLES, splitName } from '../names.ts';
 import { inLake } from '../rows.ts';
 
 /** What the rows of a table come to: how many there are, and the sum of their hashes. */
@@ -65,38 +64,4 @@ async function readChecksums(
   return new Map(
     rows.map(({ name, rows: count, sum }) => [String(name), { rows: Number(count), sum: String(sum) }]),
   );
-}
-
-/**
- * Compares the number of rows of each table with the work file's, in the transaction of the commit. Rows are found by
- * their hashes, and part of a statement may run at the service: if it computed others than the engine, rows would stay
- * that had to go.
- *
- * @throws PublishError (6): nothing is committed then
- */
-export async function assertRowCounts(
-  session: SqlSession,
-  destination: MotherDuckDestination,
-): Promise<void> {
-  const { path } = destination;
-  const [tables, parts] = [OWN_TABLES.tables, OWN_TABLES.parts].map((one) =>
-    nameInLake(destination, '_sluice', one),
-  );
-  const wanted = await session.all(
-    `SELECT name, coalesce(sum(rows), 0)::BIGINT AS rows FROM ${tables} LEFT JOIN ${parts} USING (name) GROUP BY name ORDER BY name`,
-  );
-  for (const { name, rows } of wanted) {
-    const [row] = await session.all(
-      `SELECT count(*) AS rows FROM ${locateInLake(destination, String(name))}`,
-    );
-    if (Number(row?.['rows']) !== Number(rows))
-      throw new PublishError(
-        `${path}: ${String(name)} would have ${Number(row?.['rows'])} rows, and ${Number(rows)} were synced`,
-        {
-          code: 'publish_failed',
-          hint: 'MotherDuck computes hashes of rows other than this version of the engine does. Publish to another destination, and report this. Nothing was changed there; what was synced is committed in the state folder.',
-          context: { path },
-        },
-      );
-  }
 }

@@ -12,7 +12,7 @@ import type {
   Upkeep,
 } from '../lakehouse.ts';
 import { describeMotherDuckFailure } from './describe-motherduck-failure.ts';
-import { assertRowCounts, inspectMotherDuck } from './inspect-motherduck.ts';
+import { inspectMotherDuck } from './inspect-motherduck.ts';
 import { openMotherDuck } from './open-motherduck.ts';
 
 /** Tables in a database of MotherDuck: the engine's own tables, with the types of the work file. */
@@ -54,9 +54,5 @@ export class MotherDuck implements Lakehouse {
 
   makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void> {
     return createAgain(session, this.destination, { ...table, before });
-  }
-
-  record(session: SqlSession): Promise<void> {
-    return assertRowCounts(session, this.destination);
   }
 }

@@ -27,6 +27,7 @@ const WIDER: Readonly<Record<string, string>> = {
 };
 const DECIMAL = /^DECIMAL(\(\d+,\d+\))$/;
 /** Longer names are cut without a word, and two may become one. */
+const SYSTEM_COLUMNS: readonly string[] = ['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'];
 const MOST_NAME_BYTES = 63;
 
 /** The type as which the engine reads a column of the work file from Postgres, but for HUGEINT. */
@@ -44,9 +45,16 @@ export function describeType({ type, storedAs }: Pick<StoredColumn, 'type' | 'st
 /**
  * A column as `CREATE TABLE` and `ALTER TABLE` name it.
  *
- * @throws PublishError (2) for a name that Postgres would cut
+ * @throws PublishError (2) for a name that Postgres would cut, or has for itself
  */
 export function describeColumn(column: StoredColumn, path: string): string {
+  if (SYSTEM_COLUMNS.includes(column.name))
+    throw new PublishError(`${path}: every table of Postgres has a column ${column.name} of its own`, {
+      code: 'publish_refused',
+      hint: 'Write `exclude: true` for this column in streams.<name>.columns, or publish to another destination. Nothing was changed.',
+      context: { path },
+      exitCode: 2,
+    });
   return `${quoteName(column.name, path)} ${describeType(column)}`;
 }
 
