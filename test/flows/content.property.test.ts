@@ -26,7 +26,10 @@ const fields = {
   share: fc.integer({ min: 0, max: 400 }).map((n) => n / 8),
   isOpen: fc.boolean(),
   tags: fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 }),
-  meta: fc.record({ model: fc.constantFrom('x', 'y'), rank: fc.option(fc.nat(9)) }, { requiredKeys: [] }),
+  meta: fc.record(
+    { model: fc.constantFrom('x', 'y'), rank: fc.option(fc.nat(9)) },
+    { requiredKeys: ['model'] },
+  ),
 };
 
 const items: fc.Arbitrary<readonly Item[]> = fc
@@ -35,7 +38,16 @@ const items: fc.Arbitrary<readonly Item[]> = fc
     minLength: 1,
     maxLength: 90,
   })
-  .map((list) => list.map(([id, rest]) => ({ id, date: makeItem(id).date, ...rest })));
+  .map((list) => list.map(([id, rest]) => ({ id, date: makeItem(id).date, ...rest })))
+  .map(emptySome);
+
+/** Empties some objects, where others show what they hold: a field that is always empty is kept as it is. */
+function emptySome(list: readonly (Item & { readonly meta?: object })[]): readonly Item[] {
+  const shown = list.findIndex(({ meta }) => meta !== undefined);
+  return list.map((item, at) =>
+    at !== shown && item.meta !== undefined && item.id % 5 === 0 ? { ...item, meta: {} } : item,
+  );
+}
 
 const stream = { path: 'items', paginated: true, key: ['id'], cursor: false } satisfies StreamInput;
 
