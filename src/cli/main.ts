@@ -36,9 +36,9 @@ export async function main(): Promise<void> {
   hideSqliteWarning(process);
   boundHeap();
 
-  const stop = listenForSignals(process, {
-    writeNote: (text) => output.writeNote(isJsonLog ? writeLogLine('info', text, systemClock.now()) : text),
-  });
+  const writeNote = (text: string) =>
+    output.writeNote(isJsonLog ? writeLogLine('info', text, systemClock.now()) : text);
+  const stop = listenForSignals(process, { writeNote }, () => systemClock.monotonic());
   const context: CliContext = {
     output,
     env,

@@ -6,6 +6,7 @@ function createHost() {
   const listeners = new Map<string, () => void>();
   const done: string[] = [];
   const notes: string[] = [];
+  let nowMs = 7;
   const host = {
     pid: 7,
     on: (signal: string, listener: () => void) => void listeners.set(signal, listener),
@@ -13,8 +14,14 @@ function createHost() {
     kill: (pid: number, signal: string) => void done.push(`kill ${pid} ${signal}`),
     exit: (code: number) => void done.push(`exit ${code}`),
   };
-  const control = listenForSignals(host, { writeNote: (line) => void notes.push(line) });
-  return { control, done, notes, raise: (signal: string) => listeners.get(signal)?.() };
+  const control = listenForSignals(host, { writeNote: (line) => void notes.push(line) }, () => nowMs);
+  return {
+    control,
+    done,
+    notes,
+    raise: (signal: string) => listeners.get(signal)?.(),
+    pass: (ms: number) => (nowMs += ms),
+  };
 }
 
 describe('the first signal', () => {
@@ -49,10 +56,25 @@ describe('the first signal', () => {
 
 describe('the second signal', () => {
   it('ends the process at once, also when it is the other one', () => {
-    const { raise, done, notes } = createHost();
+    const { raise, pass, done, notes } = createHost();
     raise('SIGINT');
+    pass(600);
     raise('SIGTERM');
     expect(done).toEqual(['kill 7 SIGTERM', 'exit 143']);
     expect(notes).toHaveLength(1);
+  });
+
+  it('is the first one still where it comes right after it, as `timeout` and npm send it', () => {
+    const { control, raise, pass, done, notes } = createHost();
+    raise('SIGTERM');
+    raise('SIGTERM');
+    pass(300);
+    raise('SIGTERM');
+    expect(done).toEqual([]);
+    expect(notes).toHaveLength(1);
+    expect(control.signal.reason).toMatchObject({ exitCode: 143 });
+    pass(300);
+    raise('SIGTERM');
+    expect(done).toEqual(['kill 7 SIGTERM', 'exit 143']);
   });
 });

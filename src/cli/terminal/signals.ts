@@ -23,19 +23,31 @@ export interface StopControl {
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 type StopSignal = keyof typeof EXIT_CODES;
 
+/** `timeout` and npm pass a signal on to a process that its group has sent it to already: nobody asked twice. */
+const ECHO_MS = 500;
+
 /**
  * Listens for Ctrl-C and SIGTERM: the first stops gracefully, the second at once. As PID 1, Node ignores
  * SIGTERM without a listener, so containers need this even if there is nothing to keep.
+ *
+ * @param monotonic ms of a clock that nobody sets
  */
-export function listenForSignals(host: SignalHost, output: Pick<Output, 'writeNote'>): StopControl {
+export function listenForSignals(
+  host: SignalHost,
+  output: Pick<Output, 'writeNote'>,
+  monotonic: () => number,
+): StopControl {
   const controller = new AbortController();
   let behaviour: StopBehaviour = 'keep-pages';
+  let stoppedAtMs = -Infinity;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     host.on(signal, () => {
+      if (monotonic() - stoppedAtMs < ECHO_MS) return;
       if (controller.signal.aborted || behaviour === 'quit') {
         quit(host, signal);
         return;
       }
+      stoppedAtMs = monotonic();
       if (behaviour === 'keep-pages') {
         output.writeNote('stopping: keeping the pages already paid for; press Ctrl-C again to quit at once');
       }
