@@ -87,12 +87,12 @@ export const defaultEngine: Engine = {
     return findRefusal(stateDir);
   },
   readRun: lend(() => import('../commands/read-runs.ts'), 'readRun'),
-  async makeReport(settings, request) {
+  async makeReport(settings, request, paging) {
     const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { renderReport } = await import('../report/render-report.ts');
-    return renderReport(await gatherReport(settings, request));
+    return renderReport(await gatherReport(settings, request), paging);
   },
-  async makeAccountsReport(accounts, { signal, ...request }) {
+  async makeAccountsReport(accounts, { signal, ...request }, paging) {
     const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { mapAtOnce } = await import('../accounts/map-at-once.ts');
     const { assertNotAborted } = await import('../model/abort.ts');
@@ -104,13 +104,14 @@ export const defaultEngine: Engine = {
       assertNotAborted(signal);
       const { account, settings } = one;
       try {
-        return { account, data: await gatherReport(settings, request) };
+        const extent = paging?.isLive === true ? 'overview' : 'all';
+        return { account, data: await gatherReport(settings, request, { extent }) };
       } catch (thrown) {
         return { account, error: toReportedError(toSyncError(thrown)) };
       }
     });
     const { renderAccountsReport } = await import('../report/render-accounts-report.ts');
-    return renderAccountsReport({ madeAt: new Date().toISOString(), version, accounts: gathered });
+    return renderAccountsReport({ madeAt: new Date().toISOString(), version, accounts: gathered }, paging);
   },
   queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
   queryAccounts: lend(() => import('../accounts/query-joint.ts'), 'queryJoint'),

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigError } from '../model/errors.ts';
 
@@ -7,14 +7,26 @@ export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** What a path is told of a request. */
+export interface PathRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+type FindAnswer = (request: PathRequest) => Answer | Promise<Answer>;
 
 export interface MetricsServerOptions {
   readonly host: string;
   /** 0 for any free one. */
   readonly port: number;
-  /** What stands at each path, e.g. `/metrics`. Nothing else is served. */
-  readonly paths: Readonly<Record<string, () => Answer | Promise<Answer>>>;
+  /** What stands at each path, e.g. `/metrics`; one that ends with `*` has all paths that begin so. */
+  readonly paths: Readonly<Record<string, FindAnswer>>;
+  /** The options that name port and host, for what is said where it cannot listen. */
+  readonly flags?: { readonly port: string; readonly host: string };
 }
 
 /** A server that is listening. */
@@ -51,7 +63,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   // The loop keeps the process alive; this server alone does not.
   server.unref();
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(describeRefusal(host, port, error)));
+    server.once('error', (error) => reject(describeRefusal(options, error)));
     server.listen({ host, port }, resolve);
   });
   const { port: bound } = server.address() as AddressInfo;
@@ -68,27 +80,41 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
 async function answer(request: IncomingMessage, paths: MetricsServerOptions['paths']): Promise<Answer> {
   // A body is none of our business; unread it would keep the connection.
   request.resume();
-  const { method, url = '/' } = request;
-  const [path = ''] = url.split('?', 1);
-  const found = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (found === undefined) return { status: 404, type: 'text/plain', body: 'not found\n' };
+  const { method, url = '/', headers } = request;
+  const [path = '', query = ''] = url.split('?', 2);
+  const find = findPath(paths, path);
+  if (find === undefined) return { status: 404, type: 'text/plain', body: 'not found\n' };
   if (method !== 'GET' && method !== 'HEAD')
     return { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' };
-  return found();
+  return find({ path, query: new URLSearchParams(query), headers });
 }
 
-function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void {
+function findPath(paths: MetricsServerOptions['paths'], path: string): FindAnswer | undefined {
+  if (Object.hasOwn(paths, path)) return paths[path];
+  const begun = Object.keys(paths).find((one) => one.endsWith('*') && path.startsWith(one.slice(0, -1)));
+  return begun === undefined ? undefined : paths[begun];
+}
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, type, body, headers }: Answer,
+): void {
   response.writeHead(status, {
     'content-type': type,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(status === 405 && { allow: 'GET, HEAD' }),
+    ...headers,
   });
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-function describeRefusal(host: string, port: number, cause: NodeJS.ErrnoException): ConfigError {
+function describeRefusal(
+  { host, port, flags = { port: '--metrics-port', host: '--metrics-host' } }: MetricsServerOptions,
+  cause: NodeJS.ErrnoException,
+): ConfigError {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'another program uses that port',
     EACCES: 'this user may not use that port',
@@ -96,9 +122,9 @@ function describeRefusal(host: string, port: number, cause: NodeJS.ErrnoExceptio
     ENOTFOUND: 'there is no such host',
   };
   const reason = reasons[cause.code ?? ''] ?? cause.code ?? 'unknown error';
-  return new ConfigError(`cannot serve metrics on ${host} port ${port}: ${reason}`, {
+  return new ConfigError(`cannot listen on ${host} port ${port}: ${reason}`, {
     code: 'usage_invalid',
-    hint: 'Choose another --metrics-port (0 for any free one) or --metrics-host. Nothing was requested.',
+    hint: `Choose another ${flags.port} (0 for any free one) or ${flags.host}. Nothing was requested.`,
     cause,
   });
 }

@@ -3,6 +3,7 @@ import type { RecordedChange } from './schema-report.ts';
 import type { RefusedRun } from './refused-run.ts';
 import type { StreamStatusRow } from './reports.ts';
 import type { ReportedError, RowCounts } from './run-report.ts';
+import type { RunUnderWay } from './run-under-way.ts';
 
 /** Everything that `report` shows, gathered at one moment; times are ISO texts, lists are bounded. */
 export interface ReportData {
@@ -19,6 +20,8 @@ export interface ReportData {
   readonly streams: readonly StreamFacts[];
   /** The last runs, oldest first. */
   readonly runs: readonly RunFacts[];
+  /** The progress of a run that goes on now. */
+  readonly underWay: RunUnderWay | undefined;
   /** A sync after them that was refused before it began. */
   readonly refused: RefusedRun | undefined;
   readonly requests: RequestFacts;
@@ -147,6 +150,13 @@ export interface ValueCount {
 export interface ReportRequest {
   /** False leaves every value of a record out. */
   readonly showValues: boolean;
+}
+
+/** How a report is shown: as a file that stays as it is, or as a page that is made again at each load. */
+export interface Paging {
+  readonly isLive: boolean;
+  /** Whose page it is, among those of several accounts. */
+  readonly account?: string;
 }
 
 /** How every report begins; other files are not overwritten. */

@@ -6,8 +6,18 @@ import { styles } from './styles.ts';
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/** A whole file around what it shows; `more` are styles that only some files need. */
-export function drawDocument(title: string, body: Markup, more = ''): Markup {
+/** What a file shows. */
+export interface Page {
+  readonly title: string;
+  readonly body: Markup;
+  /** Styles that only some files need. */
+  readonly more?: string;
+  /** A browser loads it again after so many seconds. */
+  readonly reloadAfter?: number;
+}
+
+/** A whole file around what it shows. */
+export function drawDocument({ title, body, more = '', reloadAfter }: Page): Markup {
   return html`<html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -15,6 +25,7 @@ export function drawDocument(title: string, body: Markup, more = ''): Markup {
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <meta name="referrer" content="no-referrer" />
+      ${reloadAfter !== undefined && html`<meta http-equiv="refresh" content="${reloadAfter}" />`}
       <title>${title} – Sluice report</title>
       <link rel="icon" href="data:," />
       <style>

@@ -2,6 +2,7 @@ import { sum } from 'd3-array';
 import {
   type AccountReportData,
   type AccountsReportData,
+  type Paging,
   type RenderedAccountsReport,
   type ReportData,
   REPORT_START,
@@ -13,6 +14,7 @@ import { accountStyles } from './styles.ts';
 import { drawBadge, drawIcon } from './badge.ts';
 import type { ChartSet } from './chart.ts';
 import { drawDocument } from './document.ts';
+import { asFile, chooseReload, describeAgeing } from './paging.ts';
 import { drawFacts, type Fact, listFacts } from './facts.ts';
 import { formatAge, formatMoment } from './format-values.ts';
 import {
@@ -35,7 +37,10 @@ type JudgedAccount = { readonly account: string; readonly health: AccountHealth 
 );
 
 /** Renders several accounts as one HTML file: a line each, the worst first, and then the page of each. */
-export function renderAccountsReport(all: AccountsReportData): RenderedAccountsReport {
+export function renderAccountsReport(
+  all: AccountsReportData,
+  paging: Paging = asFile,
+): RenderedAccountsReport {
   const accounts = sortAccounts(all.accounts.map((one) => judge(one, all.madeAt)));
   const healths = accounts.map(({ health }) => health);
   const headline = describeAccounts(healths);
@@ -45,17 +50,24 @@ export function renderAccountsReport(all: AccountsReportData): RenderedAccountsR
   const told = { headline, tone: tone ?? 'idle', madeAt: all.madeAt } as const;
   const body = html`${drawHeader(accounts, told)}
     <main>
-      ${drawSection({ id: 'accounts', heading: 'Accounts', body: drawOverview(accounts, all.madeAt) })}
-      ${accounts.map((one, at) => drawAccount(one, `a${at}-`, accounts.length === 1))}
+      ${drawSection({ id: 'accounts', heading: 'Accounts', body: drawOverview(accounts, all.madeAt, paging) })}
+      ${!paging.isLive && accounts.map((one, at) => drawAccount(one, `a${at}-`, accounts.length === 1))}
     </main>
     <footer>
       <p>
         Made by Sluice ${all.version} at ${formatMoment(all.madeAt)}. All times are UTC. Ages are those at
-        that moment: this file does not change.
+        that moment: ${describeAgeing(paging)}.
       </p>
     </footer>`;
+  const isAtWork = accounts.some(({ data }) => data?.underWay !== undefined);
+  const page = drawDocument({
+    title: headline,
+    body,
+    more: accountStyles,
+    ...chooseReload(paging, isAtWork),
+  });
   return {
-    html: REPORT_START + drawDocument(headline, body, accountStyles).text,
+    html: REPORT_START + page.text,
     summary: { ...told, accounts: accounts.map(summarize) },
   };
 }
@@ -124,11 +136,12 @@ function listTotals(accounts: readonly JudgedAccount[], madeAt: string): readonl
 
 const MOST_WORDS = 200;
 
-function drawOverview(accounts: readonly JudgedAccount[], madeAt: string): Markup {
+function drawOverview(accounts: readonly JudgedAccount[], madeAt: string, { isLive }: Paging): Markup {
+  const linkTo = (account: string) => (isLive ? `accounts/${account}` : `#account-${account}`);
   return drawTable<JudgedAccount>(
     'How each account stands, the worst first',
     [
-      { head: 'Account', cell: ({ account }) => html`<a href="#account-${account}">${account}</a>` },
+      { head: 'Account', cell: ({ account }) => html`<a href="${linkTo(account)}">${account}</a>` },
       { head: 'State', cell: ({ health }) => drawBadge(health.tone, health.word) },
       {
         head: 'Verified',

@@ -8,11 +8,12 @@ import {
   hasFailed,
   type RenderedFleetReport,
 } from '../model/fleet-report.ts';
-import { REPORT_START } from '../model/report-data.ts';
+import { type Paging, REPORT_START } from '../model/report-data.ts';
 import { formatDuration } from '../text/duration.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { drawBadge, drawIcon } from './badge.ts';
 import { drawDocument } from './document.ts';
+import { asFile, chooseReload, describeAgeing } from './paging.ts';
 import { drawFacts, type Fact } from './facts.ts';
 import { formatAge, formatMoment } from './format-values.ts';
 import { cutText, html, type Markup, nameText, type Part } from './markup.ts';
@@ -34,7 +35,10 @@ const MOST_FAILURES = 100;
 const MOST_NAMES = 10;
 
 /** Renders a fleet as one HTML file: what failed, every account, the workers and the runs of the last day. */
-export function renderFleetReport({ status, cleanRuns, version }: FleetReportData): RenderedFleetReport {
+export function renderFleetReport(
+  { status, cleanRuns, version }: FleetReportData,
+  paging: Paging = asFile,
+): RenderedFleetReport {
   const madeAt = status.now;
   const lines = status.accounts
     .map((one) => judge(one, cleanRuns.get(one.account)))
@@ -65,11 +69,18 @@ export function renderFleetReport({ status, cleanRuns, version }: FleetReportDat
     <footer>
       <p>
         Made by Sluice ${version} at ${formatMoment(madeAt)}, from the fleet's database. All times are UTC, by
-        its clock. Ages are those at that moment: this file does not change.
+        its clock. Ages are those at that moment: ${describeAgeing(paging)}.
       </p>
     </footer>`;
+  const isAtWork = status.accounts.some(({ state }) => state === 'running');
+  const page = drawDocument({
+    title: headline,
+    body,
+    more: accountStyles,
+    ...chooseReload(paging, isAtWork),
+  });
   return {
-    html: REPORT_START + drawDocument(headline, body, accountStyles).text,
+    html: REPORT_START + page.text,
     summary: {
       madeAt,
       tone,

@@ -1,4 +1,5 @@
 import {
+  type Paging,
   type RenderedReport,
   REPORT_START,
   type ReportData,
@@ -8,19 +9,21 @@ import { buildQuotaSection, buildRunSection } from './activity-section.ts';
 import { drawIcon } from './badge.ts';
 import { type ChartSet, onlyCharts } from './chart.ts';
 import { drawDocument } from './document.ts';
+import { asFile, chooseReload, describeAgeing } from './paging.ts';
 import { drawFacts, listFacts } from './facts.ts';
 import { buildFindingSection, buildQuarantineSection, buildSchemaSection } from './finding-section.ts';
 import { formatMoment } from './format-values.ts';
 import { type Health, judgeHealth } from './judge-health.ts';
 import { html, type Markup } from './markup.ts';
 import { drawLinks, drawSection, type Section } from './section.ts';
+import { buildProgressSection } from './run-section.ts';
 import { buildStreamSection } from './stream-section.ts';
 import { buildDaySection, buildProfileSection } from './table-section.ts';
 
 /** Renders the report as one HTML file that needs no script and no network. */
-export function renderReport(data: ReportData): RenderedReport {
+export function renderReport(data: ReportData, paging: Paging = asFile): RenderedReport {
   const health = judgeHealth(data);
-  const page = drawPage(data, health, buildSections(data, health));
+  const page = drawPage(data, health, paging);
   return { html: REPORT_START + page.text, summary: summarizeReport(data, health) };
 }
 
@@ -30,7 +33,9 @@ export function buildSections(
   health: Health,
   charts: ChartSet = onlyCharts,
 ): readonly Section[] {
+  const progress = buildProgressSection(data);
   return [
+    ...(progress === undefined ? [] : [progress]),
     buildFindingSection(health),
     buildStreamSection(data, health),
     buildRunSection(data, charts),
@@ -66,24 +71,27 @@ export function summarizeReport(
   };
 }
 
-function drawPage(data: ReportData, health: Health, sections: readonly Section[]): Markup {
-  return drawDocument(
-    health.headline,
-    html`${drawHeader(data, health)}
+function drawPage(data: ReportData, health: Health, paging: Paging): Markup {
+  const sections = buildSections(data, health);
+  return drawDocument({
+    title: paging.account === undefined ? health.headline : `${paging.account}: ${health.headline}`,
+    body: html`${drawHeader(data, health, paging)}
       <nav aria-label="Sections">
         <ul>
           ${drawLinks(sections)}
         </ul>
       </nav>
       <main>${sections.map((section) => drawSection(section))}</main>
-      ${drawFooter(data)}`,
-  );
+      ${drawFooter(data, paging)}`,
+    ...chooseReload(paging, data.underWay !== undefined),
+  });
 }
 
-function drawHeader(data: ReportData, health: Health): Markup {
+function drawHeader(data: ReportData, health: Health, { account }: Paging): Markup {
   const { source, madeAt } = data;
   return html`<header>
     <p class="eyebrow">
+      ${account !== undefined && html`<a href="../">All accounts</a> <span aria-hidden="true">·</span> ${account} <span aria-hidden="true">·</span>`}
       Sluice report <span aria-hidden="true">·</span> ${source.connector} at <bdi>${source.baseUrl}</bdi>
     </p>
     <h1>${drawIcon(health.tone)} ${health.headline}</h1>
@@ -92,13 +100,13 @@ function drawHeader(data: ReportData, health: Health): Markup {
   </header>`;
 }
 
-function drawFooter({ version, published, leftOut, madeAt }: ReportData): Markup {
+function drawFooter({ version, published, leftOut, madeAt }: ReportData, paging: Paging): Markup {
   return html`<footer>
     ${drawLeftOut(leftOut, 2)}
     <p>
       Made by Sluice ${version} at
       ${formatMoment(madeAt)}${published !== undefined && html` from <bdi>${published.path}</bdi>, published ${formatMoment(published.modifiedAt)}`}.
-      All times are UTC. Ages are those at that moment: this file does not change.
+      All times are UTC. Ages are those at that moment: ${describeAgeing(paging)}.
     </p>
   </footer>`;
 }

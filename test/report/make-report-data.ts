@@ -25,6 +25,7 @@ export function makeEmptyData(more: Partial<ReportData> = {}): ReportData {
     warnings: [],
     streams: [],
     runs: [],
+    underWay: undefined,
     refused: undefined,
     requests: { hours: [], limit: undefined },
     quota: undefined,

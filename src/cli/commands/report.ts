@@ -1,6 +1,6 @@
 import type { RenderedReport, ReportSummary } from '../../model/report-data.ts';
 import { defineCommand } from '../frame/command.ts';
-import { flagOption, textOption } from '../options/option-kinds.ts';
+import { countOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
 import { formatCount } from '../../text/format-count.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
@@ -8,14 +8,18 @@ import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { accountsOption, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
+import { PAGE_TOKEN } from '../../metrics/page-guard.ts';
 
 const group = 'Report:';
 const DEFAULT_OUTPUT = 'report.html';
+const serving = 'Serving:';
+const LOOPBACK = '127.0.0.1';
+const DEFAULT_PORT = 9465;
 
 /** The state of the data as one HTML page. */
 export const reportCommand = defineCommand({
   description:
-    'Writes one HTML file that needs no script and no network: how fresh and complete each stream is, rows per ' +
+    'Writes one HTML file, or serves a page, that needs no script and no network: how fresh and complete each stream is, rows per ' +
     'day and run, the quota, schema changes, quarantine and what the columns hold. Reads the published file only: ' +
     'no request, no key, no lock.',
   options: {
@@ -37,25 +41,53 @@ export const reportCommand = defineCommand({
       summary: 'Of the whole fleet instead, from fleet.database: accounts, failures, runs, workers',
       group,
     }),
+    serve: flagOption({
+      flag: 'serve',
+      summary: 'Serve it as a page that is made again at each load, with the run that goes on',
+      group: serving,
+    }),
+    servePort: countOption({
+      flag: 'serve-port',
+      summary: `Port to serve it on; 0 for any free one (default ${DEFAULT_PORT})`,
+      group: serving,
+      example: '8080',
+      min: 0,
+      max: 65_535,
+    }),
+    serveHost: textOption({
+      flag: 'serve-host',
+      valueName: 'address',
+      summary: `Address to serve it on (default 127.0.0.1); another one needs ${PAGE_TOKEN}`,
+      group: serving,
+      example: '0.0.0.0',
+    }),
   },
   examples: [
     ['sluice report', `Writes ${DEFAULT_OUTPUT} here`],
     ['sluice report --output /var/www/sluice.html --no-values', 'To share'],
     ['sluice report --fleet --output fleet.html', 'All machines of a fleet'],
+    ['sluice report --serve', 'To watch a run'],
   ],
-  async run(context, { values, globals }) {
+  async run(context, { values, globals, announce }) {
+    const { output = DEFAULT_OUTPUT, noValues, fleet, serve } = values;
+    const request = { showValues: noValues !== true };
+    refuseMixed(values);
+    if (serve === true) {
+      context.chooseStop('close');
+      const { openFleetPages, openPages } = await import('../steps/page-sources.ts');
+      const { serveReport } = await import('../steps/serve-report.ts');
+      const source =
+        fleet === true
+          ? openFleetPages(context, globals)
+          : openPages(context, globals, values.accounts, request);
+      const { servePort: port = DEFAULT_PORT, serveHost: host = LOOPBACK } = values;
+      return serveReport(context, source, { port, host, announce });
+    }
     context.chooseStop('quit');
-    const { output = DEFAULT_OUTPUT, noValues } = values;
-    if (values.fleet === true) {
-      if (values.accounts !== undefined)
-        throw usageError(
-          '--fleet and --accounts exclude each other',
-          'The page of a fleet has all accounts.',
-        );
+    if (fleet === true) {
       const { reportFleet } = await import('../steps/fleet-report.ts');
       return reportFleet(context, globals, output);
     }
-    const request = { showValues: noValues !== true };
     const chosen = await chooseAccounts(context, globals, values.accounts);
     if (chosen !== undefined) {
       const { reportAccounts } = await import('../steps/accounts-report.ts');
@@ -77,6 +109,28 @@ export const reportCommand = defineCommand({
     };
   },
 });
+
+/** Options that cannot be given together, or not alone. */
+interface Mixed {
+  readonly output: string | undefined;
+  readonly accounts: readonly string[] | undefined;
+  readonly fleet: boolean | undefined;
+  readonly serve: boolean | undefined;
+  readonly servePort: number | undefined;
+  readonly serveHost: string | undefined;
+}
+
+function refuseMixed({ output, accounts, fleet, serve, servePort, serveHost }: Mixed): void {
+  if (fleet === true && accounts !== undefined)
+    throw usageError('--fleet and --accounts exclude each other', 'The page of a fleet has all accounts.');
+  if (serve === true && output !== undefined)
+    throw usageError('--serve and --output exclude each other', 'Leave out --output: no file is written.');
+  if (serve !== true && (servePort ?? serveHost) !== undefined)
+    throw usageError(
+      `--serve-${servePort === undefined ? 'host' : 'port'} needs --serve`,
+      'For example: sluice report --serve',
+    );
+}
 
 const MOST_FINDINGS = 5;
 

@@ -1,5 +1,6 @@
 import { AbortedError } from '../../model/errors.ts';
 import { METRICS_TYPE } from '../../metrics/metric-facts.ts';
+import type { MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
@@ -11,6 +12,9 @@ import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
 import { accountsOption } from '../steps/choose-accounts.ts';
+import { listPages } from '../steps/live-pages.ts';
+import { isShown, type PageGuard, readPageToken } from '../../metrics/page-guard.ts';
+import { openPages } from '../steps/page-sources.ts';
 import { metricsFileOption, resolveMetricsFile, withoutStreamsOption } from '../steps/follow-run.ts';
 import { followSchedule } from '../schedule/schedule-record.ts';
 import { prepareSchedule, startAccounts, startOne } from '../schedule/begin-schedule.ts';
@@ -46,7 +50,8 @@ const scheduleOptions = {
   now: flagOption({ flag: 'now', summary: 'Also sync at the start', group: when }),
   metricsPort: countOption({
     flag: 'metrics-port',
-    summary: 'Serve /metrics, /healthz and /readyz there; 0 for any free port (default: not at all)',
+    summary:
+      'Serve /metrics, /healthz, /readyz and the report at / there; 0 for any free port (default: not at all)',
     group: metrics,
     example: '9464',
     min: 0,
@@ -118,19 +123,18 @@ export const scheduleCommand = defineCommand({
         ? await startOne(start, prepared.settings)
         : await startAccounts(start, prepared.chosen, values.accounts);
     const { record } = syncs;
-    const server =
-      values.metricsPort === undefined
+    const { metricsPort, metricsHost } = values;
+    const watch =
+      metricsPort === undefined
         ? undefined
-        : await engine.startMetricsServer({
-            port: values.metricsPort,
-            host: values.metricsHost ?? '127.0.0.1',
-            paths: listHealthPaths(context, syncs, METRICS_TYPE),
-          });
+        : await startWatch(context, { port: metricsPort, host: metricsHost }, (guard) => ({
+            ...listHealthPaths(context, syncs, METRICS_TYPE),
+            ...listPages(openPages(context, globals, values.accounts, { showValues: true }), guard),
+          }));
     try {
       const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
-      const origin = server?.origin;
       const isRunDue = atStart !== undefined;
-      const began = toStart(context, { schedule, jitterMs, isRunDue, origin, metricsFile });
+      const began = toStart(context, { schedule, jitterMs, isRunDue, watch, metricsFile });
       // A JSON log gets this as a JSON line too, since a container often merges stdout and stderr.
       if (globals.logFormat === 'json' && globals.json !== true) log(began.line);
       else announce(began.outcome);
@@ -153,17 +157,36 @@ export const scheduleCommand = defineCommand({
           fields: { type: 'schedule-stopped', runs: syncs.runs },
         });
     } finally {
-      await server?.close();
+      await watch?.close();
     }
     return toStopped(signal, syncs.runs);
   },
 });
 
+/** Where a schedule can be watched. */
+interface Watch {
+  readonly origin: string;
+  /** Whether the report is shown there. */
+  readonly hasPage: boolean;
+  close(): Promise<void>;
+}
+
+async function startWatch(
+  { engine, env, keepSecret }: CliContext,
+  { port, host = '127.0.0.1' }: { readonly port: number; readonly host: string | undefined },
+  listPaths: (guard: PageGuard) => MetricsServerOptions['paths'],
+): Promise<Watch> {
+  const guard = { host, token: readPageToken(env) };
+  if (guard.token !== undefined) keepSecret(guard.token);
+  const server = await engine.startMetricsServer({ port, host, paths: listPaths(guard) });
+  return { origin: server.origin, hasPage: isShown(guard), close: () => server.close() };
+}
+
 interface Start {
   readonly schedule: CronSchedule;
   readonly jitterMs: number;
   readonly isRunDue: boolean;
-  readonly origin: string | undefined;
+  readonly watch: Watch | undefined;
   readonly metricsFile: string | undefined;
 }
 
@@ -172,7 +195,7 @@ function toStart(
   start: Start,
 ): { readonly outcome: CommandOutcome; readonly line: LogLine } {
   const nowMs = clock.now();
-  const { schedule, jitterMs, isRunDue, origin, metricsFile } = start;
+  const { schedule, jitterMs, isRunDue, watch, metricsFile } = start;
   const nextMs = schedule.next(nowMs);
   const result = {
     cron: schedule.expression,
@@ -180,7 +203,7 @@ function toStart(
     jitterMs,
     nextTime: nextMs === undefined ? null : new Date(nextMs).toISOString(),
     isRunDue,
-    metricsOrigin: origin ?? null,
+    metricsOrigin: watch?.origin ?? null,
     metricsFile: metricsFile ?? null,
   };
   const text = describeStart({ ...start, nowMs });

@@ -14,6 +14,7 @@ import { repairFleetAccount } from '../../fleet/repair.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from '../../model/fleet-report.ts';
+import type { Paging } from '../../model/report-data.ts';
 import { version } from '../../model/version.ts';
 import { renderFleetReport } from '../../report/render-fleet-report.ts';
 import type { FleetConfig, FleetInit, FleetReader, RepairChoice } from '../frame/fleet-engine.ts';
@@ -65,10 +66,11 @@ export async function openReader(settings: FleetSettings): Promise<FleetReader> 
 export function makeFleetReport(
   settings: FleetSettings,
   accounts: readonly string[],
+  paging?: Paging,
 ): Promise<RenderedFleetReport> {
   return withFleet(settings, async (database) => {
     const status = await readFleet(database, { known: accounts, leaseMs: settings.leaseMs });
-    return renderFleetReport({ status, cleanRuns: await readCleanRuns(database), version });
+    return renderFleetReport({ status, cleanRuns: await readCleanRuns(database), version }, paging);
   });
 }
 

@@ -15,10 +15,9 @@ import type {
   TableExport,
   VerifyReport,
 } from '../../model/reports.ts';
-import type { RenderedAccountsReport, RenderedReport, ReportRequest } from '../../model/report-data.ts';
 import type { RefusedRun } from '../../model/refused-run.ts';
 import type { RunObserver } from '../../model/run-observer.ts';
-import type { ReportedError, RunReport } from '../../model/run-report.ts';
+import type { RunReport } from '../../model/run-report.ts';
 import type { SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import type { JointResult } from '../../accounts/publish-joint.ts';
@@ -38,6 +37,7 @@ import type { AccountMetricsOptions } from '../../metrics/render-metrics.ts';
 import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { EndedRun } from '../../notify/notice.ts';
 import type { EndedSync } from '../../notify/notify-accounts.ts';
+import type { ReportEngine } from './report-engine.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
 import type { ExportOptions } from '../../commands/contracts/export-schema.ts';
 import type { TableExportRequest } from '../../commands/export-tables.ts';
@@ -65,7 +65,7 @@ export type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
 export type { RemovalPlan } from '../../accounts/plan-removal.ts';
 
 /** The functions of Sluice that commands call; tests pass a fake. */
-export interface Engine {
+export interface Engine extends ReportEngine {
   loadSettings(request: ConfigRequest): Promise<Settings>;
   /** The accounts of a config and where their data lies; undefined for a config without accounts. */
   listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;
@@ -128,13 +128,6 @@ export interface Engine {
   /** The sync that was refused last and left no record, unless a later one did. */
   findRefusal(settings: OfflineSettings): Promise<RefusedRun | undefined>;
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
-  /** The report as one HTML file, from the published file and the run file. */
-  makeReport(settings: OfflineSettings, request: ReportRequest): Promise<RenderedReport>;
-  /** The same of several accounts; what cannot be read of one is told in its place. */
-  makeAccountsReport(
-    accounts: readonly AccountToReport[],
-    request: ReportRequest & Cancellable,
-  ): Promise<RenderedAccountsReport>;
   queryPublished(
     path: string,
     sql: string,
@@ -182,12 +175,6 @@ export interface EndedAccount {
   readonly settings: ToldSettings;
   readonly run: EndedRun;
 }
-
-/** An account for a report, or why its config cannot be used. */
-export type AccountToReport = { readonly account: string } & (
-  | { readonly settings: OfflineSettings; readonly error?: undefined }
-  | { readonly settings?: undefined; readonly error: ReportedError }
-);
 
 /** Where the config is read from. */
 export interface ConfigRequest {

@@ -2,6 +2,7 @@ import type { ExitCode } from '../../model/errors.ts';
 import type { CheckItem } from '../../model/reports.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from '../../model/fleet-report.ts';
+import type { Paging } from '../../model/report-data.ts';
 import type { FleetMetricsOptions } from '../../metrics/render-fleet-metrics.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { WorkerEvent, ServedAccounts } from '../../fleet/worker/worker-events.ts';
@@ -20,7 +21,11 @@ export interface FleetEngine {
   /** The text format of Prometheus. */
   renderMetrics(status: FleetStatus, options: FleetMetricsOptions): Promise<string>;
   /** One HTML file of the whole fleet. */
-  makeReport(settings: FleetSettings, accounts: readonly string[]): Promise<RenderedFleetReport>;
+  makeReport(
+    settings: FleetSettings,
+    accounts: readonly string[],
+    paging?: Paging,
+  ): Promise<RenderedFleetReport>;
   /** Tries the database and the store; undefined for a config without a fleet. */
   check(config: FleetConfig): Promise<FleetCheck | undefined>;
   change(

@@ -90,17 +90,19 @@ export function describeStart(facts: {
   readonly jitterMs: number;
   readonly nowMs: number;
   readonly isRunDue: boolean;
-  readonly origin: string | undefined;
+  /** Where it can be watched, and whether the report is shown there. */
+  readonly watch: { readonly origin: string; readonly hasPage: boolean } | undefined;
   readonly metricsFile: string | undefined;
 }): string {
-  const { schedule, jitterMs, nowMs, origin, metricsFile } = facts;
+  const { schedule, jitterMs, nowMs, watch, metricsFile } = facts;
   const nextMs = schedule.next(nowMs);
   const later = jitterMs === 0 ? '' : `, up to ${formatDuration(jitterMs)} later each time`;
   return [
     `Syncs at ${schedule.expression} (${schedule.timezone})${later}.`,
     facts.isRunDue ? 'First run: now.' : undefined,
     nextMs === undefined ? undefined : `Next time: ${formatUpcoming(nextMs, nowMs)}.`,
-    origin === undefined ? undefined : `Watch it: ${origin}/metrics, ${origin}/healthz, ${origin}/readyz`,
+    watch?.hasPage === true ? `Report: ${watch.origin}/` : undefined,
+    watch && `Watch it: ${watch.origin}/metrics, ${watch.origin}/healthz, ${watch.origin}/readyz`,
     metricsFile === undefined ? undefined : `Metrics file: ${metricsFile}`,
     'Ctrl-C stops it.',
   ]

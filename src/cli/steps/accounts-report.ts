@@ -9,7 +9,7 @@ import { listNames } from '../../text/list-names.ts';
 import { withName } from '../../text/name-once.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
-import type { AccountToReport } from '../frame/engine.ts';
+import type { AccountToReport } from '../frame/report-engine.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import type { ChosenAccounts } from './choose-accounts.ts';
@@ -31,14 +31,7 @@ export async function reportAccounts(
 ): Promise<CommandOutcome> {
   const { engine, signal } = context;
   const target = await findTarget(context.cwd, output);
-  const accounts = await mapAtOnce(chosen, 1, async (account): Promise<AccountToReport> => {
-    const { name } = account;
-    try {
-      return { account: name, settings: await loadOfflineSettings({ ...context, account }, globals) };
-    } catch (thrown) {
-      return { account: name, error: toReportedError(toSyncError(thrown)) };
-    }
-  });
+  const accounts = await listAccountsToReport(context, globals, chosen);
   const report = await engine.makeAccountsReport(accounts, { ...request, signal });
   const { summary } = report;
   const bytes = await writeReportFile(target, report.html, context.randomHex(8));
@@ -54,6 +47,22 @@ export async function reportAccounts(
     ...(isLost &&
       first && { error: { ...first.error, message: withName(first.error.message, first.account) } }),
   };
+}
+
+/** Reads the settings of accounts for a report, or why they cannot be used. */
+export function listAccountsToReport(
+  context: CliContext,
+  globals: GlobalValues,
+  chosen: ChosenAccounts['chosen'],
+): Promise<readonly AccountToReport[]> {
+  return mapAtOnce(chosen, 1, async (account): Promise<AccountToReport> => {
+    const { name } = account;
+    try {
+      return { account: name, settings: await loadOfflineSettings({ ...context, account }, globals) };
+    } catch (thrown) {
+      return { account: name, error: toReportedError(toSyncError(thrown)) };
+    }
+  });
 }
 
 const MOST_FINDINGS = 10;

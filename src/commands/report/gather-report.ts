@@ -27,22 +27,30 @@ const MOST_STREAMS = 500;
 export async function gatherReport(
   settings: OfflineSettings,
   { showValues }: ReportRequest,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
+  { clock = systemClock, extent = 'all' }: Partial<Pick<Gathering, 'clock' | 'extent'>> = {},
 ): Promise<ReportData> {
-  if (!existsSync(settings.readersFile)) return gather(settings, undefined, { showValues, clock });
-  return withPublished(settings, (database) => gather(settings, database, { showValues, clock }));
+  const gathering = { showValues, clock, extent };
+  if (!existsSync(settings.readersFile)) return gather(settings, undefined, gathering);
+  return withPublished(settings, (database) => gather(settings, database, gathering));
+}
+
+interface Gathering extends ReportRequest {
+  readonly clock: Clock;
+  /** `overview` leaves out what the tables hold, which takes longest. */
+  readonly extent: 'all' | 'overview';
 }
 
 async function gather(
   settings: OfflineSettings,
   database: Database | undefined,
-  { showValues, clock }: ReportRequest & { readonly clock: Clock },
+  gathering: Gathering,
 ): Promise<ReportData> {
+  const { showValues, clock } = gathering;
   const nowMs = clock.now();
   const recent = readRecentRuns(settings.stateDir);
   const status = await readStatus(settings, nowMs, database);
   const history = await readHistory(database, recent);
-  const held = await readPublished(settings, database, { showValues, clock });
+  const held = await readPublished(settings, database, gathering);
   const { quota, published, refused } = status;
   const { windowMs } = settings.quotaLimits;
   return {
@@ -57,6 +65,7 @@ async function gather(
     ],
     ...describeStreams(status, history, held.leftOut),
     runs: history.runs,
+    underWay: status.underWay,
     refused,
     requests: await countRequests(database, recent, {
       nowMs,
@@ -74,7 +83,7 @@ type Held = Pick<ReportData, 'tables' | 'schemaChanges' | 'quarantine' | 'leftOu
 async function readPublished(
   settings: OfflineSettings,
   database: Database | undefined,
-  { showValues, clock }: ReportRequest & { readonly clock: Clock },
+  { showValues, clock, extent }: Gathering,
 ): Promise<Held> {
   if (database === undefined) {
     const none = { total: 0, newest: [] };
@@ -87,12 +96,15 @@ async function readPublished(
       .map(({ name }) => name),
   );
   const known = new Set(settings.streams.map(({ name }) => name));
-  const { tables, leftOut } = await readTables(database, settings, {
-    clock,
-    showValues,
-    hidden: async (stream) =>
-      findHiddenValues(stream, made(stream.name), await readContract(database, stream.name)),
-  });
+  const { tables, leftOut } =
+    extent === 'overview'
+      ? { tables: [], leftOut: [] }
+      : await readTables(database, settings, {
+          clock,
+          showValues,
+          hidden: async (stream) =>
+            findHiddenValues(stream, made(stream.name), await readContract(database, stream.name)),
+        });
   return {
     tables,
     leftOut,

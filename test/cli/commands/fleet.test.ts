@@ -14,6 +14,7 @@ import {
 import { run } from '../support/capture.ts';
 import type { FakeAnswers } from '../support/fake-engine.ts';
 import { makeKnownAccounts } from '../support/known-accounts.ts';
+import { makePathRequest } from '../support/path-request.ts';
 
 const PASSWORD = 'the-password-of-the-database';
 const settings = {
@@ -341,9 +342,15 @@ describe('fleet worker', () => {
       },
     );
     expect(stdout).toContain('; watch it at http://127.0.0.1:9464/metrics; SIGTERM drains it');
-    expect(await paths['/metrics']?.()).toMatchObject({ status: 200, body: 'metrics true\n' });
-    expect(await paths['/readyz']?.()).toMatchObject({ status: 200 });
-    expect(await paths['/healthz']?.()).toMatchObject({ status: 200, body: '{"status":"draining"}\n' });
+    expect(await paths['/metrics']?.(makePathRequest('/'))).toMatchObject({
+      status: 200,
+      body: 'metrics true\n',
+    });
+    expect(await paths['/readyz']?.(makePathRequest('/'))).toMatchObject({ status: 200 });
+    expect(await paths['/healthz']?.(makePathRequest('/'))).toMatchObject({
+      status: 200,
+      body: '{"status":"draining"}\n',
+    });
     expect(requests[0]?.onLook).toBeDefined();
     expect(ends).toEqual(['server', 'reader']);
   });

@@ -19,6 +19,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { run, type World } from '../support/capture.ts';
 import { SECRET } from '../support/fake-engine.ts';
 import { makeRunReport, makeStreamReport } from '../support/reports.ts';
+import { makePathRequest } from '../support/path-request.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-schedule-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -76,7 +77,10 @@ async function play(
           async onEvent(event) {
             await given.onEvent(event);
             if (event.type !== 'waiting') return;
-            const entries = Object.entries(paths).map(async ([path, read]) => [path, await read()] as const);
+            const entries = Object.entries(paths).map(
+              async ([path, read]) =>
+                [path, await read(makePathRequest(path, { headers: { host: 'localhost:9464' } }))] as const,
+            );
             seen.push(Object.fromEntries(await Promise.all(entries)));
             if (seen.length > options.runs) stop();
           },
@@ -130,6 +134,7 @@ describe('schedule', () => {
       [
         'Syncs at 30 * * * * (UTC).',
         'Next time: 12:30 UTC.',
+        'Report: http://127.0.0.1:9464/',
         'Watch it: http://127.0.0.1:9464/metrics, http://127.0.0.1:9464/healthz, http://127.0.0.1:9464/readyz',
         'Ctrl-C stops it.\n',
       ].join('\n'),

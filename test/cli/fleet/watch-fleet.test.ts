@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { watchFleet } from '../../../src/cli/fleet/watch-fleet.ts';
 import { makeFleetStatus } from '../../support/fleet-status.ts';
+import { makePathRequest } from '../support/path-request.ts';
 
 function makeWatch(read = () => Promise.resolve(makeFleetStatus([]))) {
   let nowMs = 0;
@@ -19,7 +20,7 @@ function makeWatch(read = () => Promise.resolve(makeFleetStatus([]))) {
   return {
     watch,
     controller,
-    ask: async (path: string) => watch.paths[path]?.(),
+    ask: async (path: string) => watch.paths[path]?.(makePathRequest(path)),
     pass: (ms: number) => (nowMs += ms),
     reads: () => reads,
   };

@@ -32,14 +32,17 @@ export function settleCommand(
   const [command] = args;
   const isFleet = command === 'fleet' && (args[1] === 'worker' || args.includes('--watch'));
   const isSimulator = command === 'simulate' && !args.includes('--list-scenarios');
-  const stays = command === 'schedule' || isSimulator || isFleet;
+  const isServed = command === 'report' && args.includes('--serve');
+  const stays = command === 'schedule' || isSimulator || isFleet || isServed;
   const isInit = command === 'init';
   const settings =
     isInit && !args.includes('--base-url')
       ? ['--base-url', env['DOCS_BASE_URL'] ?? '']
       : command === 'simulate' && stays
         ? ['--port', '0']
-        : [];
+        : isServed
+          ? ['--serve-port', '0']
+          : [];
   return {
     args: [...args, ...settings],
     cwd:
