@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { ReportData } from '../../src/model/report-data.ts';
@@ -23,6 +25,24 @@ const root = resolve(import.meta.dirname, '../..');
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 const ACCOUNTS = 'accounts.html';
+
+const underWay: ReportData['underWay'] = {
+  runId: '20261120T060000Z-0a1b2c',
+  toldAt: '2026-11-20T06:00:07.000Z',
+  streams: [
+    { stream: 'a', state: 'finished', pagesDone: 9, pagesPlanned: 9, rowsDone: 900, rowsDeclared: 900 },
+    {
+      stream: 'a_name_that_is_longer_than_most_names_of_streams_are_and_has_no_space',
+      state: 'reading',
+      pagesDone: 12_345,
+      pagesPlanned: 98_765,
+      rowsDone: 1_234_500,
+      rowsDeclared: 9_876_543,
+    },
+  ],
+  waiting: { reason: 'hourly-quota', until: '2026-11-20T07:00:00.000Z' },
+  quota: { remaining: 0, limit: 600, resetAtMs: Date.parse('2026-11-20T07:00:00Z') },
+};
 
 interface View {
   readonly name: string;
@@ -53,6 +73,7 @@ async function main(): Promise<void> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   const problems: string[] = [];
   try {
+    problems.push(...(await inspectLive(browser, folder)));
     for (const [at, file] of reports.entries()) {
       // The last ones are about what texts and emptiness do, which few views show.
       for (const view of at < 3 ? views : views.filter(({ name }) => name.startsWith('phone')))
@@ -62,7 +83,7 @@ async function main(): Promise<void> {
     await browser.close();
   }
   const lines = [
-    `${reports.length} reports looked at; screenshots in ${folder}`,
+    `${reports.length} reports and a live one looked at; screenshots in ${folder}`,
     ...problems.map((problem) => `FAILED ${problem}`),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
@@ -72,7 +93,7 @@ async function main(): Promise<void> {
 /** The reports to look at: the demo's own, accounts, a busy month, nothing at all, and hostile texts. */
 function writeReports(folder: string): readonly string[] {
   const made: Readonly<Record<string, ReportData>> = {
-    busy: makeBusyData(),
+    busy: { ...makeBusyData(), underWay },
     empty: makeEmptyData({ streams: [makeStream('prompts_analytics', [])] }),
     hostile: makeHostileData(),
   };
@@ -99,6 +120,58 @@ function writeDemoReport(folder: string): string {
     rmSync(place, { recursive: true });
   }
   return file;
+}
+
+const TOKEN = 'a-token-of-the-browser-test';
+
+/** Opens a report that is served, as somebody who has the token, and as somebody who has not. */
+async function inspectLive(browser: Browser, folder: string): Promise<readonly string[]> {
+  const place = mkdtempSync(join(tmpdir(), 'sluice-live-'));
+  const cli = join(root, 'src/cli/bin.ts');
+  execFileSync(process.execPath, [cli, 'demo'], { cwd: place, stdio: ['ignore', 'ignore', 'pipe'] });
+  const args = [cli, 'report', '-c', 'sluice-demo/sluice.yaml', '--serve', '--serve-port', '0', '--json'];
+  const env = { ...process.env, SLUICE_PAGE_TOKEN: TOKEN };
+  const child = spawn(process.execPath, args, { cwd: place, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const problems: string[] = [];
+  try {
+    const address = await readAddress(child);
+    for (const view of views.filter(({ name }) => ['light', 'phone'].includes(name))) {
+      const { width, height, name } = view;
+      const context = await browser.newContext({ viewport: { width, height } });
+      const page = await context.newPage();
+      const fail = (what: string) => void problems.push(`live-${name}: ${what}`);
+      page.on('console', (message) => fail(`console: ${message.text()}`));
+      await page.goto(`${address}?token=${TOKEN}`);
+      if (page.url() !== address) fail(`the token stays in the address: ${page.url()}`);
+      if (!(await page.title()).includes('verified')) fail(`shows "${await page.title()}"`);
+      await page.screenshot({ path: join(folder, `live-${name}.png`), fullPage: true });
+      const widest = await findWidest(page);
+      if (widest !== undefined) fail(`is wider than the screen: ${widest}`);
+      const again = await page.goto(address);
+      if (again?.status() !== 200) fail(`the next load is answered with ${again?.status()}`);
+      await context.close();
+    }
+    const stranger = await browser.newPage();
+    const refused = await stranger.goto(address);
+    if (refused?.status() !== 401) problems.push(`live: without a token ${refused?.status()} and not 401`);
+    await stranger.close();
+  } finally {
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+    rmSync(place, { recursive: true });
+  }
+  return problems;
+}
+
+/** The address that a served report prints first. */
+async function readAddress({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error('its output is not read');
+  for await (const line of createInterface(stdout)) {
+    const { result } = JSON.parse(line) as { result?: { address?: string } };
+    if (result?.address !== undefined) return result.address;
+  }
+  throw new Error('the report is not served');
 }
 
 function makeHostileData(): ReportData {
