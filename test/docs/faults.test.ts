@@ -24,7 +24,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## N. Accounts, destinations and copies': count(1, 18).map((number) => `N${number}`),
   '## O. Slices, keys and quarantine': ['O1', 'O2', 'O3', 'O4'],
   '## Q. Trust: versions, counts and clocks': count(1, 20).map((number) => `Q${number}`),
-  '## R. Lakehouses and Postgres': count(1, 9).map((number) => `R${number}`),
+  '## R. Lakehouses and Postgres': count(1, 11).map((number) => `R${number}`),
   '## S. Fleets': count(1, 9).map((number) => `S${number}`),
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };
@@ -74,7 +74,7 @@ function readProofs(cell: string): readonly Proof[] {
 }
 
 interface TestFile {
-  /** As the source has them; those of tables as their template. */
+  /** As the source has them, with those of its suites; those of tables as their template. */
   readonly titles: readonly string[];
   /** Every text in the file and in those of the tests that it imports. */
   readonly texts: readonly string[];
@@ -103,9 +103,14 @@ function parseTestFile(file: string): TestFile {
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file, readText(file), ts.ScriptTarget.Latest));
-  const beside = imports.filter((name) => /^\.\/(kit|scenarios)\//.test(name));
-  const more = beside.flatMap((name) => readTestFile(path.posix.join(path.posix.dirname(file), name)).texts);
-  return { titles, texts: [...texts, ...more] };
+  const open = (name: string) => readTestFile(path.posix.join(path.posix.dirname(file), name));
+  const beside = imports.filter((name) => /^\.\/(kit|scenarios)\//.test(name)).map(open);
+  // Tests that several files run, each for a place of its own.
+  const suites = imports.filter((name) => /^\.\/[\w-]+-suite\.ts$/.test(name)).map(open);
+  return {
+    titles: [...titles, ...suites.flatMap((suite) => suite.titles)],
+    texts: [...texts, ...beside.flatMap((one) => one.texts)],
+  };
 }
 
 /** The function that `it(…)`, `it.skipIf(…)(…)` and `it.each(…)(…)` begin with. */
