@@ -7,7 +7,6 @@ import {
   describeStoreError,
   startCountingProxy,
 } from '../support/counting-proxy.ts';
-import { type CuttingSocket, startCuttingSocket } from '../support/cutting-socket.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { openLakeReader } from '../support/ducklake-reader.ts';
 import { type IcebergCatalog, openCatalogReader, startCatalog } from '../support/iceberg-catalog.ts';
@@ -18,7 +17,7 @@ import {
   startObjectStore,
   startPostgres,
 } from '../support/lake-servers.ts';
-import { countRuns, createRandom, seed } from '../support/seeds.ts';
+import { createRandom, seed } from '../support/seeds.ts';
 import { createItemsFlow, makeItems } from '../support/sync-harness.ts';
 import {
   expectEqual,
@@ -30,7 +29,6 @@ import {
 } from './lakehouse-suite.ts';
 
 const stream = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
-const CUTS = countRuns(8);
 const engine = { extensionDirectory: findExtensions() ?? '' };
 /** Every row has another value, and there is a new column: each table has files to write. */
 const next = makeItems(70, { perDay: 10 }).map((item) => ({
@@ -55,7 +53,6 @@ describeWithServers('a lakehouse', () => {
   /** Before the store, the catalog of Iceberg, and that of a DuckLake. */
   let bucket: CountingProxy;
   let login: CountingProxy;
-  let socket: CuttingSocket;
   let made = 0;
 
   beforeAll(async () => {
@@ -64,10 +61,9 @@ describeWithServers('a lakehouse', () => {
     catalog = await startCatalog(store);
     bucket = await startCountingProxy(store.endpoint);
     login = await startCountingProxy(new URL(catalog.endpoint).host);
-    socket = await startCuttingSocket(postgres.port);
   });
   afterAll(async () => {
-    await Promise.all([bucket.stop(), login.stop(), socket.stop()]);
+    await Promise.all([bucket.stop(), login.stop()]);
     await Promise.all([postgres.stop(), catalog.stop(), store.stop()]);
   });
 
@@ -81,10 +77,7 @@ describeWithServers('a lakehouse', () => {
   async function createDuckLake(): Promise<LakeFlow> {
     made += 1;
     const url = await postgres.createDatabase(`lake${made}`);
-    const ducklake = {
-      catalog: url.replace(String(postgres.port), String(socket.port)),
-      data: `s3://bucket/lake${made}`,
-    };
+    const ducklake = { catalog: url, data: `s3://bucket/lake${made}` };
     const destination = { duckdb: './warehouse.duckdb', ducklake, s3: describeStore() };
     const flow = createItemsFlow(ITEMS, { stream, config: { destination, engine } });
     return { flow, schema: 'main', open: (options) => openLakeReader(`postgres:${url}`, options, store) };
@@ -183,36 +176,6 @@ describeWithServers('a lakehouse', () => {
       expectSafe(end, words);
       expect(await countRows(lake)).toBe(ITEMS.length);
       await expectPublished(lake, 'Iceberg');
-    },
-  );
-
-  const timeout = CUTS * 40_000;
-  it(
-    'is whole again after the connection to the catalog of a DuckLake was cut at any message',
-    { timeout },
-    async () => {
-      const random = createRandom();
-      let most = 400;
-      for (let run = 0; run < CUTS; run += 1) {
-        const when = run % 2 === 0 ? 'before' : 'after';
-        const lake = await createDuckLake();
-        socket.cutAt(undefined);
-        if (run % 4 !== 3) await syncWell(lake.flow);
-        setRecords(lake.flow, next);
-        const at = Math.floor(random() * most);
-        socket.cutAt(at, when);
-        const end = await fail(lake);
-        const isDone = socket.messages <= at;
-        if (isDone) most = socket.messages;
-        socket.cutAt(undefined);
-        const where = `SLUICE_SEED=${seed}: cut ${when} message ${at}`;
-        expect(isDone ? [0] : [0, 6], `${where}: ${wordsOf(end)}`).toContain(end.exitCode);
-        await syncWell(lake.flow);
-        await expectEqual(lake).catch((cause: unknown) => {
-          throw new Error(where, { cause });
-        });
-        await expectVerified(lake.flow, 'DuckLake');
-      }
     },
   );
 });
