@@ -1,8 +1,9 @@
 import { cpSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { COMPARE_FIX } from '../../src/publish/published-file.ts';
 import { SyncError } from '../../src/model/errors.ts';
+import { Postgres } from '../../src/publish/lakehouse/postgres/postgres.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
@@ -280,6 +281,36 @@ describeWithServers('Postgres', () => {
     const end = await fail(lake.flow);
     expect(end.exitCode).toBe(2);
     expect(wordsOf(end)).toMatch(/no names of more than 63 bytes.*é{32}.*exclude: true/);
+  });
+
+  it('repairs what another program wrote right after a publish began', async () => {
+    const lake = await create(ITEMS, { stream: all });
+    await syncWell(lake.flow);
+    const real = Reflect.get<Postgres, 'inspect'>(Postgres.prototype, 'inspect');
+    let inspections = 0;
+    const spy = vi.spyOn(Postgres.prototype, 'inspect').mockImplementation(async function (
+      this: Postgres,
+      ...given
+    ) {
+      inspections += 1;
+      // The first one is of the claim, before the transaction.
+      if (inspections === 2)
+        await ask(
+          lake.url,
+          `UPDATE ${lake.schema}.items SET amount = -1 WHERE id = 3`,
+          'SELECT pg_stat_force_next_flush()',
+        );
+      return real.apply(this, given);
+    });
+    setRecords(
+      lake.flow,
+      ITEMS.map((item) => (item.id === 7 ? { ...item, amount: 70 } : item)),
+    );
+    await syncWell(lake.flow).finally(() => spy.mockRestore());
+    expect(inspections).toBe(2);
+    await syncWell(lake.flow);
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
   });
 
   it('refuses a name that every table of Postgres has already', async () => {

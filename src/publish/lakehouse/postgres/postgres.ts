@@ -20,6 +20,7 @@ import {
   changeTables,
   execute,
   findTaken,
+  holdCounters,
   inspectServer,
   locateOnServer,
   readServerTables,
@@ -59,6 +60,7 @@ export class Postgres implements Lakehouse {
 
   async begin(session: SqlSession, lease?: Lease): Promise<void> {
     await execute(session, `SET LOCAL lock_timeout = '${LOCK_SECONDS}s'`);
+    await holdCounters(session, this.destination.schema);
     if (lease !== undefined) await nameHolder(session, this.destination.schema, lease);
   }
 

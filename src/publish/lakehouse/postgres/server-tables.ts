@@ -48,6 +48,14 @@ export async function findTaken(
   return rows.map(({ name }) => String(name));
 }
 
+/**
+ * Reads the server's counters with the first query of a transaction, which keeps both: what others write later is in none of
+ * its rows, and would otherwise be in counters that are read later, so that nobody looked for it again.
+ */
+export async function holdCounters(session: SqlSession, schema: string): Promise<void> {
+  await readServerTables(session, schema, []);
+}
+
 /** The tables of these names that are there, by their names in the work file. */
 export async function readServerTables(
   session: SqlSession,
