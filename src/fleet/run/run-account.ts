@@ -194,7 +194,7 @@ export class AccountRun {
       .filter(isServer)
       .some(({ kind }) => report?.published?.[kind] !== undefined);
     this.#source = readSourceRecord(this.#state.stateDir);
-    const object = await this.#state.put(leavesRows, this.#worker.lost);
+    const object = await this.#state.put(leavesRows, this.#worker);
     this.#object = object.name;
     return object;
   }

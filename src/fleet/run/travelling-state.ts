@@ -32,6 +32,16 @@ export interface StateTravel {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** A worker that was told to stop waits so long for a store that is away: then somebody kills it anyway. */
+const STOPPING_PATIENCE_MS = 60_000;
+
+/** What ends the patience with a store that is away. */
+export interface PutSignals {
+  /** The lease is lost: nobody needs the state. */
+  readonly lost: AbortSignal;
+  /** The worker stops. */
+  readonly stop: AbortSignal;
+}
 
 /** Where one run fetches the state of its account from and puts it away to; owns a scratch folder. */
 export class TravellingState {
@@ -77,7 +87,7 @@ export class TravellingState {
   /** Puts the state folder away; repeats while the store is away. Returns the name and size of the object. */
   async put(
     leavesRows: boolean,
-    given: AbortSignal,
+    signals: PutSignals,
   ): Promise<{ readonly name: string; readonly bytes: number }> {
     const target = this.#target('state');
     // The clock may have been set since; without an answer, it counts as it was.
@@ -85,7 +95,7 @@ export class TravellingState {
     await this.#travel.parcels.pack(this.stateDir, target, leavesRows);
     const { size } = await stat(target.file);
     this.#made = [...this.#made, target.name];
-    await this.#putPatiently(target, given);
+    await this.#putPatiently(target, signals);
     await rm(target.file, { force: true });
     return { name: target.name, bytes: size };
   }
@@ -137,17 +147,21 @@ export class TravellingState {
     return { name, file: join(this.#folder, `put-${this.#puts}`) };
   }
 
-  async #putPatiently({ name, file }: NamedFile, given: AbortSignal): Promise<void> {
+  async #putPatiently({ name, file }: NamedFile, { lost, stop }: PutSignals): Promise<void> {
     const { store, clock } = this.#travel;
+    let untilMs = Infinity;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
         return await store.put(name, file);
       } catch (thrown) {
         // A wrong key or bucket does not change by itself; a store that is away comes back.
         const mayPass = thrown instanceof SyncError && thrown.exitCode === 6;
-        if (!mayPass || given.aborted) throw thrown;
+        if (!mayPass || lost.aborted || clock.monotonic() >= untilMs) throw thrown;
       }
-      await clock.sleep(pauseMs, given).catch(() => undefined);
+      const isStopping = stop.aborted;
+      if (isStopping) untilMs = Math.min(untilMs, clock.monotonic() + STOPPING_PATIENCE_MS);
+      const awake = isStopping ? lost : AbortSignal.any([lost, stop]);
+      await clock.sleep(Math.min(pauseMs, untilMs - clock.monotonic()), awake).catch(() => undefined);
     }
   }
 
