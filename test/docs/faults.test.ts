@@ -25,7 +25,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## O. Slices, keys and quarantine': ['O1', 'O2', 'O3', 'O4'],
   '## Q. Trust: versions, counts and clocks': count(1, 20).map((number) => `Q${number}`),
   '## R. Lakehouses and Postgres': count(1, 11).map((number) => `R${number}`),
-  '## S. Fleets': count(1, 9).map((number) => `S${number}`),
+  '## S. Fleets': count(1, 10).map((number) => `S${number}`),
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };
 
