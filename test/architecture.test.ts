@@ -149,7 +149,7 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'http', 'storage', 'schedule'],
     packages: ['@aws-sdk/client-s3', 'pg', 'pg-boss', 'tar'],
   },
-  metrics: { rooms: ['model', 'files', 'state', 'commands'], packages: ['prom-client'] },
+  metrics: { rooms: ['text', 'model', 'files', 'state', 'commands'], packages: ['prom-client'] },
   notify: { rooms: ['text', 'model', 'state'], packages: ['undici'] },
   simulator: { rooms: ['model'], packages: [] },
   render: { rooms: ['text', 'model', 'report', 'accounts', 'simulator'], packages: ['cli-table3'] },

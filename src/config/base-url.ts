@@ -1,6 +1,7 @@
 import type { Connector } from '../model/connector.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
+import { isLoopback } from '../text/loopback.ts';
 
 const hint = 'Set source.baseUrl to the address the API gave you, e.g. https://analytics.example.com/api/v1.';
 
@@ -44,13 +45,8 @@ export function findBaseUrlFlaw(text: string): string | undefined {
     return "must not hold a query (?) or fragment (#); a stream's params go into streams";
   if (url.protocol === 'https:') return undefined;
   if (url.protocol !== 'http:') return 'must start with https://';
+  // URL has turned every spelling of an IPv4 address into four decimal numbers.
   return isLoopback(url.hostname)
     ? undefined
     : 'must start with https://: http:// would send the key unencrypted';
-}
-
-// URL has turned every spelling of an IPv4 address into four decimal numbers.
-/** Whether a host name of a URL is this machine's own. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

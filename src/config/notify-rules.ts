@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Config } from '../model/config.ts';
 import type { CommandTarget, NotifyEvent, NotifyRules, NotifyTarget } from '../model/notify.ts';
-import { isLoopback } from './base-url.ts';
+import { isLoopback } from '../text/loopback.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { buildConfigError } from './problem.ts';
 

@@ -1,7 +1,7 @@
 import { ConfigError, NetworkError, ResponseError, type SyncError } from '../model/errors.ts';
 import type { ApiRequest, FaultKind, TransportFault } from '../model/http.ts';
 import { quoteServerText } from '../text/redact.ts';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../text/loopback.ts';
 import { buildContext, describeRequest } from './describe-request.ts';
 import { NO_TABLE_CHANGED } from './no-table-changed.ts';
 

@@ -14,7 +14,7 @@ import {
 } from './deadlines.ts';
 import { boundBody, Exchange, type ExchangeLimits } from './exchange.ts';
 import { decodeBody } from './gunzip.ts';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../text/loopback.ts';
 import { type BodyTurn, LargeBodies } from './large-bodies.ts';
 import { isSuccess } from './retry-delay.ts';
 

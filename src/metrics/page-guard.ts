@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { Answer, PathRequest } from './metrics-server.ts';
 import { ConfigError } from '../model/errors.ts';
+import { isLoopback } from '../text/loopback.ts';
 
 /** Who may see pages with what is in the tables: programs of this machine, or those who have a token. */
 export interface PageGuard {
@@ -14,6 +14,16 @@ export const PAGE_TOKEN = 'SLUICE_PAGE_TOKEN';
 /** Printable ASCII without spaces, quotes or what a URL or a cookie would change. */
 const TOKEN = /^[\w.~-]{16,200}$/;
 const COOKIE = 'sluice_page';
+
+/** The guard of pages on an address, with the token of the environment, which is masked in all output from then on. */
+export function openGuard(
+  host: string,
+  { env, keepSecret }: { readonly env: NodeJS.ProcessEnv; readonly keepSecret: (secret: string) => void },
+): PageGuard {
+  const token = readPageToken(env);
+  if (token !== undefined) keepSecret(token);
+  return { host, token };
+}
 
 /** Reads the token from the environment; throws ConfigError (2) for one that is easily guessed or cannot be in a URL. */
 export function readPageToken(env: NodeJS.ProcessEnv): string | undefined {
@@ -58,11 +68,7 @@ export function refusePage(guard: PageGuard, { path, query, headers }: PathReque
 
 /** A host without its port. */
 function readHostName(host = ''): string {
-  return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  return host.replace(/:\d+$/, '');
 }
 
 // A browser keeps this in place of the token.

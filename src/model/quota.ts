@@ -95,6 +95,22 @@ export const waitReasons = [
   'retry',
 ] as const satisfies readonly WaitReason[];
 
+/** What a request waits for, in words. */
+export function nameCause(reason: WaitReason): string {
+  switch (reason) {
+    case 'hourly-quota':
+      return 'the quota';
+    case 'rate-limited':
+      return 'the pause the server asked for (429)';
+    case 'burst':
+      return 'the burst limit';
+    case 'first-response':
+      return 'the first response';
+    case 'retry':
+      return 'the next attempt';
+  }
+}
+
 /** Where the quota state lives: a file, this process, a server. */
 export interface QuotaStore {
   /**

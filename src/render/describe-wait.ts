@@ -1,5 +1,5 @@
 import { formatDuration } from '../text/duration.ts';
-import type { WaitReason } from '../model/quota.ts';
+import { nameCause, type WaitReason } from '../model/quota.ts';
 import { formatUpcoming } from './format-values.ts';
 
 /** Shorter waits are part of the normal pace and get no line. */
@@ -10,19 +10,4 @@ export function describeWait(reason: WaitReason, untilMs: number, nowMs: number)
   const leftMs = Math.max(0, untilMs - nowMs);
   if (leftMs < 60_000) return `waiting for ${nameCause(reason)} (${formatDuration(leftMs)} left)`;
   return `waiting for ${nameCause(reason)} until ${formatUpcoming(untilMs, nowMs)} (${formatDuration(leftMs)} left)`;
-}
-
-function nameCause(reason: WaitReason): string {
-  switch (reason) {
-    case 'hourly-quota':
-      return 'the quota';
-    case 'rate-limited':
-      return 'the pause the server asked for (429)';
-    case 'burst':
-      return 'the burst limit';
-    case 'first-response':
-      return 'the first response';
-    case 'retry':
-      return 'the next attempt';
-  }
 }

@@ -16,7 +16,7 @@ import { formatMoment } from './format-values.ts';
 import { type Health, judgeHealth } from './judge-health.ts';
 import { html, type Markup } from './markup.ts';
 import { drawLinks, drawSection, type Section } from './section.ts';
-import { buildProgressSection } from './run-section.ts';
+import { buildProgressSection } from './progress-section.ts';
 import { buildStreamSection } from './stream-section.ts';
 import { buildDaySection, buildProfileSection } from './table-section.ts';
 

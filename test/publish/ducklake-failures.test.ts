@@ -52,3 +52,10 @@ it.each([
   expect(hint).toContain(setting);
   expect(hint.includes(WHOLE)).toBe(!what.includes('missing'));
 });
+
+it('takes no name that the catalog refuses for another writer', () => {
+  const said = 'ERROR: column name "xmin" conflicts with a system column name';
+  expect(describeDuckLakeFailure(lake, new Error(said)).message).not.toContain('at the same time');
+  const conflict = 'TransactionContext Error: Transaction conflict on table items';
+  expect(describeDuckLakeFailure(lake, new Error(conflict)).message).toContain('at the same time');
+});

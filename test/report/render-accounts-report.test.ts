@@ -17,6 +17,20 @@ const elements = parseHtml(html);
 const text = listTexts(html);
 const count = (tag: string) => elements.filter((element) => element.tag === tag).length;
 
+describe('the first page of several accounts', () => {
+  it('leads to the page of each, and holds none of them', () => {
+    const page = renderAccountsReport(makeAccountsData(), { isLive: true });
+    const found = parseHtml(page.html);
+    const links = found.flatMap(({ attributes }) => attributes['href'] ?? []);
+    const accounts = page.summary.accounts.map(({ account }) => `accounts/${account}`);
+    expect(links.filter((href) => href.startsWith('accounts/'))).toEqual(accounts);
+    expect(found.filter(({ attributes }) => attributes['class'] === 'account')).toEqual([]);
+    expect(page.html).toContain('http-equiv="refresh" content="60"');
+    expect(html).not.toContain('http-equiv="refresh"');
+    expect(html).not.toContain('href="accounts/');
+  });
+});
+
 describe('a report of several accounts', () => {
   it('is one document whose ids are all different, and whose links lead somewhere', () => {
     expect(html.startsWith(REPORT_START)).toBe(true);

@@ -18,6 +18,51 @@ function render(data: ReportData) {
   return { html, summary, elements: parseHtml(html), text: listTexts(html) };
 }
 
+describe('a report with a run in progress', () => {
+  const underWay: NonNullable<ReportData['underWay']> = {
+    runId: 'run-now',
+    toldAt: '2026-11-20T15:00:00.000Z',
+    streams: [
+      { stream: 'done', state: 'finished', pagesDone: 2, pagesPlanned: 2, rowsDone: 20, rowsDeclared: 20 },
+      {
+        stream: 'going',
+        state: 'reading',
+        pagesDone: 3,
+        pagesPlanned: 40,
+        rowsDone: 300,
+        rowsDeclared: undefined,
+      },
+    ],
+    waiting: { reason: 'hourly-quota', until: '2026-11-20T16:30:00.000Z' },
+    quota: { remaining: 7, limit: 600, resetAtMs: 0 },
+  };
+
+  it('shows first what it waits for, the quota and how far each stream is', () => {
+    const { elements, text } = render({ ...makeBusyData(), underWay });
+    expect(elements.find(({ tag }) => tag === 'section')?.attributes['id']).toBe('progress');
+    const words = text.replaceAll(/\s+/g, ' ');
+    expect(words).toMatch(/Run run-now is waiting for the quota until 20 Nov, 16:30 UTC/);
+    expect(words).toContain('7 of 600 requests of the quota are left');
+    expect(words).toMatch(/going reading3 of 40300 done finished2 of 220 of 20/);
+  });
+
+  it('is loaded again as a page: often while the run is in progress, seldom without one, and never as a file', () => {
+    const reload = (data: ReportData, isLive: boolean) =>
+      /http-equiv="refresh" content="(\d+)"/.exec(renderReport(data, { isLive }).html)?.[1];
+    expect(reload({ ...makeBusyData(), underWay }, true)).toBe('5');
+    expect(reload(makeBusyData(), true)).toBe('60');
+    expect(reload({ ...makeBusyData(), underWay }, false)).toBeUndefined();
+  });
+
+  it('names its account, with a way back to all of them', () => {
+    const { html } = renderReport(makeBusyData(), { isLive: true, account: 'acme' });
+    expect(html).toMatch(/<title>acme: /);
+    expect(html).toContain('<a href="../">All accounts</a>');
+    expect(html).toContain('this page is current at each load');
+    expect(renderReport(makeBusyData()).html).not.toContain('All accounts');
+  });
+});
+
 describe('a busy report', () => {
   const { html, summary, elements, text } = render(makeBusyData());
 

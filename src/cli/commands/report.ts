@@ -19,9 +19,9 @@ const DEFAULT_PORT = 9465;
 /** The state of the data as one HTML page. */
 export const reportCommand = defineCommand({
   description:
-    'Writes one HTML file, or serves a page, that needs no script and no network: how fresh and complete each stream is, rows per ' +
-    'day and run, the quota, schema changes, quarantine and what the columns hold. Reads the published file only: ' +
-    'no request, no key, no lock.',
+    'Writes one HTML file, or serves a page, that needs no script and no network: how fresh and complete each stream ' +
+    'is, rows per day and run, the quota, schema changes, quarantine and what the columns hold. Reads the published ' +
+    'file only: no request, no key, no lock.',
   options: {
     output: textOption({
       flag: 'output',

@@ -12,9 +12,7 @@ import { openLog } from '../progress/open-log.ts';
 import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
 import { accountsOption } from '../steps/choose-accounts.ts';
-import { listPages } from '../steps/live-pages.ts';
-import { isShown, type PageGuard, readPageToken } from '../../metrics/page-guard.ts';
-import { openPages } from '../steps/page-sources.ts';
+import type { PageSource } from '../steps/live-pages.ts';
 import { metricsFileOption, resolveMetricsFile, withoutStreamsOption } from '../steps/follow-run.ts';
 import { followSchedule } from '../schedule/schedule-record.ts';
 import { prepareSchedule, startAccounts, startOne } from '../schedule/begin-schedule.ts';
@@ -127,10 +125,17 @@ export const scheduleCommand = defineCommand({
     const watch =
       metricsPort === undefined
         ? undefined
-        : await startWatch(context, { port: metricsPort, host: metricsHost }, (guard) => ({
-            ...listHealthPaths(context, syncs, METRICS_TYPE),
-            ...listPages(openPages(context, globals, values.accounts, { showValues: true }), guard),
-          }));
+        : await startWatch(
+            context,
+            { port: metricsPort, host: metricsHost },
+            {
+              health: listHealthPaths(context, syncs, METRICS_TYPE),
+              openPages: async () => {
+                const { openPages } = await import('../steps/page-sources.ts');
+                return openPages(context, globals, values.accounts, { showValues: true });
+              },
+            },
+          );
     try {
       const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
       const isRunDue = atStart !== undefined;
@@ -171,14 +176,22 @@ interface Watch {
   close(): Promise<void>;
 }
 
+/** What is shown to those who watch. */
+interface Shown {
+  readonly health: MetricsServerOptions['paths'];
+  readonly openPages: () => Promise<PageSource>;
+}
+
 async function startWatch(
-  { engine, env, keepSecret }: CliContext,
+  context: CliContext,
   { port, host = '127.0.0.1' }: { readonly port: number; readonly host: string | undefined },
-  listPaths: (guard: PageGuard) => MetricsServerOptions['paths'],
+  { health, openPages }: Shown,
 ): Promise<Watch> {
-  const guard = { host, token: readPageToken(env) };
-  if (guard.token !== undefined) keepSecret(guard.token);
-  const server = await engine.startMetricsServer({ port, host, paths: listPaths(guard) });
+  const { listPages } = await import('../steps/live-pages.ts');
+  const { isShown, openGuard } = await import('../../metrics/page-guard.ts');
+  const guard = openGuard(host, context);
+  const paths = { ...health, ...listPages(await openPages(), guard) };
+  const server = await context.engine.startMetricsServer({ port, host, paths });
   return { origin: server.origin, hasPage: isShown(guard), close: () => server.close() };
 }
 

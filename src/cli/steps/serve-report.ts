@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { usageError } from '../options/usage-error.ts';
 import { listPages, type PageSource } from './live-pages.ts';
-import { isShown, PAGE_TOKEN, readPageToken } from '../../metrics/page-guard.ts';
+import { isShown, openGuard, PAGE_TOKEN } from '../../metrics/page-guard.ts';
 
 /** Where a report is served, and what tells where that is. */
 export interface ServeRequest {
@@ -19,23 +19,22 @@ export async function serveReport(
   source: PageSource,
   { port, host, announce }: ServeRequest,
 ): Promise<CommandOutcome> {
-  const { clock, engine, env, signal } = context;
-  const token = readPageToken(env);
-  if (token !== undefined) context.keepSecret(token);
-  if (!isShown({ host, token }))
+  const { clock, engine, signal } = context;
+  const guard = openGuard(host, context);
+  if (!isShown(guard))
     throw usageError(
       `other machines can reach ${host}, and ${PAGE_TOKEN} is not set`,
-      `Set it, e.g. to the output of openssl rand -hex 16, and open the page with ?token= and its value; or leave out --serve-host.`,
+      'Set it, e.g. to the output of openssl rand -hex 16, and open the page with ?token= and its value; or leave out --serve-host.',
     );
   const server = await engine.startMetricsServer({
     port,
     host,
-    paths: listPages(source, { host, token }),
+    paths: listPages(source, guard),
     flags: { port: '--serve-port', host: '--serve-host' },
   });
   try {
     const address = `${server.origin}/`;
-    const how = token === undefined ? '' : ` Open it with ?token= and the value of ${PAGE_TOKEN}.`;
+    const how = guard.token === undefined ? '' : ` Open it with ?token= and the value of ${PAGE_TOKEN}.`;
     announce({
       exitCode: 0,
       summary: `the report is at ${address}`,

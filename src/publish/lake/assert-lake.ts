@@ -8,7 +8,8 @@ import { GENERATIONS } from '../../warehouse/lake-entry.ts';
 import { assertWritable } from '../assert-writable.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
-import { readFileLineage, toRunId } from '../lineage.ts';
+import { toRunId } from '../lineage.ts';
+import type { Lineage } from '../publisher.ts';
 import { type LakeManifest, readManifest } from './manifest.ts';
 
 /**
@@ -87,10 +88,14 @@ export function findLostState(lake: string, stateDir: string): StorageError | un
   );
 }
 
-/** The error of a lake whose manifest names a commit that `lake.duckdb`, which is always written first, does not know. */
-export async function findParting(lake: string, commit: string): Promise<StorageError | undefined> {
+/**
+ * The error of a lake whose manifest names a commit that `lake.duckdb`, which is always written first, does not know.
+ *
+ * @param held the commits in `lake.duckdb`
+ */
+export function findParting(lake: string, commit: string, held: Lineage): StorageError | undefined {
   const path = join(lake, LAKE_CATALOG);
-  const { generation, runs } = await readFileLineage(path);
+  const { generation, runs } = held;
   if (generation === undefined || generation === commit || runs.has(toRunId(commit))) return undefined;
   return new StorageError(
     `${join(lake, LAKE_MANIFEST)} names a run that ${path} does not know (${toRunId(commit)}): one of them is damaged, or from another backup`,

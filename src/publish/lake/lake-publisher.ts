@@ -75,9 +75,10 @@ export class LakePublisher implements OpenPublisher {
     const generation = manifest?.commit;
     if (generation === undefined) return undefined;
     const readLineage = async () => {
-      const parting = await findParting(this.place, generation);
+      const held = await readFileLineage(this.#catalog);
+      const parting = findParting(this.place, generation, held);
       if (parting !== undefined) throw parting;
-      return { ...(await readFileLineage(this.#catalog)), generation };
+      return { ...held, generation };
     };
     return { generation, isLeft: undefined, readLineage };
   }

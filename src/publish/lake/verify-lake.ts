@@ -9,6 +9,7 @@ import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { readLakeEntry } from '../../warehouse/lake-entry.ts';
 import { openForReading } from '../../warehouse/query-published.ts';
 import { isHiddenName } from '../holder-mark.ts';
+import { readFileLineage } from '../lineage.ts';
 import { REPUBLISH_FIX } from '../published-file.ts';
 import type { HeldFacts, PublishedFacts, VerifyKit } from '../publisher.ts';
 import { assertOwner, findParting } from './assert-lake.ts';
@@ -77,7 +78,9 @@ export async function verifyLake(
     },
   });
   if (facts === undefined) return undefined;
-  const parting = await findParting(lake, found.manifest.commit);
+  const { commit } = found.manifest;
+  const parting =
+    facts.generation === commit ? undefined : findParting(lake, commit, await readFileLineage(path));
   if (parting !== undefined) {
     kit.add('failed', parting.message, parting.hint);
     return undefined;

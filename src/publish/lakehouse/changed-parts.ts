@@ -31,19 +31,22 @@ export async function findChangedParts(
        SELECT name, part FROM sluice_parts AS now FULL JOIN ${held} AS held USING (name, part)
        WHERE now.rows IS DISTINCT FROM held.rows OR now.sum IS DISTINCT FROM held.sum`,
   );
+  // A day has no equals sign: what stands before the last one is the column.
+  const rows = await session.all(
+    `SELECT name, begin, min(day) AS first, max(day) AS last, bool_and(regexp_full_match(day, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
+       FROM (SELECT name, regexp_extract(part, '[^=]*$') AS day, part[:len(part) - len(day)] AS begin FROM sluice_changed)
+       GROUP BY name, begin`,
+  );
+  const groups = Map.groupBy(rows, ({ name }) => String(name));
   const changed = new Map<string, ChangedParts | undefined>();
   for (const { name, datedBy } of tables) {
-    const begin = datedBy === undefined ? '' : beginPart(datedBy.name);
-    const [row] = await session.all(
-      `SELECT count(*) AS parts, bool_and(starts_with(part, $2)) AS are_own, min(day) AS first, max(day) AS last,
-         bool_and(regexp_full_match(day, '\\d{4}-\\d{2}-\\d{2}')) AS are_days
-       FROM (SELECT part, substr(part, length($2) + 1) AS day FROM sluice_changed WHERE name = $1)`,
-      [name, begin],
-    );
-    if (Number(row?.['parts']) === 0) continue;
+    const [group, ...others] = groups.get(name) ?? [];
+    if (group === undefined) continue;
+    const { begin, first, last, are_days: areDays } = group;
+    const isOwn = others.length === 0 && begin === (datedBy === undefined ? '' : beginPart(datedBy.name));
     // Other days of the calendar, as of a year with five digits, do not sort as texts.
-    const days = row?.['are_days'] === true ? { first: String(row['first']), last: String(row['last']) } : {};
-    changed.set(name, row?.['are_own'] === true ? days : undefined);
+    const days = areDays === true ? { first: String(first), last: String(last) } : {};
+    changed.set(name, isOwn ? days : undefined);
   }
   return changed;
 }

@@ -49,6 +49,8 @@ export interface Lakehouse {
   findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]>;
   /** What became of the tables since they were published. */
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection>;
+  /** Does what a table needs before it is made or gets columns. */
+  prepareColumns?(session: SqlSession, table: StoredTable): Promise<void>;
   /** Makes a table empty, with the columns that it should have, or creates it. */
   makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void>;
   /** Adds a column, where the engine's own statement would give it another type. */

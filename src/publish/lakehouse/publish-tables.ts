@@ -160,6 +160,7 @@ class TablesPublish {
       table.partitions,
     ]);
     await this.#endStep();
+    await lakehouse.prepareColumns?.(database, table);
     const isEmptied = before?.found !== 'as published' || losesColumns(table, before);
     if (isEmptied) await lakehouse.makeEmpty(database, table, before);
     else await this.#addColumns(table, before);

@@ -2,10 +2,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import type { MetricsServerOptions } from '../../../src/metrics/metrics-server.ts';
+import { AbortedError } from '../../../src/model/errors.ts';
 import type { RenderedReport } from '../../../src/model/report-data.ts';
 import { renderReport } from '../../../src/report/render-report.ts';
 import { makeBusyData } from '../../report/make-report-data.ts';
 import { run } from '../support/capture.ts';
+import { makePathRequest } from '../support/path-request.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-report-'));
 afterAll(() => {
@@ -83,5 +86,69 @@ describe('report', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
     expect(existsSync(join(cwd, 'none'))).toBe(false);
+  });
+});
+
+describe('report --serve', () => {
+  async function serve(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    const servers: MetricsServerOptions[] = [];
+    let closed = 0;
+    const controller = new AbortController();
+    const ended = await run(['report', '--serve', ...argv], {
+      cwd,
+      env,
+      signal: controller.signal,
+      engine: {
+        ...engine,
+        startMetricsServer(options) {
+          servers.push(options);
+          controller.abort(new AbortedError('stop', { code: 'aborted', hint: '', exitCode: 143 }));
+          return Promise.resolve({
+            origin: 'http://127.0.0.1:9465',
+            close: () => Promise.resolve(void (closed += 1)),
+          });
+        },
+      },
+    });
+    return { ...ended, servers, closed: () => closed };
+  }
+
+  it('serves the report on this machine until it is stopped, and writes no file', async () => {
+    const { exitCode, stdout, servers, closed, calls } = await serve(['--no-values']);
+    expect(exitCode).toBe(143);
+    expect(stdout).toContain('The report is at http://127.0.0.1:9465/, current at each load.');
+    expect(servers).toMatchObject([{ host: '127.0.0.1', port: 9465 }]);
+    expect(closed()).toBe(1);
+    expect(readdirSync(cwd)).toEqual([]);
+    expect(calls.map(({ name }) => name)).not.toContain('makeReport');
+    const first = servers[0]?.paths['/'];
+    const page = await first?.(makePathRequest('/', { headers: { host: 'localhost:9465' } }));
+    expect(page).toMatchObject({ status: 200, body: report.html });
+    expect(calls.find(({ name }) => name === 'makeReport')?.arguments.slice(1)).toEqual([
+      { showValues: false },
+      { isLive: true },
+    ]);
+  });
+
+  it('is open to other machines with a token only, which it does not print', async () => {
+    const refused = await serve(['--serve-host', '0.0.0.0']);
+    expect(refused).toMatchObject({ exitCode: 2, servers: [] });
+    expect(refused.stderr).toMatch(/SLUICE_PAGE_TOKEN is not set[^]*openssl rand -hex 16/);
+    const token = 'a-token-of-the-tests';
+    const open = await serve(['--serve-host', '0.0.0.0'], { SLUICE_PAGE_TOKEN: token });
+    expect(open.exitCode).toBe(143);
+    expect(open.stdout).toContain('Open it with ?token= and the value of SLUICE_PAGE_TOKEN');
+    expect(open.stdout + open.stderr).not.toContain(token);
+    expect(await open.servers[0]?.paths['/']?.(makePathRequest('/'))).toMatchObject({ status: 401 });
+  });
+
+  it.each([
+    [['--serve', '--output', 'x.html'], '--serve and --output exclude each other'],
+    [['--serve-port', '8080'], '--serve-port needs --serve'],
+    [['--serve-host', 'localhost'], '--serve-host needs --serve'],
+  ])('refuses %j', async (argv, message) => {
+    const { exitCode, stderr } = await run(['report', ...argv], { engine, cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(message);
   });
 });

@@ -3,7 +3,7 @@ import { resolveLinks } from '../../../files/real-paths.ts';
 import type { DuckLakeDestination } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
-import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { assertWritable } from '../../assert-writable.ts';
 import type { LocalPlace } from '../../publisher.ts';
 import { createAgain, listTaken } from '../engine-tables.ts';
@@ -16,7 +16,6 @@ import type {
   OwnUpkeep,
   Recorded,
   Signature,
-  StoredColumn,
   StoredTable,
 } from '../lakehouse.ts';
 import { LAKE, nameInLake } from '../names.ts';
@@ -67,15 +66,12 @@ export class DuckLake implements Lakehouse {
     return inspectDuckLake(session, this.destination.schema, recorded);
   }
 
-  async makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void> {
-    await keepOutOfCatalog(session, this.destination, table);
-    await createAgain(session, this.destination, { ...table, before });
+  prepareColumns(session: SqlSession, table: StoredTable): Promise<void> {
+    return keepOutOfCatalog(session, this.destination, table);
   }
 
-  async addColumn(session: SqlSession, table: StoredTable, column: StoredColumn): Promise<void> {
-    await keepOutOfCatalog(session, this.destination, table);
-    const name = nameInLake(this.destination, table.schema, table.table);
-    await session.run(`ALTER TABLE ${name} ADD COLUMN ${quoteIdentifier(column.name)} ${column.storedAs}`);
+  makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void> {
+    return createAgain(session, this.destination, { ...table, before });
   }
 
   async partition(session: SqlSession, { schema, table, partitions }: StoredTable): Promise<void> {

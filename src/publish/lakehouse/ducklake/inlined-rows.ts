@@ -3,6 +3,7 @@ import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import type { StoredTable } from '../lakehouse.ts';
 import { LAKE, toLakeSchema } from '../names.ts';
+import { MOST_NAME_BYTES, SYSTEM_COLUMNS } from '../postgres-names.ts';
 
 /** Columns of DuckLake's own in the catalog's tables of small changes (DuckLake 1.0). */
 const OF_DUCKLAKE = [
@@ -12,9 +13,6 @@ const OF_DUCKLAKE = [
   '_ducklake_internal_row_id',
   '_ducklake_internal_snapshot_id',
 ];
-/** Columns that every table of Postgres has. */
-const OF_POSTGRES = ['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'];
-const MOST_POSTGRES_BYTES = 63;
 
 /**
  * Has the rows of a schema written to files, however few they are, if one of its tables has a column that the catalog
@@ -26,9 +24,9 @@ export async function keepOutOfCatalog(
   table: Pick<StoredTable, 'schema' | 'columns'>,
 ): Promise<void> {
   const isPostgres = catalog.kind === 'postgres';
-  const reserved = new Set([...OF_DUCKLAKE, ...(isPostgres ? OF_POSTGRES : [])]);
+  const reserved = new Set([...OF_DUCKLAKE, ...(isPostgres ? SYSTEM_COLUMNS : [])]);
   const isKept = ({ name }: { readonly name: string }) =>
-    reserved.has(name.toLowerCase()) || (isPostgres && Buffer.byteLength(name) > MOST_POSTGRES_BYTES);
+    reserved.has(name.toLowerCase()) || (isPostgres && Buffer.byteLength(name) > MOST_NAME_BYTES);
   if (!table.columns.some(isKept)) return;
   const place = toLakeSchema(schema, table.schema);
   await session.run(

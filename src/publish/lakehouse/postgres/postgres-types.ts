@@ -1,6 +1,7 @@
 import { PublishError } from '../../../model/errors.ts';
 import { quoteIdentifier } from '../../../warehouse/identifiers.ts';
 import type { StoredColumn } from '../lakehouse.ts';
+import { MOST_NAME_BYTES, SYSTEM_COLUMNS } from '../postgres-names.ts';
 
 /** What Postgres calls types of the engine; decimals are `numeric` with the same digits. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -26,9 +27,6 @@ const WIDER: Readonly<Record<string, string>> = {
   UBIGINT: 'DECIMAL(20,0)',
 };
 const DECIMAL = /^DECIMAL(\(\d+,\d+\))$/;
-/** Longer names are cut without a word, and two may become one. */
-const SYSTEM_COLUMNS: readonly string[] = ['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'];
-const MOST_NAME_BYTES = 63;
 
 /** The type as which the engine reads a column of the work file from Postgres, but for HUGEINT. */
 export function choosePostgresType(type: string): string {

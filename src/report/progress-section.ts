@@ -1,4 +1,4 @@
-import type { WaitReason } from '../model/quota.ts';
+import { nameCause } from '../model/quota.ts';
 import type { ReportData } from '../model/report-data.ts';
 import type { RunUnderWay, StreamUnderWay } from '../model/run-under-way.ts';
 import { formatDuration } from '../text/duration.ts';
@@ -33,14 +33,6 @@ function ofAll(done: number, all: number | undefined): Part {
   return all === undefined ? formatCount(done) : `${formatCount(done)} of ${formatCount(all)}`;
 }
 
-const causes: Readonly<Record<WaitReason, string>> = {
-  'hourly-quota': 'the quota',
-  'rate-limited': 'the pause the server asked for (429)',
-  burst: 'the burst limit',
-  'first-response': 'the first response',
-  retry: 'the next attempt',
-};
-
 function describeState({ runId, toldAt, waiting, quota }: RunUnderWay, madeAt: string): Markup {
   const left =
     quota === undefined
@@ -51,7 +43,7 @@ function describeState({ runId, toldAt, waiting, quota }: RunUnderWay, madeAt: s
     ${
       waiting === undefined
         ? 'at work'
-        : html`waiting for ${causes[waiting.reason]} until
+        : html`waiting for ${nameCause(waiting.reason)} until
             <time datetime="${waiting.until}">${formatShortMoment(waiting.until)} UTC</time>`
     }.${left} <span class="aside">Last heard of ${formatDuration(Math.max(0, silentMs))} before.</span>`;
 }
