@@ -39,6 +39,13 @@ export function makePythonEnvironment(packages: readonly string[]): PythonEnviro
   return { bin };
 }
 
+/** The same; returns the folder of its programs, and throws where there is none. */
+export function requirePython(packages: readonly string[]): string {
+  const python = makePythonEnvironment(packages);
+  if ('problem' in python) throw new Error(`no Python was run: ${python.problem}`);
+  return python.bin;
+}
+
 function findPlace(parts: readonly string[]): string {
   const hash = createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
   return join(findProofCache(), `python-${hash}`);

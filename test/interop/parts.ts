@@ -1,0 +1,9 @@
+import type { InteropPart } from './part.ts';
+import { proveReaders } from './parts/readers.ts';
+import { proveSparkTables } from './parts/spark.ts';
+
+/** The proofs by name, in the order they run. */
+export const parts: Readonly<Record<string, InteropPart>> = {
+  readers: proveReaders,
+  spark: proveSparkTables,
+};
