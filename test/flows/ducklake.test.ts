@@ -1,5 +1,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { maintainLakes } from '../../src/commands/maintain-lakes.ts';
 import type { SyncError } from '../../src/model/errors.ts';
@@ -345,6 +346,28 @@ describeWithServers('a DuckLake', () => {
       for (const one of winner) await expectEqual({ flow: one, open, schema: 'main' });
     });
 
+    it('asks nothing about each table of other schemas', async () => {
+      const { config, catalog } = await makeConfig();
+      const flow = createItemsFlow(ITEMS, { config });
+      await syncWell(flow);
+      const others = 40;
+      const before = await countLooks(catalog, async () => {
+        setRecords(flow, makeItems(60, { perDay: 10 }));
+        await syncWell(flow);
+      });
+      const writer = await openLakeReader(`postgres:${catalog}`, '', store);
+      await writer.run('CREATE SCHEMA lake.other');
+      for (let at = 0; at < others; at += 1)
+        await writer.run(`CREATE TABLE lake.other.t${at} AS SELECT 1 AS n`);
+      writer.close();
+      const after = await countLooks(catalog, async () => {
+        setRecords(flow, makeItems(70, { perDay: 10 }));
+        await syncWell(flow);
+      });
+      expect(before).toBeGreaterThan(0);
+      expect(after).toBeLessThan(before + others / 2);
+    });
+
     it('shows a reader inside a transaction what it saw first', async () => {
       const { config, catalog } = await makeConfig();
       const flow = createItemsFlow(ITEMS, { config });
@@ -362,3 +385,30 @@ describeWithServers('a DuckLake', () => {
     });
   });
 });
+
+/** How often rows about tables were looked up in a catalog while something was done. */
+async function countLooks(catalog: string, work: () => Promise<void>): Promise<number> {
+  const client = new Client({ connectionString: catalog });
+  await client.connect();
+  try {
+    const before = await readLooks(client);
+    await work();
+    return (await readLooks(client)) - before;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A session's counts are there once it has ended. */
+async function readLooks(client: Client): Promise<number> {
+  for (;;) {
+    const { rows } = await client.query<{ open: number }>(
+      'SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    if (rows[0]?.open === 0) break;
+  }
+  const { rows } = await client.query<{ looks: number }>(
+    `SELECT (seq_scan + coalesce(idx_scan, 0))::int AS looks FROM pg_stat_user_tables WHERE relname = 'ducklake_table_stats'`,
+  );
+  return rows[0]?.looks ?? 0;
+}

@@ -4,7 +4,10 @@ import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import type { Found, FoundTable, RecordedTable, StoredColumn, StoredTable } from './lakehouse.ts';
 import { LAKE, type LakePlace, locateInLake, nameInLake, toLakeSchema } from './names.ts';
 
-/** Which of these names tables or views have in a schema, as the engine lists them. */
+/**
+ * Which of these names tables or views have in a schema, as the engine lists them. By their columns: a list of tables says
+ * how many rows each has, for which a lake is asked once for every table of every schema.
+ */
 export async function listTaken(
   session: SqlSession,
   { database = LAKE, schema }: LakePlace,
@@ -12,8 +15,8 @@ export async function listTaken(
 ): Promise<readonly string[]> {
   const where = 'lower(database_name) = lower($1) AND schema_name = $2';
   const rows = await session.all(
-    `SELECT table_name AS name FROM duckdb_tables() WHERE ${where}
-       UNION ALL SELECT view_name FROM duckdb_views() WHERE ${where} AND NOT internal ORDER BY ALL`,
+    `SELECT table_name AS name FROM duckdb_columns() WHERE ${where}
+       UNION SELECT view_name FROM duckdb_views() WHERE ${where} AND NOT internal ORDER BY ALL`,
     [database, schema],
   );
   const wanted = new Set(names.map((name) => name.toLowerCase()));

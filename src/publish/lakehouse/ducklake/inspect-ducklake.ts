@@ -20,7 +20,7 @@ export async function inspectDuckLake(
 }
 
 /**
- * Whether a snapshot since the last publish names a table of ours. Where the snapshot of that publish has expired,
+ * Whether a snapshot since the last publish names a table of ours, which are listed by their columns: see `listTaken`. Where the snapshot of that publish has expired,
  * nobody knows.
  */
 async function isTouched(session: SqlSession, schema: string, generation: string): Promise<boolean> {
@@ -32,7 +32,7 @@ async function isTouched(session: SqlSession, schema: string, generation: string
        later AS (SELECT flatten(map_values(changes)) AS changed FROM snapshots, ours
          WHERE snapshot_id > ours.id AND author IS DISTINCT FROM $1),
        tables AS (SELECT table_id::VARCHAR AS id FROM ducklake_table_info(${quoteLiteral(LAKE)})
-         SEMI JOIN (SELECT table_name FROM duckdb_tables()
+         SEMI JOIN (SELECT table_name FROM duckdb_columns()
            WHERE database_name = ${quoteLiteral(LAKE)} AND schema_name IN (${schemas.join(', ')})) USING (table_name))
      SELECT (SELECT id FROM ours) AS own, (SELECT count(*) FROM later, tables WHERE list_contains(changed, tables.id)) AS touched`,
     [AUTHOR, generation],
