@@ -12,8 +12,10 @@ export interface KnownMember extends SeenName {
   readonly children: Map<string, KnownMember>;
   /** Members in the order of the last object: the next one mostly has the same. */
   readonly expected: KnownMember[];
-  /** Number of the record that had it last: a second time in one record is a repeat. */
-  lastRecord: number;
+  /** Number of the object that had it last: a second time in one object is a repeat. */
+  lastObject: number;
+  /** Stands for the elements of the arrays that it holds, if any were met. */
+  elements: KnownMember | undefined;
 }
 
 /** The names that the records of one page have, numbered in the order they were met. */
@@ -26,6 +28,11 @@ export class MemberNames {
     level: 0,
   });
   readonly all: KnownMember[] = [];
+
+  /** What stands for the elements of the arrays that a member holds: parent of the names of their objects. */
+  findElements(member: KnownMember): KnownMember {
+    return (member.elements ??= createMember({ ...member, level: member.level + 1 }));
+  }
 
   /** Notes a name as the member at a place of an object; undefined for one that has to be read another way. */
   learn(parent: KnownMember, position: number, spelling: Uint8Array): KnownMember | undefined {
@@ -54,8 +61,18 @@ export class MemberNames {
 }
 
 /** What is known of a name before a record was read with it. */
-type NewMember = Omit<KnownMember, 'children' | 'expected' | 'lastRecord'>;
+type NewMember = Omit<KnownMember, 'children' | 'expected' | 'lastObject' | 'elements'>;
 
 function createMember({ id, parent, name, spelling, level }: NewMember): KnownMember {
-  return { id, parent, name, spelling, level, children: new Map(), expected: [], lastRecord: -1 };
+  return {
+    id,
+    parent,
+    name,
+    spelling,
+    level,
+    children: new Map(),
+    expected: [],
+    lastObject: -1,
+    elements: undefined,
+  };
 }

@@ -19,7 +19,8 @@ const CLOSE_BRACE = 125;
 const SAFE_NUMBER_LENGTH = 15;
 // Deeper objects stay whole, as JSON.
 const MOST_LEVELS = 5;
-const MOST_ARRAYS = 20;
+// Of arrays, and of objects in them.
+const MOST_INSIDE = 20;
 
 /** What the scanner answers in place of an end: the record is in order perhaps, but not for this reader. */
 export const GIVE_UP = -1;
@@ -36,12 +37,12 @@ let seen = new Int32Array(1 << 14);
  * Reads JSON objects out of the bytes of a UTF-8 text: checks them, finds their ends, and notes each member's kind and
  * place. It makes no values, which is where most of the time of `JSON.parse` goes. It knows what nearly every
  * record is made of, and gives up on the rest: exponents, rounded numbers, half surrogate pairs, control
- * characters, repeated members, objects in arrays, line breaks between tokens.
+ * characters, repeated members, line breaks between tokens. Of an array only the kind and the place are noted.
  */
 export class RecordScanner {
   readonly names = new MemberNames();
   readonly #bytes: Buffer;
-  #record = 0;
+  #objects = 0;
   #count = 0;
   #kind = 0;
 
@@ -62,23 +63,26 @@ export class RecordScanner {
   /** End of the object at `start`, or GIVE_UP, and then nothing is noted of it. */
   scan(start: number): number {
     const before = this.#count;
-    this.#record += 1;
-    const end = this.#scanObject(start, this.names.root);
+    const end = this.#scanObject(start, this.names.root, 0);
     if (end === GIVE_UP) this.#count = before;
     return end;
   }
 
-  #scanObject(start: number, parent: KnownMember): number {
+  /** `inside` is how many arrays, and objects in them, it is in: members are noted where it is in none. */
+  #scanObject(start: number, parent: KnownMember, inside: number): number {
     const bytes = this.#bytes;
+    this.#objects += 1;
+    const object = this.#objects;
     let at = skipBlanks(bytes, start + 1);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     for (let position = 0; ; position += 1) {
       const member = this.#findMember(parent, position, at);
-      if (member === undefined || member.lastRecord === this.#record) return GIVE_UP;
-      member.lastRecord = this.#record;
+      if (member === undefined || member.lastObject === object) return GIVE_UP;
+      member.lastObject = object;
       at = skipBlanks(bytes, at + member.spelling.length);
       if (bytes[at] !== COLON) return GIVE_UP;
-      at = this.#scanMember(skipBlanks(bytes, at + 1), member, position);
+      at = skipBlanks(bytes, at + 1);
+      at = inside === 0 ? this.#scanMember(at, member, position) : this.#scanValue(at, member, inside);
       if (at === GIVE_UP) return GIVE_UP;
       at = skipBlanks(bytes, at);
       if (bytes[at] === CLOSE_BRACE) return at + 1;
@@ -100,11 +104,11 @@ export class RecordScanner {
     const noted = this.#note(start);
     if (this.#bytes[start] === OPEN_BRACE) {
       if (member.level >= MOST_LEVELS) return GIVE_UP;
-      const end = this.#scanObject(start, member);
+      const end = this.#scanObject(start, member, 0);
       this.#complete(noted, packSeen(member.id, position, SeenKind.object), end);
       return end;
     }
-    const end = this.#scanValue(start, 0);
+    const end = this.#scanValue(start, member, 0);
     this.#complete(noted, packSeen(member.id, position, this.#kind), end);
     return end;
   }
@@ -126,21 +130,23 @@ export class RecordScanner {
     seen[noted + 2] = end;
   }
 
-  /** Scans a value that is not an object; `arrays` is how many arrays it is in. */
-  #scanValue(start: number, arrays: number): number {
+  /** Scans the value of a member, or an element of the arrays that it holds; an object only if it is in one. */
+  #scanValue(start: number, member: KnownMember, inside: number): number {
     const byte = this.#bytes[start] as number;
     if (byte === QUOTE) return this.#scanString(start);
-    if (byte === MINUS || (byte >= ZERO && byte <= NINE)) return this.#scanNumber(start, arrays > 0);
-    if (byte === OPEN_BRACKET) return arrays < MOST_ARRAYS ? this.#scanArray(start, arrays) : GIVE_UP;
-    return this.#scanWord(start);
+    if (byte === MINUS || (byte >= ZERO && byte <= NINE)) return this.#scanNumber(start, inside > 0);
+    if (byte === OPEN_BRACKET) return inside < MOST_INSIDE ? this.#scanArray(start, member, inside) : GIVE_UP;
+    if (byte !== OPEN_BRACE) return this.#scanWord(start);
+    return inside < MOST_INSIDE ? this.#scanObject(start, member, inside + 1) : GIVE_UP;
   }
 
-  #scanArray(start: number, arrays: number): number {
+  #scanArray(start: number, member: KnownMember, inside: number): number {
     const bytes = this.#bytes;
     let at = skipBlanks(bytes, start + 1);
     if (bytes[at] !== CLOSE_BRACKET) {
+      const elements = this.names.findElements(member);
       for (;;) {
-        at = this.#scanValue(at, arrays + 1);
+        at = this.#scanValue(at, elements, inside + 1);
         if (at === GIVE_UP) return GIVE_UP;
         at = skipBlanks(bytes, at);
         if (bytes[at] === CLOSE_BRACKET) break;

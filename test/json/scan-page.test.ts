@@ -86,8 +86,16 @@ const object = (value: fc.Arbitrary<string>) =>
       ([members, gap]) =>
         `{${members.map(([key, text]) => `${gap}"${key}"${gap}:${gap}${text}`).join(',')}${gap}}`,
     );
+const objects = fc
+  .array(object(fc.oneof(scalar, array, object(scalar))), { maxLength: 3 })
+  .map((items) => `[${items.join(',')}]`);
 const usual = object(
-  fc.oneof({ weight: 4, arbitrary: scalar }, array, object(fc.oneof(scalar, array, object(scalar)))),
+  fc.oneof(
+    { weight: 4, arbitrary: scalar },
+    array,
+    objects,
+    object(fc.oneof(scalar, array, objects, object(scalar))),
+  ),
 );
 const hostile = fc
   .tuple(hostileJson(fc.constantFrom('a', 'data', ...oddNames), 3), spelling)
@@ -161,7 +169,13 @@ describe('scanPage', () => {
 
   it('parses no record of an ordinary page', () => {
     const found = scan(
-      write(Array.from({ length: 50 }, (_, n) => `{"id": "r-${n}", "n": ${n / 8}, "tags": ["a"]}`)),
+      write(
+        Array.from(
+          { length: 50 },
+          (_, n) =>
+            `{"id": "r-${n}", "n": ${n / 8}, "tags": ["a"], "sources": [{"url": "u", "at": [{"n": 1}]}, {"url": null}]}`,
+        ),
+      ),
     );
     expect(found?.records.every(({ members }) => members !== undefined)).toBe(true);
     expect(found?.value).toMatchObject({ pagination: { total: 7, offset: 0 } });
@@ -169,17 +183,25 @@ describe('scanPage', () => {
 
   it('parses the few records of a page that it cannot read', () => {
     const found = scan(
-      write(['{"n":1}', '{"n":1e3}', '{"n":[{"a":1}]}', '{"n":2,"n":3}', '{"n":9007199254740993}']),
+      write([
+        '{"n":1}',
+        '{"n":1e3}',
+        '{"n":[{"a":1},{"a":2,"b":{"a":3}}]}',
+        '{"n":[{"a":1,"a":2}]}',
+        '{"n":2,"n":3}',
+        '{"n":9007199254740993}',
+      ]),
     );
     expect(found?.records.map(({ members }) => members !== undefined)).toEqual([
       true,
       false,
+      true,
       false,
       false,
       false,
     ]);
-    expect(found?.duplicateMembers).toBe(1);
-    expect(found?.records.map(({ exact }) => exact)).toEqual([false, true, false, false, true]);
+    expect(found?.duplicateMembers).toBe(2);
+    expect(found?.records.map(({ exact }) => exact)).toEqual([false, true, false, false, false, true]);
   });
 
   it.each([
