@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { makePage } from './records.ts';
+import { makePage, type RecordShape } from './records.ts';
 
 // A process of its own, so that making pages costs the measured process nothing.
-// Usage: serve-pages.ts ROWS. A message { changedEvery: n } restates every nth record from then on, and is answered.
+// Usage: serve-pages.ts ROWS [flat|nested]. A message { changedEvery: n } restates every nth record from then on, and is answered.
 const total = Number(process.argv[2] ?? 1_000);
+const shape: RecordShape = process.argv[3] === 'nested' ? 'nested' : 'flat';
 let changedEvery = 0;
 const day = new Date().toUTCString();
 
@@ -12,7 +13,9 @@ const server = createServer((request, response) => {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const limit = Number(url.searchParams.get('limit') ?? 100);
   const offset = Number(url.searchParams.get('offset') ?? 0);
-  const body = makePage(total, limit, offset, (id) => (changedEvery > 0 && id % changedEvery === 0 ? 1 : 0));
+  const body = makePage({ total, limit, offset, shape }, (id) =>
+    changedEvery > 0 && id % changedEvery === 0 ? 1 : 0,
+  );
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RecordShape } from '../records.ts';
 import { measure, type Measured, serve } from '../support/children.ts';
 import {
   type Finding,
@@ -29,6 +30,12 @@ const names: Readonly<Record<keyof Round, string>> = {
   afternoonRestated: "an afternoon's script, 1 % restated",
 };
 
+/** Processes from their start to their end, publishing included. */
+interface Whole {
+  readonly floor: Measured;
+  readonly sync: Measured;
+}
+
 /** From HTTP to the commit, with the quota lifted, next to the floor and a script. */
 export async function measureEndToEnd(options: PartOptions): Promise<readonly Finding[]> {
   const rows = options.size ?? 1_000_000;
@@ -37,8 +44,59 @@ export async function measureEndToEnd(options: PartOptions): Promise<readonly Fi
     options.say(`end to end: ${writeCount(rows)} rows, round ${at}`);
     rounds.push(await measureRound(options, rows, makeFolder(options, `round-${at}`)));
   }
+  const wholes: Readonly<Record<RecordShape, Whole[]>> = { flat: [], nested: [] };
+  for (let at = 1; at <= (options.repeats ?? 3); at += 1)
+    for (const shape of ['flat', 'nested'] as const) {
+      options.say(`end to end: whole processes, ${shape} records, round ${at}`);
+      wholes[shape].push(await measureWhole(options, rows, shape));
+    }
   options.say('end to end: profile');
-  return [tabulate(rows, rounds), await profile(options, rows, makeFolder(options, 'profile'))];
+  return [
+    tabulate(rows, rounds),
+    tabulateWholes(rows, wholes),
+    await profile(options, rows, makeFolder(options, 'profile')),
+  ];
+}
+
+async function measureWhole(options: PartOptions, rows: number, shape: RecordShape): Promise<Whole> {
+  const folder = makeFolder(options, `whole-${shape}`);
+  const pages = await serve(options.build.script('serve-pages'), [String(rows), shape]);
+  try {
+    const floor = await measure(options.build.script('floor'), [pages.origin, String(rows), shape]);
+    const sync = await measure(options.build.script('sync-once'), [pages.origin, folder]);
+    return { floor, sync };
+  } finally {
+    pages.stop();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function tabulateWholes(rows: number, wholes: Readonly<Record<RecordShape, readonly Whole[]>>): Finding {
+  const table = (['flat', 'nested'] as const).flatMap((shape) =>
+    (['floor', 'sync'] as const).map((what) => {
+      const best = (one: keyof Whole, unit: 'wholeSeconds' | 'wholeCpuSeconds') =>
+        Math.min(...wholes[shape].map((round) => round[one][unit]));
+      const share = (unit: 'wholeSeconds' | 'wholeCpuSeconds') =>
+        `${writeCount((best('floor', unit) / best(what, unit)) * 100)} %`;
+      return [
+        `${shape} records: ${what === 'floor' ? 'floor' : 'first sync'}`,
+        writeNumber(best(what, 'wholeSeconds')),
+        writeNumber(best(what, 'wholeCpuSeconds')),
+        writeCount(rows / best(what, 'wholeSeconds') / 1_000),
+        share('wholeSeconds'),
+        share('wholeCpuSeconds'),
+        writeCount(Math.max(...wholes[shape].map((round) => round[what].peakMb))),
+      ];
+    }),
+  );
+  return {
+    title: `Whole processes, start and publishing included, ${writeCount(rows)} rows`,
+    head: ['', 's', 'CPU s', 'thousand rows/s', 'of the floor', 'of the floor, CPU', 'peak MB'],
+    rows: table,
+    notes: [
+      'Nested records have a list of two objects, a nested object, and decimals of 17 digits; flat ones are those of the table above. The best of the rounds.',
+    ],
+  };
 }
 
 function makeFolder({ folder }: PartOptions, name: string): string {

@@ -18,6 +18,9 @@ export interface Measured {
   /** Publishing the lake, or what else is beside the file. */
   readonly lakeSeconds: number;
   readonly lakeBytes: number;
+  /** The process from its start to its end. */
+  readonly wholeSeconds: number;
+  readonly wholeCpuSeconds: number;
   readonly peakMb: number;
 }
 

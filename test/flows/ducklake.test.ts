@@ -105,6 +105,49 @@ function describeLake(title: string, getSite: () => Site): void {
       await expectVerified(lake.flow, 'DuckLake');
     });
 
+    it.each<[string, readonly string[]]>([
+      [
+        'replaced by one without rows',
+        ['CREATE TABLE lake.main.new AS FROM lake.main.items LIMIT 0', 'DROP TABLE lake.main.items', RENAME],
+      ],
+      ['replaced by one that was there before', ['DROP TABLE lake.main.items', RENAME]],
+    ])('repairs a table that another program has %s', async (how, statements) => {
+      for (const records of [ITEMS, ITEMS.map((item) => (item.id === 3 ? { ...item, amount: 7 } : item))]) {
+        const lake = await getSite().create(ITEMS, { stream });
+        await syncWell(lake.flow);
+        const writer = await lake.open('');
+        if (how.includes('before')) {
+          await writer.run('CREATE TABLE lake.main.new AS FROM lake.main.items');
+          await writer.run('UPDATE lake.main.new SET amount = -1');
+          setRecords(lake.flow, makeItems(60, { perDay: 10 }));
+          await syncWell(lake.flow);
+        }
+        for (const statement of ['BEGIN', ...statements, 'COMMIT']) await writer.run(statement);
+        writer.close();
+        setRecords(lake.flow, records);
+        await syncWell(lake.flow);
+        await expectEqual(lake);
+        await expectVerified(lake.flow, 'DuckLake');
+      }
+    });
+
+    it('repairs rows that another program changed in a snapshot that has expired', async () => {
+      const lake = await getSite().create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const writer = await lake.open('');
+      const listSnapshots = () =>
+        writer.values("SELECT snapshot_id AS value FROM ducklake_snapshots('lake')");
+      await writer.run('DELETE FROM lake.main.items WHERE id < 20');
+      const changed = Math.max(...(await listSnapshots()));
+      await writer.run('CREATE TABLE lake.main.third AS SELECT 1 AS n');
+      await writer.run(`CALL ducklake_expire_snapshots('lake', versions => [${changed}])`);
+      expect(await listSnapshots()).not.toContain(changed);
+      writer.close();
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, 'DuckLake');
+    });
+
     it('is not maintained while rows are there that another program changed', async () => {
       const lake = await getSite().create(ITEMS, { stream });
       await syncWell(lake.flow);
@@ -178,6 +221,8 @@ function describeLake(title: string, getSite: () => Site): void {
     });
   });
 }
+
+const RENAME = 'ALTER TABLE lake.main.new RENAME TO items';
 
 describeWithServers('a DuckLake', () => {
   describeLake('on this machine', () => local);

@@ -1,5 +1,5 @@
 import type { SqlSession } from '../../../model/sql.ts';
-import { quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { compareTables } from '../engine-tables.ts';
 import type { Inspection, Recorded } from '../lakehouse.ts';
 import { LAKE, toLakeSchema } from '../names.ts';
@@ -20,22 +20,27 @@ export async function inspectDuckLake(
 }
 
 /**
- * Whether a snapshot since the last publish names a table of ours, which are listed by their columns: see `listTaken`. Where the snapshot of that publish has expired,
- * nobody knows.
+ * Whether others changed a table of ours since the last publish: a later snapshot of theirs names one, or one was made or
+ * renamed since, which snapshots record under names and ids that are gone. Where the snapshot of that publish has expired, or
+ * one after it, nobody knows.
  */
 async function isTouched(session: SqlSession, schema: string, generation: string): Promise<boolean> {
   const schemas = (['main', '_sluice'] as const).map((stored) => quoteLiteral(toLakeSchema(schema, stored)));
+  const catalog = quoteIdentifier(`__ducklake_metadata_${LAKE}`);
   const [row] = await session.all(
     `WITH snapshots AS (FROM ducklake_snapshots(${quoteLiteral(LAKE)})),
        ours AS (SELECT max(snapshot_id) AS id FROM snapshots
          WHERE author = $1 AND json_extract_string(commit_extra_info, '$.generation') = $2),
-       later AS (SELECT flatten(map_values(changes)) AS changed FROM snapshots, ours
-         WHERE snapshot_id > ours.id AND author IS DISTINCT FROM $1),
-       tables AS (SELECT table_id::VARCHAR AS id FROM ducklake_table_info(${quoteLiteral(LAKE)})
-         SEMI JOIN (SELECT table_name FROM duckdb_columns()
-           WHERE database_name = ${quoteLiteral(LAKE)} AND schema_name IN (${schemas.join(', ')})) USING (table_name))
-     SELECT (SELECT id FROM ours) AS own, (SELECT count(*) FROM later, tables WHERE list_contains(changed, tables.id)) AS touched`,
+       later AS (SELECT snapshot_id, author, flatten(map_values(changes)) AS changed FROM snapshots, ours
+         WHERE snapshot_id > ours.id),
+       tables AS (SELECT t.table_id::VARCHAR AS id, t.begin_snapshot AS since
+         FROM ${catalog}.ducklake_table t JOIN ${catalog}.ducklake_schema s USING (schema_id)
+         WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name IN (${schemas.join(', ')}))
+     SELECT (SELECT id FROM ours) AS own,
+       (SELECT count(*) FROM later, tables WHERE author IS DISTINCT FROM $1 AND list_contains(changed, tables.id)) AS touched,
+       (SELECT count(*) FROM tables, ours WHERE since > ours.id) AS made,
+       (SELECT max(snapshot_id) - any_value(ours.id) - count(*) FROM later, ours) AS missing`,
     [AUTHOR, generation],
   );
-  return row?.['own'] === null || Number(row?.['touched']) > 0;
+  return row?.['own'] === null || ['touched', 'made', 'missing'].some((what) => Number(row?.[what] ?? 0) > 0);
 }
