@@ -7,6 +7,8 @@ import { interruptOnAbort } from './interrupt-on-abort.ts';
 
 export interface QueryOptions {
   readonly maxRows?: number;
+  /** Rejects all statements but a SELECT, also where others could do no harm. Over lakes and accounts they always are. */
+  readonly onlySelects?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -4,6 +4,7 @@ import { AbortedError, ConfigError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlSession } from '../model/sql.ts';
 import { listNames } from '../text/list-names.ts';
+import { assertSelects } from './assert-selects.ts';
 import { answerQuery, type QueryOptions } from './answer-query.ts';
 import {
   ACCOUNTS_ALIAS,
@@ -20,6 +21,11 @@ import { quoteIdentifier } from './identifiers.ts';
 import { interruptOnAbort } from './interrupt-on-abort.ts';
 import { joinTables, type TableParts } from './join-tables.ts';
 import { mayRead } from './lake-losses.ts';
+
+const OVER_ACCOUNTS = {
+  what: 'query over several accounts',
+  instead: 'for anything else open the files read-only in a DuckDB program.',
+};
 
 /** Further options of a query over several accounts. */
 export interface AccountsQueryOptions extends QueryOptions {
@@ -89,7 +95,11 @@ async function answer(
   options: QueryOptions,
 ): Promise<QueryResult> {
   const { signal } = options;
-  const run = () => answerQuery(database, sql, options, refuseToWrite);
+  // The views are in memory, and the engine has access to the files of lakes.
+  const run = () =>
+    answerQuery(database, sql, options, ({ onlyReads }) =>
+      assertSelects(database, sql, { onlyReads, ...OVER_ACCOUNTS }),
+    );
   try {
     const others = await interruptOnAbort(database, signal, () => prepareViews(database, accounts, sql));
     try {
@@ -104,15 +114,6 @@ async function answer(
     if (signal?.aborted === true) throw toAbortError(signal);
     throw (await findBrokenAccount(accounts, error)) ?? error;
   }
-}
-
-function refuseToWrite({ onlyReads }: { readonly onlyReads: boolean }): Promise<void> {
-  if (onlyReads) return Promise.resolve();
-  // The views are in memory, and the engine has access to the files of lakes.
-  throw new ConfigError('query over several accounts takes a SELECT, and this is another statement', {
-    code: 'query_failed',
-    hint: 'Write it as a SELECT; for anything else open the files read-only in a DuckDB program.',
-  });
 }
 
 /** Statements that list tables. */

@@ -4,10 +4,20 @@ import { ConfigError, LockedError, StorageError } from '../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../model/lake.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
+import { assertSelects } from './assert-selects.ts';
 import { answerQuery, type QueryOptions } from './answer-query.ts';
 import { Database } from './database.ts';
 import { readColumnsOf } from './evolve-table.ts';
 import { findLakeLosses, mayRead } from './lake-losses.ts';
+
+const OVER_A_LAKE = {
+  what: 'query over a lake',
+  instead: 'for anything else open lake.duckdb read-only in a DuckDB program.',
+};
+const OVER_A_FILE = {
+  what: 'this query',
+  instead: 'for anything else open the published file read-only in a DuckDB program.',
+};
 
 /**
  * Runs one SQL statement over the published file, read-only and without access to any other file. Values are returned
@@ -24,12 +34,9 @@ export async function queryPublished(
   try {
     return await answerQuery(database, sql, options, async ({ onlyReads }) => {
       // The engine has access to the lake's files for its views, so writes must be rejected.
-      if (!onlyReads && lakeOf(path) !== undefined) {
-        throw new ConfigError('query over a lake takes a SELECT, and this is another statement', {
-          code: 'query_failed',
-          hint: 'Write it as a SELECT; for anything else open lake.duckdb read-only in a DuckDB program.',
-        });
-      }
+      if (lakeOf(path) !== undefined) await assertSelects(database, sql, { onlyReads, ...OVER_A_LAKE });
+      else if (options.onlySelects === true)
+        await assertSelects(database, sql, { onlyReads, ...OVER_A_FILE });
       await assertLakeHas(database, path, sql);
     });
   } finally {

@@ -131,7 +131,7 @@ export interface Engine extends ReportEngine {
   queryPublished(
     path: string,
     sql: string,
-    options: Cancellable & { readonly maxRows?: number },
+    options: Cancellable & { readonly maxRows?: number; readonly onlySelects?: boolean },
   ): Promise<QueryResult>;
   startSimulator(options: SimulatorRequest): Promise<RunningSimulator>;
   /** The scenarios of the simulator. */
