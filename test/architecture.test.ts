@@ -153,6 +153,10 @@ const rules: Readonly<Record<string, Rule>> = {
   notify: { rooms: ['text', 'model', 'state'], packages: ['undici'] },
   simulator: { rooms: ['model'], packages: [] },
   render: { rooms: ['text', 'model', 'report', 'accounts', 'simulator'], packages: ['cli-table3'] },
+  mcp: {
+    rooms: ['text', 'model', 'warehouse', 'render'],
+    packages: ['@modelcontextprotocol/server', 'zod'],
+  },
   cli: {
     rooms: [
       'text',
@@ -171,6 +175,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'notify',
       'simulator',
       'render',
+      'mcp',
     ],
     packages: ['log-update', 'pino', 'pino-pretty', 'yargs'],
   },
@@ -407,10 +412,10 @@ describe('packages', () => {
     expect(peers.filter((name) => !used.has(name))).toEqual([]);
   });
 
-  it('that are optional are loaded by the fleet alone, when it needs them', () => {
+  it('that are optional are loaded by the rooms that need them alone, and when they do', () => {
     const eager = outer.filter(
       ({ from, to, kind }) =>
-        peers.includes(packageOf(to)) && (roomOf(from) !== 'fleet' || kind === 'static'),
+        peers.includes(packageOf(to)) && (!['fleet', 'mcp'].includes(roomOf(from)) || kind === 'static'),
     );
     expect(eager.map(formatImport)).toEqual([]);
   });
@@ -419,7 +424,7 @@ describe('packages', () => {
     'that are optional do not load with %s',
     (start) => {
       const loaded = followStatic(start);
-      expect([...loaded].filter((file) => roomOf(file) === 'fleet')).toEqual([]);
+      expect([...loaded].filter((file) => ['fleet', 'mcp'].includes(roomOf(file)))).toEqual([]);
       const reached = outer.filter(
         ({ from, to, kind }) => kind === 'static' && loaded.has(from) && peers.includes(packageOf(to)),
       );

@@ -72,6 +72,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/query.ts')).queryCommand,
   },
   {
+    name: 'mcp',
+    summary: 'Let AI assistants read the tables, by the Model Context Protocol',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
+  {
     name: 'accounts list',
     summary: 'The accounts of the config, and what is left of others',
     load: async () => (await import('./commands/accounts-list.ts')).accountsListCommand,

@@ -52,6 +52,7 @@ export async function main(): Promise<void> {
     chooseStop: stop.choose,
     engine: defaultEngine,
     keepSecret: (secret) => void secrets.add(secret),
+    stdio: { input: stdin, output: stdout },
     prompt: stdin.isTTY && stderr.isTTY ? createPrompt(stdin, stderr) : undefined,
   };
   const exitCode = await runCli(argv.slice(2), context);

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { AccountOfConfig } from '../../model/account.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { Clock } from '../../model/clock.ts';
@@ -27,6 +28,8 @@ export interface CliContext {
   readonly ofAccount?: (() => Promise<AccountOfConfig>) | undefined;
   /** Registers a secret to be masked in all output from now on. */
   readonly keepSecret: (secret: string) => void;
+  /** The streams of a command that speaks a protocol with another program; undefined if there are none. */
+  readonly stdio?: { readonly input: Readable; readonly output: Writable } | undefined;
   /** Asks questions; undefined if nobody is there to answer. */
   readonly prompt: Prompt | undefined;
 }
