@@ -31,6 +31,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'interop/',
     'json/',
     'load/',
+    'mcp/',
     'metrics/',
     'model/',
     'notify/',

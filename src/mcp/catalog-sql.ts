@@ -11,7 +11,7 @@ const TABLES = `(
 export function listTablesSql(): string {
   return `SELECT schema_name AS "schema", table_name AS "table", max(comment) AS comment
 FROM ${TABLES} WHERE schema_name IN ('main', '_sluice')
-GROUP BY ALL ORDER BY schema_name = '_sluice', table_name`;
+GROUP BY ALL ORDER BY schema_name DESC, table_name`;
 }
 
 /** A table, as a caller named it. */

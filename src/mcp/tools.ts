@@ -72,7 +72,10 @@ export const tools: readonly Tool[] = [
       if (columns.rows.length === 0) throw unknownTable(schema, table);
       const counted = await source.query(countRowsSql({ schema, table }), asked);
       const [[rowCount] = []] = readWholeNumbers(counted).rows;
-      return answerResult({ schema, table, rowCount, columns: toObjects(columns) }, 'Query duckdb_columns().');
+      return answerResult(
+        { schema, table, rowCount, columns: toObjects(columns) },
+        'Query duckdb_columns().',
+      );
     },
   }),
   defineTool({
@@ -84,12 +87,7 @@ export const tools: readonly Tool[] = [
       `the network or settings, and with a time limit. Large values are cut, and so is a large answer; its notes say so. ${IS_DATA}`,
     input: z.strictObject({
       sql: z.string().min(1).max(100_000).describe('One SELECT, for example: FROM _sluice.runs'),
-      limit: z
-        .int()
-        .min(1)
-        .max(MOST_ROWS)
-        .default(DEFAULT_ROWS)
-        .describe('Return at most this many rows.'),
+      limit: z.int().min(1).max(MOST_ROWS).default(DEFAULT_ROWS).describe('Return at most this many rows.'),
       account,
     }),
     answer: async (source, { sql, limit, account: name, signal }) => {

@@ -2,7 +2,7 @@ import { readWholeNumbers } from '../render/query-cells.ts';
 import { formatQueryResult } from '../render/query-formats.ts';
 import { writeJson } from '../render/write-json.ts';
 import type { SyncError } from '../model/errors.ts';
-import { formatCount } from '../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import type { FoundRows } from './source.ts';
 
 /** The longest text of an answer, in characters: more would fill the context of the model that asked. */
@@ -34,7 +34,7 @@ export function answerRows(found: FoundRows, limit: number): Answer {
       : []),
     ...(cut > 0
       ? [
-          `${formatCount(cut)} values of more than ${formatCount(MOST_IN_VALUE)} characters were cut: use substr().`,
+          `${formatCountOf(cut, 'value')} of more than ${formatCount(MOST_IN_VALUE)} characters ${verbOf(cut, 'was', 'were')} cut: use substr().`,
         ]
       : []),
     ...(leftOut.length > 0 ? [`Not published yet, so without rows here: ${leftOut.join(', ')}.`] : []),

@@ -44,7 +44,10 @@ export function createMcpSource(
     if (account === undefined) return allowed;
     const shown = allowed && (await listChosen(context, globals, allowed));
     if (shown?.chosen.some(({ name }) => name === account) === false)
-      throw usageError(`this server does not show the account ${account}`, 'Leave account out, or name another.');
+      throw usageError(
+        `this server does not show the account ${account}`,
+        'Leave account out, or name another.',
+      );
     return [account];
   }
 

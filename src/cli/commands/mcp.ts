@@ -1,3 +1,4 @@
+import { AbortedError } from '../../model/errors.ts';
 import { defineCommand } from '../frame/command.ts';
 import { durationOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
@@ -24,7 +25,7 @@ export const mcpCommand = defineCommand({
     accounts: accountsOption,
   },
   examples: [
-    ['sluice mcp --config /srv/sluice/sluice.yaml', 'What an MCP client runs'],
+    ['sluice mcp', 'With ./sluice.yaml; a client names it with --config'],
     ['sluice mcp --call-timeout 2m', 'For slow queries'],
     ['sluice mcp --accounts acme', 'For an assistant that may see one account alone'],
   ],
@@ -51,6 +52,8 @@ export const mcpCommand = defineCommand({
       mask: output.mask,
       onError: (error) => output.writeNote(`warning: ${error.message}`),
     });
-    return { exitCode: 0, summary: 'the client closed the connection', result: null, text: '' };
+    const reason: unknown = signal.reason;
+    const exitCode = reason instanceof AbortedError ? reason.exitCode : 0;
+    return { exitCode, summary: 'the client closed the connection', result: null, text: '' };
   },
 });

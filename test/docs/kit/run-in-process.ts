@@ -1,3 +1,4 @@
+import { PassThrough, Readable } from 'node:stream';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defaultEngine } from '../../../src/cli/default-engine.ts';
@@ -73,6 +74,8 @@ export async function runLine(args: readonly string[], place: Place, stays = fal
     chooseStop: () => undefined,
     engine: defaultEngine,
     keepSecret: () => undefined,
+    // Nobody speaks to it.
+    stdio: { input: Readable.from([]), output: new PassThrough() },
     prompt: undefined,
   }).finally(() => process.chdir(before));
   return { exitCode, ...written };
