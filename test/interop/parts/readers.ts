@@ -49,7 +49,14 @@ async function runPythonOfDocs({ env, say }: Interop, bin: string): Promise<void
       const program = [join(root, 'test/interop/run-block.py'), text, HASH_KEY];
       const child = spawn(join(bin, 'python'), program, {
         cwd: file === 'docs/accounts.md' ? world.accounts : world.project,
-        env: { ...env, ...world.env },
+        // Some of them use our package for Python.
+        env: {
+          ...env,
+          ...world.env,
+          PYTHONPATH: join(root, 'python/src'),
+          PYTHONDONTWRITEBYTECODE: '1',
+          SLUICE_BIN: cliEntry,
+        },
       });
       const { exitCode, stdout, stderr } = await waitForOutcome(child);
       assert.equal(exitCode, 0, `${file}:${line}\n${stderr}`);
