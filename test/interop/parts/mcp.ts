@@ -149,11 +149,14 @@ async function connect(
   readonly client: Client;
   readonly log: () => string;
 }> {
-  const { ANALYTICS_API_KEY: _, ...withoutKey } = env as Record<string, string>;
+  // It has to work without a key.
+  const kept = Object.entries(env).flatMap(([name, value]): [string, string][] =>
+    value === undefined || name === 'ANALYTICS_API_KEY' ? [] : [[name, value]],
+  );
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: ['--no-warnings', cliEntry, 'mcp', ...args],
-    env: withoutKey,
+    env: Object.fromEntries(kept),
     cwd: folder,
     stderr: 'pipe',
   });
