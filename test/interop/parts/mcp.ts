@@ -115,7 +115,10 @@ async function readAccounts(interop: Interop): Promise<void> {
     sql: 'SELECT DISTINCT account FROM prompts_analytics',
   });
   assert.match(text, /\{"account":"acme"\}.*Not published yet, so without rows here: globex/s);
-  assert.match((await all.call('read_status')).text, /"account":"(?:acme|globex)".*"account":"(?:acme|globex)"/s);
+  assert.match(
+    (await all.call('read_status')).text,
+    /"account":"(?:acme|globex)".*"account":"(?:acme|globex)"/s,
+  );
   assert.match((await all.call('read_status', { account: 'nobody' })).text, /nobody/);
   await all.client.close();
   const one = await connect(interop, ['-c', config, '--accounts', 'acme']);
