@@ -40,6 +40,17 @@ interface Answer {
 
 /** A client of the SDK with the built command line: every tool, hostile statements, and syncs meanwhile. */
 export async function proveMcp(interop: Interop): Promise<void> {
+  try {
+    await readEverything(interop);
+  } finally {
+    // A client that stays open would keep its server, and this process.
+    await Promise.all([...open].map((client) => client.close()));
+  }
+}
+
+const open = new Set<Client>();
+
+async function readEverything(interop: Interop): Promise<void> {
   const { folder, simulator, say, baseUrl } = interop;
   const config = join(folder, 'sluice.yaml');
   const source = { connector: 'analytics-read', baseUrl, apiKey: '${ANALYTICS_API_KEY}' };
@@ -171,6 +182,7 @@ async function connect(
   let log = '';
   transport.stderr?.on('data', (chunk) => (log += String(chunk)));
   const client = new Client({ name: 'sluice-proof', version: '1.0.0' });
+  open.add(client);
   await client.connect(transport, { timeout: PATIENCE_MS });
   assert.match(client.getInstructions() ?? '', /stream_runs/);
   const call = async (name: string, given: Readonly<Record<string, unknown>> = {}): Promise<Answer> => {
