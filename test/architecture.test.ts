@@ -187,7 +187,7 @@ const rules: Readonly<Record<string, Rule>> = {
  */
 const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'fleet', 'commands', '.'],
-  fleet: ['load-package.ts', 'store', 'parcel', 'quota', 'database', 'run', 'worker', '.'],
+  fleet: ['store', 'parcel', 'quota', 'database', 'run', 'worker', '.'],
   commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
   publish: [
     'publisher.ts',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { Header, Pax } from 'tar';
 import { expect, it } from 'vitest';
-import { loadPackage } from '../../src/fleet/load-package.ts';
+import { loadPackage } from '../../src/model/load-package.ts';
 import { sealParcel } from '../../src/fleet/parcel/seal-parcel.ts';
 import { unpackState } from '../../src/fleet/parcel/unpack-state.ts';
 import { writeChunks } from '../../src/fleet/store/local-file.ts';
@@ -64,12 +64,17 @@ it.each([
 
 it('names a package that is missing, and how to get it', async () => {
   const name = 'not-installed-here';
-  const error = await loadPackage(name, () => import(name) as Promise<unknown>).catch((e: unknown) => e);
+  const error = await loadPackage(
+    { name, neededBy: 'this fleet' },
+    () => import(name) as Promise<unknown>,
+  ).catch((e: unknown) => e);
   expect(error).toBeInstanceOf(ConfigError);
   expect(error).toMatchObject({ exitCode: 2, code: 'config_invalid' });
   expect((error as ConfigError).hint).toContain(`npm install ${name}`);
   const broken = new Error('it is broken');
-  await expect(loadPackage(name, () => Promise.reject(broken))).rejects.toBe(broken);
+  await expect(loadPackage({ name, neededBy: 'this fleet' }, () => Promise.reject(broken))).rejects.toBe(
+    broken,
+  );
 });
 
 async function storeArchive(file: string, archive: Buffer): Promise<void> {

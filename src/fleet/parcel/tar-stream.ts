@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type * as Tar from 'tar';
-import { loadPackage } from '../load-package.ts';
+import { loadPackage } from '../../model/load-package.ts';
 import { readFully } from '../store/local-file.ts';
 
 /** A file to be packed, open; its bytes up to `size` are read. */
@@ -28,7 +28,8 @@ const MOST_NAME_BYTES = 2 ** 16;
 type TarPackage = typeof Tar;
 
 /** Loads the package that knows the format. Throws a ConfigError (2) where it is not installed. */
-export const loadTar = (): Promise<TarPackage> => loadPackage('tar', () => import('tar'));
+export const loadTar = (): Promise<TarPackage> =>
+  loadPackage({ name: 'tar', neededBy: 'this fleet' }, () => import('tar'));
 
 /** An archive of files, in chunks. Files only: folders follow from names, and times are not kept. */
 export async function* writeTar(

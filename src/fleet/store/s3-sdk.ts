@@ -1,7 +1,7 @@
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { ObjectStore as BucketReach } from '../../model/destination.ts';
 import { ConfigError } from '../../model/errors.ts';
-import { loadPackage } from '../load-package.ts';
+import { loadPackage } from '../../model/load-package.ts';
 
 type S3Sdk = typeof Sdk;
 
@@ -30,7 +30,10 @@ const ATTEMPTS = 3;
  * @throws ConfigError (2) if the SDK is not installed
  */
 export async function openBucket(bucket: string, reach: BucketReach, patience = PATIENCE): Promise<Bucket> {
-  const sdk = await loadPackage('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
+  const sdk = await loadPackage(
+    { name: '@aws-sdk/client-s3', neededBy: 'this fleet' },
+    () => import('@aws-sdk/client-s3'),
+  );
   const { endpoint, region, urlStyle, keys } = reach;
   const client = new sdk.S3Client({
     ...(endpoint !== undefined && { endpoint: endpoint.origin }),

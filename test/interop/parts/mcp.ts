@@ -79,7 +79,10 @@ async function readEverything(interop: Interop): Promise<void> {
   }
   assert.equal(existsSync(join(out, 'x.csv')), false);
   const hasty = await connect(interop, ['-c', config, '--call-timeout', '2s']);
-  assert.match((await hasty.call('query', { sql: ENDLESS })).text, /took longer than 2 s, so it was cancelled/);
+  assert.match(
+    (await hasty.call('query', { sql: ENDLESS })).text,
+    /took longer than 2 s, so it was cancelled/,
+  );
   await hasty.client.close();
   const exact = await call('query', { sql: `SELECT 9007199254740993 AS n, chr(8238) || 'a' AS t` });
   assert.match(exact.text, /\{"n":"9007199254740993","t":"\\u202ea"\}/);
@@ -196,7 +199,9 @@ async function connect(
   return { call, client, log: () => log };
 }
 
-async function countPrompts(call: (name: string, given: object) => Promise<Answer>): Promise<number> {
+async function countPrompts(
+  call: (name: string, given: Readonly<Record<string, unknown>>) => Promise<Answer>,
+): Promise<number> {
   const { text } = await call('query', { sql: 'SELECT count(*) AS n FROM prompts_analytics' });
   return Number(/\{"n":(\d+)\}/.exec(text)?.[1]);
 }
