@@ -40,6 +40,13 @@ export type AttemptResult =
     }
   | { readonly kind: 'fault'; readonly fault: TransportFault };
 
+export interface AttemptOptions {
+  readonly signal: AbortSignal;
+  readonly isRetry: boolean;
+  /** Called when the quota has given a slot. */
+  readonly onSlot?: (() => void) | undefined;
+}
+
 /** An answer's head, read when it came. */
 interface HeadReading extends WindowReading {
   readonly head: ResponseHead;
@@ -53,10 +60,11 @@ interface HeadReading extends WindowReading {
 export async function attemptRequest(
   tools: AttemptTools,
   request: ApiRequest,
-  options: { readonly signal: AbortSignal; readonly isRetry: boolean },
+  options: AttemptOptions,
 ): Promise<AttemptResult> {
   const { quota, transport, headers } = tools;
   const slot = await quota.acquire(options.signal, { isRetry: options.isRetry });
+  options.onSlot?.();
   const seen: { reading?: HeadReading } = {};
   const onHead = (head: ResponseHead): HeadReading => {
     const reading = readHead(tools, head);

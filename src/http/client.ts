@@ -2,15 +2,16 @@ import PQueue from 'p-queue';
 import type { Clock } from '../model/clock.ts';
 import type { Connector } from '../model/connector.ts';
 import { AbortedError, ConfigError, SyncError } from '../model/errors.ts';
-import type { ApiClient, ApiRequest, ApiResponse, Transport } from '../model/http.ts';
+import type { ApiClient, ApiRequest, ApiResponse, SentRequest, Transport } from '../model/http.ts';
 import type { Credentials } from '../model/settings.ts';
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
-import { type AttemptResult, attemptRequest, type AttemptTools } from './attempt.ts';
+import type { AttemptResult, AttemptTools } from './attempt.ts';
 import { buildFaultError } from './fault-errors.ts';
 import { createLinger } from './linger.ts';
 import type { Quota } from './quota.ts';
 import { computeBackoff, isRetryableFault, isRetryableStatus, isSuccess } from './retry-delay.ts';
 import { buildStatusError } from './status-errors.ts';
+import { watchAttempt } from './watch-attempt.ts';
 
 /** How often one request is tried in all, whatever fails. */
 export const MAX_TRIES = 5;
@@ -37,6 +38,8 @@ export interface ApiClientOptions {
   readonly maxInFlight?: number;
   /** What is odd and not wrong; each text once. */
   readonly onWarning?: (message: string) => void;
+  /** Called when a try of a request ended, whatever came of it. */
+  readonly onRequest?: (sent: SentRequest) => void;
 }
 
 /**
@@ -75,7 +78,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     let hasRaced = false;
     let unreadable = 0;
     for (let tries = 1; ; tries += 1) {
-      const result = await attemptRequest(tools, request, { signal, isRetry: tries > 1 });
+      const result = await watchAttempt(tools, request, { signal, attempt: tries, onEnd: options.onRequest });
       if (result.kind === 'answer' && result.serverDateMs !== undefined)
         serverAheadMs = result.serverDateMs - clock.now();
       if (result.kind === 'answer' && isSuccess(result.response.status)) {

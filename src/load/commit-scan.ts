@@ -40,6 +40,8 @@ export async function commitScan(
   if (!('done' in begun)) return begun;
   // Frees memory left over from reading and packing records, which the merge needs.
   await database.trim();
+  const { name } = turn.stream;
+  emit({ type: 'stream-committing', stream: name });
   // A transaction that ran out of memory is repeated: its result is its value.
   const step = await database.transaction(
     () => writeCommit(context, begun.done, record),
@@ -47,7 +49,8 @@ export async function commitScan(
   );
   if (!('done' in step)) return step;
   const { report, warnings } = step.done;
-  for (const message of warnings) emit({ type: 'warning', stream: turn.stream.name, message });
+  emit({ type: 'stream-committed', stream: name });
+  for (const message of warnings) emit({ type: 'warning', stream: name, message });
   // The commit is valid even if this fails; publishing writes the log again and reports errors.
   await database.settleLog().catch(() => undefined);
   return { done: report };

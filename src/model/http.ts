@@ -134,6 +134,25 @@ export class TransportFault extends Error {
   }
 }
 
+/** One try of a request that left, or was about to, for those who follow a run. Times are wall times, epoch ms. */
+export interface SentRequest {
+  readonly stream: string;
+  readonly server: string;
+  readonly port: number;
+  /** Without its query, which may hold secrets. */
+  readonly path: string;
+  readonly offset: number | undefined;
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** Time it waited for a slot of the quota before it began, ms. */
+  readonly quotaWaitMs: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly outcome:
+    { readonly status: number; readonly fault?: undefined }
+    | { readonly status?: undefined; readonly fault: FaultKind };
+}
+
 /** The one way any part of Sluice reaches the API. */
 export interface ApiClient {
   /**

@@ -1,3 +1,5 @@
+import type { ErrorCode } from './errors.ts';
+import type { SentRequest } from './http.ts';
 import type { WaitReason } from './quota.ts';
 import type { RunReport, StreamReport } from './run-report.ts';
 
@@ -25,7 +27,12 @@ export type ProgressEvent =
       readonly rowsDone: number;
       readonly rowsDeclared: number | undefined;
     }
+  /** One try of a request ended; retries come as events of their own. */
+  | ({ readonly type: 'request-ended' } & SentRequest)
   | { readonly type: 'stream-loading'; readonly stream: string; readonly rows: number }
+  /** Its transaction begins; where something else must take its place, no `stream-committed` follows. */
+  | { readonly type: 'stream-committing'; readonly stream: string }
+  | { readonly type: 'stream-committed'; readonly stream: string }
   | { readonly type: 'stream-finished'; readonly report: StreamReport }
   | { readonly type: 'waiting'; readonly reason: WaitReason; readonly untilMs: number }
   | { readonly type: 'resumed' }
@@ -43,6 +50,8 @@ export type ProgressEvent =
   | { readonly type: 'reading-finished' }
   | { readonly type: 'publishing'; readonly path: string }
   | { readonly type: 'published'; readonly path: string; readonly bytes: number }
+  /** This destination keeps what it had; the run's error says why. */
+  | { readonly type: 'publish-failed'; readonly path: string; readonly code: ErrorCode }
   | { readonly type: 'run-finished'; readonly report: RunReport };
 
 export type OnProgress = (event: ProgressEvent) => void;

@@ -118,6 +118,7 @@ class Round {
       if (failure instanceof DamagedFileError || failure instanceof LostLockError) throw failure;
       // What another machine took away fails in many ways; it says which of them are such.
       await lease?.confirm();
+      this.#publishing.emit({ type: 'publish-failed', path: place, code: failure.code });
       // What kept the work file from being closed failed once, for all that need it.
       if (!this.failures.includes(failure)) this.failures.push(failure);
     }

@@ -72,6 +72,7 @@ export async function openApi(
       const { createUndiciTransport } = await import('../http/undici-transport.ts');
       return createUndiciTransport({ baseUrl, userAgent: `sluice/${version}` });
     });
+  const hidePath = rememberLast((path: string) => redact(path, [credentials.secret]));
   const client = createApiClient({
     connector,
     credentials,
@@ -81,6 +82,7 @@ export async function openApi(
     random: options.random ?? Math.random,
     ...(options.maxTries === undefined ? {} : { maxTries: options.maxTries }),
     onWarning: (message) => emit({ type: 'warning', message }),
+    onRequest: (sent) => emit({ type: 'request-ended', ...sent, path: hidePath(sent.path) }),
   });
   return {
     source: {
@@ -104,5 +106,14 @@ export async function openApi(
         await store.close();
       }
     },
+  };
+}
+
+/** The same function, which is not called again for what it was given last: a stream has one path for all its pages. */
+function rememberLast(change: (text: string) => string): (text: string) => string {
+  let last: { readonly given: string; readonly changed: string } | undefined;
+  return (given) => {
+    if (last?.given !== given) last = { given, changed: change(given) };
+    return last.changed;
   };
 }

@@ -60,6 +60,10 @@ export function describeEvent(
       return { level, message, fields: event };
     }
     case 'reading-finished':
+    case 'request-ended':
+    case 'stream-committing':
+    case 'stream-committed':
+    case 'publish-failed':
       return undefined;
     case 'publishing':
       return info(`publishing ${event.path}`, event);

@@ -63,8 +63,12 @@ export function reduceProgress(state: ProgressState, event: ProgressEvent, nowMs
     case 'publishing':
       return { ...timed, publishing: event.path };
     case 'published':
+    case 'publish-failed':
       return { ...timed, publishing: undefined };
     case 'reading-finished':
+    case 'request-ended':
+    case 'stream-committing':
+    case 'stream-committed':
     case 'warning':
     case 'note':
       return timed;
