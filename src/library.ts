@@ -18,6 +18,7 @@ import type { CheckReport, PlanReport } from './model/reports.ts';
 import { type EndedRun, type RunObserver, tellEnd } from './model/run-observer.ts';
 import type { RunReport } from './model/run-report.ts';
 import type { Settings, SyncOptions } from './model/settings.ts';
+import { findSender } from './model/telemetry.ts';
 
 /** Options of the library's functions: those of the command line, and what a program has instead of a terminal. */
 export interface LibraryOptions extends SyncOptions {
@@ -135,12 +136,13 @@ async function runOnce(
   load: () => LoadedRun | Promise<LoadedRun>,
   options: LibraryOptions,
 ): Promise<EndedRun> {
-  const { clock = systemClock, observers = [] } = options;
+  const { clock = systemClock } = options;
   const startedAtMs = clock.now();
+  const observers = [...(options.observers ?? []), ...(await followTraces(options, clock))];
   const run = async () => {
     const { settings, ...rest } = await load();
     const { runSync } = await import('./sync/run.ts');
-    return runSync(settings, { ...options, ...rest });
+    return runSync(settings, { ...options, ...rest, observers });
   };
   const ended: EndedRun = await run().then(
     (report) => ({ startedAtMs, report }),
@@ -150,6 +152,19 @@ async function runOnce(
   if (ended.report === undefined || warnings.length === 0) return ended;
   const { report } = ended;
   return { startedAtMs, report: { ...report, warnings: [...report.warnings, ...warnings] } };
+}
+
+/** Spans of a run, below the caller's, if the program has set up OpenTelemetry: else nothing of it is loaded. */
+async function followTraces(
+  { account, ofAccount }: LibraryOptions,
+  clock: Clock,
+): Promise<readonly RunObserver[]> {
+  const { env } = process;
+  if (findSender(env) !== 'registered') return [];
+  const { openTelemetry } = await import('./telemetry/open-telemetry.ts');
+  const mask = (text: string) => text;
+  const { telemetry } = await openTelemetry({ env, clock, mask, isLibrary: true, isWithinTrace: true });
+  return telemetry === undefined ? [] : [telemetry.followRun({ account: account ?? ofAccount?.name })];
 }
 
 /** Tells what the next sync would do, with at most one request a stream. */

@@ -1,4 +1,5 @@
 import type { OfflineSettings } from '../model/settings.ts';
+import { findSender } from '../model/telemetry.ts';
 import type { ConfigRequest, Engine, KnownAccounts, ToldSettings } from './frame/engine.ts';
 
 /** Each has a file open in an engine with two threads. */
@@ -148,6 +149,14 @@ export const defaultEngine: Engine = {
   collectMetrics: lend(() => import('../metrics/collect-metrics.ts'), 'collectMetrics'),
   renderMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderMetrics'),
   renderAccountMetrics: lend(() => import('../metrics/render-metrics.ts'), 'renderAccountMetrics'),
+  listMetrics: lend(() => import('../metrics/list-families.ts'), 'listFamilies'),
+  listAccountMetrics: lend(() => import('../metrics/list-families.ts'), 'listAccountFamilies'),
+  async openTelemetry(effects) {
+    // Most runs have none, and load nothing for it.
+    if (findSender(effects.env) === undefined) return { telemetry: undefined, warnings: [] };
+    const { openTelemetry } = await import('../telemetry/open-telemetry.ts');
+    return openTelemetry(effects);
+  },
   writeMetricsFile: lend(() => import('../metrics/write-metrics-file.ts'), 'writeMetricsFile'),
   startMetricsServer: lend(() => import('../metrics/metrics-server.ts'), 'startMetricsServer'),
   fleet: {

@@ -7,10 +7,15 @@ import type { MetricFacts, ScheduleFacts } from './metric-facts.ts';
 
 /** The facts in the text format of Prometheus; each call has a registry of its own, so nothing is shared. */
 export function renderMetrics(facts: MetricFacts, schedule?: ScheduleFacts): Promise<string> {
+  return fillRegistry(facts, schedule).metrics();
+}
+
+/** The facts as metrics of one registry. */
+export function fillRegistry(facts: MetricFacts, schedule: ScheduleFacts | undefined): Registry {
   const registry = createRegistry(schedule);
   addRunMetrics(registry, facts, schedule?.run);
   addStreamMetrics(registry, facts);
-  return registry.metrics();
+  return registry;
 }
 
 /** What the metrics of several accounts depend on in addition to their facts. */
@@ -23,18 +28,26 @@ export interface AccountMetricsOptions {
 /** The facts of several accounts; each series but those of the process has the label `account`. */
 export async function renderAccountMetrics(
   accounts: ReadonlyMap<string, MetricFacts>,
-  { schedule, withoutStreams = false }: AccountMetricsOptions,
+  options: AccountMetricsOptions,
 ): Promise<string> {
-  const own = await createRegistry(schedule).metrics();
   const texts: string[] = [];
-  for (const [account, facts] of accounts) {
+  for (const registry of fillRegistries(accounts, options)) texts.push(await registry.metrics());
+  return mergeFamilies(texts);
+}
+
+/** One registry for the process, and one for each account. */
+export function fillRegistries(
+  accounts: ReadonlyMap<string, MetricFacts>,
+  { schedule, withoutStreams = false }: AccountMetricsOptions,
+): readonly Registry[] {
+  const own = [...accounts].map(([account, facts]) => {
     const registry = new Registry();
     registry.setDefaultLabels({ account });
     addRunMetrics(registry, facts);
     addStreamMetrics(registry, withoutStreams ? joinStreams(facts) : facts);
-    texts.push(await registry.metrics());
-  }
-  return mergeFamilies([own, ...texts]);
+    return registry;
+  });
+  return [createRegistry(schedule), ...own];
 }
 
 /** Joins texts of metrics: the samples of one metric have to stand together, below one heading. */

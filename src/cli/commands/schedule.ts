@@ -2,7 +2,7 @@ import { AbortedError } from '../../model/errors.ts';
 import { METRICS_TYPE } from '../../metrics/metric-facts.ts';
 import type { MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
-import type { CommandOutcome } from '../frame/command.ts';
+import type { CommandInput, CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { countOption, durationOption, flagOption, textOption } from '../options/option-kinds.ts';
@@ -13,6 +13,7 @@ import { describeCount, describeStart } from '../schedule/describe-schedule.ts';
 import { listHealthPaths } from '../schedule/health-paths.ts';
 import { accountsOption } from '../steps/choose-accounts.ts';
 import type { PageSource } from '../steps/live-pages.ts';
+import { sendsMetrics, withTelemetry } from '../steps/follow-telemetry.ts';
 import { metricsFileOption, resolveMetricsFile, withoutStreamsOption } from '../steps/follow-run.ts';
 import { followSchedule } from '../schedule/schedule-record.ts';
 import { prepareSchedule, startAccounts, startOne } from '../schedule/begin-schedule.ts';
@@ -69,104 +70,114 @@ const scheduleOptions = {
 
 const { streams, force } = selectionOptions;
 const { maxRequests, maxWait, deadline, strict } = runOptions;
+const allOptions = { ...scheduleOptions, streams, force, maxRequests, maxWait, deadline, strict };
 
 /** Keeps running, and syncs on a schedule. */
 export const scheduleCommand = defineCommand({
   description:
     'Runs in the foreground and syncs on a schedule, one run at a time. If runs were missed while it was ' +
     'not running, one run makes up for them. Each run rereads the config. A failed run does not end it.',
-  options: { ...scheduleOptions, streams, force, maxRequests, maxWait, deadline, strict },
+  options: allOptions,
   examples: [
     ["sluice schedule --cron '0 6 * * *' --timezone Europe/Berlin", 'Every day at six'],
     ["sluice schedule --cron '15 * * * *' --now --metrics-port 9464", 'Every hour, watched by Prometheus'],
   ],
-  async run(context, { values, globals, announce }) {
+  async run(context, input) {
     context.chooseStop('close');
-    const { clock, engine, signal } = context;
-    if (values.cron === undefined)
-      throw usageError('schedule needs --cron', "For example: sluice schedule --cron '0 6 * * *'");
-    const schedule = await engine.parseCron(values.cron, values.timezone, clock.now());
-    const metricsFile = resolveMetricsFile(context, values.metricsFile);
-    if (values.metricsHost !== undefined && values.metricsPort === undefined)
-      throw usageError('--metrics-host needs --metrics-port', 'For example: --metrics-port 9464');
-    const prepared = await prepareSchedule(context, globals, values.accounts);
-    const { streams, force, maxRequests, maxWait, deadline, strict } = values;
-    const selection = toSelection({
-      streams,
-      force,
-      fullRefresh: undefined,
-      from: undefined,
-      limit: undefined,
-    });
-    const limits = { maxRequests, maxWait, deadline, strict };
-    const sync = {
-      ...selection,
-      ...toRunOptions({
-        ...limits,
-        dryRun: undefined,
-        allowEmpty: undefined,
-        acceptNewKey: undefined,
-        runId: undefined,
-      }),
-    };
-    const log = await openLog(context, globals);
-    const metrics = {
-      file: metricsFile,
-      isWanted: values.metricsPort !== undefined || metricsFile !== undefined,
-      withoutStreams: values.withoutStreams === true,
-    };
-    const start = { context, globals, sync, metrics, log, schedule, isAsked: values.now === true };
-    const { atStart, syncs } =
-      prepared.chosen === undefined
-        ? await startOne(start, prepared.settings)
-        : await startAccounts(start, prepared.chosen, values.accounts);
-    const { record } = syncs;
-    const { metricsPort, metricsHost } = values;
-    const watch =
-      metricsPort === undefined
-        ? undefined
-        : await startWatch(
-            context,
-            { port: metricsPort, host: metricsHost },
-            {
-              health: listHealthPaths(context, syncs, METRICS_TYPE),
-              openPages: async () => {
-                const { openPages } = await import('../steps/page-sources.ts');
-                return openPages(context, globals, values.accounts, { showValues: true });
-              },
-            },
-          );
-    try {
-      const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
-      const isRunDue = atStart !== undefined;
-      const began = toStart(context, { schedule, jitterMs, isRunDue, watch, metricsFile });
-      // A JSON log gets this as a JSON line too, since a container often merges stdout and stderr.
-      if (globals.logFormat === 'json' && globals.json !== true) log(began.line);
-      else announce(began.outcome);
-      await engine.runSchedule({
-        schedule,
-        jitterMs,
-        atStart,
-        run: (reason) => syncs.run(reason),
-        onEvent: (event) =>
-          followSchedule({ record, save: () => syncs.save(record.facts) }, event, { clock, log }),
-        clock,
-        random: () => Number.parseInt(context.randomHex(RANDOM_DIGITS), 16) / 16 ** RANDOM_DIGITS,
-        signal,
-      });
-      await syncs.save(undefined);
-      if (signal.aborted)
-        log({
-          level: 'info',
-          message: describeCount(syncs.runs),
-          fields: { type: 'schedule-stopped', runs: syncs.runs },
-        });
-    } finally {
-      await watch?.close();
-    }
-    return toStopped(signal, syncs.runs);
+    // Its runs last longer than whatever started it: each has a trace of its own.
+    const options = { isWithinTrace: false };
+    return withTelemetry(context, input.globals, options, (traced) => keepSyncing(traced, input));
   },
 });
+
+async function keepSyncing(
+  context: CliContext,
+  { values, globals, announce }: CommandInput<typeof allOptions>,
+): Promise<CommandOutcome> {
+  const { clock, engine, signal } = context;
+  if (values.cron === undefined)
+    throw usageError('schedule needs --cron', "For example: sluice schedule --cron '0 6 * * *'");
+  const schedule = await engine.parseCron(values.cron, values.timezone, clock.now());
+  const metricsFile = resolveMetricsFile(context, values.metricsFile);
+  if (values.metricsHost !== undefined && values.metricsPort === undefined)
+    throw usageError('--metrics-host needs --metrics-port', 'For example: --metrics-port 9464');
+  const prepared = await prepareSchedule(context, globals, values.accounts);
+  const { streams, force, maxRequests, maxWait, deadline, strict } = values;
+  const selection = toSelection({
+    streams,
+    force,
+    fullRefresh: undefined,
+    from: undefined,
+    limit: undefined,
+  });
+  const limits = { maxRequests, maxWait, deadline, strict };
+  const sync = {
+    ...selection,
+    ...toRunOptions({
+      ...limits,
+      dryRun: undefined,
+      allowEmpty: undefined,
+      acceptNewKey: undefined,
+      runId: undefined,
+    }),
+  };
+  const log = await openLog(context, globals);
+  const metrics = {
+    file: metricsFile,
+    isWanted: values.metricsPort !== undefined || metricsFile !== undefined || sendsMetrics(context),
+    withoutStreams: values.withoutStreams === true,
+  };
+  const start = { context, globals, sync, metrics, log, schedule, isAsked: values.now === true };
+  const { atStart, syncs } =
+    prepared.chosen === undefined
+      ? await startOne(start, prepared.settings)
+      : await startAccounts(start, prepared.chosen, values.accounts);
+  const { record } = syncs;
+  const { metricsPort, metricsHost } = values;
+  const watch =
+    metricsPort === undefined
+      ? undefined
+      : await startWatch(
+          context,
+          { port: metricsPort, host: metricsHost },
+          {
+            health: listHealthPaths(context, syncs, METRICS_TYPE),
+            openPages: async () => {
+              const { openPages } = await import('../steps/page-sources.ts');
+              return openPages(context, globals, values.accounts, { showValues: true });
+            },
+          },
+        );
+  try {
+    const jitterMs = values.jitter ?? DEFAULT_JITTER_MS;
+    const isRunDue = atStart !== undefined;
+    const began = toStart(context, { schedule, jitterMs, isRunDue, watch, metricsFile });
+    // A JSON log gets this as a JSON line too, since a container often merges stdout and stderr.
+    if (globals.logFormat === 'json' && globals.json !== true) log(began.line);
+    else announce(began.outcome);
+    await engine.runSchedule({
+      schedule,
+      jitterMs,
+      atStart,
+      run: (reason) => syncs.run(reason),
+      onEvent: (event) =>
+        followSchedule({ record, save: () => syncs.save(record.facts) }, event, { clock, log }),
+      clock,
+      random: () => Number.parseInt(context.randomHex(RANDOM_DIGITS), 16) / 16 ** RANDOM_DIGITS,
+      signal,
+    });
+    await syncs.save(undefined);
+    if (signal.aborted)
+      log({
+        level: 'info',
+        message: describeCount(syncs.runs),
+        fields: { type: 'schedule-stopped', runs: syncs.runs },
+      });
+  } finally {
+    await watch?.close();
+  }
+  return toStopped(signal, syncs.runs);
+}
 
 /** Where a schedule can be watched. */
 interface Watch {

@@ -1,6 +1,6 @@
 import { toSyncError } from '../../model/errors.ts';
 import type { MetricFacts } from '../../metrics/metric-facts.ts';
-import { type EndedRun, tellEnd } from '../../model/run-observer.ts';
+import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import type { RunReport } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
@@ -21,6 +21,7 @@ import {
   saveMetrics,
   sendNotices,
 } from '../steps/follow-run.ts';
+import { followTraces, sendsMetrics, withTelemetry } from '../steps/follow-telemetry.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
@@ -52,18 +53,36 @@ export const syncCommand = defineCommand({
     // A plan is not a run.
     if (values.dryRun === true)
       return planInstead(context, globals, { selection, accounts: values.accounts });
-    const { settings, chosen, metricsFile } = await prepare(context, globals, values);
-    const sync = { ...selection, ...toRunOptions(values) };
-    const { withoutStreams } = values;
-    if (settings === undefined)
-      return runAll(context, globals, { chosen, sync, metricsFile, withoutStreams: withoutStreams === true });
-    const ended = await syncOnce(context, globals, settings, sync);
-    const place = { stateDir: settings.stateDir, guessed: false };
-    await finish(context, globals, { settings, place, metricsFile, ended });
-    if (ended.report === undefined) throw ended.error;
-    return toSyncOutcome(ended.report, context);
+    return withTelemetry(context, globals, { isWithinTrace: true }, (traced) =>
+      runSelected(traced, globals, { selection, values }),
+    );
   },
 });
+
+/** One run of each account, or the one of a config without accounts. */
+async function runSelected(
+  context: CliContext,
+  globals: GlobalValues,
+  {
+    selection,
+    values,
+  }: {
+    readonly selection: SyncOptions;
+    readonly values: WantedSync & Parameters<typeof toRunOptions>[0];
+  },
+): Promise<CommandOutcome> {
+  const traces = followTraces(context, {});
+  const { settings, chosen, metricsFile } = await prepare(context, globals, { ...values, traces });
+  const sync = { ...selection, ...toRunOptions(values) };
+  const { withoutStreams } = values;
+  if (settings === undefined)
+    return runAll(context, globals, { chosen, sync, metricsFile, withoutStreams: withoutStreams === true });
+  const ended = await syncOnce(context, globals, settings, { ...sync, observers: traces });
+  const place = { stateDir: settings.stateDir, guessed: false };
+  await finish(context, globals, { settings, place, metricsFile, ended, traces });
+  if (ended.report === undefined) throw ended.error;
+  return toSyncOutcome(ended.report, context);
+}
 
 async function planInstead(
   context: CliContext,
@@ -95,7 +114,7 @@ async function runAll(
   },
 ): Promise<CommandOutcome> {
   const { syncAccounts } = await import('../steps/sync-accounts.ts');
-  const wantsMetrics = metricsFile !== undefined;
+  const wantsMetrics = metricsFile !== undefined || sendsMetrics(context);
   const { report, facts } = await syncAccounts(context, globals, chosen, { sync, wantsMetrics });
   await warn(context, globals, await saveAccountsMetrics(context, metricsFile, facts, { withoutStreams }));
   const { renderAccountsReport, summarizeAccounts } = await import('../../render/render-accounts-sync.ts');
@@ -118,15 +137,18 @@ type Prepared = { readonly metricsFile: string | undefined } & (
   | { readonly settings?: undefined; readonly chosen: ChosenAccounts }
 );
 
+/** What the command line asks for. */
+interface WantedSync {
+  readonly metricsFile: string | undefined;
+  readonly accounts: readonly string[] | undefined;
+  readonly withoutStreams: boolean | undefined;
+}
+
 /** Everything a run needs. What keeps it from starting is reported and recorded like the end of a run. */
 async function prepare(
   context: CliContext,
   globals: GlobalValues,
-  wanted: {
-    readonly metricsFile: string | undefined;
-    readonly accounts: readonly string[] | undefined;
-    readonly withoutStreams: boolean | undefined;
-  },
+  { traces, ...wanted }: WantedSync & Pick<FinishedSync, 'traces'>,
 ): Promise<Prepared> {
   const startedAtMs = context.clock.now();
   let metricsFile: string | undefined;
@@ -140,7 +162,12 @@ async function prepare(
     const ended = { startedAtMs, error: toSyncError(thrown) };
     const known = await listChosen(context, globals, wanted.accounts).catch(() => undefined);
     if (known === undefined)
-      await finish(context, globals, { ...(await findPlace(context, globals)), metricsFile, ended });
+      await finish(context, globals, {
+        ...(await findPlace(context, globals)),
+        metricsFile,
+        ended,
+        traces,
+      });
     else await finishAccounts(context, globals, { ...wanted, metricsFile, ended, chosen: known.chosen });
     throw thrown;
   }
@@ -159,7 +186,7 @@ async function finishAccounts(
     readonly withoutStreams: boolean | undefined;
   },
 ): Promise<void> {
-  const wantsMetrics = metricsFile !== undefined;
+  const wantsMetrics = metricsFile !== undefined || sendsMetrics(context);
   const { facts, warnings } = await refuseAccounts(context, globals, { ...refused, wantsMetrics });
   const options = { withoutStreams: withoutStreams === true };
   await warn(context, globals, [
@@ -172,20 +199,23 @@ interface FinishedSync extends KnownPlace {
   readonly settings: ToldSettings | undefined;
   readonly metricsFile: string | undefined;
   readonly ended: EndedRun;
+  /** They saw the run. */
+  readonly traces: readonly RunObserver[];
 }
 
 /** Sends notices and counts metrics; a failure in that is only a line in the log. */
 async function finish(
   context: CliContext,
   globals: GlobalValues,
-  { settings, place, metricsFile, ended }: FinishedSync,
+  { settings, place, metricsFile, ended, traces }: FinishedSync,
 ): Promise<void> {
   const save = (facts: MetricFacts) => saveMetrics(context, metricsFile, facts);
   const warnings = await tellEnd(
     [
       recordRefusals(context, place),
       ...(settings === undefined ? [] : [sendNotices(context, settings)]),
-      ...(metricsFile === undefined ? [] : [countMetrics(context, settings, save)]),
+      ...(metricsFile === undefined && !sendsMetrics(context) ? [] : [countMetrics(context, settings, save)]),
+      ...traces,
     ],
     ended,
   );

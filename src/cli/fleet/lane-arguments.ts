@@ -6,4 +6,6 @@ export interface LaneArguments {
   readonly scratch: string;
   /** Absolute path of the folder with the engine's extensions. */
   readonly extensions: string;
+  /** The first lane of its worker says what is wrong with all of them. */
+  readonly isFirst: boolean;
 }

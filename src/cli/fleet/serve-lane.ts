@@ -16,12 +16,14 @@ import type { FleetSettings } from '../../model/fleet.ts';
 import type { Settings } from '../../model/settings.ts';
 import { runSync } from '../../sync/run.ts';
 import type { Engine } from '../frame/engine.ts';
+import { redact } from '../../text/redact.ts';
+import { collectSecrets } from '../prepare-process.ts';
 import type { LaneArguments } from './lane-arguments.ts';
 import { loadFleet } from './fleet-calls.ts';
 
 /** The process of a lane, and what it is given. */
 export interface LaneHostProcess extends LanePort {
-  readonly engine: Pick<Engine, 'loadSettings' | 'notifyAccounts'>;
+  readonly engine: Pick<Engine, 'loadSettings' | 'notifyAccounts' | 'openTelemetry'>;
   readonly env: NodeJS.ProcessEnv;
   /** Ends it at once. */
   die(): void;
@@ -36,6 +38,7 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
   const settings = await loadFleet(request);
   const database = await openFleetDatabase(settings, { name: 'sluice fleet lane', connections: CONNECTIONS });
   const store = await openStore(settings.store, { reach: settings.reach, database });
+  const traces = await openTraces(given, host);
   const tools: LaneTools = {
     store,
     parcels: createParcels(settings),
@@ -48,6 +51,8 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     runSync,
     openSharedQuota: ({ keyHash }) =>
       new PostgresQuotaStore({ connect: () => connectQuota(settings), keyHash, clock: systemClock }),
+    followTraces: traces.followRun,
+    takeTraceWarnings: traces.takeWarnings,
     notify: async (own, { account, report, error }) => {
       const run = report === undefined ? { error } : { report };
       const told = [{ account, settings: own, run: run as { readonly report: NonNullable<typeof report> } }];
@@ -60,9 +65,45 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     },
   };
   const link = new LaneLink(host, { clock: systemClock, leaseMs: settings.leaseMs });
-  await link.serve((run, worker) => new AccountRun(tools, run, worker));
+  await link.serve((run, worker) => {
+    const accountRun = new AccountRun(tools, run, worker);
+    return {
+      execute: () => accountRun.execute(),
+      // The spans of a run are sent while its folder is cleared; a receiver that is away delays no run.
+      cleanUp: (isAccepted) => {
+        traces.send();
+        return accountRun.cleanUp(isAccepted);
+      },
+    };
+  });
   // Without its worker nothing that it does counts; killed, it leaves nothing half done.
   host.die();
+}
+
+/** Traces of the runs of a lane, which are sent between them. */
+interface LaneTraces {
+  readonly followRun: LaneTools['followTraces'];
+  readonly takeWarnings: LaneTools['takeTraceWarnings'];
+  readonly send: () => void;
+}
+
+async function openTraces({ isFirst }: LaneArguments, { env, engine }: LaneHostProcess): Promise<LaneTraces> {
+  const secrets = collectSecrets(env);
+  const mask = (text: string) => redact(text, secrets);
+  const opened = await engine.openTelemetry({ env, clock: systemClock, mask, isWithinTrace: false });
+  const { telemetry } = opened;
+  let warnings = isFirst ? opened.warnings : [];
+  return {
+    followRun: (run) => (telemetry === undefined ? [] : [telemetry.followRun(run)]),
+    takeWarnings: () => {
+      const taken = warnings;
+      warnings = [];
+      return taken;
+    },
+    send: () => {
+      void telemetry?.flush().then((lost) => (warnings = [...warnings, ...lost]));
+    },
+  };
 }
 
 /** The config is read for each run, as it is then. */

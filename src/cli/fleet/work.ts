@@ -146,7 +146,12 @@ function describeProgram(
   { own, extensions }: Scratch,
   at: number,
 ): LaneProgram {
-  const args: LaneArguments = { config: config.path, scratch: join(own, `lane-${at}`), extensions };
+  const args: LaneArguments = {
+    config: config.path,
+    scratch: join(own, `lane-${at}`),
+    extensions,
+    isFirst: at === 0,
+  };
   return {
     // The built program, or its source.
     file: join(import.meta.dirname, '..', `lane-main${extname(import.meta.filename)}`),

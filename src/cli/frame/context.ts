@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { AccountOfConfig } from '../../model/account.ts';
 import type { ConfigAccount } from '../../config/accounts.ts';
 import type { Clock } from '../../model/clock.ts';
+import type { Telemetry } from '../../model/telemetry.ts';
 import type { Engine } from './engine.ts';
 import type { globalOptions } from '../options/global-options.ts';
 import type { OptionValues } from '../options/resolve-values.ts';
@@ -30,6 +31,8 @@ export interface CliContext {
   readonly keepSecret: (secret: string) => void;
   /** The streams of a command that speaks a protocol with another program; undefined if there are none. */
   readonly stdio?: { readonly input: Readable; readonly output: Writable } | undefined;
+  /** Where traces and metrics of runs go; undefined if nobody asked for them. */
+  readonly telemetry?: Telemetry | undefined;
   /** Asks questions; undefined if nobody is there to answer. */
   readonly prompt: Prompt | undefined;
 }

@@ -38,6 +38,7 @@ import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-
 import type { EndedRun } from '../../notify/notice.ts';
 import type { EndedSync } from '../../notify/notify-accounts.ts';
 import type { ReportEngine } from './report-engine.ts';
+import type { TelemetryEngine } from './telemetry-engine.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
 import type { ExportOptions } from '../../commands/contracts/export-schema.ts';
 import type { TableExportRequest } from '../../commands/export-tables.ts';
@@ -65,7 +66,7 @@ export type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
 export type { RemovalPlan } from '../../accounts/plan-removal.ts';
 
 /** The functions of Sluice that commands call; tests pass a fake. */
-export interface Engine extends ReportEngine {
+export interface Engine extends ReportEngine, TelemetryEngine {
   loadSettings(request: ConfigRequest): Promise<Settings>;
   /** The accounts of a config and where their data lies; undefined for a config without accounts. */
   listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;

@@ -168,10 +168,10 @@ export class ScheduledAccounts implements ScheduledRuns {
   async save(schedule: ScheduleFacts | undefined): Promise<void> {
     const { context, metrics } = this.#options;
     const { file, withoutStreams } = metrics;
-    logWarnings(
-      this.#options.log,
-      await saveAccountsMetrics(context, file, this.#facts, { schedule, withoutStreams }),
-    );
+    logWarnings(this.#options.log, [
+      ...(await saveAccountsMetrics(context, file, this.#facts, { schedule, withoutStreams })),
+      ...((await context.telemetry?.flush()) ?? []),
+    ]);
   }
 }
 

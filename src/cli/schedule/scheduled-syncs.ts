@@ -6,6 +6,7 @@ import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import type { TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import { countMetrics, recordRefusals, saveMetrics, sendNotices } from '../steps/follow-run.ts';
+import { followTraces } from '../steps/follow-telemetry.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 import { syncOnce } from '../steps/sync-once.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
@@ -85,7 +86,8 @@ export class ScheduledSyncs implements ScheduledRuns {
     const { context, log } = this.#options;
     this.record.begin(context.clock.now());
     context.chooseStop('keep-pages');
-    const ended = await this.#sync(reason);
+    const traces = followTraces(context, {});
+    const ended = await this.#sync(reason, traces);
     this.#runs += 1;
     for (const line of describeEnd(ended, context.clock.now())) log(line);
     const { report, error } = ended;
@@ -93,14 +95,14 @@ export class ScheduledSyncs implements ScheduledRuns {
     this.#lastExitCode = report === undefined ? error.exitCode : report.exitCode;
     this.#lastErrorCode = report === undefined ? error.code : (report.error ?? errors[0])?.code;
     this.record.judge(ended.startedAtMs, isOutage(this.#lastExitCode, errors));
-    logWarnings(this.#options.log, await tellEnd(this.#listObservers(), ended));
+    logWarnings(this.#options.log, await tellEnd(this.#listObservers(traces), ended));
     this.record.end();
     context.chooseStop('close');
     if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
     return findTryLater(this.#lastExitCode, errors);
   }
 
-  async #sync(reason: TickReason): Promise<EndedRun> {
+  async #sync(reason: TickReason, traces: readonly RunObserver[]): Promise<EndedRun> {
     const { context, globals } = this.#options;
     try {
       this.#settings = await loadSettings(context, globals);
@@ -110,12 +112,12 @@ export class ScheduledSyncs implements ScheduledRuns {
     const sync = this.#chooseOptions(reason);
     return syncOnce(context, globals, this.#settings, {
       ...sync,
-      observers: [{ name: 'metrics', onEvent: (event) => this.record.followRun(event) }],
+      observers: [{ name: 'metrics', onEvent: (event) => this.record.followRun(event) }, ...traces],
     });
   }
 
   /** Those of the end of a run. */
-  #listObservers(): readonly RunObserver[] {
+  #listObservers(traces: readonly RunObserver[]): readonly RunObserver[] {
     const { context, wantsMetrics } = this.#options;
     const settings = this.#settings;
     const keep = (facts: MetricFacts) => {
@@ -126,6 +128,7 @@ export class ScheduledSyncs implements ScheduledRuns {
       recordRefusals(context, { stateDir: settings.stateDir, guessed: false }),
       ...(wantsMetrics ? [countMetrics(context, settings, keep)] : []),
       sendNotices(context, settings),
+      ...traces,
     ];
   }
 
@@ -141,7 +144,10 @@ export class ScheduledSyncs implements ScheduledRuns {
 
   async save(schedule: ScheduleFacts | undefined): Promise<void> {
     const { context, metricsFile } = this.#options;
-    logWarnings(this.#options.log, await saveMetrics(context, metricsFile, this.#facts, schedule));
+    logWarnings(this.#options.log, [
+      ...(await saveMetrics(context, metricsFile, this.#facts, schedule)),
+      ...((await context.telemetry?.flush()) ?? []),
+    ]);
   }
 }
 

@@ -13,6 +13,7 @@ import type { MetricFacts, ScheduleFacts } from '../../metrics/metric-facts.ts';
 import type { AccountMetricsOptions } from '../../metrics/render-metrics.ts';
 import { flagOption, patternOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import { followTraces, sendAccountsMetrics, sendMetrics } from './follow-telemetry.ts';
 import { loadOfflineSettings, requestConfig } from './load-settings.ts';
 
 /** Where metrics go after a run. */
@@ -161,30 +162,39 @@ export async function refuseAccounts(
       return Promise.resolve([]);
     };
     const metrics = wantsMetrics ? [countMetrics(own, undefined, keep)] : [];
-    warnings.push(...(await tellEnd([recordRefusals(own, place), ...metrics], ended)));
+    const observers = [
+      recordRefusals(own, place),
+      ...metrics,
+      ...followTraces(own, { account: account.name }),
+    ];
+    warnings.push(...(await tellEnd(observers, ended)));
   }
   return { facts, warnings };
 }
 
-/** Writes the metrics file, if there is to be one; returns what went wrong, as warnings. */
+/** Sends the metrics and writes their file, where either is wanted; returns what went wrong, as warnings. */
 export async function saveMetrics(
-  { engine }: CliContext,
+  context: CliContext,
   file: string | undefined,
   facts: MetricFacts,
   schedule?: ScheduleFacts,
 ): Promise<readonly string[]> {
+  await sendMetrics(context, facts, schedule);
   if (file === undefined) return [];
+  const { engine } = context;
   return writeMetrics(engine, file, () => engine.renderMetrics(facts, schedule));
 }
 
 /** The same for several accounts: each series names its account. */
 export async function saveAccountsMetrics(
-  { engine }: CliContext,
+  context: CliContext,
   file: string | undefined,
   facts: ReadonlyMap<string, MetricFacts>,
   options: AccountMetricsOptions,
 ): Promise<readonly string[]> {
+  await sendAccountsMetrics(context, facts, options);
   if (file === undefined) return [];
+  const { engine } = context;
   return writeMetrics(engine, file, () => engine.renderAccountMetrics(facts, options));
 }
 

@@ -18,6 +18,7 @@ import { openAccountsDisplay } from '../progress/open-display.ts';
 import type { ChosenAccounts } from './choose-accounts.ts';
 import { describeChosen } from './describe-chosen.ts';
 import { countMetrics, findPlace, type KnownPlace, recordRefusals } from './follow-run.ts';
+import { followTraces } from './follow-telemetry.ts';
 import { loadSettings } from './load-settings.ts';
 
 /** How a sync of several accounts is made. */
@@ -122,9 +123,10 @@ class AccountRuns {
 
   async #run(own: CliContext, name: string, begun: BegunRun): Promise<EndedRun> {
     const { display, wantsMetrics } = this.#options;
+    const traces = followTraces(own, { account: name });
     const loaded = await this.#load(own);
     const { settings, place, error } = loaded;
-    const run = error ?? (await this.#sync(name, loaded.settings, begun));
+    const run = error ?? (await this.#sync(name, loaded.settings, { ...begun, traces }));
     this.#ended.set(name, { settings, run });
     const keep = (facts: MetricFacts) => {
       this.facts.set(name, facts);
@@ -133,6 +135,7 @@ class AccountRuns {
     const observers: readonly RunObserver[] = [
       recordRefusals(own, place),
       ...(wantsMetrics ? [countMetrics(own, settings, keep)] : []),
+      ...traces,
     ];
     for (const message of await tellEnd(observers, run)) display.follow(name)({ type: 'warning', message });
     return run;
@@ -149,7 +152,11 @@ class AccountRuns {
     }
   }
 
-  async #sync(name: string, settings: Settings, { limits, onReading }: BegunRun): Promise<EndedRun> {
+  async #sync(
+    name: string,
+    settings: Settings,
+    { limits, onReading, traces }: BegunRun & { readonly traces: readonly RunObserver[] },
+  ): Promise<EndedRun> {
     const { clock, engine, signal } = this.#context;
     const { display, sync, earlier, describe } = this.#options;
     const startedAtMs = clock.now();
@@ -158,6 +165,7 @@ class AccountRuns {
     const observers: readonly RunObserver[] = [
       { name: 'the display', onEvent: display.follow(name) },
       watchReading(onReading),
+      ...traces,
     ];
     try {
       return {

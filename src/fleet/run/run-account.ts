@@ -7,8 +7,9 @@ import { findTryLater, listErrors } from '../../model/outage.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { OpenQuotaStore, QuotaStore } from '../../model/quota.ts';
 import { type ReportedError, type RunReport, toReportedError } from '../../model/run-report.ts';
-import type { RunObserver } from '../../model/run-observer.ts';
+import { type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
+import type { FollowedRun } from '../../model/telemetry.ts';
 import { buildLostLeaseError, type StateLock, type TakeStateLock } from '../../model/state-lock.ts';
 import { readSourceRecord } from '../../../state/source-record.ts';
 import type { StoredSource } from '../database/leases.ts';
@@ -39,6 +40,10 @@ export interface LaneTools extends StateTravel {
   runSync(settings: Settings, options: SyncOptions & SyncEffects): Promise<RunReport>;
   /** Opens the quota of a key that others share. */
   readonly openSharedQuota: OpenQuotaStore;
+  /** Makes the spans of a run that begins now, where they are wanted. */
+  followTraces(run: FollowedRun): readonly RunObserver[];
+  /** What could not be sent of earlier runs. */
+  takeTraceWarnings(): readonly string[];
   /** Sends the notices of a run; returns what failed. */
   notify(settings: Settings, ended: EndedOfAccount): Promise<readonly string[]>;
 }
@@ -94,17 +99,29 @@ export class AccountRun {
 
   /** Never throws. */
   async execute(): Promise<LaneEnd> {
-    const ran = await this.#sync().catch((thrown: unknown): Ran => ({
+    const { account, token } = this.#run;
+    const startedAtMs = this.#tools.clock.now();
+    const traces = this.#tools.followTraces({ account, token });
+    const { end, ran } = await this.#syncAndPut(traces);
+    const { report, error } = ran;
+    const ended = report === undefined ? { error: error ?? toSyncError(end.error) } : { report };
+    const warnings = [...end.warnings, ...(await tellEnd(traces, { startedAtMs, ...ended }))];
+    return { ...end, warnings: [...new Set([...warnings, ...this.#tools.takeTraceWarnings()])] };
+  }
+
+  async #syncAndPut(traces: readonly RunObserver[]): Promise<{ readonly end: LaneEnd; readonly ran: Ran }> {
+    const ran = await this.#sync(traces).catch((thrown: unknown): Ran => ({
       report: undefined,
       error: toSyncError(thrown),
       settings: undefined,
     }));
     try {
       const object = await this.#put(ran);
-      return this.#describe(ran, object);
+      return { end: this.#describe(ran, object), ran };
     } catch (thrown) {
       // What was synced is lost with its scratch folder; the next run continues from what was put away before.
-      return this.#describe({ ...ran, report: undefined, error: toSyncError(thrown) }, undefined);
+      const lost = { ...ran, report: undefined, error: toSyncError(thrown) };
+      return { end: this.#describe(lost, undefined), ran: lost };
     }
   }
 
@@ -124,7 +141,7 @@ export class AccountRun {
     await this.#state.clear().catch(() => undefined);
   }
 
-  async #sync(): Promise<Ran> {
+  async #sync(traces: readonly RunObserver[]): Promise<Ran> {
     const { run, tools, worker } = { run: this.#run, tools: this.#tools, worker: this.#worker };
     await this.#state.fetch(run.object, run.stages);
     this.#isFetched = true;
@@ -141,7 +158,7 @@ export class AccountRun {
         maxWaitMs: 0,
         ofAccount: { name: run.account, byKey: groupByKey(run.alike) },
         takeLock: () => Promise.resolve(this.#makeLock()),
-        observers: [puts, warn],
+        observers: [puts, warn, ...traces],
         openQuotaStore: run.sharesKey ? tools.openSharedQuota : (place) => this.#openLedger(place),
       });
       return { report, error: undefined, settings };

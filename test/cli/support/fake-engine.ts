@@ -104,12 +104,15 @@ export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
       }),
     renderAccountMetrics: () => Promise.resolve(''),
     renderMetrics: () => Promise.resolve(''),
+    listMetrics: () => Promise.resolve([]),
+    listAccountMetrics: () => Promise.resolve([]),
+    openTelemetry: () => Promise.resolve({ telemetry: undefined, warnings: [] }),
     writeMetricsFile: () => Promise.resolve(),
     startMetricsServer: () => refuse('startMetricsServer'),
   };
   const { fleet: usualFleet, ...others } = { ...usual, ...answers };
-  // Every command asks for the accounts first, and every check for a fleet; most tests have none.
-  const silent = ['listAccounts', 'fleet.check'];
+  // Every command asks for the accounts first, every check for a fleet, every sync for telemetry; most tests have none.
+  const silent = ['listAccounts', 'fleet.check', 'openTelemetry'];
   const record = (all: object, prefix = '') =>
     Object.fromEntries(
       Object.entries(all).map(([name, answer]) => [
