@@ -142,7 +142,23 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
-  library: { rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts'], packages: [] },
+  telemetry: {
+    rooms: ['text', 'model'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-metrics-otlp-proto',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-proto',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-metrics',
+      '@opentelemetry/sdk-trace',
+    ],
+  },
+  library: {
+    rooms: ['model', 'connectors', 'config', 'sync', 'commands', 'accounts', 'telemetry'],
+    packages: [],
+  },
   index: { rooms: ['model', 'config', 'library'], packages: [] },
   schedule: { rooms: ['model', 'state'], packages: ['croner'] },
   fleet: {
@@ -173,6 +189,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'fleet',
       'metrics',
       'notify',
+      'telemetry',
       'simulator',
       'render',
       'mcp',
@@ -416,6 +433,11 @@ describe('packages', () => {
     const eager = outer.filter(
       ({ from, to, kind }) =>
         peers.includes(packageOf(to)) && (!['fleet', 'mcp'].includes(roomOf(from)) || kind === 'static'),
+  it('that are optional are loaded by the rooms that need them, when they do', () => {
+    const users = ['fleet', 'telemetry'];
+    const eager = outer.filter(
+      ({ from, to, kind }) =>
+        peers.includes(packageOf(to)) && (!users.includes(roomOf(from)) || kind === 'static'),
     );
     expect(eager.map(formatImport)).toEqual([]);
   });
@@ -425,6 +447,7 @@ describe('packages', () => {
     (start) => {
       const loaded = followStatic(start);
       expect([...loaded].filter((file) => ['fleet', 'mcp'].includes(roomOf(file)))).toEqual([]);
+      expect([...loaded].filter((file) => ['fleet', 'telemetry'].includes(roomOf(file)))).toEqual([]);
       const reached = outer.filter(
         ({ from, to, kind }) => kind === 'static' && loaded.has(from) && peers.includes(packageOf(to)),
       );

@@ -47,6 +47,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'state/',
     'storage/',
     'sync/',
+    'telemetry/',
     'text/',
     'tiers',
   ],

@@ -9,6 +9,7 @@ import type { ProgressEvent } from '../../src/model/progress.ts';
 import { type EndedRun, type RunObserver, tellEnd, tellEvent } from '../../src/model/run-observer.ts';
 import { keepProgress } from '../../src/sync/keep-progress.ts';
 import { PublishMeanwhile } from '../../src/sync/publish-meanwhile.ts';
+import { followRunWith } from '../../src/telemetry/follow-run.ts';
 import { createWorld, stoppedClock } from '../cli/support/capture.ts';
 import { SECRET } from '../cli/support/fake-engine.ts';
 import { makeRunReport, makeStreamReport, NOW_MS } from '../cli/support/reports.ts';
@@ -45,6 +46,13 @@ const observers: Readonly<Record<string, () => Promise<RunObserver>>> = {
     const settings = await context.engine.loadSettings({ config: undefined } as never);
     return sendNotices(context, { ...settings, keyExpiryWarning: undefined } as never);
   },
+  traces: async () => {
+    const api = await import('@opentelemetry/api');
+    const { TracerProvider } = await import('@opentelemetry/sdk-trace');
+    const tracer = new TracerProvider().getTracer('test');
+    const mask = (text: string) => text.replaceAll(SECRET, '');
+    return followRunWith({ api, tracer, parent: api.ROOT_CONTEXT, clock: stoppedClock, mask }, {});
+  },
   metrics: async () => {
     const { context } = createWorld();
     return Promise.resolve(
@@ -67,7 +75,22 @@ const events: readonly ProgressEvent[] = [
     rowsDone: 2,
     rowsDeclared: undefined,
   },
+  {
+    type: 'request-ended',
+    stream: 'items',
+    server: 'api.example.com',
+    port: 443,
+    path: '/items',
+    offset: undefined,
+    attempt: 2,
+    quotaWaitMs: 0,
+    startedAtMs: NOW_MS,
+    endedAtMs: NOW_MS,
+    outcome: { fault: 'timeout' },
+  },
   { type: 'stream-loading', stream: 'items', rows: 2 },
+  { type: 'stream-committing', stream: 'items' },
+  { type: 'stream-committed', stream: 'items' },
   { type: 'waiting', reason: 'hourly-quota', untilMs: NOW_MS + 3_600_000 },
   { type: 'resumed' },
   { type: 'quota', remaining: 1, limit: 600, resetAtMs: NOW_MS },
@@ -76,6 +99,7 @@ const events: readonly ProgressEvent[] = [
   { type: 'reading-finished' },
   { type: 'publishing', path: '/data/warehouse.duckdb' },
   { type: 'published', path: '/data/warehouse.duckdb', bytes: 1 },
+  { type: 'publish-failed', path: '/data/lake', code: 'publish_failed' },
   { type: 'stream-finished', report: makeStreamReport({ stream: 'items' }) },
   { type: 'run-finished', report: makeRunReport() },
 ];

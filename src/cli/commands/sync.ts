@@ -212,10 +212,10 @@ async function finish(
   const save = (facts: MetricFacts) => saveMetrics(context, metricsFile, facts);
   const warnings = await tellEnd(
     [
+      ...traces,
       recordRefusals(context, place),
       ...(settings === undefined ? [] : [sendNotices(context, settings)]),
       ...(metricsFile === undefined && !sendsMetrics(context) ? [] : [countMetrics(context, settings, save)]),
-      ...traces,
     ],
     ended,
   );

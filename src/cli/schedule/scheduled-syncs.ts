@@ -125,10 +125,10 @@ export class ScheduledSyncs implements ScheduledRuns {
       return Promise.resolve([]);
     };
     return [
+      ...traces,
       recordRefusals(context, { stateDir: settings.stateDir, guessed: false }),
       ...(wantsMetrics ? [countMetrics(context, settings, keep)] : []),
       sendNotices(context, settings),
-      ...traces,
     ];
   }
 

@@ -133,9 +133,9 @@ class AccountRuns {
       return Promise.resolve([]);
     };
     const observers: readonly RunObserver[] = [
+      ...traces,
       recordRefusals(own, place),
       ...(wantsMetrics ? [countMetrics(own, settings, keep)] : []),
-      ...traces,
     ];
     for (const message of await tellEnd(observers, run)) display.follow(name)({ type: 'warning', message });
     return run;
