@@ -14,7 +14,11 @@ export function traceRequest(trace: RunTrace, sent: SentRequest): Traced {
     trace,
     (now) => (attempt > 1 ? note(now, 'sluice.retry', startedAtMs, retry) : { trace: now, steps: [] }),
     (now) => {
-      const span = { parent: innermost(now), atMs: startedAtMs, attributes: describeRequest(sent) };
+      const span = {
+        parent: innermost(now),
+        atMs: startedAtMs,
+        attributes: describeRequest(sent, now.of.account),
+      };
       return begin(now, { name: 'http GET', role: 'client', ...span }, () => ({}));
     },
     (now) => ({
@@ -31,21 +35,15 @@ export function traceRequest(trace: RunTrace, sent: SentRequest): Traced {
   );
 }
 
-function describeRequest({
-  stream,
-  server,
-  port,
-  path,
-  offset,
-  attempt,
-  quotaWaitMs,
-}: SentRequest): Attributes {
+function describeRequest(sent: SentRequest, account: string | undefined): Attributes {
+  const { stream, server, port, path, offset, attempt, quotaWaitMs } = sent;
   return {
     'http.request.method': 'GET',
     'server.address': server,
     'server.port': port,
     'url.path': path,
     'http.request.resend_count': attempt > 1 ? attempt - 1 : undefined,
+    'sluice.account': account,
     'sluice.stream': stream,
     'sluice.offset': offset,
     'sluice.quota_wait_ms': quotaWaitMs,

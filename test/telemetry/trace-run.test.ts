@@ -127,6 +127,7 @@ describe('the spans of a run', () => {
         'server.port': 443,
         'url.path': '/v1/items',
         'http.request.resend_count': undefined,
+        'sluice.account': undefined,
         'sluice.stream': 'items',
         'sluice.offset': 100,
         'sluice.quota_wait_ms': 40,

@@ -16,8 +16,6 @@ import type { FleetSettings } from '../../model/fleet.ts';
 import type { Settings } from '../../model/settings.ts';
 import { runSync } from '../../sync/run.ts';
 import type { Engine } from '../frame/engine.ts';
-import { redact } from '../../text/redact.ts';
-import { collectSecrets } from '../prepare-process.ts';
 import type { LaneArguments } from './lane-arguments.ts';
 import { loadFleet } from './fleet-calls.ts';
 
@@ -25,6 +23,8 @@ import { loadFleet } from './fleet-calls.ts';
 export interface LaneHostProcess extends LanePort {
   readonly engine: Pick<Engine, 'loadSettings' | 'notifyAccounts' | 'openTelemetry'>;
   readonly env: NodeJS.ProcessEnv;
+  /** Hides the secrets of the environment in a text. */
+  mask(text: string): string;
   /** Ends it at once. */
   die(): void;
 }
@@ -87,9 +87,10 @@ interface LaneTraces {
   readonly send: () => void;
 }
 
-async function openTraces({ isFirst }: LaneArguments, { env, engine }: LaneHostProcess): Promise<LaneTraces> {
-  const secrets = collectSecrets(env);
-  const mask = (text: string) => redact(text, secrets);
+async function openTraces(
+  { isFirst }: LaneArguments,
+  { env, engine, mask }: LaneHostProcess,
+): Promise<LaneTraces> {
   const opened = await engine.openTelemetry({ env, clock: systemClock, mask, isWithinTrace: false });
   const { telemetry } = opened;
   let warnings = isFirst ? opened.warnings : [];
