@@ -1,6 +1,7 @@
 import type { InteropPart } from './part.ts';
 import { proveMcp } from './parts/mcp.ts';
 import { provePython } from './parts/python.ts';
+import { proveOpenTelemetry } from './parts/opentelemetry.ts';
 import { proveReaders } from './parts/readers.ts';
 import { proveSparkTables } from './parts/spark.ts';
 
@@ -9,5 +10,7 @@ export const parts: Readonly<Record<string, InteropPart>> = {
   readers: proveReaders,
   mcp: proveMcp,
   python: provePython,
+  opentelemetry: proveOpenTelemetry,
+  readers: proveReaders,
   spark: proveSparkTables,
 };

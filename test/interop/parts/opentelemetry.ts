@@ -51,7 +51,7 @@ function writeProject({ folder, baseUrl, env }: Interop): Project {
 
 interface Line {
   readonly env?: NodeJS.ProcessEnv;
-  readonly preload?: string;
+  readonly preload?: string | undefined;
 }
 
 function sync({ folder, config, env }: Project, { env: more, preload }: Line): Promise<ProcessEnd> {
