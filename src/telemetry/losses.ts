@@ -20,5 +20,5 @@ export function describeLosses(
   if (lost.length === 0) return undefined;
   // It may have words of the server in it.
   const cause = because?.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, LONGEST_CAUSE);
-  return `OpenTelemetry: ${lost.join(' and ')} could not be sent${cause === undefined ? '' : ` (${cause})`}; the data is not affected`;
+  return `OpenTelemetry: ${lost.join(' and ')} could not be sent${cause === undefined ? '' : ` (${cause})`}; the data is not affected. Check OTEL_EXPORTER_OTLP_ENDPOINT.`;
 }

@@ -80,7 +80,7 @@ describe('what was lost', () => {
   it('is one warning, without control characters', () => {
     const lost = { spans: 2, because: 'no\u001b[31m' };
     expect(describeLosses(lost, { metrics: true })).toBe(
-      'OpenTelemetry: 2 spans and the metrics could not be sent (no [31m); the data is not affected',
+      'OpenTelemetry: 2 spans and the metrics could not be sent (no [31m); the data is not affected. Check OTEL_EXPORTER_OTLP_ENDPOINT.',
     );
     expect(describeLosses({ spans: 0, because: undefined }, { metrics: false })).toBeUndefined();
   });
