@@ -44,7 +44,7 @@ interface RegisteredApi {
  */
 export function findSender(env: NodeJS.ProcessEnv): 'registered' | 'ours' | undefined {
   if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return undefined;
-  if (isRegistered()) return 'registered';
+  if (isRegistered('trace') || isRegistered('metrics')) return 'registered';
   return hasEndpoint(env, 'TRACES') || hasEndpoint(env, 'METRICS') ? 'ours' : undefined;
 }
 
@@ -54,8 +54,8 @@ export function hasEndpoint(env: NodeJS.ProcessEnv, signal: 'TRACES' | 'METRICS'
   return `${all}${own}`.trim() !== '';
 }
 
-// It is visible without importing anything.
-function isRegistered(): boolean {
+/** Whether the program has registered an SDK for it, which is visible without importing anything. */
+export function isRegistered(signal: keyof RegisteredApi): boolean {
   const api = (globalThis as Readonly<Record<symbol, RegisteredApi | undefined>>)[API];
-  return api?.trace !== undefined || api?.metrics !== undefined;
+  return api?.[signal] !== undefined;
 }

@@ -1,3 +1,4 @@
+import type * as otel from '@opentelemetry/api';
 import type { Context, HrTime, Span, TimeInput, Tracer } from '@opentelemetry/api';
 import type { Clock } from '../model/clock.ts';
 import type { RunObserver } from '../model/run-observer.ts';
@@ -7,11 +8,9 @@ import type { Attributes, SpanStep } from './span-step.ts';
 import { traceEnd } from './trace-end.ts';
 import { traceEvent } from './trace-run.ts';
 
-type Api = typeof import('@opentelemetry/api');
-
 /** What spans are made with. */
 export interface SpanTools {
-  readonly api: Api;
+  readonly api: typeof otel;
   readonly tracer: Tracer;
   /** What a run's own span is below. */
   readonly parent: Context;

@@ -1,6 +1,6 @@
-import type { Context } from '@opentelemetry/api';
+import type * as otel from '@opentelemetry/api';
 import type { Clock } from '../model/clock.ts';
-import { findSender, type Telemetry } from '../model/telemetry.ts';
+import { findSender, isRegistered, type Telemetry } from '../model/telemetry.ts';
 import { version } from '../model/version.ts';
 import { followRunWith } from './follow-run.ts';
 import { describeLosses, type Losses } from './losses.ts';
@@ -10,7 +10,7 @@ import { type OwnSdk, startSdk } from './start-sdk.ts';
 import { readTraceParent } from './trace-parent.ts';
 import { MetricWriter } from './write-metrics.ts';
 
-type Api = typeof import('@opentelemetry/api');
+type Api = typeof otel;
 
 /** What telemetry needs of its caller. */
 export interface TelemetryEffects {
@@ -18,7 +18,7 @@ export interface TelemetryEffects {
   readonly clock: Clock;
   /** Hides secrets in a text. */
   readonly mask: (text: string) => string;
-  /** `sender`: a program's own SDK is used only, and flushed by its program. */
+  /** Only an SDK that the program registered is used, and the program flushes it. */
   readonly isLibrary?: boolean;
   /** Whether runs belong to the trace that TRACEPARENT names; those of a schedule do not. */
   readonly isWithinTrace: boolean;
@@ -83,7 +83,8 @@ function useOwn({ api, traces, metrics }: OwnSdk, effects: TelemetryEffects): Te
 
 async function useRegistered(effects: TelemetryEffects): Promise<Telemetry | undefined> {
   const { env, clock, mask, isLibrary = false } = effects;
-  const [hasTraces, hasMetrics] = [isExported(env, 'TRACES'), !isLibrary && isExported(env, 'METRICS')];
+  const hasTraces = isRegistered('trace') && isExported(env, 'TRACES');
+  const hasMetrics = !isLibrary && isRegistered('metrics') && isExported(env, 'METRICS');
   if (!hasTraces && !hasMetrics) return undefined;
   const api = await loadPackage('@opentelemetry/api@1', ['@opentelemetry/api@1']);
   const provider = findProvider(api);
@@ -127,7 +128,7 @@ function findProvider(api: Api): Flushable & ReturnType<Api['trace']['getTracerP
 }
 
 /** The caller's span, or the one that the orchestrator's environment names. */
-function findParent(api: Api, { env, isWithinTrace }: TelemetryEffects): Context {
+function findParent(api: Api, { env, isWithinTrace }: TelemetryEffects): otel.Context {
   const active = api.context.active();
   if (api.trace.getSpanContext(active) !== undefined || !isWithinTrace) return active;
   const named = readTraceParent(env);

@@ -73,7 +73,7 @@ export class SpanSender implements SpanProcessor {
     return new Promise((resolve) => {
       try {
         this.#exporter.export(batch, ({ code, error }) => {
-          resolve(code === 0 ? undefined : (error?.message ?? 'the receiver did not take them'));
+          resolve(Number(code) === 0 ? undefined : (error?.message ?? 'the receiver did not take them'));
         });
       } catch (thrown) {
         resolve(thrown instanceof Error ? thrown.message : String(thrown));

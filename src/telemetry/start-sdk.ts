@@ -1,6 +1,8 @@
+import type * as otel from '@opentelemetry/api';
 import type { Meter, Tracer } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
+import type * as sdkTrace from '@opentelemetry/sdk-trace';
 import type { Sampler } from '@opentelemetry/sdk-trace';
 import { version } from '../model/version.ts';
 import {
@@ -32,7 +34,7 @@ export interface OwnMetrics {
 
 /** An SDK of this run's own, which no other code of the process sees. */
 export interface OwnSdk {
-  readonly api: typeof import('@opentelemetry/api');
+  readonly api: typeof otel;
   readonly traces: OwnTraces | undefined;
   readonly metrics: OwnMetrics | undefined;
 }
@@ -81,7 +83,7 @@ async function startTraces(
 }
 
 function chooseSampler(
-  sdk: typeof import('@opentelemetry/sdk-trace'),
+  sdk: typeof sdkTrace,
   { name, ratio }: Wishes['sampler'],
 ): Sampler {
   const root = name.endsWith('always_off')
@@ -101,7 +103,7 @@ async function startMetrics({ protocol, resource, wanted }: Signal): Promise<Own
     export(metrics, onResult) {
       sent.export(metrics, (result) => {
         failure =
-          result.code === 0 ? undefined : (result.error ?? new Error('the receiver did not take them'));
+          Number(result.code) === 0 ? undefined : (result.error ?? new Error('the receiver did not take them'));
         onResult(result);
       });
     },

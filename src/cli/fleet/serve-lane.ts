@@ -24,7 +24,7 @@ export interface LaneHostProcess extends LanePort {
   readonly engine: Pick<Engine, 'loadSettings' | 'notifyAccounts' | 'openTelemetry'>;
   readonly env: NodeJS.ProcessEnv;
   /** Hides the secrets of the environment in a text. */
-  mask(text: string): string;
+  readonly mask: (text: string) => string;
   /** Ends it at once. */
   die(): void;
 }

@@ -1,9 +1,10 @@
 // A program that uses the library: the module of the library and the config are its arguments. It syncs within a span of its
 // own, if an SDK is registered.
 import { pathToFileURL } from 'node:url';
+import type * as sluice from '../../../src/index.ts';
 
 const [, , library = '', config = '', isTraced] = process.argv;
-const { sync } = (await import(pathToFileURL(library).href)) as typeof import('../../../src/index.ts');
+const { sync } = (await import(pathToFileURL(library).href)) as typeof sluice;
 if (isTraced === undefined) {
   const { exitCode } = await sync(config);
   process.exitCode = exitCode;
