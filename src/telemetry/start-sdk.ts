@@ -82,10 +82,7 @@ async function startTraces(
   return { tracer: provider.getTracer(SCOPE, version), sender };
 }
 
-function chooseSampler(
-  sdk: typeof sdkTrace,
-  { name, ratio }: Wishes['sampler'],
-): Sampler {
+function chooseSampler(sdk: typeof sdkTrace, { name, ratio }: Wishes['sampler']): Sampler {
   const root = name.endsWith('always_off')
     ? new sdk.AlwaysOffSampler()
     : name.endsWith('traceidratio')
@@ -103,7 +100,9 @@ async function startMetrics({ protocol, resource, wanted }: Signal): Promise<Own
     export(metrics, onResult) {
       sent.export(metrics, (result) => {
         failure =
-          Number(result.code) === 0 ? undefined : (result.error ?? new Error('the receiver did not take them'));
+          Number(result.code) === 0
+            ? undefined
+            : (result.error ?? new Error('the receiver did not take them'));
         onResult(result);
       });
     },
