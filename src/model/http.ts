@@ -149,7 +149,7 @@ export interface SentRequest {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly outcome:
-    { readonly status: number; readonly fault?: undefined }
+    | { readonly status: number; readonly fault?: undefined }
     | { readonly status?: undefined; readonly fault: FaultKind };
 }
 
