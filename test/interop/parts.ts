@@ -1,16 +1,15 @@
 import type { InteropPart } from './part.ts';
 import { proveMcp } from './parts/mcp.ts';
-import { provePython } from './parts/python.ts';
 import { proveOpenTelemetry } from './parts/opentelemetry.ts';
+import { provePython } from './parts/python.ts';
 import { proveReaders } from './parts/readers.ts';
 import { proveSparkTables } from './parts/spark.ts';
 
 /** The proofs by name, in the order they run. */
 export const parts: Readonly<Record<string, InteropPart>> = {
   readers: proveReaders,
+  opentelemetry: proveOpenTelemetry,
   mcp: proveMcp,
   python: provePython,
-  opentelemetry: proveOpenTelemetry,
-  readers: proveReaders,
   spark: proveSparkTables,
 };
