@@ -24,6 +24,7 @@ const rules: Readonly<Record<string, Rule>> = {
   json: { rooms: ['model'], packages: [] },
   schema: { rooms: ['model', 'json'], packages: [] },
   contract: { rooms: ['text', 'model', 'json', 'schema'], packages: ['zod'] },
+  dictionary: { rooms: ['model', 'schema', 'contract'], packages: [] },
   discover: { rooms: ['text', 'model', 'json', 'schema'], packages: [] },
   orders: { rooms: ['text', 'model', 'json'], packages: [] },
   connectors: { rooms: ['model'], packages: [] },
@@ -34,7 +35,7 @@ const rules: Readonly<Record<string, Rule>> = {
   http: { rooms: ['text', 'model', 'orders'], packages: ['p-queue', 'undici'] },
   stage: { rooms: ['model', 'files', 'json', 'schema'], packages: ['zod'] },
   warehouse: {
-    rooms: ['text', 'model', 'files', 'json', 'schema', 'stage'],
+    rooms: ['text', 'model', 'files', 'json', 'schema', 'dictionary', 'stage'],
     packages: ['@duckdb/node-api', 'zod'],
   },
   publish: { rooms: ['text', 'model', 'files', 'state', 'warehouse'], packages: ['zod'] },
@@ -84,6 +85,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'json',
       'schema',
       'contract',
+      'dictionary',
       'state',
       'archive',
       'stage',
@@ -142,7 +144,7 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   accounts: {
-    rooms: ['text', 'model', 'files', 'state', 'warehouse', 'publish', 'storage'],
+    rooms: ['text', 'model', 'files', 'dictionary', 'state', 'warehouse', 'publish', 'storage'],
     packages: ['zod'],
   },
   telemetry: {
@@ -248,6 +250,7 @@ const builtinUsers: Readonly<Record<string, readonly string[]>> = {
 const pureRooms: Readonly<Record<string, readonly string[]>> = {
   connectors: [],
   contract: [],
+  dictionary: [],
   discover: [],
   json: ['node:buffer', 'node:crypto'],
   orders: [],

@@ -11,6 +11,7 @@ import { groupParts, joinTables, type TableParts } from '../warehouse/join-table
 import { type KeptViews, keptFile, readKeptViews } from '../warehouse/kept-generations.ts';
 import { type CatalogTable, readLakeEntry } from '../warehouse/lake-entry.ts';
 import { selectRows } from '../warehouse/select-lake.ts';
+import { writeJointComments } from './joint-comments.ts';
 import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /**
@@ -54,6 +55,7 @@ export function writeAccountsCatalog(
         const name = `_sluice.${quoteIdentifier(table.name)}`;
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
       }
+      await writeJointComments(database, found);
     },
     // Before the views can be seen: no lake may remove what they name.
     async onReady(temporary) {

@@ -3,6 +3,7 @@ import type { JointFile } from '../model/accounts-report.ts';
 import { assertLakesAreWhole, listAccountTables } from '../warehouse/attach-accounts.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { joinTables } from '../warehouse/join-tables.ts';
+import { writeJointComments } from './joint-comments.ts';
 import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /** What to combine, and where. */
@@ -33,6 +34,7 @@ export function publishCombined(job: CombineJob): Promise<JointFile> {
         const name = `${table.schema}.${quoteIdentifier(table.name)}`;
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
       }
+      await writeJointComments(database, found);
     },
   });
 }

@@ -16,7 +16,7 @@ import type {
 import { isSync, type RunReport, type Verdict } from '../model/run-report.ts';
 import type { RunUnderWay } from '../model/run-under-way.ts';
 import type { OfflineSettings } from '../model/settings.ts';
-import { type Checkpoint, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
+import { type Checkpoint, KEY_PROOF_DAYS, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { readColumns } from '../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
@@ -30,7 +30,6 @@ import { isFresh } from '../plan/plan-scan.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
 import { findRestoreSource } from '../storage/restore-work-file.ts';
-import { KEY_PROOF_DAYS } from '../run/scan.ts';
 import { workFile } from '../../state/work-file.ts';
 import { withHeld } from '../storage/with-held.ts';
 

@@ -76,6 +76,7 @@ const keywords = new Map<string, Check>([
   ['$ref', findRefProblems],
   ['title', text],
   ['description', text],
+  ['unit', text],
   ['default', anything],
   ['examples', anything],
   ['deprecated', anything],

@@ -6,6 +6,7 @@ import type { CommittedScan } from '../run/scan.ts';
 import type { CommitStep } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
 import { applyCommit, evolveForCommit } from './apply-commit.ts';
+import { commentTable } from './comment-table.ts';
 import { beginCommit, type Commit } from './begin-commit.ts';
 import { bringForward } from './confirm-count.ts';
 import { countCommit } from './count-commit.ts';
@@ -74,14 +75,16 @@ async function writeCommit(
 }
 
 async function recordCommit(
-  { database, runId }: Loading,
+  context: Loading,
   { stream }: Commit,
   { committed, newColumns, warnings }: DescribedCommit,
   { describe, saveRun }: CommitRecord,
 ): Promise<RecordedCommit> {
+  const { database, runId } = context;
   await writeCheckpoint(database, committed.checkpoint);
   if (newColumns !== undefined && stream.slice !== undefined)
     await bringForward(database, stream.name, newColumns);
+  await commentTable(context, stream);
   const report = describe(committed);
   await writeStreamRun(database, runId, report);
   await saveRun(report);

@@ -1,6 +1,6 @@
 import { ResponseError } from '../model/errors.ts';
 import { formatCountOf, verbOf } from '../text/format-count.ts';
-import type { Stream } from '../model/stream.ts';
+import { KEY_PROOF_DAYS, type Stream } from '../model/stream.ts';
 import { type CandidateColumn, proposeKeys } from '../schema/key-candidates.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { countDuplicates, countMissingKeys, findKey, isKeyMissing } from '../warehouse/find-key.ts';
@@ -13,7 +13,7 @@ import { describeWrongKey } from './refuse-scan.ts';
 import type { Loading } from '../run/run-context.ts';
 import { type FullRefresh, readInFull, type Step } from '../run/step.ts';
 import type { PlannedScan } from '../run/turn.ts';
-import { type FetchedScan, KEY_PROOF_DAYS, type PreparedKey } from '../run/scan.ts';
+import type { FetchedScan, PreparedKey } from '../run/scan.ts';
 
 /** The columns of a scan that a key is chosen from. */
 export interface KeyFacts {

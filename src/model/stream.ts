@@ -201,3 +201,6 @@ export interface LearnedColumn {
   /** JSON types its field's values have had; undefined if not remembered yet. */
   readonly jsonTypes?: readonly JsonType[] | undefined;
 }
+
+/** Days on which a learned key must hold before it is trusted. */
+export const KEY_PROOF_DAYS = 2;

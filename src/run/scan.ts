@@ -126,6 +126,3 @@ export interface CommittedScan {
   readonly notes: readonly string[];
   readonly checkpoint: Checkpoint;
 }
-
-/** Days on which a learned key must hold before it is trusted. */
-export const KEY_PROOF_DAYS = 2;

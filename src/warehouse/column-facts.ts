@@ -45,3 +45,27 @@ export async function listFewValues(
   const isFew = rows.length > 0 && rows.length <= MOST_VALUES && total >= rows.length * LEAST_REPEATS;
   return isFew ? rows.map((row) => String(row['v'])) : undefined;
 }
+
+// Most columns that have nulls have one among so many rows.
+const FIRST_ROWS = 2048;
+
+/** The columns of a table in which a row has no value. A column without nulls is mostly told by its statistics. */
+export async function findColumnsWithNulls(
+  database: Database,
+  table: string,
+  columns: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const name = tableName(table);
+  const found = new Set<string>();
+  for (let at = 0; at < columns.length; at += COLUMNS_AT_ONCE) {
+    const some = columns.slice(at, at + COLUMNS_AT_ONCE);
+    for (const from of [`(FROM ${name} LIMIT ${FIRST_ROWS})`, name]) {
+      const left = some.filter((column) => !found.has(column));
+      if (left.length === 0) continue;
+      const counts = left.map((column, i) => `count(${quoteIdentifier(column)}) < count(*) AS c${i}`);
+      const [row = {}] = await database.all(`SELECT ${counts.join(', ')} FROM ${from}`);
+      for (const [i, column] of left.entries()) if (row[`c${i}`] === true) found.add(column);
+    }
+  }
+  return found;
+}

@@ -256,7 +256,8 @@ export async function listTablesWith(
   return isHistory(history) && history.has(column) ? [table, name] : [table];
 }
 
-function isHistory(columns: ReadonlyMap<string, string>): boolean {
+/** Whether columns are those of a history. */
+export function isHistory(columns: ReadonlyMap<string, string>): boolean {
   return columns.has('_valid_from') && columns.has('_valid_to');
 }
 

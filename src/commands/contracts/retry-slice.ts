@@ -31,6 +31,7 @@ import {
   RETRIED,
 } from '../../warehouse/quarantine.ts';
 import { formatStagedLines } from '../../stage/staged-records.ts';
+import { commentTable } from '../../load/comment-table.ts';
 import { checkContract } from '../../load/check-contract.ts';
 import type { ColumnChanges } from '../../run/scan.ts';
 import { applyColumnChanges, planColumns } from '../../load/plan-columns.ts';
@@ -193,7 +194,7 @@ interface Prepared {
 }
 
 async function merge(
-  { database, runId, recordClock }: Loading,
+  context: Loading,
   stream: Stream,
   { columns, changes, key, tableExisted, learned, jsonTypes }: Prepared,
 ): Promise<{
@@ -201,6 +202,7 @@ async function merge(
   readonly outdated: number;
   readonly schemaChanges: readonly SchemaChange[];
 }> {
+  const { database, runId, recordClock } = context;
   const settled = await applyColumnChanges(database, stream, columns, changes);
   const evolved = await evolveTable(database, { name: stream.table, exists: tableExisted }, settled.columns, {
     sliced: stream.slice !== undefined,
@@ -237,6 +239,7 @@ async function merge(
     jsonTypes: jsonTypes.get(name),
   }));
   await writeContract(database, stream.name, contract, runId);
+  await commentTable(context, stream);
   return {
     rows: { inserted, updated, unchanged },
     outdated,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
+import { readComments, toWanted, writeComments } from '../../warehouse/comments.ts';
 import { type FileMark, fingerprintFile } from '../../warehouse/fingerprint-file.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
@@ -35,6 +36,8 @@ export async function publishCatalog(
         `CREATE VIEW ${ATTACHED}.main.${quoteIdentifier(table.table)} AS ${selectRows(job.lake, table)}`,
       );
     }
+    // The rows come from the tables of the same names.
+    await writeComments(job.session, toWanted(await readComments(job.session)), { database: ATTACHED });
     await job.session.run(`CHECKPOINT ${ATTACHED}`);
   } catch (error) {
     // On a full disk it would take space from the next attempt.

@@ -4,6 +4,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
+import { readComments, toWanted, writeComments } from '../../warehouse/comments.ts';
 import { Database } from '../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import {
@@ -60,6 +61,7 @@ async function copyLake(database: Database, lake: string): Promise<void> {
     const table = `_sluice.${quoteIdentifier(String(name))}`;
     await database.run(`CREATE TABLE ${table} AS FROM held.${table}`);
   }
+  const comments = toWanted(await readComments(database, { database: 'held' }).catch(() => []));
   await database.run('DETACH held');
   const tables = await readLakeEntry(database);
   await database.run('DELETE FROM _sluice.meta WHERE key = $1', [LAKE_ENTRY]);
@@ -81,6 +83,7 @@ async function copyLake(database: Database, lake: string): Promise<void> {
     const wrong = await findWrongRows(database, lake, one, await measureRows(database, table));
     if (wrong !== undefined) throw toIncompleteError(lake, [wrong]);
   }
+  await writeComments(database, comments);
 }
 
 /** How a table's files differ from what was published. */

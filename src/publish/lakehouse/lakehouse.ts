@@ -1,4 +1,5 @@
 import type { ServerDestination } from '../../model/destination.ts';
+import type { RelationComments } from '../../model/dictionary.ts';
 import type { SyncError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import type { Lease } from '../../model/state-lock.ts';
@@ -55,6 +56,11 @@ export interface Lakehouse {
   makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void>;
   /** Adds a column, where the engine's own statement would give it another type. */
   addColumn?(session: SqlSession, table: StoredTable, column: StoredColumn): Promise<void>;
+  /**
+   * Writes comments that differ from those there, in the transaction of the publish. Those that others wrote stay, and
+   * so do all of them where the table cannot be commented on now.
+   */
+  comment?(session: SqlSession, wanted: readonly RelationComments[]): Promise<void>;
   /** Gives a table its partitions. */
   partition?(session: SqlSession, table: StoredTable): Promise<void>;
   /** Writes into the transaction whose it is. */

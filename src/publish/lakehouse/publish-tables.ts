@@ -19,6 +19,7 @@ import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRow
 import { describeOtherCount, describeTaken } from './describe-failure.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
 import { createCommit } from './create-commit.ts';
+import { listStoredComments } from './stored-comments.ts';
 import { listStoredTables } from './stored-tables.ts';
 
 /** What is published to a lakehouse. */
@@ -82,6 +83,7 @@ class TablesPublish {
     for (const table of tables)
       if (await this.#publish(table, held?.tables.get(table.name), changed)) due.add(table.name);
     await this.#dropOthers(tables, held);
+    await this.#comment(tables);
     await recordParts(database, this.#own(OWN_TABLES.parts));
     await this.#endStep();
     await lease?.confirm();
@@ -228,6 +230,13 @@ class TablesPublish {
     await this.#change(table, undefined);
     const rows = await database.count(`SELECT count(*) FROM ${from}`);
     if (rows !== wanted) throw describeOtherCount(lakehouse, table.name, { rows, wanted });
+  }
+
+  async #comment(tables: readonly StoredTable[]): Promise<void> {
+    const { database, lakehouse } = this.#job;
+    if (lakehouse.comment === undefined) return;
+    const names = new Set(tables.map(({ name }) => name));
+    await lakehouse.comment(database, await listStoredComments(database, this.#place, names));
   }
 
   /** Drops tables that the work file no longer has. */

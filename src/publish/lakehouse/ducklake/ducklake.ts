@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { resolveLinks } from '../../../files/real-paths.ts';
 import type { DuckLakeDestination } from '../../../model/destination.ts';
+import type { RelationComments } from '../../../model/dictionary.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
@@ -19,6 +20,7 @@ import type {
   StoredTable,
 } from '../lakehouse.ts';
 import { LAKE, nameInLake } from '../names.ts';
+import { commentInEngine } from '../stored-comments.ts';
 import { describeDuckLakeFailure } from './describe-ducklake-failure.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';
@@ -72,6 +74,10 @@ export class DuckLake implements Lakehouse {
 
   makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void> {
     return createAgain(session, this.destination, { ...table, before });
+  }
+
+  comment(session: SqlSession, wanted: readonly RelationComments[]): Promise<void> {
+    return commentInEngine(session, this.destination, wanted);
   }
 
   async partition(session: SqlSession, { schema, table, partitions }: StoredTable): Promise<void> {

@@ -1,4 +1,5 @@
 import type { MotherDuckDestination } from '../../../model/destination.ts';
+import type { RelationComments } from '../../../model/dictionary.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { createAgain, listTaken } from '../engine-tables.ts';
@@ -11,6 +12,7 @@ import type {
   StoredTable,
   Upkeep,
 } from '../lakehouse.ts';
+import { commentInEngine } from '../stored-comments.ts';
 import { describeMotherDuckFailure } from './describe-motherduck-failure.ts';
 import { inspectMotherDuck } from './inspect-motherduck.ts';
 import { openMotherDuck } from './open-motherduck.ts';
@@ -54,5 +56,9 @@ export class MotherDuck implements Lakehouse {
 
   makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void> {
     return createAgain(session, this.destination, { ...table, before });
+  }
+
+  comment(session: SqlSession, wanted: readonly RelationComments[]): Promise<void> {
+    return commentInEngine(session, this.destination, wanted);
   }
 }

@@ -1,4 +1,5 @@
 import type { PostgresDestination } from '../../../model/destination.ts';
+import type { RelationComments } from '../../../model/dictionary.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import type { Lease } from '../../../model/state-lock.ts';
 import type { Database } from '../../../warehouse/database.ts';
@@ -15,6 +16,7 @@ import type {
 import { describePostgresFailure, findRefused } from './describe-postgres-failure.ts';
 import { endEarlierHolders, nameHolder } from './lease-sessions.ts';
 import { openPostgres } from './open-postgres.ts';
+import { commentOnServer } from './server-comments.ts';
 import { choosePostgresType, describeColumn, describeType, quoteName } from './postgres-types.ts';
 import {
   changeTables,
@@ -109,6 +111,10 @@ export class Postgres implements Lakehouse {
     const { schema, path } = this.destination;
     const added = describeColumn(column, path);
     await changeTables(session, `ALTER TABLE ${locateOnServer(schema, name)} ADD COLUMN ${added}`);
+  }
+
+  comment(session: SqlSession, wanted: readonly RelationComments[]): Promise<void> {
+    return commentOnServer(session, wanted);
   }
 
   record(session: SqlSession): Promise<void> {
