@@ -1,4 +1,4 @@
-import type { FieldNotes } from '../model/dictionary.ts';
+import type { FieldNotes } from '../model/schema.ts';
 import { resolvePointer } from '../json/pointer.ts';
 import { isObject, type JsonObject } from './find-schema-problems.ts';
 

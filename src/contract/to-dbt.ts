@@ -1,4 +1,4 @@
-import type { ExportedColumn, ExportedTable } from './exported-table.ts';
+import { describeNotes, type ExportedColumn, type ExportedTable } from './exported-table.ts';
 
 /** A published table as a source of dbt. */
 export interface DbtTable extends ExportedTable {
@@ -30,11 +30,11 @@ export function toDbtSources(tables: readonly DbtTable[], database: string | und
 }
 
 function writeTable(table: DbtTable): readonly string[] {
-  const { stream, columns, key, uniqueBy, loadedAt, lateAfterHours, location } = table;
+  const { columns, uniqueBy, loadedAt, lateAfterHours, location } = table;
   const [only] = uniqueBy?.length === 1 ? uniqueBy : [];
   return [
     `      - name: ${quote(table.table)}`,
-    `        description: ${quote(describe(stream, key))}`,
+    `        description: ${quote(describe(table))}`,
     '        config:',
     `          loaded_at_query: ${quote(loadedAt)}`,
     '          freshness:',
@@ -56,18 +56,23 @@ function writeTable(table: DbtTable): readonly string[] {
   ];
 }
 
-function describe(stream: string, key: readonly string[] | undefined): string {
-  return key === undefined
-    ? `Stream ${stream}, without a key.`
-    : `Stream ${stream}, one row for each (${key.join(', ')}).`;
+function describe({ stream, key, description }: ExportedTable): string {
+  const about =
+    key === undefined
+      ? `Stream ${stream}, without a key.`
+      : `Stream ${stream}, one row for each (${key.join(', ')}).`;
+  return [describeNotes({ description, unit: undefined }), about].filter((one) => one !== '').join(' ');
 }
 
 function writeColumn(
   table: DbtTable,
-  { name, type, field }: ExportedColumn,
+  column: ExportedColumn,
   isUnique: boolean,
 ): readonly string[] {
+  const { name, type, field } = column;
   const indent = '              ';
+  const source = field === undefined || field === name ? '' : `Field ${field}.`;
+  const about = [describeNotes(column), source].filter((one) => one !== '').join(' ');
   const tests = [
     ...(table.neverNull.has(name) ? [`${indent}- not_null`] : []),
     ...(isUnique ? writeUnique(table, undefined, indent) : []),
@@ -76,9 +81,7 @@ function writeColumn(
     `          - name: ${quote(name)}`,
     '            quote: true',
     `            data_type: ${quote(type)}`,
-    ...(field === undefined || field === name
-      ? []
-      : [`            description: ${quote(`Field ${field}.`)}`]),
+    ...(about === '' ? [] : [`            description: ${quote(about)}`]),
     ...(tests.length === 0 ? [] : ['            data_tests:', ...tests]),
   ];
 }

@@ -1,4 +1,6 @@
+import type { FieldNotes } from '../model/schema.ts';
 import type { ColumnType, JsonType } from '../model/schema.ts';
+import { type FindNotes, readNotes } from './field-notes.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
 
 /** A field as its records showed it: what its values are, and whether every record has one. */
@@ -20,31 +22,38 @@ export interface ContractField {
 
 const SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** The JSON Schema of one record, as `contracts/<stream>.schema.json` holds it; nested fields are nested objects. */
+/**
+ * The JSON Schema of one record, as `contracts/<stream>.schema.json` holds it; nested fields are nested objects.
+ *
+ * @param findNotes what people wrote about fields
+ */
 export function toJsonSchema(
   stream: string,
   fields: readonly ContractField[],
+  findNotes: FindNotes = readNotes(undefined),
 ): Readonly<Record<string, unknown>> {
-  const root: Node = { field: undefined, members: new Map() };
+  const root: Node = { field: undefined, members: new Map(), notes: findNotes([]) };
   for (const field of fields) {
     // A companion is a column of ours, not a field of the record.
-    if (companionSource(field.path) === undefined) addField(root, field);
+    if (companionSource(field.path) === undefined) addField(root, field, findNotes);
   }
-  return { $schema: SCHEMA_DIALECT, title: stream, type: 'object', ...describeMembers(root) };
+  const about = { ...writeNotes(root.notes), type: 'object' };
+  return { $schema: SCHEMA_DIALECT, title: stream, ...about, ...describeMembers(root) };
 }
 
 interface Node {
   field: ContractField | undefined;
   readonly members: Map<string, Node>;
+  readonly notes: FieldNotes;
 }
 
-function addField(root: Node, field: ContractField): void {
+function addField(root: Node, field: ContractField, findNotes: FindNotes): void {
   let node = root;
-  for (const part of field.path) {
-    const name = toFieldName(part);
+  const names = field.path.map(toFieldName);
+  for (const [at, name] of names.entries()) {
     let next = node.members.get(name);
     if (next === undefined) {
-      next = { field: undefined, members: new Map() };
+      next = { field: undefined, members: new Map(), notes: findNotes(names.slice(0, at + 1)) };
       node.members.set(name, next);
     }
     node = next;
@@ -66,17 +75,17 @@ function isRequired({ field, members }: Node): boolean {
 }
 
 function describeNode(node: Node): Readonly<Record<string, unknown>> {
-  const { field, members } = node;
+  const { field, members, notes } = node;
   const own = field === undefined ? undefined : describeType(field);
   if (members.size === 0)
-    return { ...withNull(own ?? {}, field?.nullable ?? true), ...describeExtras(field) };
+    return { ...withNull(own ?? {}, field?.nullable ?? true), ...describeExtras(field), ...writeNotes(notes) };
   // What every record has a member of is never null.
   const object = withNull({ type: 'object' }, !isRequired(node));
-  if (own === undefined) return { ...object, ...describeMembers(node) };
+  if (own === undefined) return { ...object, ...writeNotes(notes), ...describeMembers(node) };
   // Objects in some records, something else in others.
   const types = [own['type'], object['type']].flat().filter((type) => type !== undefined);
   const mixed = own['type'] === undefined ? {} : { type: [...new Set([...types, 'null'])] };
-  return { ...mixed, ...describeExtras(field), ...describeMembers(node) };
+  return { ...mixed, ...describeExtras(field), ...writeNotes(notes), ...describeMembers(node) };
 }
 
 function describeExtras(field: ContractField | undefined): Readonly<Record<string, unknown>> {
@@ -85,6 +94,13 @@ function describeExtras(field: ContractField | undefined): Readonly<Record<strin
   return {
     ...(description === undefined ? {} : { description }),
     ...(listed === undefined ? {} : { enum: listed }),
+  };
+}
+
+function writeNotes({ description, unit }: FieldNotes): Readonly<Record<string, string>> {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(unit === undefined ? {} : { unit }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ExportedColumn, ExportedTable } from './exported-table.ts';
+import { describeNotes, type ExportedColumn, type ExportedTable } from './exported-table.ts';
 
 /** TypeScript types of the rows of published tables, as `sluice query --format json` gives them. */
 export function toTypeScript(tables: readonly ExportedTable[]): string {
@@ -11,14 +11,17 @@ const HEAD = `// Rows of the published tables, as \`sluice query --format json\`
 // hold are text, and so are decimals, dates and JSON.
 `;
 
-function writeInterface(name: string, { table, columns }: ExportedTable): string {
+function writeInterface(name: string, { table, columns, description }: ExportedTable): string {
   const members = columns.map(writeMember).join('\n');
-  return `/** A row of ${writeComment(table)}. */\nexport interface ${name} {\n${members}\n}\n`;
+  const about = describeNotes({ description, unit: undefined });
+  const more = about === '' ? '' : ` ${writeComment(about)}`;
+  return `/** A row of ${writeComment(table)}.${more} */\nexport interface ${name} {\n${members}\n}\n`;
 }
 
-function writeMember({ name, type, field, required }: ExportedColumn): string {
+function writeMember(column: ExportedColumn): string {
+  const { name, type, field, required } = column;
   const from = field === undefined || field === name ? '' : `from ${field}, `;
-  const comment = `  /** ${writeComment(`${from}${type}`)} */\n`;
+  const comment = `  /** ${writeComment([describeNotes(column), `${from}${type}`].join(' ').trim())} */\n`;
   return `${comment}  ${writeName(name)}: ${typeOf(type)}${required ? '' : ' | null'};`;
 }
 

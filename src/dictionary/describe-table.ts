@@ -1,5 +1,5 @@
-import type { DescribedColumn, DescribedKey, DescribedTable, FieldNotes } from '../model/dictionary.ts';
-import type { ColumnRule } from '../model/schema.ts';
+import type { DescribedColumn, DescribedKey, DescribedTable } from '../model/dictionary.ts';
+import type { ColumnRule, FieldNotes } from '../model/schema.ts';
 import { type Checkpoint, KEY_PROOF_DAYS, type LearnedColumn, type Stream } from '../model/stream.ts';
 import { readNotes } from '../contract/field-notes.ts';
 import { companionPath, companionSource, toFieldName } from '../schema/field-paths.ts';

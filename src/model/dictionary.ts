@@ -1,10 +1,5 @@
+import type { FieldNotes } from './schema.ts';
 import type { RecordedChange } from './schema-report.ts';
-
-/** What a contract file says about a field, or about a table, for people. */
-export interface FieldNotes {
-  readonly description: string | undefined;
-  readonly unit: string | undefined;
-}
 
 /** A column of a published table, and what is known about it. */
 export interface DescribedColumn extends FieldNotes {

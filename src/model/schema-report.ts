@@ -1,3 +1,4 @@
+import type { FieldNotes } from './schema.ts';
 import type { ContractMode } from './schema.ts';
 
 /** What is known of one stream's columns, as `schema show` shows it. */
@@ -6,10 +7,12 @@ export interface StreamSchema {
   readonly modes: { readonly columns: ContractMode; readonly types: ContractMode };
   /** The contract file, where there is one. */
   readonly file: string | undefined;
+  /** What the file says about the records. */
+  readonly description: string | undefined;
   readonly columns: readonly ShownColumn[];
 }
 
-export interface ShownColumn {
+export interface ShownColumn extends FieldNotes {
   /** Name in the table; a field that held nothing but nulls has none there yet. */
   readonly name: string;
   readonly type: string;

@@ -45,3 +45,9 @@ export interface ContractSchema {
   readonly path: string;
   readonly json: Readonly<Record<string, unknown>>;
 }
+
+/** What a contract file says about a field, or about a table, for people. */
+export interface FieldNotes {
+  readonly description: string | undefined;
+  readonly unit: string | undefined;
+}

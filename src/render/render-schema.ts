@@ -11,7 +11,7 @@ export function renderSchemas(schemas: readonly StreamSchema[], columns: number 
 }
 
 function renderSchema(
-  { stream, modes, file, columns: shown }: StreamSchema,
+  { stream, modes, file, description, columns: shown }: StreamSchema,
   columns: number | undefined,
 ): string {
   const mode =
@@ -19,6 +19,7 @@ function renderSchema(
   const head = `${stream}: contract ${mode}${file === undefined ? '' : `, ${toSafeLine(file)}`}`;
   if (shown.length === 0)
     return `${head}\nNothing has been learned yet; run: sluice sync --streams ${stream}`;
+  const isDescribed = shown.some((column) => describeNotes(column) !== '');
   const table = drawFittingTable(
     [
       { title: 'COLUMN' },
@@ -26,6 +27,7 @@ function renderSchema(
       { title: 'FIELD', dropAt: 2 },
       { title: 'SINCE', dropAt: 1 },
       { title: 'NOTE', dropAt: 3 },
+      ...(isDescribed ? [{ title: 'DESCRIPTION', dropAt: 4 }] : []),
     ],
     shown.map((column) => [
       toSafeCell(column.name),
@@ -33,10 +35,17 @@ function renderSchema(
       toSafeCell(column.field),
       toSafeCell(column.since ?? '-'),
       toSafeCell(describeColumn(column)),
+      ...(isDescribed ? [toSafeCell(describeNotes(column))] : []),
     ]),
     columns,
   );
-  return `${wrapText(head, columns)}\n${table}`;
+  const about = description === undefined ? '' : `${wrapText(toSafeLine(description), columns)}\n`;
+  return `${wrapText(head, columns)}\n${about}${table}`;
+}
+
+function describeNotes({ description, unit }: ShownColumn): string {
+  if (unit === undefined) return description ?? '';
+  return description === undefined ? `in ${unit}` : `${description} (${unit})`;
 }
 
 function describeColumn({ type, rule, companionOf, absentSince }: ShownColumn): string {

@@ -2,10 +2,12 @@ import { readContract } from '../../../state/checkpoints.ts';
 import { storedNames } from '../../load/key-columns.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import type { ExportedColumn, ExportedTable } from '../../contract/exported-table.ts';
+import { readNotes } from '../../contract/field-notes.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
 import { toSql } from '../../contract/to-sql.ts';
 import { toTypeScript } from '../../contract/to-typescript.ts';
 import { ConfigError } from '../../model/errors.ts';
+import type { FieldNotes } from '../../model/schema.ts';
 import type { ExportFormat, SchemaExport } from '../../model/schema-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
@@ -94,6 +96,7 @@ async function exportContract(
       .filter((path) => path !== undefined)
       .map(pathKey),
   );
+  const findNotes = readNotes(stream.contract.schema?.json);
   const fields: ContractField[] = [];
   for (const column of withoutForced(stream, columns)) {
     const { path, name, type, absentSince, jsonTypes } = column;
@@ -103,7 +106,7 @@ async function exportContract(
     const values = enums && isText ? await listFewValues(database, stream.table, name) : undefined;
     fields.push({ path, type: isMixed ? 'JSON' : type, jsonTypes, required, nullable: !required, values });
   }
-  const text = `${JSON.stringify(toJsonSchema(stream.name, fields), undefined, 2)}\n`;
+  const text = `${JSON.stringify(toJsonSchema(stream.name, fields, findNotes), undefined, 2)}\n`;
   return { stream: stream.name, text };
 }
 
@@ -115,7 +118,9 @@ async function describeTable(
   const held = await readColumns(database, stream.table);
   const { rows, filled } = await countFilled(database, stream.table, storedNames(columns));
   const fields = new Map(columns.map((column) => [column.name, column]));
+  const findNotes = readNotes(stream.contract.schema?.json);
   return {
+    description: findNotes([]).description,
     stream: stream.name,
     table: stream.table,
     key,
@@ -126,10 +131,17 @@ async function describeTable(
         name,
         type: type as ExportedColumn['type'],
         field: column && nameField(column),
+        ...(column === undefined ? NO_NOTES : findNotes(listNames(column))),
         required: column !== undefined && rows > 0 && filled.get(name) === rows,
       };
     }),
   };
+}
+
+const NO_NOTES: FieldNotes = { description: undefined, unit: undefined };
+
+function listNames({ path }: LearnedColumn): readonly string[] {
+  return (companionSource(path) ?? path).map(toFieldName);
 }
 
 function nameField({ path }: LearnedColumn): string {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
 import { selectStreams } from '../../config/select-streams.ts';
+import { readNotes } from '../../contract/field-notes.ts';
 import { diffContract } from '../../contract/diff-contract.ts';
 import { ConfigError } from '../../model/errors.ts';
 import type {
@@ -38,6 +39,7 @@ export async function showSchema(
         stream: stream.name,
         modes: { columns: stream.contract.columns, types: stream.contract.types },
         file: nameFile(settings, stream),
+        description: readNotes(stream.contract.schema?.json)([]).description,
         columns: learned.map((column) => showColumn(stream, column, learned, since)),
       });
     }
@@ -46,7 +48,7 @@ export async function showSchema(
 }
 
 function showColumn(
-  { columns: rules }: Stream,
+  { columns: rules, contract }: Stream,
   { path: fieldPath, name, type, absentSince }: LearnedColumn,
   learned: readonly LearnedColumn[],
   since: ReadonlyMap<string, string>,
@@ -64,6 +66,7 @@ function showColumn(
     absentSince,
     rule:
       rule === undefined || source !== undefined ? undefined : rule.kind === 'type' ? rule.type : rule.kind,
+    ...readNotes(contract.schema?.json)(names),
   };
 }
 

@@ -14,6 +14,7 @@ const shown: StreamSchema = {
   stream: 'prompts',
   modes: { columns: 'freeze', types: 'evolve' },
   file: 'contracts/prompts.schema.json',
+  description: 'What people ask.',
   columns: [
     {
       name: 'topic_id',
@@ -23,6 +24,8 @@ const shown: StreamSchema = {
       since: 'run-1',
       absentSince: undefined,
       rule: undefined,
+      description: undefined,
+      unit: undefined,
     },
     {
       name: 'score',
@@ -32,6 +35,8 @@ const shown: StreamSchema = {
       since: 'run-1',
       absentSince: 'run-9',
       rule: 'BIGINT',
+      description: 'How visible it is',
+      unit: 'percent',
     },
     {
       name: 'score__text',
@@ -41,6 +46,8 @@ const shown: StreamSchema = {
       since: 'run-2',
       absentSince: undefined,
       rule: undefined,
+      description: undefined,
+      unit: undefined,
     },
     {
       name: 'note',
@@ -50,6 +57,8 @@ const shown: StreamSchema = {
       since: undefined,
       absentSince: undefined,
       rule: undefined,
+      description: undefined,
+      unit: undefined,
     },
   ],
 };
@@ -61,10 +70,10 @@ describe('schema show', () => {
     });
     expect(exitCode).toBe(0);
     expect(stdout).toContain(
-      'prompts: contract columns freeze, types evolve, contracts/prompts.schema.json\n',
+      'prompts: contract columns freeze, types evolve, contracts/prompts.schema.json\nWhat people ask.\n',
     );
-    expect(stdout).toMatch(/topic_id +VARCHAR +topicId +run-1\n/);
-    expect(stdout).toMatch(/score +BIGINT +score +run-1 +type from config, no record has it since run-9/);
+    expect(stdout).toMatch(/topic_id +VARCHAR +topicId +run-1 *\n/);
+    expect(stdout).toMatch(/score +BIGINT +score +run-1 +type from config, no record has it since run-9 +How visible it is \(percent\)/);
     expect(stdout).toMatch(/score__text +VARCHAR +score +run-2 +what score cannot hold/);
     expect(stdout).toMatch(/note +- +note +- +only nulls so far/);
   });
