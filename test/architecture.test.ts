@@ -125,6 +125,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'json',
       'schema',
       'contract',
+      'dictionary',
       'discover',
       'orders',
       'state',
@@ -210,7 +211,7 @@ const rules: Readonly<Record<string, Rule>> = {
 const floors: Readonly<Record<string, readonly string[]>> = {
   cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'fleet', 'commands', '.'],
   fleet: ['store', 'parcel', 'quota', 'database', 'run', 'worker', '.'],
-  commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'verify', 'state'],
+  commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'docs', 'verify', 'state'],
   publish: [
     'publisher.ts',
     'exporter.ts',

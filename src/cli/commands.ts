@@ -67,6 +67,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/report.ts')).reportCommand,
   },
   {
+    name: 'docs',
+    summary: 'One HTML page: what the tables and columns are',
+    load: async () => (await import('./commands/docs.ts')).docsCommand,
+  },
+  {
     name: 'query',
     summary: 'Run SQL over the published file, read-only',
     load: async () => (await import('./commands/query.ts')).queryCommand,

@@ -1,3 +1,4 @@
+import type { AccountDictionary, RenderedDictionary } from '../model/dictionary.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { findSender } from '../model/telemetry.ts';
 import type { ConfigRequest, Engine, KnownAccounts, ToldSettings } from './frame/engine.ts';
@@ -114,6 +115,28 @@ export const defaultEngine: Engine = {
     const { renderAccountsReport } = await import('../report/render-accounts-report.ts');
     return renderAccountsReport({ madeAt: new Date().toISOString(), version, accounts: gathered }, paging);
   },
+  async makeDictionary(settings) {
+    const { gatherDictionary } = await import('../commands/docs/gather-dictionary.ts');
+    const dictionary = await gatherDictionary(settings);
+    return renderDictionaryOf([{ account: undefined, dictionary, error: undefined }]);
+  },
+  async makeAccountsDictionary(accounts, { signal }) {
+    const { gatherDictionary } = await import('../commands/docs/gather-dictionary.ts');
+    const { mapAtOnce } = await import('../accounts/map-at-once.ts');
+    const { assertNotAborted } = await import('../model/abort.ts');
+    const { toSyncError } = await import('../model/errors.ts');
+    const { toReportedError } = await import('../model/run-report.ts');
+    const gathered = await mapAtOnce(accounts, REPORTS_AT_ONCE, async ({ account, settings, error }) => {
+      if (settings === undefined) return { account, dictionary: undefined, error };
+      assertNotAborted(signal);
+      try {
+        return { account, dictionary: await gatherDictionary(settings), error: undefined };
+      } catch (thrown) {
+        return { account, dictionary: undefined, error: toReportedError(toSyncError(thrown)) };
+      }
+    });
+    return renderDictionaryOf(gathered);
+  },
   queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
   queryAccounts: lend(() => import('../accounts/query-joint.ts'), 'queryJoint'),
   publishJoint: lend(() => import('../accounts/publish-joint.ts'), 'publishJoint'),
@@ -179,6 +202,12 @@ export const defaultEngine: Engine = {
     repair: lend(() => import('./fleet/fleet-calls.ts'), 'repairAccount'),
   },
 };
+
+async function renderDictionaryOf(accounts: readonly AccountDictionary[]): Promise<RenderedDictionary> {
+  const { renderDictionary } = await import('../report/render-dictionary.ts');
+  const { version } = await import('../model/version.ts');
+  return renderDictionary({ madeAt: new Date().toISOString(), version, accounts });
+}
 
 /** What the config names is not left of anybody. */
 function listInConfig({ accounts, places, combined, catalog }: KnownAccounts) {

@@ -1,4 +1,5 @@
 import type { FieldNotes } from './schema.ts';
+import type { ReportedError } from './run-report.ts';
 import type { RecordedChange } from './schema-report.ts';
 
 /** A column of a published table, and what is known about it. */
@@ -56,14 +57,17 @@ export interface RelationComments {
 
 /** A table of the data dictionary, with what only its data shows. */
 export interface DictionaryTable extends DescribedTable {
-  readonly rows: number;
-  /** Share of rows without a value, from 0 to 1, by column; of a table without rows, nothing. */
+  /** Undefined where counting took too long. */
+  readonly rows: number | undefined;
+  /** Share of rows without a value, from 0 to 1, by column; empty without rows, or where counting took too long. */
   readonly nullShares: Readonly<Record<string, number>>;
-  readonly contract: { readonly columns: string; readonly types: string; readonly file: string | undefined };
+  /** The contract file, relative to the config. */
+  readonly contractFile: string | undefined;
   /** Fields that the config leaves out of every record. */
   readonly excluded: readonly string[];
-  /** The newest changes of its columns, the newest first. */
+  /** Changes of its columns, the newest first. */
   readonly changes: readonly RecordedChange[];
+  /** How many older ones there are. */
   readonly moreChanges: number;
 }
 
@@ -75,9 +79,24 @@ export interface Dictionary {
   readonly tables: readonly DictionaryTable[];
 }
 
-/** The same of an account, or why it could not be read. */
+/** The dictionary of an account, or why it could not be read; without accounts there is one without a name. */
 export interface AccountDictionary {
-  readonly account: string;
+  readonly account: string | undefined;
   readonly dictionary: Dictionary | undefined;
-  readonly error: string | undefined;
+  readonly error: ReportedError | undefined;
+}
+
+/** What the page of the data dictionary shows. */
+export interface DictionaryData {
+  readonly madeAt: string;
+  readonly version: string;
+  readonly accounts: readonly AccountDictionary[];
+}
+
+/** The page, and what is on it. */
+export interface RenderedDictionary {
+  readonly html: string;
+  /** In a sentence. */
+  readonly summary: string;
+  readonly data: DictionaryData;
 }

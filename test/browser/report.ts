@@ -7,8 +7,10 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { ReportData } from '../../src/model/report-data.ts';
+import { renderDictionary } from '../../src/report/render-dictionary.ts';
 import { renderAccountsReport } from '../../src/report/render-accounts-report.ts';
 import { renderReport } from '../../src/report/render-report.ts';
+import { makeDictionary, makeTable } from '../report/make-dictionary.ts';
 import {
   makeAccountsData,
   makeBusyData,
@@ -25,6 +27,7 @@ const root = resolve(import.meta.dirname, '../..');
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 const ACCOUNTS = 'accounts.html';
+const DEMO_DOCS = 'demo-docs.html';
 
 const underWay: ReportData['underWay'] = {
   runId: '20261120T060000Z-0a1b2c',
@@ -76,7 +79,7 @@ async function main(): Promise<void> {
     problems.push(...(await inspectLive(browser, folder)));
     for (const [at, file] of reports.entries()) {
       // The last ones are about what texts and emptiness do, which few views show.
-      for (const view of at < 3 ? views : views.filter(({ name }) => name.startsWith('phone')))
+      for (const view of at < 4 ? views : views.filter(({ name }) => name.startsWith('phone')))
         problems.push(...(await inspect(browser, folder, file, view)));
     }
   } finally {
@@ -102,9 +105,17 @@ function writeReports(folder: string): readonly string[] {
     writeFileSync(file, renderReport(data).html);
     return file;
   });
+  const docs = join(folder, 'docs.html');
+  const dictionaries = ['acme', 'globex'].map((account) => ({
+    account,
+    dictionary: makeDictionary([makeTable(), makeTable({ table: `only_${account}`, changes: [] })]),
+    error: undefined,
+  }));
+  const docsData = { madeAt: '2026-11-20T14:07:00.000Z', version: '0.0.0', accounts: dictionaries };
+  writeFileSync(docs, renderDictionary(docsData).html);
   const accounts = join(folder, ACCOUNTS);
   writeFileSync(accounts, renderAccountsReport(makeAccountsData(20)).html);
-  return [writeDemoReport(folder), accounts, ...files];
+  return [writeDemoReport(folder), join(folder, DEMO_DOCS), accounts, ...files, docs];
 }
 
 function writeDemoReport(folder: string): string {
@@ -116,6 +127,7 @@ function writeDemoReport(folder: string): string {
   try {
     run('demo');
     run('report', '-c', 'sluice-demo/sluice.yaml', '--output', file);
+    run('docs', '-c', 'sluice-demo/sluice.yaml', '--output', join(folder, DEMO_DOCS));
   } finally {
     rmSync(place, { recursive: true });
   }

@@ -1,3 +1,4 @@
+import type { RenderedDictionary } from '../../model/dictionary.ts';
 import type {
   Paging,
   RenderedAccountsReport,
@@ -17,6 +18,13 @@ export interface ReportEngine {
     request: ReportRequest & { readonly signal?: AbortSignal },
     paging?: Paging,
   ): Promise<RenderedAccountsReport>;
+  /** The data dictionary as one HTML file, from the published file and the config. */
+  makeDictionary(settings: OfflineSettings): Promise<RenderedDictionary>;
+  /** The same over all accounts. */
+  makeAccountsDictionary(
+    accounts: readonly AccountToReport[],
+    cancel: { readonly signal?: AbortSignal },
+  ): Promise<RenderedDictionary>;
 }
 
 /** An account for a report, or why its config cannot be used. */

@@ -102,6 +102,7 @@ describe('--accounts', () => {
     ['sync'],
     ['status'],
     ['report'],
+    ['docs'],
     ['query', 'SELECT 1'],
     ['schema', 'export'],
   ])('is refused where the config has no accounts: %s', async (...argv) => {
@@ -113,6 +114,7 @@ describe('--accounts', () => {
       'runSync',
       'readStatus',
       'makeReport',
+      'makeDictionary',
       'queryPublished',
       'exportSchema',
     ];
