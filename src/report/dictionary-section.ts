@@ -2,7 +2,6 @@ import type { DictionaryTable } from '../model/dictionary.ts';
 import type { RecordedChange } from '../model/schema-report.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { listNames } from '../text/list-names.ts';
-import { drawBadge } from './badge.ts';
 import { formatMoment, formatShare, formatShortMoment } from './format-values.ts';
 import type { JoinedColumn, JoinedTable } from './join-dictionaries.ts';
 import { html, type Markup, nameText, type Part } from './markup.ts';
@@ -67,7 +66,7 @@ function listColumns({ table, parts }: JoinedTable, accounts: number): readonly 
     {
       head: 'Column',
       cell: ({ column, isInKey }) =>
-        html`<code>${nameText(column.name)}</code>${isInKey && table.holds === 'rows' && html` ${drawBadge('idle', 'key')}`}`,
+        html`<code>${nameText(column.name)}</code>${isInKey && table.holds === 'rows' && html` <span class="badge">key</span>`}`,
     },
     {
       head: 'Type',

@@ -255,7 +255,7 @@ async function inspect(
     const opened = await findWidest(page);
     if (opened !== undefined) fail(`is wider than the screen when opened: ${opened}`);
     await page.screenshot({ path: join(folder, `${name}-open.png`), fullPage: true });
-    for (const problem of await listenTo(page, file.endsWith(ACCOUNTS))) fail(problem);
+    for (const problem of await listenTo(page, kindOf(file))) fail(problem);
   } else {
     writeFileSync(join(folder, `${name}.pdf`), await page.pdf({ format: 'A4' }));
   }
@@ -291,18 +291,24 @@ const LIST_NAMELESS = `[...document.querySelectorAll('[role=img]')].filter((imag
 
 const LIST_LEVELS = `[...document.querySelectorAll('h1, h2, h3')].map(({ tagName }) => Number(tagName.slice(1)))`;
 
+type Kind = 'report' | 'accounts' | 'docs';
+
+function kindOf(file: string): Kind {
+  if (file.endsWith('docs.html')) return 'docs';
+  return file.endsWith(ACCOUNTS) ? 'accounts' : 'report';
+}
+
+/** What a screen reader finds its way by. */
+const LANDMARKS: Readonly<Record<Kind, readonly RegExp[]>> = {
+  report: [/navigation "Sections"/, /region "What to know"/, /heading "Streams" \[level=2\]/],
+  accounts: [/navigation "Sections of globex"/, /region "What to know"/, /heading "Streams" \[level=3\]/],
+  docs: [/navigation "Tables"/, /region "prompts_analytics"/, /heading "Reading and joining" \[level=2\]/],
+};
+
 /** What a screen reader would miss. */
-async function listenTo(page: Page, isOfAccounts: boolean): Promise<readonly string[]> {
+async function listenTo(page: Page, kind: Kind): Promise<readonly string[]> {
   const heard = await page.locator('body').ariaSnapshot();
-  const expected = [
-    /banner/,
-    /heading .*\[level=1\]/,
-    isOfAccounts ? /navigation "Sections of globex"/ : /navigation "Sections"/,
-    /main/,
-    /region "What to know"/,
-    isOfAccounts ? /heading "Streams" \[level=3\]/ : /heading "Streams" \[level=2\]/,
-    /contentinfo/,
-  ];
+  const expected = [/banner/, /heading .*\[level=1\]/, /main/, /contentinfo/, ...LANDMARKS[kind]];
   const missing = expected.filter((pattern) => !pattern.test(heard)).map((pattern) => `no ${pattern.source}`);
   const nameless = await page.evaluate<readonly string[]>(LIST_NAMELESS);
   const levels = await page.evaluate<readonly number[]>(LIST_LEVELS);
