@@ -16,7 +16,15 @@ import type {
 import { isSync, type RunReport, type Verdict } from '../model/run-report.ts';
 import type { RunUnderWay } from '../model/run-under-way.ts';
 import type { OfflineSettings } from '../model/settings.ts';
-import { type Checkpoint, KEY_PROOF_DAYS, nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
+import {
+  type Checkpoint,
+  KEY_PROOF_DAYS,
+  nameOf,
+  nameScan,
+  sliceIdOf,
+  sliceStream,
+  type Stream,
+} from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { readColumns } from '../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';

@@ -24,6 +24,8 @@ export interface ExportedColumn extends FieldNotes {
 
 /** What a contract file says about a column, in one sentence or two; empty where it says nothing. */
 export function describeNotes({ description, unit }: FieldNotes): string {
-  const words = [description, unit === undefined ? undefined : `Unit: ${unit}`].filter((one) => one !== undefined);
+  const words = [description, unit === undefined ? undefined : `Unit: ${unit}`].filter(
+    (one) => one !== undefined,
+  );
   return words.map((one) => (/[.!?…]$/.test(one) ? one : `${one}.`)).join(' ');
 }

@@ -64,11 +64,7 @@ function describe({ stream, key, description }: ExportedTable): string {
   return [describeNotes({ description, unit: undefined }), about].filter((one) => one !== '').join(' ');
 }
 
-function writeColumn(
-  table: DbtTable,
-  column: ExportedColumn,
-  isUnique: boolean,
-): readonly string[] {
+function writeColumn(table: DbtTable, column: ExportedColumn, isUnique: boolean): readonly string[] {
   const { name, type, field } = column;
   const indent = '              ';
   const source = field === undefined || field === name ? '' : `Field ${field}.`;

@@ -78,7 +78,11 @@ function describeNode(node: Node): Readonly<Record<string, unknown>> {
   const { field, members, notes } = node;
   const own = field === undefined ? undefined : describeType(field);
   if (members.size === 0)
-    return { ...withNull(own ?? {}, field?.nullable ?? true), ...describeExtras(field), ...writeNotes(notes) };
+    return {
+      ...withNull(own ?? {}, field?.nullable ?? true),
+      ...describeExtras(field),
+      ...writeNotes(notes),
+    };
   // What every record has a member of is never null.
   const object = withNull({ type: 'object' }, !isRequired(node));
   if (own === undefined) return { ...object, ...writeNotes(notes), ...describeMembers(node) };

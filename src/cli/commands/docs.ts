@@ -47,7 +47,9 @@ export const docsCommand = defineCommand({
     }
     const { html, summary, data } = made;
     const bytes = await writeReportFile(target, html, context.randomHex(8));
-    const failed = data.accounts.flatMap(({ account, error }) => (error === undefined ? [] : { account, error }));
+    const failed = data.accounts.flatMap(({ account, error }) =>
+      error === undefined ? [] : { account, error },
+    );
     const [first] = failed;
     const isLost = first !== undefined && failed.length === data.accounts.length;
     const lines = [

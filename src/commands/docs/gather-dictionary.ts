@@ -34,7 +34,11 @@ export async function gatherDictionary(
     for (const stream of settings.streams)
       for (const table of await describeStream(database, stream, { connector, checkpoints }))
         described.push([stream, table]);
-    const counts = await countAll(database, described.map(([, table]) => table), clock);
+    const counts = await countAll(
+      database,
+      described.map(([, table]) => table),
+      clock,
+    );
     const tables: DictionaryTable[] = [];
     for (const [stream, table] of described)
       tables.push({
