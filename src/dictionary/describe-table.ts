@@ -52,7 +52,9 @@ function findKey(checkpoints: readonly Checkpoint[]): DescribedKey | undefined {
   const known = checkpoints.filter(({ keyFields }) => keyFields !== undefined);
   const [first] = known;
   if (first?.keyFields === undefined) return undefined;
-  const isProved = known.every((one) => one.keyOrigin === 'config' || one.keyProvedOn.length >= KEY_PROOF_DAYS);
+  const isProved = known.every(
+    (one) => one.keyOrigin === 'config' || one.keyProvedOn.length >= KEY_PROOF_DAYS,
+  );
   return { columns: first.keyFields, origin: first.keyOrigin ?? 'learned', isProved };
 }
 

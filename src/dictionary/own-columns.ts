@@ -11,7 +11,6 @@ const OWN_COLUMNS: Readonly<Record<string, string>> = {
 
 /** What a column of Sluice's own holds; undefined for others. */
 export function describeOwnColumn(name: string, holds: 'rows' | 'versions' = 'rows'): string | undefined {
-  if (holds === 'versions' && name === '_run_id')
-    return 'The run that saw this version, as in _sluice.runs';
+  if (holds === 'versions' && name === '_run_id') return 'The run that saw this version, as in _sluice.runs';
   return Object.hasOwn(OWN_COLUMNS, name) ? OWN_COLUMNS[name] : undefined;
 }

@@ -41,5 +41,6 @@ export async function commentTable({ database, settings }: Loading, stream: Stre
         ]
       : []),
   ];
-  for (const table of tables) await writeComments(database, [writeTableComments(table)], { name: table.table });
+  for (const table of tables)
+    await writeComments(database, [writeTableComments(table)], { name: table.table });
 }

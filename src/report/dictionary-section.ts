@@ -37,7 +37,8 @@ function describeTable({ table, parts }: JoinedTable, accounts: number): readonl
   const { stream, path, holds, excluded, contractFile, verifiedWholeAt } = table;
   const sentences: Part[] = [
     holds === 'versions'
-      ? html`Versions of the rows of ${nameText(stream)}, each from <code>_valid_from</code> until before <code>_valid_to</code>. `
+      ? html`Versions of the rows of ${nameText(stream)}, each from <code>_valid_from</code> until before
+          <code>_valid_to</code>. `
       : html`Stream ${nameText(stream)}, read from <code>${path}</code>. ${describeKey(table)} `,
     rows === undefined ? '' : `${formatCountOf(rows, 'row')}. `,
     parts.length === 1 && holds === 'rows'
@@ -47,7 +48,12 @@ function describeTable({ table, parts }: JoinedTable, accounts: number): readonl
       : '',
     excluded.length === 0 ? '' : `The config leaves out: ${listNames(excluded)}. `,
     contractFile === undefined ? '' : `Described in ${contractFile}. `,
-    accounts > parts.length ? `Of ${describeAccounts(parts.map(({ account }) => account), accounts)}.` : '',
+    accounts > parts.length
+      ? `Of ${describeAccounts(
+          parts.map(({ account }) => account),
+          accounts,
+        )}.`
+      : '',
   ];
   return sentences;
 }
@@ -56,7 +62,9 @@ function describeKey({ key }: DictionaryTable): Part {
   if (key === undefined) return 'It has no key.';
   const names = key.columns.map((name, at) => html`${at > 0 && ', '}<code>${nameText(name)}</code>`);
   const origin =
-    key.origin === 'config' ? 'set in the config' : `learned from the data${key.isProved ? '' : ', not proved yet'}`;
+    key.origin === 'config'
+      ? 'set in the config'
+      : `learned from the data${key.isProved ? '' : ', not proved yet'}`;
   return html`One row per ${names}; the key was ${origin}.`;
 }
 
@@ -66,7 +74,8 @@ function listColumns({ table, parts }: JoinedTable, accounts: number): readonly 
     {
       head: 'Column',
       cell: ({ column, isInKey }) =>
-        html`<code>${nameText(column.name)}</code>${isInKey && table.holds === 'rows' && html` <span class="badge">key</span>`}`,
+        html`<code>${nameText(column.name)}</code
+          >${isInKey && table.holds === 'rows' && html` <span class="badge">key</span>`}`,
     },
     {
       head: 'Type',
@@ -92,7 +101,8 @@ function describeColumn(column: JoinedColumn['column']): readonly Part[] {
   const { name, field, companionOf, description, unit, isHashed, absentSince } = column;
   const own = field === undefined ? (OWN[name] ?? '') : '';
   const about: readonly Part[] = [
-    companionOf !== undefined && html`Values that <code>${nameText(companionOf)}</code> cannot hold, as text. `,
+    companionOf !== undefined &&
+      html`Values that <code>${nameText(companionOf)}</code> cannot hold, as text. `,
     field !== undefined && html`Field <bdi>${field}</bdi>. `,
     isHashed && 'Keyed hashes in place of its values. ',
     absentSince !== undefined && html`No record has it since run <bdi>${absentSince}</bdi>.`,

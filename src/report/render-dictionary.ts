@@ -29,8 +29,8 @@ export function renderDictionary(data: DictionaryData): RenderedDictionary {
         </ul>
       </nav>
       <main>
-        ${tables.length === 0 && drawEmpty('Nothing is published yet: run sluice sync.')}
-        ${drawErrors(data)} ${sections.map((section) => drawSection(section))}
+        ${tables.length === 0 && drawEmpty('Nothing is published yet: run sluice sync.')} ${drawErrors(data)}
+        ${sections.map((section) => drawSection(section))}
       </main>
       <footer>
         <p>
@@ -48,7 +48,9 @@ function drawHeader({ accounts, madeAt }: DictionaryData, tables: readonly Joine
   const described = columns.filter(({ column }) => column.description !== undefined);
   const isJoint = accounts.some(({ account }) => account !== undefined);
   return html`<header>
-    <p class="eyebrow">Sluice ${[...connectors].map((name) => html`<span aria-hidden="true">·</span> ${name}`)}</p>
+    <p class="eyebrow">
+      Sluice ${[...connectors].map((name) => html`<span aria-hidden="true">·</span> ${name}`)}
+    </p>
     <h1>Data dictionary</h1>
     <p class="when">As of <time datetime="${madeAt}">${formatMoment(madeAt)}</time></p>
     ${drawFacts([
@@ -87,10 +89,10 @@ function buildUseSection({ accounts }: DictionaryData): Section {
     ${
       isJoint
         ? html`<p class="remark">
-            Of ${formatCountOf(accounts.length, 'account')}: <code>sluice query</code> and the combined file have
-            each table once, with the rows of all accounts and the column <code>account</code>. A key tells rows
-            apart within an account, so join tables by <code>account</code> and the key. A column that an account
-            does not have is NULL in its rows.
+            Of ${formatCountOf(accounts.length, 'account')}: <code>sluice query</code> and the combined file
+            have each table once, with the rows of all accounts and the column <code>account</code>. A key
+            tells rows apart within an account, so join tables by <code>account</code> and the key. A column
+            that an account does not have is NULL in its rows.
           </p>`
         : html`<p class="remark">Tables share no key but the fields that the API gives several of them.</p>`
     }

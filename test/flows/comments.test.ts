@@ -56,8 +56,7 @@ describe('comments of tables and columns', () => {
       'items._synced_at': expect.stringContaining('When that run changed the row') as unknown,
       'items.amount':
         "What the item's sale brought. Unit: EUR. Field amount. BIGINT: all values were whole numbers; some rows have none. [sluice]",
-      'items.date': 
-        'Field date. DATE: all values were dates; every row has one; part of the key. [sluice]',
+      'items.date': 'Field date. DATE: all values were dates; every row has one; part of the key. [sluice]',
       'items.id':
         'Field id. BIGINT: all values were whole numbers; every row has one; part of the key. [sluice]',
       'items.meta__model':

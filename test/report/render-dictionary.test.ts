@@ -43,7 +43,7 @@ describe('the data dictionary', () => {
         error: { code: 'config_invalid', message: 'no config of initech', hint: '' },
       } as AccountDictionary,
     );
-    expect(summary).toBe('1 table with 2 columns, 1 of them with a description');
+    expect(summary).toBe('1 table with 2 columns, 2 of them with a description');
     expect(html).toContain('1 of 2: globex');
     expect(html).toContain('no config of initech');
     expect(html).toContain('the column <code>account</code>');

@@ -73,7 +73,9 @@ describe('schema show', () => {
       'prompts: contract columns freeze, types evolve, contracts/prompts.schema.json\nWhat people ask.\n',
     );
     expect(stdout).toMatch(/topic_id +VARCHAR +topicId +run-1 *\n/);
-    expect(stdout).toMatch(/score +BIGINT +score +run-1 +type from config, no record has it since run-9 +How visible it is \(percent\)/);
+    expect(stdout).toMatch(
+      /score +BIGINT +score +run-1 +type from config, no record has it since run-9 +How visible it is \(percent\)/,
+    );
     expect(stdout).toMatch(/score__text +VARCHAR +score +run-2 +what score cannot hold/);
     expect(stdout).toMatch(/note +- +note +- +only nulls so far/);
   });

@@ -70,10 +70,7 @@ function toAscii(one: RelationComments): RelationComments {
 }
 
 /** One statement for a table: what keeps it from being commented on does not end the transaction. */
-function describeChanges(
-  { schema, name }: RelationComments,
-  changes: readonly CommentChange[],
-): string {
+function describeChanges({ schema, name }: RelationComments, changes: readonly CommentChange[]): string {
   const place = [schema, name].map(quoteIdentifier).join('.');
   const statements = changes.map(({ column, text }) => {
     const what = column === undefined ? `TABLE ${place}` : `COLUMN ${place}.${quoteIdentifier(column)}`;
