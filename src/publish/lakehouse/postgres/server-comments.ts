@@ -4,7 +4,7 @@ import { type CommentChange, type HeldComments, listCommentChanges } from '../..
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { ask, execute } from './server-tables.ts';
 
-/** Whoever vacuums a table, or makes an index, holds a lock that a comment waits for. */
+/** A vacuum of a table, or a new index, holds a lock that a comment waits for. */
 const LOCK_SECONDS = 1;
 
 /**
@@ -51,7 +51,7 @@ async function readServerComments(session: SqlSession, schemas: readonly string[
         comment: text(own.find(({ column }) => column === null)?.['comment']),
         columns: new Map(
           own.flatMap(({ column, comment }) =>
-            column === null ? [] : [[String(column), text(comment)] as const],
+            typeof column === 'string' ? [[column, text(comment)] as const] : [],
           ),
         ),
       },
