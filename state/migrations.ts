@@ -58,6 +58,7 @@ const migrations: readonly (readonly string[])[] = [
     'ALTER TABLE _sluice.stream_runs ADD COLUMN rows_in_table BIGINT',
     'ALTER TABLE _sluice.stream_runs ADD COLUMN difference BIGINT',
   ],
+  ['CREATE TABLE _sluice.elements (stream VARCHAR, column_name VARCHAR, fields VARCHAR, run_id VARCHAR)'],
 ];
 
 /** Version of a file after all steps. */

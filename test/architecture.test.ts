@@ -38,7 +38,8 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'json', 'schema', 'dictionary', 'stage'],
     packages: ['@duckdb/node-api', 'zod'],
   },
-  publish: { rooms: ['text', 'model', 'files', 'state', 'warehouse'], packages: ['zod'] },
+  views: { rooms: ['model', 'schema', 'warehouse'], packages: ['zod'] },
+  publish: { rooms: ['text', 'model', 'files', 'state', 'warehouse', 'views'], packages: ['zod'] },
   report: { rooms: ['text', 'model'], packages: ['d3-array', 'd3-scale', 'd3-shape'] },
   plan: { rooms: ['text', 'model', 'state'], packages: [] },
   storage: {
@@ -145,7 +146,7 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   accounts: {
-    rooms: ['text', 'model', 'files', 'dictionary', 'state', 'warehouse', 'publish', 'storage'],
+    rooms: ['text', 'model', 'files', 'dictionary', 'state', 'warehouse', 'views', 'publish', 'storage'],
     packages: ['zod'],
   },
   telemetry: {

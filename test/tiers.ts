@@ -79,6 +79,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'publish/',
     'stage/',
     'state/lock',
+    'views/',
     'warehouse/',
   ],
   // Faults on real sockets and disks, kills at every step, and every other flow: a new one runs here unless named above.

@@ -12,6 +12,7 @@ import { type KeptViews, keptFile, readKeptViews } from '../warehouse/kept-gener
 import { type CatalogTable, readLakeEntry } from '../warehouse/lake-entry.ts';
 import { selectRows } from '../warehouse/select-lake.ts';
 import { writeJointComments } from './joint-comments.ts';
+import { addViews } from '../views/add-views.ts';
 import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /**
@@ -56,6 +57,7 @@ export function writeAccountsCatalog(
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
       }
       await writeJointComments(database, found);
+      await addViews(database, { isJoint: true });
     },
     // Before the views can be seen: no lake may remove what they name.
     async onReady(temporary) {

@@ -4,6 +4,7 @@ import { assertLakesAreWhole, listAccountTables } from '../warehouse/attach-acco
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { joinTables } from '../warehouse/join-tables.ts';
 import { writeJointComments } from './joint-comments.ts';
+import { addViews } from '../views/add-views.ts';
 import { replaceAccountsFile, type ReplaceOptions } from './replace-accounts-file.ts';
 
 /** What to combine, and where. */
@@ -35,6 +36,7 @@ export function publishCombined(job: CombineJob): Promise<JointFile> {
         await database.run(`CREATE TABLE ${name} AS ${await joinTables(database, table)}`);
       }
       await writeJointComments(database, found);
+      await addViews(database, { isJoint: true });
     },
   });
 }

@@ -9,6 +9,7 @@ import { applyMerge, type MergeCounts, type MergePlan } from '../warehouse/merge
 import { INCOMING } from '../warehouse/project-stage.ts';
 import { quarantineRejected, releaseAccepted } from '../warehouse/quarantine.ts';
 import type { Commit } from './begin-commit.ts';
+import { learnElements } from './learn-elements.ts';
 import { applyColumnChanges, rememberMasks } from './plan-columns.ts';
 import { type SettledSlices, settleRemovedSlices } from './removed-slices.ts';
 import { markUnseen } from './unseen-records.ts';
@@ -51,6 +52,7 @@ export async function applyCommit(context: Loading, commit: Commit, merge: Merge
   const scope = { stream: stream.name, slice };
   const merged = await applyMerge(database, merge);
   await rememberMasks(database, stream, load.columnChanges);
+  await learnElements(context, stream);
   await quarantineRejected(database, scope, load.rejected, { runId, nowIso: at });
   // A window without a key excludes the rows before it; duplicate keys are resolved with it.
   if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);

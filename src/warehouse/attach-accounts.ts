@@ -5,6 +5,7 @@ import type { SqlSession } from '../model/sql.ts';
 import { checkReadable } from './check-readable.ts';
 import type { Database } from './database.ts';
 import { isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
+import { listDerivedViews } from './derived-views.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { groupParts, type PartColumn, type TableParts } from './join-tables.ts';
 import { findLakeLosses } from './lake-losses.ts';
@@ -90,10 +91,21 @@ export async function attachAccounts(
   }
 }
 
-/** The tables of attached files, those of `main` before the system tables. */
+/** The tables of attached files without the views of them, those of `main` before the system tables. */
 export async function listAccountTables(
   session: SqlSession,
   accounts: readonly AttachedAccount[],
+): Promise<readonly TableParts[]> {
+  const derived = new Map<string, ReadonlySet<string>>();
+  for (const { prefix } of accounts) derived.set(prefix, await listDerivedViews(session, prefix));
+  return listAccountParts(session, accounts, ({ prefix }, name) => derived.get(prefix)?.has(name) !== true);
+}
+
+/** The same with the views. */
+export async function listAccountParts(
+  session: SqlSession,
+  accounts: readonly AttachedAccount[],
+  isWanted: (account: AttachedAccount, name: string) => boolean = () => true,
 ): Promise<readonly TableParts[]> {
   // The columns of a table as one text: most tables of hundreds of accounts are the same.
   const rows = await session.all(
@@ -108,11 +120,12 @@ export async function listAccountTables(
     known.set(text, columns);
     return columns;
   };
-  const tables = accounts.flatMap(({ account, prefix }) =>
-    (byAccount.get(prefix) ?? []).map((row) => {
+  const tables = accounts.flatMap((one) =>
+    (byAccount.get(one.prefix) ?? []).flatMap((row) => {
       const [schema, name] = [String(row['schema_name']), String(row['table_name'])];
-      const from = `${prefix}${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
-      return { account, schema, name, from, columns: readColumns(String(row['columns'])) };
+      if (!isWanted(one, `${schema}.${name}`)) return [];
+      const from = `${one.prefix}${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+      return [{ account: one.account, schema, name, from, columns: readColumns(String(row['columns'])) }];
     }),
   );
   return groupParts(tables);

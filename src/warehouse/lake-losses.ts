@@ -37,10 +37,14 @@ export async function findLakeLosses(
   return losses;
 }
 
-/** Whether an SQL text may read a table: it contains the table's name as a word, or builds names dynamically. */
+/**
+ * Whether an SQL text may read a table: it contains its name, or that of a view of it, as a word, or builds names
+ * dynamically. The health counts the rows of all tables.
+ */
 export function mayRead(sql: string, table: string): boolean {
   const name = table.toLowerCase().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`(?<!\\w)${name}(?!\\w)|\\bquery(?:_table)?"?\\s*\\(`).test(sql.toLowerCase());
+  const words = `(?<!\\w)${name}(?:(?!\\w)|_latest|__)`;
+  return new RegExp(`${words}|\\bhealth\\b|\\bquery(?:_table)?"?\\s*\\(`).test(sql.toLowerCase());
 }
 
 async function findLoss(

@@ -13,7 +13,7 @@ import {
   type AttachedAccount,
   findAccounts,
   findBrokenAccount,
-  listAccountTables,
+  listAccountParts,
 } from './attach-accounts.ts';
 import { Database } from './database.ts';
 import { MEMORY_FILE } from './database-options.ts';
@@ -130,7 +130,7 @@ async function prepareViews(
   sql: string,
 ): Promise<readonly TableParts[]> {
   await database.run('CREATE SCHEMA _sluice');
-  const tables = await listAccountTables(database, accounts);
+  const tables = await listAccountParts(database, accounts);
   const asked = tables.filter(({ name }) => mayRead(sql, name));
   const others = tables.filter((table) => !asked.includes(table));
   await createViews(database, asked, true);

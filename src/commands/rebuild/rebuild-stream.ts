@@ -14,6 +14,7 @@ import { createFieldTree } from '../../schema/observe-fields.ts';
 import { dropTable, renameTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
 import { countLiveRows } from '../../warehouse/live-rows.ts';
+import { learnElements } from '../../load/learn-elements.ts';
 import { carryRows } from './carry-rows.ts';
 import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../../load/plan-columns.ts';
@@ -87,6 +88,8 @@ export async function rebuildTable(
         archivedOnly,
       })
     : 0;
+  // Those rows are not of this run.
+  if (kept > 0) await database.transaction(() => learnElements(context, stream, true));
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
   await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);

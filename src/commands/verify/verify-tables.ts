@@ -1,3 +1,4 @@
+import { listDerivedViews } from '../../warehouse/derived-views.ts';
 import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
 import { formatCount, verbOf } from '../../text/format-count.ts';
 import type { CheckItem } from '../../model/reports.ts';
@@ -173,7 +174,8 @@ async function listTables(database: Database): Promise<readonly string[]> {
     // In the file of a lake they are views.
     `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
   );
-  return rows.map((row) => String(row['table_name']));
+  const views = await listDerivedViews(database);
+  return rows.map((row) => String(row['table_name'])).filter((name) => !views.has(`main.${name}`));
 }
 
 function formatRows(count: number): string {

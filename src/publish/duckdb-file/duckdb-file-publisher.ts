@@ -14,7 +14,8 @@ import { resolveLinks } from '../../files/real-paths.ts';
 import { PublishError, StorageError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Lease } from '../../model/state-lock.ts';
-import { fingerprintFile, isAsMarked } from '../../warehouse/fingerprint-file.ts';
+import { removeViews } from '../../views/add-views.ts';
+import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { lookInto } from '../../warehouse/look-into.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertWritable } from '../assert-writable.ts';
@@ -116,14 +117,12 @@ export class DuckdbFilePublisher implements ClosedPublisher {
     const path = this.place;
     // A rename over a link would replace the link and leave its target unchanged.
     const target = resolveLinks(path);
-    // Taken from the work file: another program may have modified the published file by then.
-    const fingerprint = await fingerprintFile(file);
     const published = await replaceFile(file, target, commit, async () => {
       // A file that is still ours is recognised without opening it: a user may have it open for writing.
       await look(this.#isLeft() ? undefined : await readGeneration(target));
     });
     const { bytes, ...left } = published;
-    writePublishedRecord(this.#settings.stateDir, { ...left, path, size: bytes, fingerprint, generation });
+    writePublishedRecord(this.#settings.stateDir, { ...left, path, size: bytes, generation });
     return { bytes, report: { path, bytes } };
   }
 
@@ -210,6 +209,7 @@ async function restoreFile(published: string, file: string): Promise<void> {
   try {
     await copyFile(published, temporary);
     await chmod(temporary, 0o600);
+    await removeViews(temporary);
     const handle = await open(temporary, 'r+');
     await handle.sync().finally(() => handle.close());
     await rename(temporary, file);

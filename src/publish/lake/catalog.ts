@@ -6,6 +6,7 @@ import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { readComments, toWanted, writeComments } from '../../warehouse/comments.ts';
+import { addViewsToFile } from '../../views/add-views.ts';
 import { type FileMark, fingerprintFile } from '../../warehouse/fingerprint-file.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
@@ -46,6 +47,7 @@ export async function publishCatalog(
   } finally {
     await job.session.run(`DETACH ${ATTACHED}`);
   }
+  await addViewsToFile(temporary, { warn: job.warn }, [job.lake]);
   if (existsSync(`${temporary}.wal`)) {
     throw new StorageError(`${temporary} was not written completely`, {
       code: 'storage_failed',

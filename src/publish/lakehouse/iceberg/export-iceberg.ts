@@ -4,6 +4,7 @@ import { ConfigError, PublishError } from '../../../model/errors.ts';
 import type { TableCopy } from '../../../model/reports.ts';
 import { ATTACHED, type Database } from '../../../warehouse/database.ts';
 import { readColumns, tableName } from '../../../warehouse/evolve-table.ts';
+import { listDerivedViews } from '../../../warehouse/derived-views.ts';
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { lakeOf } from '../../../warehouse/query-published.ts';
 import type { ExportJob } from '../../exporter.ts';
@@ -61,7 +62,8 @@ async function listTables(database: Database): Promise<readonly string[]> {
     `SELECT table_name AS name FROM information_schema.tables
        WHERE table_catalog = ${quoteLiteral(ATTACHED)} AND table_schema = 'main' ORDER BY 1`,
   );
-  return rows.map(({ name }) => String(name));
+  const views = await listDerivedViews(database, `${quoteIdentifier(ATTACHED)}.`);
+  return rows.map(({ name }) => String(name)).filter((name) => !views.has(`main.${name}`));
 }
 
 function refuseOthers(folder: string): void {

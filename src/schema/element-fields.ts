@@ -1,0 +1,99 @@
+import { parseExact } from '../json/exact-number.ts';
+import { toFieldName, toPathPart } from './field-paths.ts';
+import { createFieldTree, type FieldNode, type FieldTree, isRecordObject, observeRecord } from './observe-fields.ts';
+
+/** What the elements of a column's arrays have shown so far. It only grows, and does not depend on their order. */
+export interface ElementFields {
+  /** The fields of elements that are objects. */
+  readonly tree: FieldTree;
+  hasObjects: boolean;
+  /** Elements that are neither objects nor null. */
+  hasOthers: boolean;
+  /** Numbers that a double may round, or whose spelling counts: these take a slower way out of the text. */
+  needsExact: boolean;
+}
+
+/** Fields of elements as they are kept. */
+interface PackedNode {
+  readonly k: number;
+  readonly p?: number;
+  readonly w?: number;
+  readonly s?: number;
+  readonly f?: true;
+  readonly c?: Readonly<Record<string, PackedNode>>;
+}
+
+export function createElementFields(): ElementFields {
+  return { tree: createFieldTree(), hasObjects: false, hasOthers: false, needsExact: false };
+}
+
+// Sixteen characters of a number, an exponent, or a zero with a sign; in a text as well, which costs speed only.
+const MAY_BE_ROUNDED = /[0-9.]{16}|[0-9][eE]|[[,:\s]-0(?![.0-9])/;
+
+/** Adds the elements of an array, by its JSON; anything but an array has none. */
+export function observeElements(fields: ElementFields, text: string): void {
+  const isExact = MAY_BE_ROUNDED.test(text);
+  const value = isExact ? parseExact(text) : (JSON.parse(text) as unknown);
+  if (!Array.isArray(value)) return;
+  if (isExact) fields.needsExact = true;
+  for (const element of value as readonly unknown[]) {
+    if (isRecordObject(element)) {
+      fields.hasObjects = true;
+      observeRecord(fields.tree, element);
+    } else if (element !== null) fields.hasOthers = true;
+  }
+}
+
+/** The fields as a text that two states of the same fields share. */
+export function packElementFields({ tree, ...flags }: ElementFields): string {
+  return JSON.stringify({ ...flags, fields: packChildren(tree.root) });
+}
+
+/** Reads them again, and adds those of other texts. */
+export function unpackElementFields(texts: readonly string[]): ElementFields {
+  const all = createElementFields();
+  for (const text of texts) {
+    const packed = JSON.parse(text) as Omit<ElementFields, 'tree'> & { fields: Record<string, PackedNode> };
+    all.hasObjects ||= packed.hasObjects;
+    all.hasOthers ||= packed.hasOthers;
+    all.needsExact ||= packed.needsExact;
+    unpackChildren(all.tree.root, packed.fields);
+  }
+  return all;
+}
+
+function packChildren(node: FieldNode): Record<string, PackedNode> {
+  const sorted = [...node.children].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    sorted.map(([name, child]) => [
+      // An own member even if it is called `__proto__`.
+      toPathPart(name),
+      {
+        k: child.kinds,
+        ...(Number.isFinite(child.position) && { p: child.position }),
+        ...(child.wholeDigits > 0 && { w: child.wholeDigits }),
+        ...(child.scale > 0 && { s: child.scale }),
+        ...(child.folded && { f: true as const }),
+        ...(child.children.size > 0 && { c: packChildren(child) }),
+      },
+    ]),
+  );
+}
+
+function unpackChildren(node: FieldNode, packed: Readonly<Record<string, PackedNode>>): void {
+  for (const [part, { k, p, w = 0, s = 0, f, c }] of Object.entries(packed)) {
+    const name = toFieldName(part);
+    const child = node.children.get(name) ?? createNode([...node.path, part]);
+    node.children.set(name, child);
+    child.kinds |= k;
+    child.position = Math.min(child.position, p ?? Infinity);
+    child.wholeDigits = Math.max(child.wholeDigits, w);
+    child.scale = Math.max(child.scale, s);
+    child.folded ||= f === true;
+    if (c !== undefined) unpackChildren(child, c);
+  }
+}
+
+function createNode(path: readonly string[]): FieldNode {
+  return { ...createFieldTree().root, path, children: new Map(), expected: [] };
+}

@@ -1,0 +1,56 @@
+import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
+import type { Dialect, View, ViewTable } from './view.ts';
+
+/** How complete and how fresh each stream is, or each slice of one. */
+export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, isJoint: boolean): View {
+  const state = (name: string) => dialect.locate('_sluice', name);
+  const scan = isJoint ? ['account', 'stream', 'slice'] : ['stream', 'slice'];
+  const list = (alias: string) => scan.map((name) => `${alias}.${name}`).join(', ');
+  const same = (left: string, right: string, names = scan) =>
+    names.map((name) => `${left}.${name} = ${right}.${name}`).join(' AND ');
+  const run = isJoint ? ['account', 'run_id'] : ['run_id'];
+  const inApi = dialect.readMember('c.counts', 'inApi');
+  const countedAt = dialect.readMember('c.counts', 'at');
+  return {
+    schema: '_sluice',
+    name: 'health',
+    about: 'the health of each stream',
+    select: `WITH unproved AS (
+      SELECT DISTINCT ${list('s')}, s.run_id, c.whole_at FROM ${state('stream_runs')} AS s LEFT JOIN ${state('checkpoints')} AS c ON ${same('s', 'c')}
+        WHERE s.verdict IN ('unverified', 'drifted', 'partial')),
+    counted AS (${tables.length === 0 ? emptyCount(scan) : tables.map((table) => countTable(table, dialect, isJoint)).join(' UNION ALL ')}),
+    scans AS (SELECT ${list('c')} FROM ${state('checkpoints')} AS c UNION SELECT ${list('s')} FROM ${state('stream_runs')} AS s UNION SELECT ${list('t')} FROM counted AS t),
+    kept AS (SELECT ${list('q')}, count(*) AS records FROM ${state('quarantine')} AS q GROUP BY ${list('q')}),
+    numbered AS (SELECT s.*, row_number() OVER (PARTITION BY ${list('s')} ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth,
+      row_number() OVER (PARTITION BY ${list('s')}, s.mode = 'full' AND s.status = 'complete' ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth_full FROM ${state('stream_runs')} AS s)
+    SELECT ${list('n')}, c.last_verdict AS verdict, c.last_verified_at AS verified_at,
+      coalesce(CAST(${inApi} AS BIGINT), f.rows_declared) AS rows_in_api,
+      CASE WHEN ${inApi} IS NULL THEN f.started_at ELSE CAST(${countedAt} AS TIMESTAMP WITH TIME ZONE) END AS counted_at,
+      coalesce(t.live, 0) AS rows_in_table, coalesce(k.records, 0) AS rows_in_quarantine, t.unproved_since,
+      l.run_id AS last_run_id, r.started_at AS last_run_at, l.status AS last_status, r.exit_code AS last_exit_code
+    FROM scans AS n LEFT JOIN ${state('checkpoints')} AS c ON ${same('n', 'c')}
+      LEFT JOIN counted AS t ON ${same('n', 't')} LEFT JOIN kept AS k ON ${same('n', 'k')}
+      LEFT JOIN numbered AS l ON ${same('n', 'l')} AND l.nth = 1
+      LEFT JOIN numbered AS f ON ${same('n', 'f')} AND f.nth_full = 1 AND f.mode = 'full' AND f.status = 'complete'
+      LEFT JOIN ${state('runs')} AS r ON ${same('l', 'r', run)}`,
+  };
+}
+
+function emptyCount(scan: readonly string[]): string {
+  const names = scan.map((name) => `CAST(NULL AS VARCHAR) AS ${name}`).join(', ');
+  return `SELECT ${names}, CAST(NULL AS BIGINT) AS live, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS unproved_since WHERE false`;
+}
+
+/** Live rows of each slice of a table, and since when the oldest of them waits for a scan that verifies it. */
+function countTable({ name, columns, account }: ViewTable, dialect: Dialect, isJoint: boolean): string {
+  const slice = columns.has('_slice') ? `coalesce(t._slice, '')` : `''`;
+  const label = isJoint && account !== undefined ? `t.${quoteIdentifier(account)}` : undefined;
+  const stream = quoteLiteral(name);
+  const owned = label === undefined ? '' : `AND u.account = ${label}`;
+  const groups = [...(label === undefined ? [] : [label]), ...(columns.has('_slice') ? [slice] : [])];
+  const live = columns.has('_deleted_at') ? 'WHERE t._deleted_at IS NULL' : '';
+  return `SELECT ${label === undefined ? '' : `${label} AS account, `}${stream} AS stream, ${slice} AS slice, count(*) AS live,
+        min(CASE WHEN u.run_id IS NOT NULL THEN t._synced_at END) AS unproved_since
+      FROM ${dialect.locate('main', name)} AS t LEFT JOIN unproved AS u ON u.stream = ${stream} AND u.slice = ${slice} AND u.run_id = t._run_id
+        ${owned} AND (u.whole_at IS NULL OR t._synced_at > u.whole_at) ${live} ${groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')}`}`;
+}
