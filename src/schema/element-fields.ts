@@ -1,6 +1,12 @@
 import { parseExact } from '../json/exact-number.ts';
 import { toFieldName, toPathPart } from './field-paths.ts';
-import { createFieldTree, type FieldNode, type FieldTree, isRecordObject, observeRecord } from './observe-fields.ts';
+import {
+  createFieldTree,
+  type FieldNode,
+  type FieldTree,
+  isRecordObject,
+  observeRecord,
+} from './observe-fields.ts';
 
 /** What the elements of a column's arrays have shown so far. It only grows, and does not depend on their order. */
 export interface ElementFields {

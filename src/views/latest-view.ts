@@ -13,7 +13,11 @@ export function planLatestView(table: ViewTable, dialect: Dialect): View | undef
   const live = table.columns.has('_deleted_at') ? 'WHERE _deleted_at IS NULL' : '';
   const date = findDate(table);
   const columns = [...table.columns.keys()].map(quoteIdentifier);
-  const view = { schema: 'main', name: `${table.name}_latest`, about: `the newest rows of ${table.name}` } as const;
+  const view = {
+    schema: 'main',
+    name: `${table.name}_latest`,
+    about: `the newest rows of ${table.name}`,
+  } as const;
   if (date === undefined) return { ...view, select: `SELECT ${columns.join(', ')} FROM ${from} ${live}` };
   const { account, key } = table;
   const wanted = [...(account === undefined ? [] : [account]), ...key, '_slice'];

@@ -34,7 +34,8 @@ export function planViews(
   for (const view of [...latest, ...tables.flatMap((table) => planElementViews(table, dialect))]) {
     let { name } = view;
     while (used.has(name.toLowerCase())) name = `${name}_view`;
-    if (name !== view.name) notes.push(`${view.name} is taken, so the view of ${view.about} is called ${name}`);
+    if (name !== view.name)
+      notes.push(`${view.name} is taken, so the view of ${view.about} is called ${name}`);
     if (dialect.mayName(name)) {
       used.add(name.toLowerCase());
       views.push({ ...view, name });

@@ -22,11 +22,18 @@ export async function readViewTables(session: SqlSession, isJoint: boolean): Pro
   const known = await readKnown(session, all.has('_sluice.elements'));
   const tables = [...all].flatMap(([name, columns]): [string, ReadonlyMap<string, string>][] =>
     name.startsWith('main.')
-      ? [[name.slice('main.'.length), new Map(z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(columns)))]]
+      ? [
+          [
+            name.slice('main.'.length),
+            new Map(z.array(z.tuple([z.string(), z.string()])).parse(JSON.parse(columns))),
+          ],
+        ]
       : [],
   );
   const histories = new Set(
-    tables.flatMap(([name, columns]) => (columns.has('_valid_from') && columns.has('_valid_to') ? [name] : [])),
+    tables.flatMap(([name, columns]) =>
+      columns.has('_valid_from') && columns.has('_valid_to') ? [name] : [],
+    ),
   );
   return tables
     .filter(([name]) => !histories.has(name))

@@ -31,7 +31,12 @@ export interface Dialect {
   /** A table or view in SQL. */
   locate(schema: View['schema'], name: string): string;
   /** SQL of the elements of arrays of one table. */
-  readElements(table: ViewTable, column: string, fields: readonly ElementColumn[], fieldsSeen: ElementFields): string;
+  readElements(
+    table: ViewTable,
+    column: string,
+    fields: readonly ElementColumn[],
+    fieldsSeen: ElementFields,
+  ): string;
   /** A member of a JSON column as text. */
   readMember(column: string, member: string): string;
   /** Whether a name can be given. */

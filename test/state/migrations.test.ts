@@ -22,6 +22,7 @@ describe('migrate', () => {
     expect(await listTables(database)).toEqual([
       'checkpoints: stream slice fingerprint cursor_field cursor_state watermark key_fields key_origin key_proved_on last_full_scan_at last_verified_at last_verdict rows_declared run_id head rules full_refresh_due whole_at proved_from counts',
       'contracts: stream path column_name type ordinal run_id absent_since companion json_types',
+      'elements: stream column_name fields run_id',
       'meta: key value',
       'quarantine: run_id stream slice page_offset row_index reason path record quarantined_at absent_since',
       'runs: run_id started_at finished_at status exit_code requests retries waited_ms rows_read rows_inserted rows_updated rows_unchanged rows_deleted rows_quarantined version',
@@ -38,8 +39,9 @@ describe('migrate', () => {
       );
     const whole = await openMigratedDatabase();
     const stepwise = await openMigratedDatabase();
-    for (const [table, now] of listStateColumns()) {
-      const then = listStateColumns(1).get(table) ?? [];
+    await stepwise.database.run('DROP TABLE _sluice.elements');
+    for (const [table, then] of listStateColumns(1)) {
+      const now = listStateColumns().get(table) ?? [];
       for (const column of now.filter((name) => !then.includes(name)))
         await stepwise.database.run(`ALTER TABLE _sluice.${table} DROP COLUMN ${column}`);
     }
@@ -64,8 +66,9 @@ describe('migrate', () => {
     ].flatMap((name) => [['x', name], companionPath(['x', name]), companionPath([name, 'y']), [name]]);
     const held = columns.map((path, at): LearnedColumn => ({ path, name: `c${at}`, type: 'VARCHAR' }));
     // As version 4 wrote them.
-    for (const [table, now] of listStateColumns()) {
-      const then = listStateColumns(4).get(table) ?? [];
+    await database.run('DROP TABLE _sluice.elements');
+    for (const [table, then] of listStateColumns(4)) {
+      const now = listStateColumns().get(table) ?? [];
       for (const column of now.filter((name) => !then.includes(name)))
         await database.run(`ALTER TABLE _sluice.${table} DROP COLUMN ${column}`);
     }
@@ -143,7 +146,7 @@ describe('migrate', () => {
     await expect(failing).rejects.toThrow('power cut');
     expect(await listTables(database)).toEqual([]);
     await database.transaction(() => migrate(database, file));
-    expect(await listTables(database)).toHaveLength(7);
+    expect(await listTables(database)).toHaveLength(8);
   });
 });
 

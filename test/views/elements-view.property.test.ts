@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../state/migrations.ts';
 import { ExactNumber, normalizeDecimal, parseExact } from '../../src/json/exact-number.ts';
-import { createElementFields, observeElements, packElementFields, unpackElementFields } from '../../src/schema/element-fields.ts';
+import {
+  createElementFields,
+  observeElements,
+  packElementFields,
+  unpackElementFields,
+} from '../../src/schema/element-fields.ts';
 import { toPlainText } from '../../src/schema/convert-value.ts';
 import { createEngineDialect, nameValue } from '../../src/views/engine-dialect.ts';
 import { planViews } from '../../src/views/plan-views.ts';
@@ -12,15 +17,77 @@ import { quoteIdentifier } from '../../src/warehouse/identifiers.ts';
 import { countRuns, seed } from '../support/seeds.ts';
 
 const names = fc.constantFrom(
-  'a', 'A', 'id', 'tags', 'select', 'order', '_index', '_value', 'x y', 'q"uote', "it's", 'sl/ash', 'ti~lde', 'ünï', '😀',
-  'n'.repeat(70), '', '0', '$', '*', 'nul\u0000', '__proto__', 'constructor', 'n5', 'back\\slash',
+  'a',
+  'A',
+  'id',
+  'tags',
+  'select',
+  'order',
+  '_index',
+  '_value',
+  'x y',
+  'q"uote',
+  "it's",
+  'sl/ash',
+  'ti~lde',
+  'ünï',
+  '😀',
+  'n'.repeat(70),
+  '',
+  '0',
+  '$',
+  '*',
+  'nul\u0000',
+  '__proto__',
+  'constructor',
+  'n5',
+  'back\\slash',
 );
 const NUMBERS = [
-  '0', '1', '-1', '-0', '1.5', '0.1', '9007199254740993', '9223372036854775807', '18446744073709551616', '1e400', '-1E-400', '1e3', '1.0',
-  '12345678901234567890.123456789', '0.30000000000000004', '123456789.12345678901', '170141183460469231731687303715884105727',
-  '99999999999999999999999999999999999999999', '5e-324', '2.50', '1.10',
+  '0',
+  '1',
+  '-1',
+  '-0',
+  '1.5',
+  '0.1',
+  '9007199254740993',
+  '9223372036854775807',
+  '18446744073709551616',
+  '1e400',
+  '-1E-400',
+  '1e3',
+  '1.0',
+  '12345678901234567890.123456789',
+  '0.30000000000000004',
+  '123456789.12345678901',
+  '170141183460469231731687303715884105727',
+  '99999999999999999999999999999999999999999',
+  '5e-324',
+  '2.50',
+  '1.10',
 ];
-const TEXTS = ['', 'text', 'x 12', 'a "n5" s', '"', '\\', 'true', 'null', 'n1', 's', '2026-02-28', '2026-02-28T10:00Z', '2026-02-28 10:00:00,5+0530', '2026-02-28T10:00:00', '[1]', '{', 'ü\n\t\u0001😀', '1e400', '-', 'nul\u0000'];
+const TEXTS = [
+  '',
+  'text',
+  'x 12',
+  'a "n5" s',
+  '"',
+  '\\',
+  'true',
+  'null',
+  'n1',
+  's',
+  '2026-02-28',
+  '2026-02-28T10:00Z',
+  '2026-02-28 10:00:00,5+0530',
+  '2026-02-28T10:00:00',
+  '[1]',
+  '{',
+  'ü\n\t\u0001😀',
+  '1e400',
+  '-',
+  'nul\u0000',
+];
 const scalar = fc.oneof(
   fc.constantFrom(...NUMBERS),
   fc.constantFrom(...TEXTS).map((text) => JSON.stringify(text)),
@@ -28,15 +95,26 @@ const scalar = fc.oneof(
 );
 /** JSON as texts: numbers keep their spelling. */
 const { value } = fc.letrec<{ value: string; object: string; array: string }>((tie) => ({
-  value: fc.oneof({ weight: 5, arbitrary: scalar }, { weight: 1, arbitrary: tie('object') }, { weight: 1, arbitrary: tie('array') }),
+  value: fc.oneof(
+    { weight: 5, arbitrary: scalar },
+    { weight: 1, arbitrary: tie('object') },
+    { weight: 1, arbitrary: tie('array') },
+  ),
   object: fc
     .uniqueArray(fc.tuple(names, tie('value')), { selector: ([name]) => name, maxLength: 4 })
     .map((members) => `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(', ')}}`),
   array: fc.array(tie('value'), { maxLength: 3 }).map((items) => `[ ${items.join(' ,')}]`),
 }));
 /** Values of one field are mostly of one kind, as in real records. */
-const element = fc.oneof({ weight: 6, arbitrary: fc.uniqueArray(fc.tuple(names, value), { selector: ([name]) => name, maxLength: 5 })
-    .map((members) => `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`) }, { weight: 1, arbitrary: value });
+const element = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .uniqueArray(fc.tuple(names, value), { selector: ([name]) => name, maxLength: 5 })
+      .map((members) => `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`),
+  },
+  { weight: 1, arbitrary: value },
+);
 const cell = fc.oneof(
   { weight: 6, arbitrary: fc.array(element, { maxLength: 4 }).map((items) => `[${items.join(',')}]`) },
   { weight: 1, arbitrary: fc.constantFrom(null, 'null', '[]', '{"a":1}', '"[{"', '5') },
@@ -61,7 +139,9 @@ function canonical(parsed: unknown): string {
   if (typeof parsed === 'number' || parsed instanceof ExactNumber)
     return normalizeDecimal(toPlainText(parsed));
   if (typeof parsed !== 'object' || parsed === null) return JSON.stringify(parsed);
-  return `{${Object.entries(parsed).map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join(',')}}`;
+  return `{${Object.entries(parsed)
+    .map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`)
+    .join(',')}}`;
 }
 
 function expectValue(type: string, member: unknown): string | null {
@@ -71,8 +151,15 @@ function expectValue(type: string, member: unknown): string | null {
   if (!type.startsWith('TIMESTAMP')) return spellText(type, text);
   const [, day, time = '', zone = ''] = /^(.{10}).([\d:.,]*)(.*)$/.exec(text) ?? [];
   const full = `${time.length === 5 ? `${time}:00` : time}`.replace(',', '.');
-  const ms = Date.parse(`${day}T${full}${zone === '' || /z/i.test(zone) ? 'Z' : zone.replace(/(\d\d)(\d\d)$/, '$1:$2')}`);
-  return new Date(ms).toISOString().replace('T', ' ').replace(/\.?0*Z$/, '') + (type === 'TIMESTAMP' ? '' : '+00');
+  const ms = Date.parse(
+    `${day}T${full}${zone === '' || /z/i.test(zone) ? 'Z' : zone.replace(/(\d\d)(\d\d)$/, '$1:$2')}`,
+  );
+  return (
+    new Date(ms)
+      .toISOString()
+      .replace('T', ' ')
+      .replace(/\.?0*Z$/, '') + (type === 'TIMESTAMP' ? '' : '+00')
+  );
 }
 
 describe('views of the elements of arrays', () => {
@@ -80,7 +167,9 @@ describe('views of the elements of arrays', () => {
   beforeAll(async () => {
     database = await Database.open({ file: MEMORY_FILE, folders: [] });
     await database.transaction(() => migrate(database, 'memory'));
-    await database.run('CREATE TABLE main.items (id BIGINT, tags JSON, _run_id VARCHAR, _synced_at TIMESTAMPTZ)');
+    await database.run(
+      'CREATE TABLE main.items (id BIGINT, tags JSON, _run_id VARCHAR, _synced_at TIMESTAMPTZ)',
+    );
   });
   afterAll(() => database.release());
 
@@ -97,7 +186,10 @@ describe('views of the elements of arrays', () => {
         expect(packElementFields(fields)).toBe(packElementFields(seen));
         const table = {
           name: 'items',
-          columns: new Map([['id', 'BIGINT'], ['tags', 'JSON']]),
+          columns: new Map([
+            ['id', 'BIGINT'],
+            ['tags', 'JSON'],
+          ]),
           key: ['id'],
           cursor: undefined,
           hasHistory: false,
@@ -105,7 +197,8 @@ describe('views of the elements of arrays', () => {
           account: undefined,
         };
         const dialect = createEngineDialect((schema, name) => `${schema}.${quoteIdentifier(name)}`);
-        const plans: { readonly name: string; readonly path: readonly string[]; readonly type: string }[] = [];
+        const plans: { readonly name: string; readonly path: readonly string[]; readonly type: string }[] =
+          [];
         const readElements: typeof dialect.readElements = (one, column, columns, all) => {
           plans.push(...columns);
           return dialect.readElements(one, column, columns, all);
@@ -122,16 +215,26 @@ describe('views of the elements of arrays', () => {
         );
         const expected = cells.flatMap((text, id) => {
           const parsed = text === null ? null : parseExact(text);
-          return !Array.isArray(parsed) ? [] : parsed.map((item: unknown, at) => {
-            const isObject = canonical(item).startsWith('{');
-            const cellsOf = plans.map(({ path, type }) => {
-              let found: unknown = item;
-              for (const name of path)
-                found = canonical(found ?? null).startsWith('{') && Object.hasOwn(found as object, name) ? (found as Record<string, unknown>)[name] : undefined;
-              return isObject ? expectValue(type, found) : null;
-            });
-            return [String(id), String(at), ...cellsOf, ...(seen.hasOthers ? [isObject || item === null ? null : canonical(item)] : [])];
-          });
+          return !Array.isArray(parsed)
+            ? []
+            : parsed.map((item: unknown, at) => {
+                const isObject = canonical(item).startsWith('{');
+                const cellsOf = plans.map(({ path, type }) => {
+                  let found: unknown = item;
+                  for (const name of path)
+                    found =
+                      canonical(found ?? null).startsWith('{') && Object.hasOwn(found as object, name)
+                        ? (found as Record<string, unknown>)[name]
+                        : undefined;
+                  return isObject ? expectValue(type, found) : null;
+                });
+                return [
+                  String(id),
+                  String(at),
+                  ...cellsOf,
+                  ...(seen.hasOthers ? [isObject || item === null ? null : canonical(item)] : []),
+                ];
+              });
         });
         const actual = rows.map(({ row }) => {
           const [id, at, ...found] = JSON.parse(String(row)) as (string | null)[];
