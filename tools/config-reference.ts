@@ -320,6 +320,12 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     fallback: '`false`',
     meaning: 'Keeps every version of every row in `<table>_history`; see [delivery.md](delivery.md#history).',
   },
+  'defaults.decimals': {
+    type: 'double, exact',
+    fallback: '`double`',
+    meaning:
+      'Columns of numbers with decimals: `DOUBLE` wherever that holds them as written, or `DECIMAL(38,s)` always; see [delivery.md](delivery.md#exact-decimals).',
+  },
   'defaults.skipUnchanged': {
     type: 'true, false',
     fallback: '`false`',
@@ -529,6 +535,11 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: 'true, false',
     fallback: '`defaults.history`',
     meaning: 'For this stream alone.',
+  },
+  'streams.<name>.decimals': {
+    type: 'double, exact',
+    fallback: '`defaults.decimals`',
+    meaning: 'For this stream alone. For one field, give its `type`.',
   },
   'streams.<name>.skipUnchanged': {
     type: 'true, false',

@@ -24,6 +24,7 @@ export function listDefaults(settings: OfflineSettings): readonly ConfigEntry[] 
     byDefault('defaults.contract', 'evolve'),
     byDefault('defaults.deletes', 'keep'),
     byDefault('defaults.history', false),
+    byDefault('defaults.decimals', 'double'),
     byDefault('defaults.freshness', toDurationText(configDefaults.freshnessMs)),
     byDefault('defaults.fullRefreshEvery', toDurationText(configDefaults.fullRefreshEveryMs)),
     byDefault('defaults.skipUnchanged', false),

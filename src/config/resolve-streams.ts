@@ -95,9 +95,12 @@ function buildStream(
   };
   const sliceBy = own?.sliceBy ?? [];
   const { arrayParams = 'comma' } = config.source;
+  const decimals = own?.decimals ?? defaults?.decimals ?? 'double';
   const rules = fingerprintRules(requested.columns, defaults?.hashKey);
+  // As if each column had a rule: no field of config has this name.
+  const columns = decimals === 'exact' ? { ...rules, '': { kind: decimals } } : rules;
   const fingerprintOf = (params: Stream['params']) =>
-    buildFingerprint({ ...requested, columns: rules, params, sliceBy, arrayParams });
+    buildFingerprint({ ...requested, columns, params, sliceBy, arrayParams });
   const cursorLookback = typeof own?.cursor === 'object' ? own.cursor.lookback : undefined;
   return {
     ...requested,
@@ -115,6 +118,7 @@ function buildStream(
     maxDeleteRatio: own?.maxDeleteRatio ?? defaults?.maxDeleteRatio ?? configDefaults.maxDeleteRatio,
     maxInvalidRatio: own?.maxInvalidRatio ?? defaults?.maxInvalidRatio ?? configDefaults.maxInvalidRatio,
     history: own?.history ?? defaults?.history ?? false,
+    decimals,
     partitionBy: own?.partitionBy,
     skipUnchanged: own?.skipUnchanged ?? defaults?.skipUnchanged ?? false,
     audit: own?.audit ?? config.audit ?? true,

@@ -7,6 +7,7 @@ import { describeViolations, formatPath, type Violation } from '../contract/viol
 import type { Checkpoint, LearnedColumn, Stream } from '../model/stream.ts';
 import { toFieldName, toPathPart } from '../schema/field-paths.ts';
 import { compileNames } from '../schema/match-names.ts';
+import { DecimalFields } from '../schema/exact-decimals.ts';
 import { findForcedTypes, type ForcedField } from '../schema/force-types.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import {
@@ -67,7 +68,12 @@ export async function checkContract(
   scan: { readonly recordsFile: string; readonly tree: FieldTree },
   signal: AbortSignal | undefined,
 ): Promise<CheckedScan> {
-  const { fields, unmatched } = findForcedTypes(question.stream.columns, scan.tree.root, question.learned);
+  const { fields: typed, unmatched } = findForcedTypes(
+    question.stream.columns,
+    scan.tree.root,
+    question.learned,
+  );
+  const fields = [...typed, ...(await chooseDecimals(question, scan, typed, signal))];
   const key = findKeyPaths(question.stream, scan.tree, question.learned);
   const contract = buildContract(question, fields, key);
   const pass = new ContractPass(compileAcceptance(contract));
@@ -92,8 +98,26 @@ export async function checkContract(
   };
 }
 
+/** The types of fields with decimals, where these are to be exact: that takes the digits of every value. */
+async function chooseDecimals(
+  { stream, learned }: ContractQuestion,
+  scan: { readonly recordsFile: string; readonly tree: FieldTree },
+  typed: readonly ForcedField[],
+  signal: AbortSignal | undefined,
+): Promise<readonly ForcedField[]> {
+  if (stream.decimals !== 'exact') return [];
+  const decimals = new DecimalFields(scan.tree.root, learned);
+  if (decimals.isEmpty) return [];
+  for await (const records of readStagedRecords(scan.recordsFile, signal))
+    for (const { value } of records) decimals.measure(value);
+  const isTyped = new Set(typed.map(({ path }) => pathKey(path)));
+  return decimals.choose().filter(({ path }) => !isTyped.has(pathKey(path)));
+}
+
 /** Whether the contract accepts every record with these fields unchanged. */
 export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean {
+  if (question.stream.decimals === 'exact' && !new DecimalFields(tree.root, question.learned).isEmpty)
+    return false;
   const { fields } = findForcedTypes(question.stream.columns, tree.root, question.learned);
   const key = findKeyPaths(question.stream, tree, question.learned);
   const contract = buildContract(question, fields, key);

@@ -1,6 +1,8 @@
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import type { SchemaChange } from '../model/run-report.ts';
+import type { ForcedType } from '../model/schema.ts';
 import type { LearnedColumn, Stream } from '../model/stream.ts';
+import { addDecimals } from '../schema/exact-decimals.ts';
 import { findMaskedColumns } from '../schema/mask-columns.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
@@ -8,7 +10,7 @@ import { type ColumnPlan, type ForcedColumn, resolveColumns } from '../schema/re
 import type { Database } from '../warehouse/database.ts';
 import { clearColumn, dropColumn, survivesCast } from '../warehouse/evolve-table.ts';
 import { forgetUnmasked } from '../warehouse/quarantine.ts';
-import { convertsExactly, retypeColumn, type Retyping } from '../warehouse/retype-column.ts';
+import { convertsExactly, listDigits, retypeColumn, type Retyping } from '../warehouse/retype-column.ts';
 import { describeMasks, type MaskedFields } from '../schema/mask-records.ts';
 import type { ColumnChanges } from '../run/scan.ts';
 import type { CheckedScan, ContractQuestion } from './check-contract.ts';
@@ -83,8 +85,10 @@ async function askForced(
 ): Promise<ReadonlyMap<string, ForcedColumn>> {
   const known = new Map(existing.map((column) => [pathKey(column.path), column]));
   const found = new Map<string, ForcedColumn>();
-  for (const { path, type, converts } of forced) {
+  for (const { path, type: chosen, converts, isExact } of forced) {
     const column = known.get(pathKey(path));
+    const isDouble = isExact === true && column?.type === 'DOUBLE';
+    const type = isDouble ? await addHeldDecimals(database, table, column.name, chosen) : chosen;
     const isSame = column === undefined || column.type === 'NULL' || column.type === type;
     const survives =
       isSame ||
@@ -92,6 +96,19 @@ async function askForced(
     found.set(pathKey(path), { type, converts, survives });
   }
   return found;
+}
+
+/** A decimal with room for the doubles that a table has as well. */
+async function addHeldDecimals(
+  database: Database,
+  table: string,
+  column: string,
+  type: ForcedType,
+): Promise<ForcedType> {
+  let wanted = type;
+  for (const { whole, scale } of await listDigits(database, table, column))
+    wanted = addDecimals(wanted, whole, scale);
+  return wanted;
 }
 
 interface KnownColumns {

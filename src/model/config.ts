@@ -3,7 +3,7 @@ import { destinationSchema, filePath } from './destination.ts';
 import { duration } from './duration.ts';
 import { fleetSchema } from './fleet.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
-import type { ForcedType } from './schema.ts';
+import { decimalsModes, type ForcedType } from './schema.ts';
 
 // `lookback` below a day would miss rows restated on the watermark's own day.
 const lookback = duration.refine((ms) => ms >= 86_400_000, 'must be at least 1d');
@@ -138,6 +138,7 @@ export const streamConfigSchema = z.strictObject({
   maxDeleteRatio: ratio.optional(),
   maxInvalidRatio: ratio.optional(),
   history: z.boolean().optional(),
+  decimals: z.enum(decimalsModes).optional(),
   skipUnchanged: z.boolean().optional(),
   audit: z.boolean().optional(),
   partitionBy: z.array(partitionRule).optional(),
@@ -178,6 +179,7 @@ const sharedSchema = z.strictObject({
       contract: contract.optional(),
       deletes: deletes.optional(),
       history: z.boolean().optional(),
+      decimals: z.enum(decimalsModes).optional(),
       skipUnchanged: z.boolean().optional(),
       freshness: duration.optional(),
       fullRefreshEvery: duration.optional(),

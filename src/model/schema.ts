@@ -15,6 +15,10 @@ export type ColumnType =
   | 'VARCHAR'
   | 'JSON';
 
+/** How numbers with decimals are stored. */
+export const decimalsModes = ['double', 'exact'] as const;
+export type DecimalsMode = (typeof decimalsModes)[number];
+
 /** A type as JSON Schema names it; `number` is for integers as well. */
 export type JsonType = 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 

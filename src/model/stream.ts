@@ -1,5 +1,5 @@
 import type { PartitionRule } from './lake.ts';
-import type { ColumnRule, ColumnType, Contract, JsonType } from './schema.ts';
+import type { ColumnRule, ColumnType, Contract, DecimalsMode, JsonType } from './schema.ts';
 
 export type ParamValue = string | number | boolean;
 
@@ -58,6 +58,8 @@ export interface Stream {
   /** Largest share of a scan's records that may go to quarantine. */
   readonly maxInvalidRatio: number;
   readonly history: boolean;
+  /** Numbers with decimals: doubles where these hold them as written, or always decimals. */
+  readonly decimals: DecimalsMode;
   /** Folders of the stream's lake; undefined means: by the day of its cursor. */
   readonly partitionBy: readonly PartitionRule[] | undefined;
   /** End after one request if head, total and day show that nothing changed. */

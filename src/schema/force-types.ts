@@ -9,6 +9,8 @@ import type { FieldNode } from './observe-fields.ts';
 export interface ForcedField {
   readonly path: readonly string[];
   readonly type: ForcedType;
+  /** Chosen by the values, since decimals are to be exact. */
+  readonly isExact?: true;
 }
 
 /** The fields that config's `type` rules are for. */

@@ -31,6 +31,26 @@ export async function convertsExactly(
   return true;
 }
 
+/** The digits before and behind the point that the numbers of a column have, in the table and in its history. */
+export async function listDigits(
+  database: Database,
+  table: string,
+  column: string,
+): Promise<readonly { readonly whole: number; readonly scale: number }[]> {
+  const name = quoteIdentifier(column);
+  // Beyond the digits of a decimal, only how many there are counts: more than fit.
+  const digits = `coalesce(${spellDigits(name)}, repeat('9', 39))`;
+  const all: { whole: number; scale: number }[] = [];
+  for (const held of await listTablesWith(database, table, column)) {
+    const [row] = await database.all(
+      `SELECT max(length(ltrim(split_part(d, '.', 1), '-0'))) AS whole, max(length(split_part(d, '.', 2))) AS scale
+         FROM (SELECT ${digits} AS d FROM ${tableName(held)} WHERE ${name} IS NOT NULL)`,
+    );
+    all.push({ whole: Number(row?.['whole'] ?? 0), scale: Number(row?.['scale'] ?? 0) });
+  }
+  return all;
+}
+
 /**
  * Changes the type of a column in the table and its history. Values that the type cannot hold move to the companion
  * as text; values that it can now hold move back. Uses only ALTERs, so that it can precede other changes of the

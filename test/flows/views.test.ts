@@ -13,7 +13,9 @@ function listRows(day: number): readonly Row[] {
     id: at % 4,
     sources: [
       { url: `https://a.example/${at}`, rank: at % 3, id: `s${at}` },
-      ...(at >= 4 ? [{ url: `https://b.example/${at}`, score: 0.12345678901234567, meta: { lang: 'en' } }, null, 'odd'] : []),
+      ...(at >= 4
+        ? [{ url: `https://b.example/${at}`, score: 0.12345678901234567, meta: { lang: 'en' } }, null, 'odd']
+        : []),
     ],
     labels: ['x', 'y'],
     order: at % 2 === 0 ? [] : [{ select: true }],
@@ -33,7 +35,8 @@ describe('the views of a synced table', () => {
     ]);
     expect(await flow.query('SELECT count(*) AS n FROM items__labels').catch(() => 'none')).toBe('none');
     expect(await rowsFlow.syncAfter(1, { config: { destination } })).toMatchObject({ exitCode: 0 });
-    const sql = 'SELECT _index, url, score, meta__lang, _value FROM items__sources WHERE date = DATE \'2026-02-01\' AND id = 0 ORDER BY _index';
+    const sql =
+      "SELECT _index, url, score, meta__lang, _value FROM items__sources WHERE date = DATE '2026-02-01' AND id = 0 ORDER BY _index";
     const expected = [
       { _index: 0, url: 'https://a.example/4' },
       { _index: 1, url: 'https://b.example/4', score: 0.12345678901234567, meta__lang: 'en' },
@@ -45,15 +48,29 @@ describe('the views of a synced table', () => {
       [0, 1, 2, 3].map((id) => ({ date: '2026-02-01', id })),
     );
     expect(await flow.query('SELECT "select" FROM items__order')).toHaveLength(4);
-    const health = await flow.query('SELECT stream, verdict, rows_in_api, rows_in_table, rows_in_quarantine, unproved_since, last_exit_code FROM _sluice.health');
+    const health = await flow.query(
+      'SELECT stream, verdict, rows_in_api, rows_in_table, rows_in_quarantine, unproved_since, last_exit_code FROM _sluice.health',
+    );
     expect(health).toEqual([
-      { stream: 'items', verdict: 'verified', rows_in_api: 8, rows_in_table: 8, rows_in_quarantine: 0, last_exit_code: 0 },
+      {
+        stream: 'items',
+        verdict: 'verified',
+        rows_in_api: 8,
+        rows_in_table: 8,
+        rows_in_quarantine: 0,
+        last_exit_code: 0,
+      },
     ]);
     const inLake = await lookInto(join(destination.parquet, 'lake.duckdb'), (database) =>
       database.all(`SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL`),
     );
     expect(inLake?.map(({ view_name: name }) => name)).toEqual([
-      'health', 'items', 'items__order', 'items__sources', 'items_history', 'items_latest',
+      'health',
+      'items',
+      'items__order',
+      'items__sources',
+      'items_history',
+      'items_latest',
     ]);
     const checked = await verifyState(flow.settings({ destination }), { clock: flow.clock });
     expect(checked.items.filter(({ status }) => status !== 'ok')).toEqual([]);
@@ -67,19 +84,30 @@ describe('the views of a synced table', () => {
       );
       expect(views).toEqual([]);
     }
-    expect((await verifyState(flow.settings({ destination }), { clock: flow.clock })).items.filter(({ status }) => status !== 'ok')).toEqual([]);
+    expect(
+      (await verifyState(flow.settings({ destination }), { clock: flow.clock })).items.filter(
+        ({ status }) => status !== 'ok',
+      ),
+    ).toEqual([]);
   });
 
   it('leave a name to a stream that has it', async () => {
     const rowsFlow = createRowsFlow({ rows: listRows }, stream);
     const { flow } = rowsFlow;
-    const streams = { ...noBuiltIns, items: { path: 'items', paginated: true, ...stream }, items__sources: { path: 'items', paginated: true } };
+    const streams = {
+      ...noBuiltIns,
+      items: { path: 'items', paginated: true, ...stream },
+      items__sources: { path: 'items', paginated: true },
+    };
     expect((await rowsFlow.syncAfter(0)).exitCode).toBe(0);
     expect((await rowsFlow.syncAfter(1, { config: { streams } })).exitCode).toBe(0);
     expect(await flow.query('SELECT count(*) AS n FROM items__sources')).toEqual([{ n: 8 }]);
     expect(await flow.query('SELECT count(*) AS n FROM items__sources_view')).toEqual([{ n: 20 }]);
     expect(flow.events.filter(({ type }) => type === 'warning')).toMatchObject([
-      { message: 'items__sources is taken, so the view of the elements of items.sources is called items__sources_view' },
+      {
+        message:
+          'items__sources is taken, so the view of the elements of items.sources is called items__sources_view',
+      },
     ]);
   });
 

@@ -32,6 +32,7 @@ export function makeStream(parts: Partial<Stream> = {}): Stream {
     maxDeleteRatio: 0.2,
     maxInvalidRatio: 0.05,
     history: false,
+    decimals: 'double',
     partitionBy: undefined,
     skipUnchanged: false,
     audit: true,

@@ -121,10 +121,9 @@ const cell = fc.oneof(
 );
 
 /** What a member is in a view: numbers by value, JSON by value, other things as their text. */
-function spell(type: string, found: unknown): string | null {
+function spell(type: string, found: string | null | undefined): string | null {
   if (found === null || found === undefined) return null;
-  if (type === 'JSON') return canonical(parseExact(String(found)));
-  return spellText(type, String(found));
+  return type === 'JSON' ? canonical(parseExact(found)) : spellText(type, found);
 }
 
 /** A number among texts is kept as it was written, with or without zeros at its end. */
