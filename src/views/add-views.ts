@@ -24,7 +24,7 @@ export async function addViews(
   database: Database,
   { isJoint = false, warn = () => undefined }: AddOptions = {},
 ): Promise<void> {
-  const { views, notes } = planViews(await readViewTables(database, isJoint), { dialect, isJoint });
+  const { views, notes } = planViews(await readViewTables(database, { isJoint }), { dialect, isJoint });
   notes.forEach(warn);
   for (const { schema, name, about, select } of views) {
     try {

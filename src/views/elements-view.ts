@@ -16,6 +16,8 @@ export function planElementViews(table: ViewTable, dialect: Dialect): readonly V
     views.push({
       schema: 'main',
       name: `${table.name}__${column}`,
+      of: table.name,
+      names: fields.map(({ name }) => name),
       about: `the elements of ${table.name}.${column}`,
       select: dialect.readElements(table, column, fields, seen),
     });

@@ -49,8 +49,16 @@ function countTable({ name, columns, account }: ViewTable, dialect: Dialect, isJ
   const owned = label === undefined ? '' : `AND u.account = ${label}`;
   const groups = [...(label === undefined ? [] : [label]), ...(columns.has('_slice') ? [slice] : [])];
   const live = columns.has('_deleted_at') ? 'WHERE t._deleted_at IS NULL' : '';
+  // A table that has not these columns was not made by a sync.
+  const isOurs = columns.has('_run_id') && columns.has('_synced_at');
+  const waits = isOurs
+    ? 'min(CASE WHEN u.run_id IS NOT NULL THEN t._synced_at END)'
+    : 'CAST(NULL AS TIMESTAMP WITH TIME ZONE)';
+  const joined = isOurs
+    ? `LEFT JOIN unproved AS u ON u.stream = ${stream} AND u.slice = ${slice} AND u.run_id = t._run_id
+        ${owned} AND (u.whole_at IS NULL OR t._synced_at > u.whole_at)`
+    : '';
   return `SELECT ${label === undefined ? '' : `${label} AS account, `}${stream} AS stream, ${slice} AS slice, count(*) AS live,
-        min(CASE WHEN u.run_id IS NOT NULL THEN t._synced_at END) AS unproved_since
-      FROM ${dialect.locate('main', name)} AS t LEFT JOIN unproved AS u ON u.stream = ${stream} AND u.slice = ${slice} AND u.run_id = t._run_id
-        ${owned} AND (u.whole_at IS NULL OR t._synced_at > u.whole_at) ${live} ${groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')}`}`;
+        ${waits} AS unproved_since
+      FROM ${dialect.locate('main', name)} AS t ${joined} ${live} ${groups.length === 0 ? '' : `GROUP BY ${groups.join(', ')}`}`;
 }

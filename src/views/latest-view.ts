@@ -16,6 +16,7 @@ export function planLatestView(table: ViewTable, dialect: Dialect): View | undef
   const view = {
     schema: 'main',
     name: `${table.name}_latest`,
+    of: table.name,
     about: `the newest rows of ${table.name}`,
   } as const;
   if (date === undefined) return { ...view, select: `SELECT ${columns.join(', ')} FROM ${from} ${live}` };

@@ -36,10 +36,10 @@ export function planViews(
     while (used.has(name.toLowerCase())) name = `${name}_view`;
     if (name !== view.name)
       notes.push(`${view.name} is taken, so the view of ${view.about} is called ${name}`);
-    if (dialect.mayName(name)) {
+    if ([name, ...(view.names ?? [])].every((one) => dialect.mayName(one))) {
       used.add(name.toLowerCase());
       views.push({ ...view, name });
-    } else notes.push(`there is no view of ${view.about}: its name would be too long here (${name})`);
+    } else notes.push(`there is no view of ${view.about}: its name, or that of a column, would be too long`);
   }
   return { views: [...views, planHealthView(tables, dialect, isJoint)], notes };
 }

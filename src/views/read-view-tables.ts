@@ -1,25 +1,38 @@
 import { z } from 'zod';
 import type { SqlSession } from '../model/sql.ts';
 import { unpackElementFields } from '../schema/element-fields.ts';
+import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { listDerivedViews } from '../warehouse/derived-views.ts';
 import type { ViewTable } from './view.ts';
 
 const namesSchema = z.array(z.string());
 
-/** Reads the tables of the current database that views are made of, and what the state knows of them. */
-export async function readViewTables(session: SqlSession, isJoint: boolean): Promise<readonly ViewTable[]> {
+/** Where to read. */
+export interface ReadOptions {
+  /** The tables have a column for the account. */
+  readonly isJoint?: boolean;
+  /** Alias of the database; the current one if undefined. */
+  readonly database?: string;
+}
+
+/** Reads the tables of a database that views are made of, and what the state knows of them. */
+export async function readViewTables(
+  session: SqlSession,
+  { isJoint = false, database }: ReadOptions = {},
+): Promise<readonly ViewTable[]> {
+  const prefix = database === undefined ? '' : `${quoteIdentifier(database)}.`;
   const rows = await session.all(
     `SELECT schema_name AS schema, table_name AS "table", list([column_name, data_type] ORDER BY column_index)::JSON::VARCHAR AS columns
-       FROM duckdb_columns() WHERE database_name = current_database() AND schema_name IN ('main', '_sluice') AND NOT internal
+       FROM duckdb_columns() WHERE database_name = ${database === undefined ? 'current_database()' : quoteLiteral(database)} AND schema_name IN ('main', '_sluice') AND NOT internal
        GROUP BY ALL ORDER BY ALL`,
   );
-  const derived = isJoint ? new Set<string>() : await listDerivedViews(session);
+  const derived = isJoint ? new Set<string>() : await listDerivedViews(session, prefix);
   const all = new Map(
     rows
       .map(({ schema, table, columns }) => [`${String(schema)}.${String(table)}`, String(columns)] as const)
       .filter(([name]) => !derived.has(name)),
   );
-  const known = await readKnown(session, all.has('_sluice.elements'));
+  const known = await readKnown(session, prefix, all.has('_sluice.elements'));
   const tables = [...all].flatMap(([name, columns]): [string, ReadonlyMap<string, string>][] =>
     name.startsWith('main.')
       ? [
@@ -49,9 +62,9 @@ export async function readViewTables(session: SqlSession, isJoint: boolean): Pro
     }));
 }
 
-async function readKnown(session: SqlSession, hasElements: boolean) {
+async function readKnown(session: SqlSession, prefix: string, hasElements: boolean) {
   const checkpoints = await session.all(
-    'SELECT stream, key_fields, cursor_field FROM _sluice.checkpoints ORDER BY ALL',
+    `SELECT stream, key_fields, cursor_field FROM ${prefix}_sluice.checkpoints ORDER BY ALL`,
   );
   const keys = new Map<string, readonly string[]>();
   const cursors = new Map<string, string>();
@@ -63,7 +76,7 @@ async function readKnown(session: SqlSession, hasElements: boolean) {
   }
   const rows = hasElements
     ? await session.all(
-        `SELECT stream, column_name, list(fields)::JSON::VARCHAR AS texts FROM _sluice.elements GROUP BY ALL ORDER BY ALL`,
+        `SELECT stream, column_name, list(fields)::JSON::VARCHAR AS texts FROM ${prefix}_sluice.elements GROUP BY ALL ORDER BY ALL`,
       )
     : [];
   const elements = new Map<string, Map<string, ReturnType<typeof unpackElementFields>>>();

@@ -6,6 +6,10 @@ export interface View {
   readonly name: string;
   /** What it shows, for messages: `the elements of items.tags`. */
   readonly about: string;
+  /** The table that it is a view of; undefined for one of the state. */
+  readonly of?: string;
+  /** Names of columns that its table does not have. */
+  readonly names?: readonly string[];
   /** SQL of its rows. */
   readonly select: string;
 }
