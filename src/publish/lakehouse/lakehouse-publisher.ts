@@ -143,7 +143,7 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async publish(commit: ClosedCommit): Promise<PublishResult> {
-    const { generation, runId, look, file, signal, clock, lease } = commit;
+    const { generation, runId, look, file, signal, clock, lease, warn } = commit;
     const lakehouse = this.#lakehouse;
     const { streams } = this.#settings;
     this.#seen = undefined;
@@ -152,7 +152,7 @@ export class LakehousePublisher implements ClosedPublisher {
       const before = await lakehouse.measure?.(database);
       const owner = new Map(describeOwner(this.#settings));
       const comparesAll = existsSync(this.#promiseTo('compare'));
-      const at = { generation, runId, nowMs: clock.now(), look, lease };
+      const at = { generation, runId, nowMs: clock.now(), look, lease, warn };
       const job = { database, lakehouse, streams, owner, comparesAll, ...at };
       const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;

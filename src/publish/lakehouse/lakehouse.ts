@@ -6,6 +6,7 @@ import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
 import type { LocalPlace } from '../publisher.ts';
 import type { StoredSchema } from './names.ts';
+import type { ViewKeeper } from './view-keeper.ts';
 
 /**
  * A catalog of tables that many programs use, as the engine opens it. The rest of this folder publishes to any of them;
@@ -76,6 +77,8 @@ export interface Lakehouse {
   readonly lostFiles?: LostFiles;
   /** Bytes of all data files. */
   measure?(session: SqlSession): Promise<number>;
+  /** Makes views of the tables; undefined where that is not possible. */
+  readonly views?: ViewKeeper;
   /** Removes what nobody needs any more, or says who does. */
   readonly upkeep: Upkeep;
 }

@@ -17,6 +17,7 @@ import type { Lakehouse, StoredTable } from './lakehouse.ts';
 import { type LakePlace, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
 import { describeOtherCount, describeTaken } from './describe-failure.ts';
+import { ViewsPublish } from './publish-views.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
 import { createCommit } from './create-commit.ts';
 import { listStoredComments } from './stored-comments.ts';
@@ -38,6 +39,7 @@ export interface PublishJob {
   /** See `Commit`. */
   readonly look: (generation: string | undefined) => Promise<void>;
   readonly lease: Lease | undefined;
+  readonly warn: (message: string) => void;
 }
 
 /** What a publish changed. */
@@ -78,12 +80,15 @@ class TablesPublish {
     if (holds(held, generation)) return { tables: undefined, inserted: 0, deleted: 0, maintainedAtMs };
     if (held?.generation === undefined) await this.#create(held);
     const tables = await listStoredTables(database, lakehouse, { streams, held });
+    const views = lakehouse.views && new ViewsPublish(database, lakehouse, lakehouse.views, this.#job.warn);
+    await views?.prepare(tables);
     const changed = await findChangedParts(database, this.#own(OWN_TABLES.parts), tables);
     const due = new Set<string>();
     for (const table of tables)
       if (await this.#publish(table, held?.tables.get(table.name), changed)) due.add(table.name);
     await this.#dropOthers(tables, held);
     await this.#comment(tables);
+    await views?.create();
     await recordParts(database, this.#own(OWN_TABLES.parts));
     await this.#endStep();
     await lease?.confirm();

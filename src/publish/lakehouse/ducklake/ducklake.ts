@@ -24,6 +24,8 @@ import { commentInEngine } from '../stored-comments.ts';
 import { describeDuckLakeFailure } from './describe-ducklake-failure.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';
+import { keepDuckLakeViews } from './ducklake-views.ts';
+import type { ViewKeeper } from '../view-keeper.ts';
 import { isRemote, openDuckLake } from './open-ducklake.ts';
 
 /** A DuckLake: a catalog in a database, and data files in a folder or a bucket. */
@@ -36,6 +38,7 @@ export class DuckLake implements Lakehouse {
 
   constructor(destination: DuckLakeDestination) {
     this.destination = destination;
+    this.views = keepDuckLakeViews(destination);
     const local = findLocal(destination);
     if (local !== undefined) this.local = local;
   }
@@ -100,6 +103,7 @@ export class DuckLake implements Lakehouse {
     return Number(row?.['bytes']);
   }
 
+  readonly views: ViewKeeper;
   readonly upkeep: OwnUpkeep = {
     by: 'sluice',
     maintain: (database, work) => maintainDuckLake({ ...work, database, schema: this.destination.schema }),
