@@ -14,7 +14,12 @@ export interface LakePlace {
 export type StoredSchema = 'main' | '_sluice';
 
 /** What the tables of Sluice that only a lakehouse has are called; the work file has none of these names. */
-export const OWN_TABLES = { commit: 'lake_commit', tables: 'lake_tables', parts: 'lake_parts', views: 'lake_views' } as const;
+export const OWN_TABLES = {
+  commit: 'lake_commit',
+  tables: 'lake_tables',
+  parts: 'lake_parts',
+  views: 'lake_views',
+} as const;
 
 /** The schema of the lakehouse that has the tables of one of the work file. */
 export function toLakeSchema(schema: string, stored: StoredSchema): string {

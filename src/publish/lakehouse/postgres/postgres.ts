@@ -18,6 +18,8 @@ import { endEarlierHolders, nameHolder } from './lease-sessions.ts';
 import { openPostgres } from './open-postgres.ts';
 import { commentOnServer } from './server-comments.ts';
 import { choosePostgresType, describeColumn, describeType, quoteName } from './postgres-types.ts';
+import type { ViewKeeper } from '../view-keeper.ts';
+import { keepPostgresViews } from './postgres-views.ts';
 import {
   changeTables,
   execute,
@@ -38,6 +40,7 @@ export class Postgres implements Lakehouse {
   readonly isPartitioned = false;
   readonly commitsTogether = true;
   readonly destination: PostgresDestination;
+  readonly views: ViewKeeper;
   readonly upkeep: Upkeep = {
     by: 'itself',
     leftovers:
@@ -46,6 +49,7 @@ export class Postgres implements Lakehouse {
 
   constructor(destination: PostgresDestination) {
     this.destination = destination;
+    this.views = keepPostgresViews(destination.schema);
   }
 
   open(access: LakehouseAccess): Promise<Database> {
