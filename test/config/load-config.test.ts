@@ -150,7 +150,7 @@ describe('loadConfig: validation', () => {
     ['apiKey: x', 'sluice.yaml:7:1 apiKey: unknown key here; it belongs at "source.apiKey"'],
     [
       'defaults: { zzzz: 1 }',
-      'sluice.yaml:7:13 defaults.zzzz: unknown key; known here: lookback, contract, deletes, history, skipUnchanged, freshness, fullRefreshEvery, maxInvalidRatio, maxDeleteRatio, hashKey',
+      'sluice.yaml:7:13 defaults.zzzz: unknown key; known here: lookback, contract, deletes, history, decimals, skipUnchanged, freshness, fullRefreshEvery, maxInvalidRatio, maxDeleteRatio, hashKey',
     ],
     [
       'streams: { "a\u001b[31m": {} }',

@@ -12,27 +12,25 @@ const DAYS = [
   ['null', '7'],
 ];
 const listRows = (day: number, days = DAYS): readonly Row[] =>
-  days
-    .slice(0, day + 1)
-    .flatMap((prices, at) =>
-      prices.map((price, id) => ({
-        date: dateOf(at),
-        id,
-        price: raw(price),
-        whole: id,
-        mixed: id === 0 ? 'n/a' : raw('0.5'),
-      })),
-    );
+  days.slice(0, day + 1).flatMap((prices, at) =>
+    prices.map((price, id) => ({
+      date: dateOf(at),
+      id,
+      price: raw(price),
+      whole: id,
+      mixed: id === 0 ? 'n/a' : raw('0.5'),
+    })),
+  );
 const stream = { key: ['date', 'id'], decimals: 'exact' } as const;
 
 describe('decimals that are to be exact', () => {
   it('are DECIMAL with the decimals that values have, and more of them when values have more', async () => {
-    const { flow, syncAfter } = createRowsFlow({ rows: listRows }, stream);
+    const rowsFlow = createRowsFlow({ rows: listRows }, stream);
     const prices = async () => {
-      const { columns, rows } = await flow.table('items');
+      const { columns, rows } = await rowsFlow.flow.table('items');
       return [columns['price'], ...rows.map(({ price, price__text: text }) => price ?? text)];
     };
-    expect((await syncAfter(0)).exitCode).toBe(0);
+    expect((await rowsFlow.syncAfter(0)).exitCode).toBe(0);
     expect(await prices()).toEqual([
       'DECIMAL(38,7)',
       '0.1000000',
@@ -41,28 +39,28 @@ describe('decimals that are to be exact', () => {
       '0.0000001',
       '-0.5000000',
     ]);
-    expect((await flow.table('items')).columns).toMatchObject({ whole: 'BIGINT', mixed: 'VARCHAR' });
-    expect((await syncAfter(1)).exitCode).toBe(0);
+    expect((await rowsFlow.flow.table('items')).columns).toMatchObject({ whole: 'BIGINT', mixed: 'VARCHAR' });
+    expect((await rowsFlow.syncAfter(1)).exitCode).toBe(0);
     expect((await prices())[0]).toBe('DECIMAL(38,9)');
     expect(await prices()).toContain('12345678901234567890.123456789');
     expect(await prices()).toContain('0.000000100');
-    expect((await syncAfter(1)).exitCode).toBe(0);
+    expect((await rowsFlow.syncAfter(1)).exitCode).toBe(0);
     expect((await prices())[0]).toBe('DECIMAL(38,9)');
     expect(await prices()).toContain('1e+30');
-    expect((await syncAfter(1)).exitCode).toBe(0);
+    expect((await rowsFlow.syncAfter(1)).exitCode).toBe(0);
     expect(await prices()).toContain('7.000000000');
-    const before = await flow.rows('items');
-    await flow.rebuild();
-    expect(await flow.rows('items')).toHaveLength(before.length);
+    const before = await rowsFlow.flow.rows('items');
+    await rowsFlow.flow.rebuild();
+    expect(await rowsFlow.flow.rows('items')).toHaveLength(before.length);
   });
 
   it('are text where no decimal has room for all of them', async () => {
-    const { flow, syncAfter } = createRowsFlow(
+    const rowsFlow = createRowsFlow(
       { rows: (day) => listRows(day, [['1e400', '0.1', '1e300', '0.12345678901234567890123456789']]) },
       stream,
     );
-    expect((await syncAfter(0)).exitCode).toBe(0);
-    const { columns, rows } = await flow.table('items');
+    expect((await rowsFlow.syncAfter(0)).exitCode).toBe(0);
+    const { columns, rows } = await rowsFlow.flow.table('items');
     expect(columns['price']).toBe('VARCHAR');
     expect(rows.map(({ price }) => price)).toEqual([
       '1e400',
@@ -74,12 +72,12 @@ describe('decimals that are to be exact', () => {
 
   it('change the columns that are there, with all their values', async () => {
     const days = [['0.1', '1.25', '123456.789', '5e-7'], ['2.5']];
-    const { flow, syncAfter } = createRowsFlow(
+    const rowsFlow = createRowsFlow(
       { rows: (day) => listRows(day, days) },
       { key: ['date', 'id'], history: true },
     );
-    expect((await syncAfter(0)).exitCode).toBe(0);
-    expect((await flow.table('items')).columns['price']).toBe('DOUBLE');
+    expect((await rowsFlow.syncAfter(0)).exitCode).toBe(0);
+    expect((await rowsFlow.flow.table('items')).columns['price']).toBe('DOUBLE');
     const streams = {
       ...noBuiltIns,
       items: {
@@ -90,9 +88,9 @@ describe('decimals that are to be exact', () => {
         decimals: 'exact' as const,
       },
     };
-    expect((await syncAfter(1, { config: { streams } })).exitCode).toBe(0);
+    expect((await rowsFlow.syncAfter(1, { config: { streams } })).exitCode).toBe(0);
     for (const table of ['items', 'items_history']) {
-      const { columns, rows } = await flow.table(table);
+      const { columns, rows } = await rowsFlow.flow.table(table);
       expect(columns['price']).toBe('DECIMAL(38,7)');
       expect(rows.map(({ price }) => price).toSorted()).toEqual([
         '0.0000005',

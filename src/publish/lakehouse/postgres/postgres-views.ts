@@ -1,9 +1,10 @@
+import type { SqlSession } from '../../../model/sql.ts';
 import { createPostgresDialect } from '../../../views/postgres-dialect.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { toLakeSchema } from '../names.ts';
 import { MOST_NAME_BYTES } from '../postgres-names.ts';
 import type { ViewKeeper } from '../view-keeper.ts';
-import { ask, changeTables, execute, locateOnServer } from './server-tables.ts';
+import { ask, changeTables, locateOnServer } from './server-tables.ts';
 
 /** Views in a database of Postgres. */
 export function keepPostgresViews(schema: string): ViewKeeper {
@@ -34,7 +35,7 @@ export function keepPostgresViews(schema: string): ViewKeeper {
 }
 
 /** An error would end the transaction, and the publish with it: on the server, it ends a part of it. */
-async function tryChange(session: Parameters<typeof execute>[0], statement: string): Promise<void> {
+async function tryChange(session: SqlSession, statement: string): Promise<void> {
   const block = `BEGIN EXECUTE ${quoteLiteral(statement)}; EXCEPTION WHEN OTHERS THEN NULL; END`;
   await changeTables(session, `DO ${quoteLiteral(block)}`);
 }
