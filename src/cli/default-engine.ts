@@ -70,6 +70,7 @@ export const defaultEngine: Engine = {
   showSchema: lend(() => import('../commands/contracts/read-schema.ts'), 'showSchema'),
   diffSchema: lend(() => import('../commands/contracts/read-schema.ts'), 'diffSchema'),
   exportSchema: lend(() => import('../commands/contracts/export-schema.ts'), 'exportSchema'),
+  exportJointSchema: lend(() => import('../commands/contracts/export-joint-schema.ts'), 'exportJointSchema'),
   verifyState: lend(() => import('../commands/verify/verify.ts'), 'verifyState'),
   compareWithApi: lend(() => import('../commands/verify/compare-api.ts'), 'compareWithApi'),
   readState: lend(() => import('../commands/state/read-state.ts'), 'readState'),

@@ -1,4 +1,5 @@
 import type { InteropPart } from './part.ts';
+import { proveDbt } from './parts/dbt.ts';
 import { proveMcp } from './parts/mcp.ts';
 import { proveOpenTelemetry } from './parts/opentelemetry.ts';
 import { provePython } from './parts/python.ts';
@@ -11,5 +12,6 @@ export const parts: Readonly<Record<string, InteropPart>> = {
   opentelemetry: proveOpenTelemetry,
   mcp: proveMcp,
   python: provePython,
+  dbt: proveDbt,
   spark: proveSparkTables,
 };

@@ -2,6 +2,9 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { exportFormats, type SchemaExport } from '../../model/schema-report.ts';
+import type { CommandOutcome } from '../frame/command.ts';
+import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { ChosenAccounts } from '../steps/choose-accounts.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { choiceOption, flagOption, textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
@@ -17,7 +20,7 @@ export const schemaExportCommand = defineAccountCommand({
   accounts: 'one',
   description:
     'Writes the schema of the published tables as JSON Schema (which you can put into contracts/), TypeScript types, ' +
-    'dbt sources or SQL.',
+    'dbt sources or SQL. With accounts and dbt: sources of the file or the views with the data of all.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     format: choiceOption({
@@ -45,9 +48,17 @@ export const schemaExportCommand = defineAccountCommand({
     ['sluice schema export --output contracts/', 'Contracts to edit and commit'],
     ['sluice schema export --format dbt > models/sources.yml', 'Sources for dbt'],
   ],
+  runJoint(context, { values, globals, argument }, known) {
+    const file = known.combined ?? known.catalog;
+    if (values.format !== 'dbt' || file === undefined) return undefined;
+    context.chooseStop('quit');
+    return exportJoint(context, globals, { file, known, argument }).then((exported) =>
+      hand(context, exported, values),
+    );
+  },
   async run(context, { values, globals, argument }) {
     context.chooseStop('quit');
-    const { format = 'json-schema', output, force, enums } = values;
+    const { format = 'json-schema', enums } = values;
     const streams = readStreamNames(argument);
     // Only dbt's tests use the contract files; other formats must work even if those are invalid, to help fix
     // them.
@@ -58,17 +69,46 @@ export const schemaExportCommand = defineAccountCommand({
       format,
       enums: enums === true,
     });
-    const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
-    if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
-    const planned = await planFiles(exported, context.cwd, output);
-    if (force !== true) await assertNoneExist(planned);
-    for (const file of planned) await writeExport(file, force === true);
-    const paths = planned.map(({ path }) => path);
-    const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');
-    const result = { format, streams: exported.streams, files: paths };
-    return { exitCode: 0, summary: `${summary} written`, result, text };
+    return hand(context, exported, values);
   },
 });
+
+/** Sources of the tables with the rows of all accounts. */
+async function exportJoint(
+  context: CliContext,
+  globals: GlobalValues,
+  {
+    file,
+    known,
+    argument,
+  }: { readonly file: string; readonly known: ChosenAccounts; readonly argument: string | undefined },
+): Promise<SchemaExport> {
+  const accounts = [];
+  for (const account of known.accounts)
+    accounts.push({
+      name: account.name,
+      settings: await loadOfflineSettings({ ...context, account }, globals),
+    });
+  return context.engine.exportJointSchema({ file, accounts, streams: readStreamNames(argument) });
+}
+
+/** Prints an export, or writes it where `--output` says. */
+async function hand(
+  { cwd }: CliContext,
+  exported: SchemaExport,
+  { output, force }: { readonly output: string | undefined; readonly force: boolean | undefined },
+): Promise<CommandOutcome> {
+  const { format } = exported;
+  const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
+  if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
+  const planned = await planFiles(exported, cwd, output);
+  if (force !== true) await assertNoneExist(planned);
+  for (const file of planned) await writeExport(file, force === true);
+  const paths = planned.map(({ path }) => path);
+  const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');
+  const result = { format, streams: exported.streams, files: paths };
+  return { exitCode: 0, summary: `${summary} written`, result, text };
+}
 
 /** One text for stdout: several contracts become one object with a member per stream. */
 function printExport({ files, format }: SchemaExport): string {

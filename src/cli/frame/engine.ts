@@ -40,6 +40,7 @@ import type { EndedSync } from '../../notify/notify-accounts.ts';
 import type { ReportEngine } from './report-engine.ts';
 import type { TelemetryEngine } from './telemetry-engine.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
+import type { JointExportRequest } from '../../commands/contracts/export-joint-schema.ts';
 import type { ExportOptions } from '../../commands/contracts/export-schema.ts';
 import type { TableExportRequest } from '../../commands/export-tables.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
@@ -114,6 +115,8 @@ export interface Engine extends ReportEngine, TelemetryEngine {
     request: OfStreams & { readonly since?: string },
   ): Promise<SchemaDiff>;
   exportSchema(settings: OfflineSettings, request: ExportOptions): Promise<SchemaExport>;
+  /** Sources for dbt of the tables with the rows of all accounts. */
+  exportJointSchema(request: JointExportRequest): Promise<SchemaExport>;
   verifyState(settings: OfflineSettings, request: VerifyRequest): Promise<VerifyReport>;
   compareWithApi(settings: Settings, request: CompareRequest): Promise<ComparisonReport>;
   readState(settings: OfflineSettings, request: OfStreams): Promise<StateReport>;

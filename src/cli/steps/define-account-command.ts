@@ -27,13 +27,19 @@ export type AccountWay = 'each' | 'one';
 /** A command that knows one account, and how it works on several. */
 export interface AccountCommandDefinition<O extends Options> extends CommandDefinition<O> {
   readonly accounts: AccountWay | ((input: CommandInput<O>) => AccountWay);
+  /** Works on all accounts together, if none was named; undefined where this input is about single ones. */
+  readonly runJoint?: (
+    context: CliContext,
+    input: CommandInput<O>,
+    known: ChosenAccounts,
+  ) => Promise<CommandOutcome> | undefined;
 }
 
 /** A command for a config with or without accounts; it is written as if there was only one. */
 export function defineAccountCommand<const O extends Options>(
   definition: AccountCommandDefinition<O>,
 ): Command {
-  const { accounts, ...single } = definition;
+  const { accounts, runJoint, ...single } = definition;
   return defineCommand<Options>({
     ...single,
     options: { ...definition.options, accounts: accountsOption },
@@ -42,6 +48,8 @@ export function defineAccountCommand<const O extends Options>(
       const patterns = (given.values as { readonly accounts?: readonly string[] }).accounts;
       const chosen = await listChosen(context, given.globals, patterns);
       if (chosen === undefined) return definition.run(context, input);
+      const joint = patterns === undefined ? runJoint?.(context, input, chosen) : undefined;
+      if (joint !== undefined) return joint;
       const way = typeof accounts === 'function' ? accounts(input) : accounts;
       if (way === 'one') return definition.run(onlyOne(context, given.globals, chosen), input);
       await refuseSharedMistake(context, given.globals, chosen);

@@ -73,6 +73,7 @@ export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
     showSchema: () => refuse('showSchema'),
     diffSchema: () => refuse('diffSchema'),
     exportSchema: () => refuse('exportSchema'),
+    exportJointSchema: () => refuse('exportJointSchema'),
     verifyState: () => refuse('verifyState'),
     compareWithApi: () => refuse('compareWithApi'),
     readState: () => refuse('readState'),

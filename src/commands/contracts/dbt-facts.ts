@@ -1,0 +1,77 @@
+import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
+import type { ExportedTable } from '../../contract/exported-table.ts';
+import { isNeverNull } from '../../contract/never-null.ts';
+import type { DbtTable } from '../../contract/to-dbt.ts';
+import { HOUR_MS } from '../../model/dates.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import type { Checkpoint, LearnedColumn, Stream } from '../../model/stream.ts';
+import { companionSource, toFieldName } from '../../schema/field-paths.ts';
+import { namesField } from '../../schema/field-rules.ts';
+import type { Database } from '../../warehouse/database.ts';
+
+// The report calls a stream late after the same time.
+const LEAST_LATENESS_HOURS = 36;
+
+/** What is known of a table of one account, wherever dbt reads it. */
+export interface DbtFacts extends Omit<DbtTable, 'loadedAt' | 'location'> {
+  /** Ids of the slices that the config asks for; one that is empty without slices. */
+  readonly slices: readonly string[];
+}
+
+/** Finds what dbt is told of published tables: from the config, the checkpoints and the learned columns. */
+export async function findDbtFacts(
+  database: Database,
+  { streams }: Pick<OfflineSettings, 'streams'>,
+  tables: readonly ExportedTable[],
+): Promise<readonly DbtFacts[]> {
+  const checkpoints = await readCheckpoints(database);
+  const facts: DbtFacts[] = [];
+  for (const table of tables) {
+    const stream = streams.find((one) => one.name === table.stream);
+    const own = checkpoints.filter((checkpoint) => checkpoint.stream === table.stream);
+    facts.push({
+      ...table,
+      uniqueBy: findUnique(table, own),
+      neverNull: stream === undefined ? new Set() : await findNeverNull(database, stream),
+      lateAfterHours: findLateness(stream),
+      slices: stream === undefined || stream.slices.length === 0 ? [''] : stream.slices.map(({ id }) => id),
+    });
+  }
+  return facts;
+}
+
+/** What `sluice verify` holds unique as well: the key, in each slice. */
+function findUnique({ columns }: ExportedTable, checkpoints: readonly Checkpoint[]): DbtTable['uniqueBy'] {
+  const keys = checkpoints.map(({ keyFields }) => keyFields);
+  const names = new Set(keys.flatMap((key) => key ?? []));
+  const isHeld = (name: string) => columns.some((column) => column.name === name);
+  if (names.size === 0 || keys.includes(undefined) || ![...names].every(isHeld)) return undefined;
+  return [...names, ...(isHeld('_slice') ? ['_slice'] : [])];
+}
+
+/** Columns whose field has a value in every record by the contract file, and has all of its values in the column. */
+async function findNeverNull(database: Database, stream: Stream): Promise<ReadonlySet<string>> {
+  const { schema } = stream.contract;
+  if (schema === undefined) return new Set();
+  const columns = await readContract(database, stream.name);
+  const beside = new Set(
+    columns.flatMap(({ path }) => companionSource(path)?.map(toFieldName).join('\0') ?? []),
+  );
+  const hashed = Object.entries(stream.columns).flatMap(([field, { kind }]) =>
+    kind === 'hash' ? [field] : [],
+  );
+  const isPlain = ({ name, path }: LearnedColumn, field: readonly string[]) =>
+    companionSource(path) === undefined &&
+    !beside.has(field.join('\0')) &&
+    // A contract does not judge the values of masked fields.
+    !hashed.some((one) => one === name || namesField(one, field));
+  const found = columns.filter((column) => {
+    const field = column.path.map(toFieldName);
+    return isPlain(column, field) && isNeverNull(schema.json, field);
+  });
+  return new Set(found.map(({ name }) => name));
+}
+
+function findLateness(stream: Stream | undefined): number {
+  return Math.max(LEAST_LATENESS_HOURS, Math.ceil(((stream?.freshnessMs ?? 0) * 1.5) / HOUR_MS));
+}
