@@ -174,6 +174,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   metrics: { rooms: ['text', 'model', 'files', 'state', 'commands'], packages: ['prom-client'] },
   notify: { rooms: ['text', 'model', 'state'], packages: ['undici'] },
+  dagster: { rooms: ['model'], packages: ['zod'] },
   simulator: { rooms: ['model'], packages: [] },
   render: { rooms: ['text', 'model', 'report', 'accounts', 'simulator'], packages: ['cli-table3'] },
   mcp: {
@@ -197,6 +198,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'metrics',
       'notify',
       'telemetry',
+      'dagster',
       'simulator',
       'render',
       'mcp',

@@ -22,6 +22,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'commands/',
     'config/',
     'contract/',
+    'dagster/',
     'deploy/',
     'dictionary/',
     'discover/',

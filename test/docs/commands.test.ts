@@ -32,8 +32,17 @@ describe('commands in the docs', () => {
     const loaded = await Promise.all(commands.map(({ load }) => load()));
     const options = [...Object.values(globalOptions), ...loaded.flatMap((command) => command.options)];
     const known = new Set(['help', 'version', ...options.map(({ flag }) => flag)]);
-    // Of npm, docker and git, and of our own scripts: written as `npm … --flag` they are not options of ours.
-    const foreign = ['build-arg', 'ignore-scripts', 'minutes', 'only', 'cpu-prof', 'dbname'];
+    // Of npm, docker, git and dbt, and of our own scripts: written as `npm … --flag` they are not options of ours.
+    const foreign = [
+      'build-arg',
+      'ignore-scripts',
+      'minutes',
+      'only',
+      'cpu-prof',
+      'dbname',
+      'target',
+      'vars',
+    ];
     const unknown = files.flatMap((file) =>
       listCode(readText(file))
         .flatMap((code) => [...code.matchAll(/(?<![\w-])--([a-z][a-z-]+)/g)].map((match) => match[1] ?? ''))

@@ -2,6 +2,7 @@ import type { InteropPart } from './part.ts';
 import { proveDbt } from './parts/dbt.ts';
 import { proveMcp } from './parts/mcp.ts';
 import { proveOpenTelemetry } from './parts/opentelemetry.ts';
+import { proveOrchestrators } from './parts/orchestrators.ts';
 import { provePython } from './parts/python.ts';
 import { proveReaders } from './parts/readers.ts';
 import { proveSparkTables } from './parts/spark.ts';
@@ -13,5 +14,6 @@ export const parts: Readonly<Record<string, InteropPart>> = {
   mcp: proveMcp,
   python: provePython,
   dbt: proveDbt,
+  orchestrators: proveOrchestrators,
   spark: proveSparkTables,
 };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openProgressDisplay } from '../../src/cli/progress/open-display.ts';
 import { countMetrics, recordRefusals, saveMetrics, sendNotices } from '../../src/cli/steps/follow-run.ts';
+import { reportToDagster } from '../../src/cli/steps/report-to-dagster.ts';
 import { ConfigError } from '../../src/model/errors.ts';
 import type { ProgressEvent } from '../../src/model/progress.ts';
 import { type EndedRun, type RunObserver, tellEnd, tellEvent } from '../../src/model/run-observer.ts';
@@ -13,6 +14,7 @@ import { followRunWith } from '../../src/telemetry/follow-run.ts';
 import { createWorld, stoppedClock } from '../cli/support/capture.ts';
 import { SECRET } from '../cli/support/fake-engine.ts';
 import { makeRunReport, makeStreamReport, NOW_MS } from '../cli/support/reports.ts';
+import { makeStep } from '../dagster/pipes.ts';
 
 // What every observer of runs has to be: harmless, whatever it is given, in any order.
 
@@ -52,6 +54,12 @@ const observers: Readonly<Record<string, () => Promise<RunObserver>>> = {
     const tracer = new TracerProvider().getTracer('test');
     const mask = (text: string) => text.replaceAll(SECRET, '');
     return followRunWith({ api, tracer, parent: api.ROOT_CONTEXT, clock: stoppedClock, mask }, {});
+  },
+  'a step of Dagster': async () => {
+    const { env } = makeStep({ assets: ['items'], extras: { sluice: { check: 'verdict' } } });
+    const observer = await reportToDagster(createWorld({ env }).context);
+    if (observer === undefined) throw new Error('the variables were not seen');
+    return observer;
   },
   metrics: async () => {
     const { context } = createWorld();

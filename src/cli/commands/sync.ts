@@ -23,6 +23,7 @@ import {
 } from '../steps/follow-run.ts';
 import { followTraces, sendsMetrics, withTelemetry } from '../steps/follow-telemetry.ts';
 import { loadSettings } from '../steps/load-settings.ts';
+import { type DagsterObserver, reportToDagster } from '../steps/report-to-dagster.ts';
 import { planNextSync } from './plan.ts';
 import { runOptions, selectionOptions, toRunOptions, toSelection } from '../steps/sync-options.ts';
 import { syncOnce } from '../steps/sync-once.ts';
@@ -71,15 +72,21 @@ async function runSelected(
     readonly values: WantedSync & Parameters<typeof toRunOptions>[0];
   },
 ): Promise<CommandOutcome> {
-  const traces = followTraces(context, {});
-  const { settings, chosen, metricsFile } = await prepare(context, globals, { ...values, traces });
+  const followers = { traces: followTraces(context, {}), dagster: await reportToDagster(context) };
+  const { settings, chosen, metricsFile } = await prepare(context, globals, { ...values, followers });
   const sync = { ...selection, ...toRunOptions(values) };
   const { withoutStreams } = values;
   if (settings === undefined)
-    return runAll(context, globals, { chosen, sync, metricsFile, withoutStreams: withoutStreams === true });
-  const ended = await syncOnce(context, globals, settings, { ...sync, observers: traces });
+    return runAll(context, globals, {
+      chosen,
+      sync,
+      metricsFile,
+      withoutStreams: withoutStreams === true,
+      dagster: followers.dagster,
+    });
+  const ended = await syncOnce(context, globals, settings, { ...sync, observers: followers.traces });
   const place = { stateDir: settings.stateDir, guessed: false };
-  await finish(context, globals, { settings, place, metricsFile, ended, traces });
+  await finish(context, globals, { settings, place, metricsFile, ended, followers });
   if (ended.report === undefined) throw ended.error;
   return toSyncOutcome(ended.report, context);
 }
@@ -106,17 +113,22 @@ async function runAll(
     sync,
     metricsFile,
     withoutStreams,
+    dagster,
   }: {
     readonly chosen: ChosenAccounts;
     readonly sync: SyncOptions;
     readonly metricsFile: string | undefined;
     readonly withoutStreams: boolean;
+    readonly dagster: DagsterObserver | undefined;
   },
 ): Promise<CommandOutcome> {
   const { syncAccounts } = await import('../steps/sync-accounts.ts');
   const wantsMetrics = metricsFile !== undefined || sendsMetrics(context);
   const { report, facts } = await syncAccounts(context, globals, chosen, { sync, wantsMetrics });
-  await warn(context, globals, await saveAccountsMetrics(context, metricsFile, facts, { withoutStreams }));
+  await warn(context, globals, [
+    ...(await saveAccountsMetrics(context, metricsFile, facts, { withoutStreams })),
+    ...(dagster?.onAccountsEnd(report) ?? []),
+  ]);
   const { renderAccountsReport, summarizeAccounts } = await import('../../render/render-accounts-sync.ts');
   const { clock, output } = context;
   const failed = report.accounts.find(({ exitCode }) => exitCode !== 0);
@@ -148,7 +160,7 @@ interface WantedSync {
 async function prepare(
   context: CliContext,
   globals: GlobalValues,
-  { traces, ...wanted }: WantedSync & Pick<FinishedSync, 'traces'>,
+  { followers, ...wanted }: WantedSync & Pick<FinishedSync, 'followers'>,
 ): Promise<Prepared> {
   const startedAtMs = context.clock.now();
   let metricsFile: string | undefined;
@@ -166,9 +178,13 @@ async function prepare(
         ...(await findPlace(context, globals)),
         metricsFile,
         ended,
-        traces,
+        followers,
       });
-    else await finishAccounts(context, globals, { ...wanted, metricsFile, ended, chosen: known.chosen });
+    else {
+      const { dagster } = followers;
+      const { chosen } = known;
+      await finishAccounts(context, globals, { ...wanted, metricsFile, ended, chosen, dagster });
+    }
     throw thrown;
   }
 }
@@ -180,10 +196,12 @@ async function finishAccounts(
   {
     metricsFile,
     withoutStreams,
+    dagster,
     ...refused
   }: Omit<RefusedAccounts, 'wantsMetrics'> & {
     readonly metricsFile: string | undefined;
     readonly withoutStreams: boolean | undefined;
+    readonly dagster: DagsterObserver | undefined;
   },
 ): Promise<void> {
   const wantsMetrics = metricsFile !== undefined || sendsMetrics(context);
@@ -192,6 +210,7 @@ async function finishAccounts(
   await warn(context, globals, [
     ...warnings,
     ...(await saveAccountsMetrics(context, metricsFile, facts, options)),
+    ...(dagster === undefined ? [] : await tellEnd([dagster], refused.ended)),
   ]);
 }
 
@@ -199,23 +218,30 @@ interface FinishedSync extends KnownPlace {
   readonly settings: ToldSettings | undefined;
   readonly metricsFile: string | undefined;
   readonly ended: EndedRun;
-  /** They saw the run. */
+  readonly followers: Followers;
+}
+
+/** Other people's tools that are told of a run. */
+interface Followers {
+  /** They see each event, too. */
   readonly traces: readonly RunObserver[];
+  readonly dagster: DagsterObserver | undefined;
 }
 
 /** Sends notices and counts metrics; a failure in that is only a line in the log. */
 async function finish(
   context: CliContext,
   globals: GlobalValues,
-  { settings, place, metricsFile, ended, traces }: FinishedSync,
+  { settings, place, metricsFile, ended, followers }: FinishedSync,
 ): Promise<void> {
   const save = (facts: MetricFacts) => saveMetrics(context, metricsFile, facts);
   const warnings = await tellEnd(
     [
-      ...traces,
+      ...followers.traces,
       recordRefusals(context, place),
       ...(settings === undefined ? [] : [sendNotices(context, settings)]),
       ...(metricsFile === undefined && !sendsMetrics(context) ? [] : [countMetrics(context, settings, save)]),
+      ...(followers.dagster === undefined ? [] : [followers.dagster]),
     ],
     ended,
   );

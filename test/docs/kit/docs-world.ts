@@ -13,7 +13,20 @@ const BASE_URL = 'https://analytics.example.com/api/v1';
 const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
 /** Programs that a page runs and that are not ours: `foreign-program.ts` looks at what they are asked to do. */
 const FOREIGN = [
-  ...['curl', 'docker', 'git', 'install', 'kubectl', 'mkfs.btrfs', 'mount', 'npm', 'openssl', 'pg_dump'],
+  ...[
+    'curl',
+    'dbt',
+    'docker',
+    'git',
+    'install',
+    'kubectl',
+    'mkfs.btrfs',
+    'mount',
+    'npm',
+    'openssl',
+    'pg_dump',
+    'pip',
+  ],
   ...['systemctl', 'truncate', 'useradd', 'vi'],
 ];
 /** Folders of another machine that pages name. */
@@ -49,7 +62,14 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
   const project = path.join(folder, 'project');
   const home = path.join(folder, 'home');
   const theirs = ['var/www', 'var/lib/node_exporter', 'srv/analytics', 'opt/sluice/node_modules'];
-  for (const place of [...ROOTS, ...theirs, 'project/contracts', 'project/models', 'home'])
+  for (const place of [
+    ...ROOTS,
+    ...theirs,
+    'project/contracts',
+    'project/models',
+    'project/examples/dbt/models',
+    'home',
+  ])
     mkdirSync(path.join(folder, place), { recursive: true });
   symlinkSync(makePrograms(folder), path.join(folder, 'opt/sluice/node_modules/.bin'));
 
