@@ -36,7 +36,7 @@ export function buildMessages(context: PipesContext, ended: EndedProcess): reado
     ...[...warnings, ...foreign].map((message) => log(message, 'warning')),
     ...assets.filter(isMaterialized).map(materialize),
     ...assets.flatMap((asset) => checkVerdict(context.check, asset)),
-    ...(error === undefined ? [] : [log(`${error.message} ${error.hint}`, logLevel(exitCode))]),
+    ...(error === undefined ? [] : [log(`${error.message}\n${error.hint}`, logLevel(exitCode))]),
     {
       method: 'report_custom_message',
       params: { payload: { sluice: { exitCode, resumeAt: resumeAt ?? null } } },
@@ -49,7 +49,7 @@ export function buildMessages(context: PipesContext, ended: EndedProcess): reado
           : {
               exception: {
                 name: error.code,
-                message: `${error.message} ${error.hint}`,
+                message: `${error.message}\n${error.hint}`,
                 stack: [],
                 cause: null,
                 context: null,

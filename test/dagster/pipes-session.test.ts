@@ -111,7 +111,7 @@ describe('a session with Dagster', () => {
       makeEnd([{ status: 'stopped', error }], { exitCode: 75, error, resumeAt }),
     );
     expect(paramsOf('report_custom_message')).toEqual([{ payload: { sluice: { exitCode: 75, resumeAt } } }]);
-    expect(paramsOf('log')).toEqual([{ message: 'no route Wait.', level: 'warning' }]);
+    expect(paramsOf('log')).toEqual([{ message: 'no route\nWait.', level: 'warning' }]);
     expect(paramsOf('closed')).toEqual([{}]);
   });
 
@@ -131,10 +131,10 @@ describe('a session with Dagster', () => {
     });
     expect(paramsOf('log').map(({ message }) => message)).toEqual([
       '*** expires',
-      'the key *** is refused Wait.',
+      'the key *** is refused\nWait.',
     ]);
     expect(paramsOf('closed')).toMatchObject([
-      { exception: { name: 'key_rejected', message: 'the key *** is refused Wait.', stack: [] } },
+      { exception: { name: 'key_rejected', message: 'the key *** is refused\nWait.', stack: [] } },
     ]);
   });
 
