@@ -170,6 +170,8 @@ async function runPython({ folder, env, baseUrl }: Interop, { name, command, wai
       DO_NOT_TRACK: '1',
       PREFECT_HOME: join(project, 'prefect'),
       PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: 'true',
+      // A busy machine needs more than the usual 20.
+      PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS: '300',
     },
   });
   const outcome = await waitForOutcome(child);
