@@ -1,5 +1,7 @@
+import { writeChartSchema } from './chart-schema.ts';
 import { writeCommandsPage } from './commands-page.ts';
 import { writeConfigPage } from './config-page.ts';
+import { writeDashboard } from './dashboard/dashboard.ts';
 import { writeEditorSchema } from './editor-schema.ts';
 import { writeProofColumn } from './proof-column.ts';
 
@@ -8,6 +10,8 @@ export const generatedFiles: readonly {
   readonly path: string;
   readonly write: () => Promise<string>;
 }[] = [
+  { path: 'docker/helm/sluice/files/dashboard.json', write: writeDashboard },
+  { path: 'docker/helm/sluice/values.schema.json', write: writeChartSchema },
   { path: 'docs/commands.md', write: writeCommandsPage },
   { path: 'docs/configuration.md', write: writeConfigPage },
   { path: 'docs/faults.md', write: () => writeProofColumn('docs/faults.md') },

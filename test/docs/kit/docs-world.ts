@@ -18,6 +18,7 @@ const FOREIGN = [
     'dbt',
     'docker',
     'git',
+    'helm',
     'install',
     'kubectl',
     'mkfs.btrfs',
@@ -26,6 +27,7 @@ const FOREIGN = [
     'openssl',
     'pg_dump',
     'pip',
+    'promtool',
   ],
   ...['systemctl', 'truncate', 'useradd', 'vi'],
 ];

@@ -1,0 +1,158 @@
+import { secretDestinationPaths } from '../src/model/destination.ts';
+import { secretFleetPaths } from '../src/model/fleet.ts';
+import { secretPaths } from '../src/config/secret-paths.ts';
+import { writeEditorSchema } from './editor-schema.ts';
+
+/** A JSON Schema, as far as this file looks into it. */
+type Node = Readonly<Record<string, unknown>>;
+
+const text = { type: 'string' };
+const name = { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' };
+const item = { type: 'string', pattern: '^[-._a-zA-Z0-9]+$' };
+const size = { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?([KMGTP]i?)?$' };
+const onOff = { type: 'boolean' };
+const count = (minimum: number) => ({ type: 'integer', minimum });
+const port = { type: 'integer', minimum: 1, maximum: 65_535 };
+const map = { type: 'object' };
+const texts = { type: 'object', additionalProperties: text };
+const list = (items: Node) => ({ type: 'array', items });
+/** An object that has these keys and no others. */
+const only = (properties: Node) => ({ type: 'object', additionalProperties: false, properties });
+
+const values = {
+  mode: { enum: ['cronjob', 'schedule', 'fleet'] },
+  image: only({
+    repository: { ...text, minLength: 1 },
+    tag: text,
+    digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
+    pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
+    pullSecrets: list(only({ name })),
+  }),
+  keys: only({
+    secret: name,
+    item,
+    accountSecretPrefix: { type: 'string', pattern: '^[a-z0-9.-]*$' },
+    accountItem: item,
+    accountsSecret: { anyOf: [{ const: '' }, name] },
+  }),
+  secretFiles: list({ ...name, not: { enum: ['sluice', 'fleet'] } }),
+  schedule: { type: 'string', pattern: '^(@(hourly|daily|weekly|monthly|yearly)|\\S+( +\\S+){4})$' },
+  timeZone: { ...text, minLength: 1 },
+  deadline: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?[smhd]$' },
+  args: list(text),
+  env: list({ type: 'object', required: ['name'], properties: { name: text } }),
+  cronjob: only({
+    suspend: onOff,
+    backoffLimit: count(0),
+    activeDeadlineSeconds: count(60),
+    startingDeadlineSeconds: count(10),
+    successfulJobsHistoryLimit: count(0),
+    failedJobsHistoryLimit: count(0),
+  }),
+  fleet: only({
+    secret: name,
+    replicas: count(0),
+    lanes: count(1),
+    scratch: size,
+    keda: only({ enabled: onOff, minReplicaCount: count(0), maxReplicaCount: count(1) }),
+  }),
+  persistence: only({
+    existingClaim: text,
+    size,
+    storageClass: text,
+    accessModes: list({ enum: ['ReadWriteOnce', 'ReadWriteOncePod', 'ReadWriteMany'] }),
+    keep: onOff,
+  }),
+  resources: only({ requests: map, limits: map, claims: { type: 'array' } }),
+  terminationGracePeriodSeconds: { anyOf: [count(10), { type: 'null' }] },
+  serviceAccountName: text,
+  podLabels: texts,
+  podAnnotations: texts,
+  nodeSelector: texts,
+  tolerations: list(map),
+  affinity: map,
+  priorityClassName: text,
+  metrics: only({
+    port,
+    podMonitor: only({
+      enabled: onOff,
+      interval: { type: 'string', pattern: '^[0-9]+[smh]$' },
+      labels: texts,
+    }),
+    rules: only({
+      enabled: onOff,
+      labels: texts,
+      runbookBase: { type: 'string', pattern: '^(https?://\\S+)?$' },
+    }),
+    dashboard: only({ enabled: onOff, labels: texts }),
+  }),
+  networkPolicy: only({
+    enabled: onOff,
+    metricsFrom: list(map),
+    dns: list(map),
+    api: list(map),
+    postgres: only({ to: list(map), port }),
+    objectStore: only({ to: list(map), port }),
+    egress: list(map),
+  }),
+  // Helm's own, which charts above this one may set.
+  global: map,
+};
+
+const secrets: readonly (readonly string[])[] = [
+  ...secretPaths,
+  ...secretDestinationPaths,
+  ...secretFleetPaths,
+];
+const placeholder = { $ref: '#/definitions/placeholder' };
+
+/**
+ * JSON Schema of the chart's values: those above, and under `config` the schema of sluice.yaml. Secrets are placeholders
+ * there, as values are kept in the release and printed by Helm.
+ */
+export async function writeChartSchema(): Promise<string> {
+  const editor = JSON.parse(await writeEditorSchema()) as Node;
+  const { $schema, definitions, title: _title, required: _required, ...config } = adapt(editor, []) as Node;
+  const schema = {
+    $schema,
+    title: 'values.yaml',
+    type: 'object',
+    additionalProperties: false,
+    properties: { ...values, config },
+    definitions,
+  };
+  const moved = JSON.stringify(schema, undefined, 2).replaceAll(
+    '"#/properties/streams"',
+    '"#/properties/config/properties/streams"',
+  );
+  return `${moved}\n`;
+}
+
+/** The schema of the config, for what the chart completes: secrets as placeholders, and no key is required. */
+function adapt(node: unknown, path: readonly string[]): unknown {
+  if (Array.isArray(node)) return node.map((one) => adapt(one, path));
+  if (typeof node !== 'object' || node === null) return node;
+  const isSecret = secrets.some((secret) =>
+    secret.every((key, index) => path.at(index - secret.length) === key),
+  );
+  if (isSecret && 'description' in node) return { description: node.description, ...placeholder };
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([keyword, value]) => {
+      // Helm's checker has no lookaheads, and the chart adds the key.
+      if (keyword === 'pattern' && String(value).includes('(?!')) return [];
+      if (keyword === 'patternErrorMessage') return [];
+      if (keyword === 'oneOf' && path.join('.') === 'source') return [];
+      if (keyword === 'properties' && typeof value === 'object' && value !== null)
+        return [
+          [
+            keyword,
+            Object.fromEntries(
+              Object.entries(value).map(([key, child]) => [key, adapt(child, [...path, key])] as const),
+            ),
+          ] as const,
+        ];
+      if (keyword === 'required' && ['fleet', 'destination'].includes(path.at(-1) ?? '')) return [];
+      return [[keyword, adapt(value, path)] as const];
+    }),
+  );
+}
