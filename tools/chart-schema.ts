@@ -128,31 +128,36 @@ export async function writeChartSchema(): Promise<string> {
   return `${moved}\n`;
 }
 
-/** The schema of the config, for what the chart completes: secrets as placeholders, and no key is required. */
+/** The schema of the config, for what the chart completes: secrets as placeholders, and what it adds is not required. */
 function adapt(node: unknown, path: readonly string[]): unknown {
   if (Array.isArray(node)) return node.map((one) => adapt(one, path));
-  if (typeof node !== 'object' || node === null) return node;
-  const isSecret = secrets.some((secret) =>
-    secret.every((key, index) => path.at(index - secret.length) === key),
-  );
-  if (isSecret && 'description' in node) return { description: node.description, ...placeholder };
+  if (!isNode(node)) return node;
+  if (isSecret(path) && 'description' in node) return { description: node['description'], ...placeholder };
+  const kept = Object.entries(node).filter((entry) => !isLeftOut(entry, path));
   return Object.fromEntries(
-    Object.entries(node).flatMap(([keyword, value]) => {
-      // Helm's checker has no lookaheads, and the chart adds the key.
-      if (keyword === 'pattern' && String(value).includes('(?!')) return [];
-      if (keyword === 'patternErrorMessage') return [];
-      if (keyword === 'oneOf' && path.join('.') === 'source') return [];
-      if (keyword === 'properties' && typeof value === 'object' && value !== null)
-        return [
-          [
-            keyword,
-            Object.fromEntries(
-              Object.entries(value).map(([key, child]) => [key, adapt(child, [...path, key])] as const),
-            ),
-          ] as const,
-        ];
-      if (keyword === 'required' && ['fleet', 'destination'].includes(path.at(-1) ?? '')) return [];
-      return [[keyword, adapt(value, path)] as const];
+    kept.map(([keyword, value]) => {
+      if (keyword !== 'properties' || !isNode(value)) return [keyword, adapt(value, path)] as const;
+      const properties = Object.entries(value).map(
+        ([key, child]) => [key, adapt(child, [...path, key])] as const,
+      );
+      return [keyword, Object.fromEntries(properties)] as const;
     }),
   );
+}
+
+function isLeftOut([keyword, value]: readonly [string, unknown], path: readonly string[]): boolean {
+  // Helm's checker has no lookaheads, and these words are for editors.
+  if (keyword === 'patternErrorMessage') return true;
+  if (keyword === 'pattern') return String(value).includes('(?!');
+  // The key of the source, and the database and key of a fleet.
+  if (keyword === 'oneOf') return path.join('.') === 'source';
+  return keyword === 'required' && path.join('.') === 'fleet';
+}
+
+function isSecret(path: readonly string[]): boolean {
+  return secrets.some((secret) => secret.every((key, index) => path.at(index - secret.length) === key));
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

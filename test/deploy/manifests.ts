@@ -53,7 +53,7 @@ const ruleSchema = z.object({
   action: z.enum(['Ignore', 'FailJob', 'Count', 'FailIndex']),
   onExitCodes: z.object({ operator: z.literal('In'), values: z.array(z.number()) }).optional(),
 });
-const cronJobSchema = z.object({
+export const cronJobSchema = z.object({
   spec: z.object({
     schedule: z.string(),
     timeZone: z.string(),
@@ -68,9 +68,10 @@ const cronJobSchema = z.object({
     }),
   }),
 });
-const deploymentSchema = z.object({
+export const deploymentSchema = z.object({
   spec: z.object({
-    replicas: z.number(),
+    // Left out where something else scales it.
+    replicas: z.number().optional(),
     strategy: z.object({ type: z.string() }),
     template: z.object({ spec: podSchema }),
   }),
@@ -94,7 +95,7 @@ const fleetComposeSchema = z.object({
   services: z.object({ init: serviceSchema, worker: serviceSchema }),
   secrets: z.record(z.string(), z.object({ file: z.string() })),
 });
-const jobSchema = z.object({ spec: z.object({ template: z.object({ spec: podSchema }) }) });
+export const jobSchema = z.object({ spec: z.object({ template: z.object({ spec: podSchema }) }) });
 const composeSchema = z.object({
   services: z.record(z.string(), serviceSchema),
   secrets: z.record(z.string(), z.object({ file: z.string() })),

@@ -9,6 +9,8 @@ import { makeFleetAccount, makeFleetStatus, makeFleetWorker } from '../support/f
 
 const at = (hoursAgo: number) => new Date(NOW_MS - hoursAgo * 3_600_000).toISOString();
 
+const none = { kept: 0, suspected: 0, unloaded: 0, quarantined: 0 };
+
 /** All that can be known of one account, so that every metric has a series. */
 const facts: MetricFacts = {
   status: {
@@ -26,7 +28,7 @@ const facts: MetricFacts = {
         newest: { date: at(24).slice(0, 10), since: at(10), usualMs: 1_000, stale: true },
         verifiedAt: at(2),
         fresh: true,
-        counts: { at: at(2), inApi: 1_801, inTable: 1_800, difference: 1 },
+        counts: { at: at(2), inApi: 1_801, inTable: 1_800, ...none, difference: 1 },
         fullRefreshDue: 'a count differs',
         keyColumns: undefined,
         keyState: undefined,
@@ -48,6 +50,13 @@ const schedule: ScheduleFacts = {
   outageSinceMs: NOW_MS - 90_000,
 };
 
+/** What a worker prints of a fleet with an account and a worker. */
+export function printFleet(): Promise<string> {
+  const lastDay = { ...makeFleetStatus([]).lastDay, byExitCode: { '0': 3, lost: 1 } };
+  const fleet = makeFleetStatus([makeFleetAccount('acme')], { workers: [makeFleetWorker('one')], lastDay });
+  return renderFleetMetrics(fleet, { withoutAccounts: false });
+}
+
 /** What `/metrics` prints when everything is known: of one account, of two, and of a fleet. */
 export async function printMetrics(): Promise<
   Readonly<Record<'one' | 'accounts' | 'fleet', readonly Family[]>>
@@ -56,11 +65,9 @@ export async function printMetrics(): Promise<
     ['acme', facts],
     ['globex', facts],
   ]);
-  const lastDay = { ...makeFleetStatus([]).lastDay, byExitCode: { '0': 3, lost: 1 } };
-  const fleet = makeFleetStatus([makeFleetAccount('acme')], { workers: [makeFleetWorker('one')], lastDay });
   return {
     one: parseMetrics(await renderMetrics(facts, schedule)),
     accounts: parseMetrics(await renderAccountMetrics(accounts, { schedule })),
-    fleet: parseMetrics(await renderFleetMetrics(fleet, { withoutAccounts: false })),
+    fleet: parseMetrics(await printFleet()),
   };
 }

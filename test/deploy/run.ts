@@ -1,11 +1,19 @@
-// npm run test:deploy [manifests|package|image]: the manifests against their schemas, the package in an empty folder,
-// and the image's steps in a bare root. Slow, and it needs a registry. What a machine lacks the means for is left out
-// and said; in the full proof it fails.
+// npm run test:deploy [manifests|chart|monitoring|package|image]: the manifests against their schemas, the chart with
+// Helm, alerts and dashboard with Prometheus, the package in an empty folder, and the image's steps in a bare root.
+// Slow, and it needs a registry. What a machine lacks the means for is left out and said; in the full proof it fails.
+import { checkChart } from './check-chart.ts';
 import { checkManifests } from './check-manifests.ts';
+import { checkMonitoring } from './check-monitoring.ts';
 import { installPackage } from './install-package.ts';
 import { replayImage } from './replay-image.ts';
 
-const parts = { manifests: checkManifests, package: installPackage, image: replayImage };
+const parts = {
+  manifests: checkManifests,
+  chart: checkChart,
+  monitoring: checkMonitoring,
+  package: installPackage,
+  image: replayImage,
+};
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 const only = process.argv[2];

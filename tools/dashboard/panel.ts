@@ -124,10 +124,9 @@ function drawOptions({ kind }: Panel) {
 
 /** One row for each stream: the queries of a table are joined by their labels. */
 function joinColumns(queries: readonly Query[]) {
-  const names = queries.map(({ column = '' }, index) => [
-    `Value #${String.fromCharCode('A'.charCodeAt(0) + index)}`,
-    column,
-  ]);
+  const names = queries.map(
+    ({ column = '' }, index) => [`Value #${String.fromCharCode('A'.charCodeAt(0) + index)}`, column] as const,
+  );
   const hidden = [
     'Time',
     '__name__',
