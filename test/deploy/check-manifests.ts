@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './dockerfile.ts';
 import { readFile } from './manifests.ts';
+import { runProgram } from './run-program.ts';
 import { makePythonEnvironment } from '../interop/python-environment.ts';
 
 /** Compose file, workflows and manifests against their schemas, the Dockerfile and the unit with their linters. */
@@ -27,13 +28,13 @@ function checkWithPython(folder: string, say: (text: string) => void): string | 
   const python = makePythonEnvironment(packages);
   if ('problem' in python) return `schemas and hadolint (${python.problem})`;
   const { bin } = python;
-  run(join(bin, 'hadolint'), ['docker/Dockerfile']);
+  runProgram(join(bin, 'hadolint'), ['docker/Dockerfile']);
   say('hadolint has nothing to say');
   const schema = (name: string) => ['--builtin-schema', `vendor.${name}`];
   const composeFiles = ['', '.accounts', '.fleet'].map((kind) => `docker/compose${kind}.yaml`);
-  run(join(bin, 'check-jsonschema'), [...schema('compose-spec'), ...composeFiles]);
-  run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/ci.yml']);
-  run(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/soak.yml']);
+  runProgram(join(bin, 'check-jsonschema'), [...schema('compose-spec'), ...composeFiles]);
+  runProgram(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/ci.yml']);
+  runProgram(join(bin, 'check-jsonschema'), [...schema('github-workflows'), '.github/workflows/soak.yml']);
   say('the compose files and the workflows follow their schemas');
   const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
   const wholeFiles = {
@@ -53,7 +54,7 @@ function checkWithPython(folder: string, say: (text: string) => void): string | 
       );
       files.push(built);
     }
-    run(join(bin, 'kubernetes-validate'), [...files, 'docker/kubernetes/common/volume.yaml']);
+    runProgram(join(bin, 'kubernetes-validate'), [...files, 'docker/kubernetes/common/volume.yaml']);
   }
   say(`the manifests follow the schemas of Kubernetes${hasKubectl ? ', built with kustomize too' : ''}`);
   return undefined;
@@ -68,9 +69,9 @@ function checkUnits(folder: string, say: (text: string) => void): string | undef
       join(folder, name),
       readFile(`docker/systemd/${name}`).replace('/usr/bin/node', '/bin/true'),
     );
-  run('systemd-analyze', ['verify', join(folder, 'sluice.service'), join(folder, 'sluice.timer')]);
+  runProgram('systemd-analyze', ['verify', join(folder, 'sluice.service'), join(folder, 'sluice.timer')]);
   const tens = 20;
-  run('systemd-analyze', [
+  runProgram('systemd-analyze', [
     'security',
     '--offline=yes',
     `--threshold=${tens}`,
@@ -78,9 +79,4 @@ function checkUnits(folder: string, say: (text: string) => void): string | undef
   ]);
   say('systemd reads the unit and the timer, and rates the unit below 2.0');
   return undefined;
-}
-
-function run(command: string, args: readonly string[]): void {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}\n${stdout}${stderr}`);
 }

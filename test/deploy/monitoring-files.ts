@@ -35,7 +35,7 @@ const rowSchema = z.looseObject({
 const dashboardSchema = z.looseObject({
   title: z.string(),
   templating: z.object({
-    list: z.array(z.looseObject({ name: z.string(), type: z.string(), definition: z.string().optional() })),
+    list: z.array(z.looseObject({ name: z.string(), type: z.string(), query: z.unknown() })),
   }),
   panels: z.array(z.union([rowSchema, drawnSchema])),
 });

@@ -15,9 +15,7 @@ const variables = dashboard.templating.list;
 const expressions = [
   ...alerts.map(({ alert, expr }) => [alert, expr] as const),
   ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
-  ...variables.flatMap(({ name, definition = '' }) =>
-    definition === '' ? [] : [[name, definition] as const],
-  ),
+  ...variables.map(({ name, query }) => [name, JSON.stringify(query).replaceAll('\\', '')] as const),
 ];
 
 /** What is wrong with a series that is asked for: no metric, label or value of a label like it is printed. */

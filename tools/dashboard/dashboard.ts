@@ -66,7 +66,6 @@ function listVariables() {
     label,
     type: 'query',
     datasource,
-    definition: `label_values(${series}, ${name})`,
     query: { query: `label_values(${series}, ${name})`, refId: 'variable' },
     refresh: 2,
     sort: 1,

@@ -127,23 +127,12 @@ function joinColumns(queries: readonly Query[]) {
   const names = queries.map(
     ({ column = '' }, index) => [`Value #${String.fromCharCode('A'.charCodeAt(0) + index)}`, column] as const,
   );
-  const hidden = [
-    'Time',
-    '__name__',
-    'instance',
-    'job',
-    'namespace',
-    'pod',
-    'container',
-    'endpoint',
-    'service',
-  ];
   return [
     { id: 'merge', options: {} },
     {
       id: 'organize',
       options: {
-        excludeByName: Object.fromEntries(hidden.map((name) => [name, true])),
+        excludeByName: { Time: true },
         indexByName: {},
         renameByName: Object.fromEntries(names),
       },

@@ -14,6 +14,8 @@ const DAY = 24 * HOUR;
 /** The filter of series that every account has; an account without a name has no label, which `.*` matches too. */
 const account = '{account=~"$account"}';
 const stream = (more = '') => `{account=~"$account", stream=~"$stream"${more}}`;
+/** For a table, which joins series by all of their labels. */
+const joined = (expr: string) => `max by (account, stream, slice) (${expr})`;
 const nameStream = '{{account}} {{stream}} {{slice}}';
 
 // 0 to 6 as docs/errors.md has them; the rest is tried again.
@@ -166,22 +168,22 @@ const data: Row = {
       width: 24,
       queries: [
         {
-          expr: `time() - sluice_stream_verified_timestamp_seconds${stream()}`,
+          expr: joined(`time() - sluice_stream_verified_timestamp_seconds${stream()}`),
           column: 'Verified, time ago',
         },
         {
-          expr: `time() - sluice_stream_watermark_timestamp_seconds${stream()}`,
+          expr: joined(`time() - sluice_stream_watermark_timestamp_seconds${stream()}`),
           column: 'Read up to, time ago',
         },
         {
-          expr: `time() - sluice_stream_newest_data_timestamp_seconds${stream()}`,
+          expr: joined(`time() - sluice_stream_newest_data_timestamp_seconds${stream()}`),
           column: 'Last new data, time ago',
         },
-        { expr: `sluice_stream_data_stale${stream()}`, column: 'Source stands' },
-        { expr: `sluice_stream_rows${stream()}`, column: 'Rows' },
-        { expr: `sluice_stream_api_rows${stream()}`, column: 'Rows of the API' },
-        { expr: `sluice_stream_rows_difference${stream()}`, column: 'Difference' },
-        { expr: `sluice_stream_full_refresh_due${stream()}`, column: 'Full refresh due' },
+        { expr: joined(`sluice_stream_data_stale${stream()}`), column: 'Source stands' },
+        { expr: joined(`sluice_stream_rows${stream()}`), column: 'Rows' },
+        { expr: joined(`sluice_stream_api_rows${stream()}`), column: 'Rows of the API' },
+        { expr: joined(`sluice_stream_rows_difference${stream()}`), column: 'Difference' },
+        { expr: joined(`sluice_stream_full_refresh_due${stream()}`), column: 'Full refresh due' },
       ],
     },
     {
