@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { makePythonEnvironment } from '../interop/python-environment.ts';
 import { checkChartConfigs } from './chart-configs.ts';
 import { CHART, readManifests, type Manifest } from './chart.ts';
-import { comparePods, listPods } from './chart-pods.ts';
+import { compareCronJob, comparePods, listPods } from './chart-pods.ts';
 import { root } from './dockerfile.ts';
 import { accountsCronJob, cronJob, deployment, fleetDeployment, fleetJob, type Pod } from './manifests.ts';
 import { findTools } from './platform-tools.ts';
@@ -79,6 +79,7 @@ export async function checkChart(say: (text: string) => void): Promise<string> {
         if (like === undefined) throw new Error(`there is no manifest like the ${kind} of ${name}`);
         comparePods(pod, like);
       }
+      for (const manifest of manifests) if (manifest.kind === 'CronJob') compareCronJob(manifest);
       await checkChartConfigs(name, manifests, folder);
       say(
         `${name}: ${manifests.map(({ kind }) => kind).join(', ')} follow their schemas, and the config is right`,

@@ -15,7 +15,7 @@ const containerSchema = z.object({
   name: z.string(),
   image: z.string(),
   args: z.array(z.string()),
-  env: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+  env: z.array(z.object({ name: z.string(), value: z.string().default('') })).default([]),
   ports: z.array(z.object({ name: z.string(), containerPort: z.number() })).default([]),
   startupProbe: probeSchema.optional(),
   livenessProbe: probeSchema.optional(),

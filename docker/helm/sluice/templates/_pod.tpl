@@ -1,4 +1,5 @@
-{{/* The pod that every kind of run has: dict "root" . "args" LIST "restartPolicy" TEXT, and "serves" for one with metrics. */}}
+{{/* The pod that every kind of run has: dict "root" . "args" LIST "restartPolicy" TEXT, with "serves" for one that has metrics,
+     "brief" for one that is soon done, and "config" for a ConfigMap of its own. */}}
 {{- define "sluice.pod" -}}
 {{- $root := .root -}}
 {{- with .root.Values -}}
@@ -6,7 +7,7 @@
 {{- with $.restartPolicy }}
 restartPolicy: {{ . }}
 {{- end }}
-terminationGracePeriodSeconds: {{ .terminationGracePeriodSeconds | default (ternary 120 30 $fleet) }}
+terminationGracePeriodSeconds: {{ ternary 30 (.terminationGracePeriodSeconds | default (ternary 120 30 $fleet)) (not (not $.brief)) }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 {{- with .serviceAccountName }}
@@ -68,7 +69,13 @@ containers:
       capabilities:
         drop: [ALL]
     resources:
-      {{- if .resources }}
+      {{- if $.brief }}
+      requests:
+        cpu: 100m
+        memory: 512Mi
+      limits:
+        memory: 512Mi
+      {{- else if .resources }}
       {{- toYaml .resources | nindent 6 }}
       {{- else }}
       {{- $memory := ternary "2Gi" (include "sluice.hasAccounts" $root | ternary "1Gi" "512Mi") $fleet }}
