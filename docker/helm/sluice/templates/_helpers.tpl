@@ -41,7 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* sluice.yaml: what the values say, over what follows from the pod. */}}
 {{- define "sluice.config" -}}
-{{- $accounts := include "sluice.hasAccounts" . -}}
+{{- $accounts := eq (include "sluice.hasAccounts" .) "yes" -}}
 {{- $key := $accounts | ternary "${file:/run/secrets/sluice/${account}}" (printf "${file:/run/secrets/sluice/%s}" .Values.keys.item) -}}
 {{- $own := dict "source" dict "stateDir" ($accounts | ternary "/data/state/${account}" "/data/state") -}}
 {{- if not .Values.config.source.bearerToken -}}

@@ -78,7 +78,7 @@ containers:
       {{- else if .resources }}
       {{- toYaml .resources | nindent 6 }}
       {{- else }}
-      {{- $memory := ternary "2Gi" (include "sluice.hasAccounts" $root | ternary "1Gi" "512Mi") $fleet }}
+      {{- $memory := ternary "2Gi" (ternary "1Gi" "512Mi" (eq (include "sluice.hasAccounts" $root) "yes")) $fleet }}
       requests:
         cpu: {{ ternary "500m" "250m" $fleet }}
         memory: {{ $memory }}
