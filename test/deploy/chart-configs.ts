@@ -14,7 +14,7 @@ const KEY = 'example-key-0123456789';
 const configSchema = z.looseObject({
   source: z.looseObject({ baseUrl: z.string() }),
   accounts: z.record(z.string(), z.unknown()).optional(),
-  fleet: z.unknown(),
+  fleet: z.unknown().optional(),
 });
 
 /**
