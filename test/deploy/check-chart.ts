@@ -31,7 +31,7 @@ const refused: readonly (readonly [words: RegExp, ...set: readonly string[]])[] 
   [/adress/, 'config.source.adress=x'],
   [/replica/, 'replica=3'],
   [/mode/, 'mode=daemon'],
-  [/sluice/, 'secretFiles={sluice}'],
+  [/secretFiles/, 'secretFiles={sluice}'],
   [/mode fleet needs config.accounts/, 'mode=fleet'],
   [/needs config.destination/, 'mode=fleet', 'config.accounts.acme.stateDir=/data/x'],
   [
