@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { startSimulatorServer } from '../../src/simulator/server.ts';
@@ -56,14 +56,16 @@ async function runWithConfig(
   folder: string,
 ): Promise<void> {
   const accounts = Object.keys(config.accounts ?? {});
-  for (const file of listFiles(text, accounts)) {
+  const files = listFiles(text, accounts);
+  // Accounts with the same key would be the same account.
+  const keyOf = (file: string) => `${KEY}-${basename(file)}`;
+  for (const file of files) {
     mkdirSync(join(folder, file, '..'), { recursive: true });
     const isUrl = file.endsWith('_url');
-    writeFileSync(join(folder, file), isUrl ? 'postgres://sluice:example@127.0.0.1:1/fleet' : KEY, {
-      mode: 0o600,
-    });
+    const content = isUrl ? 'postgres://sluice:example@127.0.0.1:1/fleet' : keyOf(file);
+    writeFileSync(join(folder, file), content, { mode: 0o600 });
   }
-  const server = await startSimulatorServer(createSimulator({ keys: [KEY] }));
+  const server = await startSimulatorServer(createSimulator({ keys: files.map(keyOf) }));
   try {
     const local = { ...config, source: { ...config.source, baseUrl: server.baseUrl } };
     const moved = stringify(local)
