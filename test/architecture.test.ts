@@ -31,6 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // What a path of a learned column means.
   state: { rooms: ['model', 'files', 'schema'], packages: ['zod'] },
   config: { rooms: ['text', 'model', 'files', 'contract', 'orders'], packages: ['yaml', 'zod'] },
+  clients: { rooms: ['text', 'model'], packages: ['zod'] },
   archive: { rooms: ['model', 'files'], packages: ['zod'] },
   http: { rooms: ['text', 'model', 'orders'], packages: ['p-queue', 'undici'] },
   stage: { rooms: ['model', 'files', 'json', 'schema'], packages: ['zod'] },
@@ -188,6 +189,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'files',
       'connectors',
       'config',
+      'clients',
       'warehouse',
       'report',
       'sync',
@@ -212,9 +214,21 @@ const rules: Readonly<Record<string, Rule>> = {
  * only those before it.
  */
 const floors: Readonly<Record<string, readonly string[]>> = {
-  cli: ['terminal', 'options', 'frame', 'progress', 'steps', 'demo', 'schedule', 'fleet', 'commands', '.'],
+  cli: [
+    'terminal',
+    'options',
+    'frame',
+    'progress',
+    'steps',
+    'demo',
+    'schedule',
+    'fleet',
+    'clients',
+    'commands',
+    '.',
+  ],
   fleet: ['store', 'parcel', 'quota', 'database', 'run', 'worker', '.'],
-  commands: ['plan', '.', 'contracts', 'discover', 'rebuild', 'report', 'docs', 'verify', 'state'],
+  commands: ['plan', '.', 'clients', 'contracts', 'discover', 'rebuild', 'report', 'docs', 'verify', 'state'],
   publish: [
     'publisher.ts',
     'exporter.ts',
@@ -252,6 +266,7 @@ const builtinUsers: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of plain values and pure functions: no disk, no network, no clock. */
 const pureRooms: Readonly<Record<string, readonly string[]>> = {
+  clients: [],
   connectors: [],
   contract: [],
   dictionary: [],

@@ -12,5 +12,6 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
   cwd: root,
   stdio: 'inherit',
 });
-if (status === 0) chmodSync(join(dist, 'src/cli/bin.js'), 0o755);
+if (status === 0)
+  for (const bin of ['bin', 'source-bin', 'tap-bin']) chmodSync(join(dist, `src/cli/${bin}.js`), 0o755);
 process.exitCode = status ?? 1;

@@ -12,6 +12,7 @@ export interface CommandEntry {
 /** The line of a group of commands; by default the summaries of its members. */
 export const groupSummaries: Readonly<Record<string, string>> = {
   accounts: 'Accounts of the config: list, remove',
+  airbyte: 'A source for Airbyte, as `source-sluice`: spec, check, discover, read',
   fleet: 'Accounts over several machines: init, worker, status, run, pause, resume, repair',
   lake: 'DuckLake: maintain',
   quarantine: 'Records that could not become rows: list, show, retry',
@@ -135,6 +136,31 @@ export const commands: readonly CommandEntry[] = [
     name: 'export',
     summary: 'Copies of the tables for readers by path: Iceberg without a catalog',
     load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  {
+    name: 'airbyte spec',
+    summary: 'The keys of a connection config, as Airbyte asks for them',
+    load: async () => (await import('./commands/airbyte-spec.ts')).airbyteSpecCommand,
+  },
+  {
+    name: 'airbyte check',
+    summary: 'Test a connection for Airbyte',
+    load: async () => (await import('./commands/airbyte-check.ts')).airbyteCheckCommand,
+  },
+  {
+    name: 'airbyte discover',
+    summary: 'Streams and columns for Airbyte; before the first sync, it runs',
+    load: async () => (await import('./commands/airbyte-discover.ts')).airbyteDiscoverCommand,
+  },
+  {
+    name: 'airbyte read',
+    summary: 'Sync, then send Airbyte what changed since its state',
+    load: async () => (await import('./commands/airbyte-read.ts')).airbyteReadCommand,
+  },
+  {
+    name: 'singer',
+    summary: 'Be a tap of Singer and Meltano, as `tap-sluice`',
+    load: async () => (await import('./commands/singer.ts')).singerCommand,
   },
   {
     name: 'fleet init',

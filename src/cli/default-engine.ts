@@ -183,6 +183,19 @@ export const defaultEngine: Engine = {
   },
   writeMetricsFile: lend(() => import('../metrics/write-metrics-file.ts'), 'writeMetricsFile'),
   startMetricsServer: lend(() => import('../metrics/metrics-server.ts'), 'startMetricsServer'),
+  clients: {
+    async resolveConfig(config, { env, nowMs }) {
+      const { parseConfig } = await import('../config/load-config.ts');
+      const { resolveSettings } = await import('../config/resolve-settings.ts');
+      const { connectors } = await import('../../connectors/registry.ts');
+      return resolveSettings({ loaded: parseConfig(config), connectors, env, nowMs });
+    },
+    listStreams: lend(() => import('../commands/clients/read-changes.ts'), 'listClientStreams'),
+    async withChanges(settings, effects, read) {
+      const { withChanges } = await import('../commands/clients/read-changes.ts');
+      return withChanges(settings, effects, read);
+    },
+  },
   fleet: {
     loadSettings: lend(() => import('./fleet/fleet-calls.ts'), 'loadFleet'),
     init: lend(() => import('./fleet/fleet-calls.ts'), 'initFleet'),

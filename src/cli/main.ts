@@ -13,7 +13,7 @@ import { wantsJsonLog } from './options/wants-json.ts';
 import { renderError } from '../render/render-error.ts';
 import { writeErrorLine, writeLogLine } from '../render/write-log-line.ts';
 import { runCli } from './run-cli.ts';
-import { listenForSignals } from './terminal/signals.ts';
+import { dieOfSignal, listenForSignals } from './terminal/signals.ts';
 
 /** Runs the command line of this process and ends it; nothing else sets its exit code. */
 export async function main(): Promise<void> {
@@ -56,6 +56,10 @@ export async function main(): Promise<void> {
     prompt: stdin.isTTY && stderr.isTTY ? createPrompt(stdin, stderr) : undefined,
   };
   const exitCode = await runCli(argv.slice(2), context);
+  if (argv[2] === 'airbyte' && crashCode === undefined) {
+    await flushStreams([stdout, stderr]);
+    dieOfSignal(process, exitCode);
+  }
   await exit(() => crashCode ?? exitCode);
 }
 

@@ -9,6 +9,8 @@ const STAGED =
   /^(?:stage|tmp|verify-\d+)\/(?:.+\/)?(?:(?:pages|records)\.ndjson|scan\.json|body|duckdb_temp_[\w.-]+)(?:\.tmp)?$/;
 const ARCHIVED =
   /^archive\/[^/]+\/[^/]+\/[\w.-]+(?:\.json|\.json\.pending|\.zst)(?:\.part)?$|\/records\.part$/;
+/** Of programs that read rows: what they were sent. */
+const CHANGES = /^changes\.duckdb(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
 const LEDGER = /^quota\/quota-[0-9a-f]+\.db(?:\.damaged-\d+)?(?:-journal)?$/;
 /** What commands read if a config publishes only to servers, and the engine's extensions for that. */
 const FOR_SERVERS =
@@ -24,6 +26,6 @@ export function isStateFile(path: string, kind: EntryKind): boolean {
   if (kind === 'folder') return FOLDER.test(path);
   return (
     kind === 'file' &&
-    [WORK, RECORDS, STAGED, ARCHIVED, LEDGER, FOR_SERVERS].some((names) => names.test(path))
+    [WORK, RECORDS, STAGED, ARCHIVED, CHANGES, LEDGER, FOR_SERVERS].some((names) => names.test(path))
   );
 }

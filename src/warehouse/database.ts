@@ -4,11 +4,13 @@ import { AbortedError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { createCounted } from './create-instance.ts';
-import { type DatabaseOptions, describeAttach } from './database-options.ts';
+import { attachFile } from './attach-file.ts';
+import type { DatabaseOptions } from './database-options.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { FileShape } from './file-shape.ts';
-import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { quoteIdentifier } from './identifiers.ts';
+import { streamColumns } from './stream-columns.ts';
 import { createUtcConverter, nameType, toQueryCell } from './query-cells.ts';
 
 /** Alias of the attached file in all our statements. */
@@ -78,28 +80,12 @@ export class Database implements SqlSession {
 
   async #prepare(): Promise<void> {
     try {
-      await this.#attach(this.#options);
+      this.shape.opening(this.file);
+      await attachFile(this, this.#alias, this.#options);
     } catch (error) {
       this.close();
       throw error;
     }
-  }
-
-  async #attach(options: DatabaseOptions): Promise<void> {
-    const { file, readOnly = false, folders, views = [], extensions = '', attachMore } = options;
-    this.shape.opening(file);
-    await this.run(`ATTACH ${quoteLiteral(file)} AS ${this.#alias} ${describeAttach(options)}`);
-    await this.run(`USE ${this.#alias}`);
-    await attachMore?.(this);
-    await this.run(`SET TimeZone = 'UTC'`);
-    const reach = [...folders, ...views];
-    if (reach.length > 0) await this.run(`SET allowed_directories = [${reach.map(quoteLiteral).join(', ')}]`);
-    await this.run('SET enable_external_access = false');
-    // Otherwise COPY could still overwrite the file itself or an engine log.
-    if (readOnly && reach.length === 0) await this.run(`SET disabled_filesystems = 'LocalFileSystem'`);
-    // Only these two may be changed later.
-    if (!readOnly || extensions !== '') await this.run(`SET allowed_configs = ['memory_limit', 'threads']`);
-    await this.run('SET lock_configuration = true');
   }
 
   async run(sql: string, values?: readonly SqlValue[]): Promise<void> {
@@ -134,6 +120,11 @@ export class Database implements SqlSession {
     const columns = reader.columnNames().map((name, at) => ({ name, type: nameType(reader.columnType(at)) }));
     const rows = reader.convertRows(await createUtcConverter()).slice(0, limit);
     return { columns, rows: rows.map((row) => row.map(toQueryCell)) };
+  }
+
+  /** Columns of a result in chunks, as it is computed; until the last one, no other statement may run. */
+  stream(sql: string): AsyncGenerator<readonly (readonly unknown[])[]> {
+    return streamColumns(this.#connection, sql, this.file, (running) => void (this.#running = running));
   }
 
   /** The first column of the first row as a number, for counts. */

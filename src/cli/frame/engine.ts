@@ -46,6 +46,7 @@ import type { TableExportRequest } from '../../commands/export-tables.ts';
 import type { RefusalPlace } from '../../commands/refused-run.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../../schedule/run-schedule.ts';
+import type { ClientEngine } from './client-engine.ts';
 import type { FleetEngine } from './fleet-engine.ts';
 import type { SimulatedAccount } from '../../simulator/accounts.ts';
 import type { Scenario, ScenarioGroup } from '../../simulator/scenario.ts';
@@ -168,6 +169,7 @@ export interface Engine extends ReportEngine, TelemetryEngine {
   writeMetricsFile(file: string, text: string): Promise<void>;
   startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
   readonly fleet: FleetEngine;
+  readonly clients: ClientEngine;
 }
 
 /** Settings for the notices of a run; a run without a key has no credentials. */

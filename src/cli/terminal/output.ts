@@ -6,6 +6,10 @@ export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** For writers that wait until there is room again. */
+  once?(event: 'drain' | 'close' | 'error', listener: () => void): unknown;
+  off?(event: 'drain' | 'close' | 'error', listener: () => void): unknown;
+  readonly destroyed?: boolean;
 }
 
 /** The two streams a command writes to: results on stdout, everything else on stderr. */

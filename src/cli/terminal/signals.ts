@@ -70,6 +70,12 @@ function toAbortedError(signal: StopSignal): AbortedError {
   });
 }
 
+/** Ends the process as the signal would that stopped it: some programs take 143 for a failure. */
+export function dieOfSignal(host: SignalHost, exitCode: number): void {
+  const signal = (['SIGINT', 'SIGTERM'] as const).find((one) => EXIT_CODES[one] === exitCode);
+  if (signal !== undefined) quit(host, signal);
+}
+
 // process.exit() waits for a running DuckDB query; dying from the signal does not, and shells show the same
 // 130 or 143. This only fails as PID 1, which the kernel protects.
 function quit(host: SignalHost, signal: StopSignal): void {

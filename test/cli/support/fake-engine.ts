@@ -1,3 +1,4 @@
+import type { ClientEngine } from '../../../src/cli/frame/client-engine.ts';
 import type { Engine } from '../../../src/cli/frame/engine.ts';
 import type { FleetEngine } from '../../../src/cli/frame/fleet-engine.ts';
 import type { OfflineSettings, Settings } from '../../../src/model/settings.ts';
@@ -23,10 +24,13 @@ export interface EngineCall {
 }
 
 /** What a test answers for an engine; what it leaves out has the usual answer. */
-export type FakeAnswers = Partial<Omit<Engine, 'fleet'>> & { readonly fleet?: Partial<FleetEngine> };
+export type FakeAnswers = Partial<Omit<Engine, 'fleet' | 'clients'>> & {
+  readonly fleet?: Partial<FleetEngine>;
+  readonly clients?: Partial<ClientEngine>;
+};
 
 /** An engine that records its calls and answers with what a test gives it. */
-export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
+export function createFakeEngine({ fleet, clients, ...answers }: FakeAnswers = {}): {
   readonly engine: Engine;
   readonly calls: readonly EngineCall[];
 } {
@@ -41,6 +45,11 @@ export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
     planRemoval: () => refuse('planRemoval'),
     removeAccount: () => refuse('removeAccount'),
     listAccounts: () => Promise.resolve(undefined),
+    clients: {
+      resolveConfig: () => Promise.resolve(settings),
+      listStreams: () => Promise.resolve([]),
+      withChanges: () => refuse('clients.withChanges'),
+    },
     fleet: {
       loadSettings: () => refuse('fleet.loadSettings'),
       init: () => refuse('fleet.init'),
@@ -113,7 +122,7 @@ export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
     writeMetricsFile: () => Promise.resolve(),
     startMetricsServer: () => refuse('startMetricsServer'),
   };
-  const { fleet: usualFleet, ...others } = { ...usual, ...answers };
+  const { fleet: usualFleet, clients: usualClients, ...others } = { ...usual, ...answers };
   // Every command asks for the accounts first, every check for a fleet, every sync for telemetry; most tests have none.
   const silent = ['listAccounts', 'fleet.check', 'openTelemetry'];
   const record = (all: object, prefix = '') =>
@@ -126,7 +135,11 @@ export function createFakeEngine({ fleet, ...answers }: FakeAnswers = {}): {
         },
       ]),
     );
-  const engine = { ...record(others), fleet: record({ ...usualFleet, ...fleet }, 'fleet.') };
+  const engine = {
+    ...record(others),
+    fleet: record({ ...usualFleet, ...fleet }, 'fleet.'),
+    clients: record({ ...usualClients, ...clients }, 'clients.'),
+  };
   return { engine: engine as unknown as Engine, calls };
 }
 

@@ -1,0 +1,49 @@
+import { toAbortError } from '../../model/abort.ts';
+import { StorageError } from '../../model/errors.ts';
+import type { CliContext } from '../frame/context.ts';
+import type { OutputStream } from '../terminal/output.ts';
+
+/** Writes lines for another program to stdout, no faster than it takes them. */
+export interface LineWriter {
+  /** Lines with their ends; the caller waits until there is room for more. */
+  readonly write: (lines: string) => Promise<void>;
+  /** A value as one line of JSON, with every known secret masked. */
+  readonly writeJson: (value: unknown) => Promise<void>;
+}
+
+/** Opens stdout for another program; each call throws once the reader is gone or the process is to stop. */
+export function createLineWriter({ output, signal }: CliContext): LineWriter {
+  const { stream } = output.stdout;
+  const write = async (lines: string) => {
+    if (signal.aborted) throw toAbortError(signal);
+    if (stream.destroyed === true) throw describeGone();
+    if (stream.write(lines) !== false) return;
+    await waitForRoom(stream, signal);
+    if ((stream.destroyed as boolean | undefined) === true) throw describeGone();
+    if (signal.aborted) throw toAbortError(signal);
+  };
+  return { write, writeJson: (value) => write(`${output.mask(JSON.stringify(value))}\n`) };
+}
+
+function waitForRoom(stream: OutputStream, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.once === undefined || stream.off === undefined) {
+      resolve();
+      return;
+    }
+    const done = () => {
+      for (const event of ['drain', 'close', 'error'] as const) stream.off?.(event, done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    for (const event of ['drain', 'close', 'error'] as const) stream.once(event, done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+function describeGone(): StorageError {
+  return new StorageError('the program that reads the rows has closed its end', {
+    code: 'storage_failed',
+    hint: 'Look into its log. Everything synced is committed; the next read sends again what it has not confirmed.',
+  });
+}

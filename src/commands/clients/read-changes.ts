@@ -1,0 +1,190 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { selectStreams } from '../../config/select-streams.ts';
+import type { ChangePosition, ClientStream, StreamDelivery } from '../../model/client-stream.ts';
+import type { Clock } from '../../model/clock.ts';
+import { LockedError, StorageError } from '../../model/errors.ts';
+import type { OfflineSettings } from '../../model/settings.ts';
+import { holdsUnmasked, openChangeLog, PUBLISHED, recordChanges } from '../../warehouse/change-log.ts';
+import { DamagedFileError } from '../../warehouse/database-errors.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { findLakeLosses } from '../../warehouse/lake-losses.ts';
+import { holdsState, lakeOf, openOwnPublished, withPublished } from '../../warehouse/query-published.ts';
+import { removeDatabase } from '../../warehouse/rewrite-file.ts';
+import { readSentRows } from '../../warehouse/sent-rows.ts';
+import { describeStreams, type DescribedStream, nameMasks } from './describe-streams.ts';
+
+/** The log of changes in a state folder. */
+export const CHANGE_LOG = 'changes.duckdb';
+
+/** Which rows of a stream a client wants. */
+export interface DeliveryRequest {
+  readonly stream: string;
+  /** Names of columns; undefined for all. */
+  readonly columns?: readonly string[] | undefined;
+  /** Where the client is; undefined if it has nothing yet. */
+  readonly from: ChangePosition | undefined;
+  /** All rows, whatever the client has. */
+  readonly wantsWhole: boolean;
+}
+
+/** Reads what changed in the published tables. */
+export interface ChangeReader {
+  readonly streams: readonly ClientStream[];
+  /** Finds what a client has to receive; undefined for a stream without a table. */
+  readonly deliver: (request: DeliveryRequest) => Promise<StreamDelivery | undefined>;
+}
+
+/** The streams that are published, with their columns; empty before the first publish. */
+export async function listClientStreams(
+  settings: OfflineSettings,
+  names?: readonly string[],
+): Promise<readonly ClientStream[]> {
+  const streams = selectStreams(settings, names);
+  if (!existsSync(settings.readersFile)) return [];
+  const described = await withPublished(settings, (database) => describeStreams(database, streams));
+  return described.map(({ stream }) => stream);
+}
+
+/**
+ * Opens the published tables and the log of their changes for one client.
+ *
+ * @throws LockedError while another client reads; StorageError for a lake with missing files
+ */
+export async function withChanges<T>(
+  settings: OfflineSettings,
+  { clock }: { readonly clock: Clock },
+  read: (reader: ChangeReader) => Promise<T>,
+): Promise<T> {
+  if (!existsSync(settings.readersFile))
+    return read({ streams: [], deliver: () => Promise.resolve(undefined) });
+  // It says what is wrong with a file of another program.
+  await (await openOwnPublished(settings.readersFile)).release();
+  const database = await openLog(settings);
+  try {
+    await database.run(`USE ${PUBLISHED}`);
+    await assertWhole(database, settings.readersFile);
+    const described = await describeStreams(database, settings.streams);
+    await database.run('USE work');
+    const deliver = (request: DeliveryRequest) => {
+      const found = described.find(({ stream }) => stream.name === request.stream);
+      return Promise.resolve(found && deliverStream(database, settings, { found, request, clock }));
+    };
+    return await read({ streams: described.map(({ stream }) => stream), deliver });
+  } finally {
+    await database.release();
+  }
+}
+
+/** A log that is damaged, or has what is hidden by now, is removed: clients receive all rows again. */
+async function openLog({ stateDir, readersFile, streams }: OfflineSettings): Promise<Database> {
+  const spillFolder = join(stateDir, 'tmp');
+  mkdirSync(spillFolder, { recursive: true, mode: 0o700 });
+  const file = join(stateDir, CHANGE_LOG);
+  const places = { file, published: readersFile, lake: lakeOf(readersFile), spillFolder };
+  const masks = new Map(streams.map((stream) => [stream.name, nameMasks(stream)]));
+  const open = async () => {
+    const opened = await openChangeLog(places);
+    chmodSync(file, 0o600);
+    return opened;
+  };
+  const database = await open().catch((thrown: unknown) => {
+    if (thrown instanceof DamagedFileError) return undefined;
+    throw thrown;
+  });
+  if (database !== undefined && !(await holdsUnmasked(database, masks))) return database;
+  await database?.release();
+  await removeDatabase(file);
+  return open();
+}
+
+/** Views over a lake that lost files would return fewer rows: they would look deleted. */
+async function assertWhole(database: Database, readersFile: string): Promise<void> {
+  const lake = lakeOf(readersFile);
+  if (lake === undefined || !(await holdsState(database))) return;
+  const [loss] = await findLakeLosses(database, lake);
+  if (loss === undefined) return;
+  throw new StorageError(`the lake ${lake} is incomplete: ${loss.text}`, {
+    code: 'state_damaged',
+    hint: '`sluice verify` shows how to repair it. Nothing was sent.',
+    context: { path: lake },
+  });
+}
+
+interface DeliveryScope {
+  readonly found: DescribedStream;
+  readonly request: DeliveryRequest;
+  readonly clock: Clock;
+}
+
+async function deliverStream(
+  database: Database,
+  { readersFile }: OfflineSettings,
+  { found: { stream, isMarkable }, request, clock }: DeliveryScope,
+): Promise<StreamDelivery> {
+  const nowMs = clock.now();
+  const logged =
+    stream.key === undefined ? undefined : await recordChanges(database, stream, { isMarkable, nowMs });
+  const columns = stream.columns.filter(({ name }) => request.columns?.includes(name) ?? true);
+  const selection = { stream, columns, isMarkable };
+  const stamp = stampOf(readersFile);
+  const guard = (rows: StreamDelivery['rows']) => untilReplaced(rows, stream.name, readersFile, stamp);
+  if (logged === undefined)
+    return {
+      stream,
+      isWhole: true,
+      again:
+        stream.key === undefined ? undefined : `rows share the key (${stream.key.join(', ')}) at the moment`,
+      position: { log: 'whole', version: nowMs },
+      rows: guard(readSentRows(database, { ...selection, after: undefined, deletedAfter: undefined })),
+    };
+  const { log, version, oldest } = logged;
+  const again = request.from === undefined ? undefined : explainAgain(request.from, { log, version, oldest });
+  const isWhole = request.wantsWhole || request.from === undefined || again !== undefined;
+  const after = isWhole ? undefined : request.from?.version;
+  const deletedAfter = request.wantsWhole ? undefined : again === undefined ? after : 0;
+  return {
+    stream,
+    isWhole,
+    again: request.wantsWhole ? undefined : again,
+    position: { log, version },
+    rows: guard(readSentRows(database, { ...selection, after, deletedAfter })),
+  };
+}
+
+/** Why a client cannot continue from where it is; undefined if it can. */
+export function explainAgain(
+  from: ChangePosition,
+  logged: ChangePosition & { readonly oldest: number },
+): string | undefined {
+  if (from.log !== logged.log)
+    return 'the state is not of the change log here: it is of another state folder, or the key or the masks of the table changed, or the log was lost';
+  if (from.version > logged.version)
+    return 'the state is newer than the change log here, which was restored from an older copy';
+  if (from.version < logged.oldest)
+    return 'the state is older than 90 days, for which the keys of deleted rows are kept';
+  return undefined;
+}
+
+/** A lake's views read its files while rows are sent: a publish in between would mix two versions. */
+async function* untilReplaced(
+  rows: StreamDelivery['rows'],
+  stream: string,
+  readersFile: string,
+  before: string | undefined,
+): StreamDelivery['rows'] {
+  yield* rows;
+  if (stampOf(readersFile) === before) return;
+  throw new LockedError(`${stream}: another run published while its rows were sent`, {
+    code: 'state_locked',
+    hint: 'Read again: it sends what is missing.',
+    context: { stream },
+  });
+}
+
+/** Changes when a lake is published; a DuckDB file that is open stays as it is. */
+function stampOf(readersFile: string): string | undefined {
+  if (lakeOf(readersFile) === undefined) return undefined;
+  const { ino, mtimeMs } = statSync(readersFile);
+  return `${ino} ${mtimeMs}`;
+}

@@ -1,0 +1,25 @@
+import type { SqlSession } from '../model/sql.ts';
+import { type DatabaseOptions, describeAttach } from './database-options.ts';
+import { quoteLiteral } from './identifiers.ts';
+
+/** Attaches the file of an engine that was just created, and closes the engine to everything else. */
+export async function attachFile(
+  session: SqlSession,
+  alias: string,
+  options: DatabaseOptions,
+): Promise<void> {
+  const { file, readOnly = false, folders, views = [], extensions = '', attachMore } = options;
+  await session.run(`ATTACH ${quoteLiteral(file)} AS ${alias} ${describeAttach(options)}`);
+  await session.run(`USE ${alias}`);
+  await attachMore?.(session);
+  await session.run(`SET TimeZone = 'UTC'`);
+  const reach = [...folders, ...views];
+  if (reach.length > 0)
+    await session.run(`SET allowed_directories = [${reach.map(quoteLiteral).join(', ')}]`);
+  await session.run('SET enable_external_access = false');
+  // Otherwise COPY could still overwrite the file itself or an engine log.
+  if (readOnly && reach.length === 0) await session.run(`SET disabled_filesystems = 'LocalFileSystem'`);
+  // Only these two may be changed later.
+  if (!readOnly || extensions !== '') await session.run(`SET allowed_configs = ['memory_limit', 'threads']`);
+  await session.run('SET lock_configuration = true');
+}
