@@ -244,7 +244,7 @@ function hmac(key: string | Buffer, text: string): Buffer {
 }
 
 /** The folder with PostgreSQL's programs, where Debian or a build of one's own puts them. */
-function findPostgres(): string | undefined {
+export function findPostgres(): string | undefined {
   const folders = [...globSync('/usr/lib/postgresql/*/bin'), '/usr/local/bin'];
   return folders.find((folder) =>
     ['initdb', 'postgres', 'psql'].every((program) => existsSync(join(folder, program))),

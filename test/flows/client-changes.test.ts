@@ -1,0 +1,188 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type DeliveryRequest, withChanges } from '../../src/commands/clients/read-changes.ts';
+import type { ChangePosition } from '../../src/model/client-stream.ts';
+import { rawJson } from '../../src/simulator/raw-json.ts';
+import { createItemsFlow, DAY_MS, type Flow, type FlowConfig, makeItems } from '../support/sync-harness.ts';
+
+interface Received {
+  readonly isWhole: boolean;
+  readonly again: string | undefined;
+  readonly position: ChangePosition;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly deleted: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface ReceiveOptions extends Partial<DeliveryRequest> {
+  readonly config?: FlowConfig;
+}
+
+/** What a client receives that is at a position. */
+async function receive(flow: Flow, from?: ChangePosition, options: ReceiveOptions = {}): Promise<Received> {
+  const { config, ...request } = options;
+  return withChanges(flow.settings(config), { clock: flow.clock }, async ({ deliver }) => {
+    const delivery = await deliver({ stream: 'items', from, wantsWhole: false, ...request });
+    if (delivery === undefined) throw new Error('there is no table');
+    const all = [];
+    for await (const chunk of delivery.rows) all.push(...chunk);
+    const parse = (members: string) => JSON.parse(`{${members}}`) as Record<string, unknown>;
+    return {
+      isWhole: delivery.isWhole,
+      again: delivery.again,
+      position: delivery.position,
+      rows: all.filter(({ deletedAt }) => deletedAt === undefined).map(({ members }) => parse(members)),
+      deleted: all.filter(({ deletedAt }) => deletedAt !== undefined).map(({ members }) => parse(members)),
+    };
+  });
+}
+
+const keyed = { key: ['id'], deletes: 'hard', maxDeleteRatio: 1 } as const;
+
+/** A flow whose records a test may change. */
+function createChanging(stream: NonNullable<FlowConfig['streams']>[string] = keyed, count = 100) {
+  const records: Record<string, unknown>[] = makeItems(count);
+  const flow = createItemsFlow(() => records, { stream });
+  const syncAll = () => {
+    flow.clock.advance(DAY_MS);
+    return flow.sync({ fullRefresh: true });
+  };
+  return { flow, records, syncAll };
+}
+
+describe('changes for a client', () => {
+  it('are all rows at first, then those that are new, changed and deleted, each key once', async () => {
+    const { flow, records, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow);
+    expect(first).toMatchObject({ isWhole: true, again: undefined, deleted: [] });
+    expect(first.rows).toHaveLength(100);
+    expect(await receive(flow, first.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
+    records[3] = { ...records[3], name: 'changed' };
+    records.splice(10, 2);
+    records.push({ id: 500, date: '2026-01-03', name: 'new', amount: 1 });
+    await syncAll();
+    const second = await receive(flow, first.position);
+    expect(second.rows.map(({ id }) => id).toSorted()).toEqual([3, 500]);
+    expect(second.deleted.map(({ id }) => id).toSorted()).toEqual([10, 11]);
+    // A state that did not arrive: the same again, whatever was read in between.
+    expect(await receive(flow, first.position)).toEqual(second);
+    expect((await receive(flow, second.position)).rows).toEqual([]);
+  });
+
+  it('have deletes that the table only marks, and a row that came back is a row', async () => {
+    const { flow, records, syncAll } = createChanging({ ...keyed, deletes: 'soft' });
+    await syncAll();
+    const first = await receive(flow);
+    const [gone] = records.splice(5, 1);
+    await syncAll();
+    const second = await receive(flow, first.position);
+    expect(second).toMatchObject({ rows: [], deleted: [{ id: 5 }] });
+    records.push(gone ?? {});
+    await syncAll();
+    expect(await receive(flow, second.position)).toMatchObject({ rows: [{ id: 5 }], deleted: [] });
+  });
+
+  it('have no deletes where the table keeps the rows', async () => {
+    const { flow, records, syncAll } = createChanging({ ...keyed, deletes: 'keep' });
+    await syncAll();
+    const first = await receive(flow);
+    records.splice(5, 10);
+    await syncAll();
+    expect(await receive(flow, first.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
+  });
+
+  it('are the whole table each time where rows have no key', async () => {
+    const same = Array.from({ length: 4 }, () => ({ name: 'alike', amount: 1.5 }));
+    const flow = createItemsFlow(same, { stream: { cursor: false, write: 'replace' } });
+    await flow.sync();
+    const first = await receive(flow);
+    expect(first).toMatchObject({ isWhole: true, again: undefined });
+    expect(first.rows).toHaveLength(4);
+    expect((await receive(flow, first.position)).rows).toHaveLength(4);
+  });
+
+  it('are the whole table, and say so, for a state of a log that is gone', async () => {
+    const { flow, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow);
+    rmSync(join(flow.stateDir, 'changes.duckdb'));
+    const again = await receive(flow, first.position);
+    expect(again.isWhole).toBe(true);
+    expect(again.again).toContain('the state is not of the change log here');
+    expect(again.rows).toHaveLength(100);
+  });
+
+  it('survive a rebuild and a restored state folder: rows are compared by value', async () => {
+    const { flow, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow);
+    await flow.rebuild();
+    expect(await receive(flow, first.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
+    rmSync(join(flow.stateDir, 'work.duckdb'));
+    await syncAll();
+    expect(await receive(flow, first.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
+  });
+
+  it('are the whole table after the key changed, or a mask', async () => {
+    const { flow, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow);
+    const rekeyed = { streams: { items: { path: 'items', paginated: true, ...keyed, key: ['date', 'id'] } } };
+    flow.clock.advance(DAY_MS);
+    await flow.sync({ fullRefresh: true, config: rekeyed });
+    const second = await receive(flow, first.position, { config: rekeyed });
+    expect(second.again).toContain('the key or the masks of the table changed');
+    const masked = {
+      streams: { items: { ...rekeyed.streams.items, columns: { name: { exclude: true as const } } } },
+    };
+    flow.clock.advance(DAY_MS);
+    await flow.sync({ fullRefresh: true, config: masked });
+    const third = await receive(flow, second.position, { config: masked });
+    expect(third.isWhole).toBe(true);
+    expect(third.rows[0]).not.toHaveProperty('name');
+  });
+
+  it('send a row again whose column became wider, and not the rows to which a new column brought nothing', async () => {
+    const { flow, records, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow);
+    records[0] = { ...records[0], extra: 'x' };
+    await syncAll();
+    const second = await receive(flow, first.position);
+    expect(second.rows).toMatchObject([{ id: 0, extra: 'x' }]);
+    records[1] = { ...records[1], amount: 'many' };
+    await syncAll();
+    const third = await receive(flow, second.position);
+    expect(third.rows.map(({ id }) => id)).toContain(1);
+  });
+
+  it('hold values as exact as the table does, one line each', async () => {
+    const record = rawJson(
+      '{"id":9007199254740993,"huge":123456789012345678901234567890,"at":"2026-01-01T10:00:00+02:00","list":[1.10,\n 9007199254740993],"none":null,"day":"2026-01-01","quote":"a\\"b\\n","half":0.5}',
+    );
+    const flow = createItemsFlow([record, record].slice(1), { stream: { key: ['id'], cursor: false } });
+    await flow.sync();
+    const lines = await withChanges(flow.settings(), { clock: flow.clock }, async ({ deliver }) => {
+      const found = await deliver({ stream: 'items', from: undefined, wantsWhole: false });
+      const all = [];
+      for await (const chunk of found?.rows ?? []) all.push(...chunk.map(({ members }) => members));
+      return all;
+    });
+    expect(lines).toEqual([
+      '"id":9007199254740993,"huge":"123456789012345678901234567890","at":"2026-01-01T08:00:00.000000Z","list":[1.10,9007199254740993],"day":"2026-01-01","quote":"a\\"b\\n","half":0.5',
+    ]);
+  });
+
+  it('have keys with dates, and none for a table without rows', async () => {
+    const { flow, records, syncAll } = createChanging({ ...keyed, key: ['date', 'id'] });
+    await syncAll();
+    const first = await receive(flow, undefined, { columns: ['id', 'date'] });
+    expect(first.rows[0]).toEqual({ id: 0, date: '2026-01-01' });
+    records.splice(0, records.length, ...makeItems(1, { from: 7 }));
+    await syncAll();
+    const second = await receive(flow, first.position);
+    expect(second.deleted).toHaveLength(99);
+    expect(second.deleted[0]).toMatchObject({ date: expect.stringMatching(/^2026-01-0/) as string });
+  });
+});
