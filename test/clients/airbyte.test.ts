@@ -127,6 +127,8 @@ describe('a record of Airbyte', () => {
     expect(statusMessage('items', 'INCOMPLETE', { nowMs: 1, quotaReset: 2 })).toMatchObject({
       trace: { stream_status: { reasons: [{ type: 'RATE_LIMITED', rate_limited: { quota_reset: 2 } }] } },
     });
-    expect(statusMessage('items', 'COMPLETE', { nowMs: 1 })['trace']).not.toHaveProperty('stream_status.reasons');
+    expect(statusMessage('items', 'COMPLETE', { nowMs: 1 })['trace']).not.toHaveProperty(
+      'stream_status.reasons',
+    );
   });
 });

@@ -49,7 +49,9 @@ describe('a connection config', () => {
   });
 
   it('has each key in the specification, the secret marked', () => {
-    const unknown = Object.fromEntries(Object.keys(connectionSpecification.properties).map((key) => [key, {}]));
+    const unknown = Object.fromEntries(
+      Object.keys(connectionSpecification.properties).map((key) => [key, {}]),
+    );
     expect(() => parseConnection(unknown)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('unknown key') as string }) as Error,
     );

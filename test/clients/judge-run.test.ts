@@ -16,7 +16,13 @@ function judge(
   streams: readonly (Pick<StreamReport, 'stream' | 'status'> & { readonly error?: ReportedError })[],
   run: Partial<RunReport> = {},
 ) {
-  const report = { exitCode: 0, error: undefined, resumeAt: undefined, streams, ...run } as unknown as RunReport;
+  const report = {
+    exitCode: 0,
+    error: undefined,
+    resumeAt: undefined,
+    streams,
+    ...run,
+  } as unknown as RunReport;
   return judgeRun({ startedAtMs: 0, report }, ['a', 'b']);
 }
 

@@ -48,7 +48,10 @@ describe('a catalog of Singer', () => {
 
   it.each<[string, object]>([
     ['without a word on it', { tap_stream_id: 'items' }],
-    ['that says no', { tap_stream_id: 'items', metadata: [{ breadcrumb: [], metadata: { selected: false } }] }],
+    [
+      'that says no',
+      { tap_stream_id: 'items', metadata: [{ breadcrumb: [], metadata: { selected: false } }] },
+    ],
   ])('does not select a stream %s', (_, entry) => {
     expect(parseSingerCatalog({ streams: [entry] })).toEqual([]);
   });

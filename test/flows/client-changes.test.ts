@@ -41,26 +41,34 @@ const keyed = { key: ['id'], deletes: 'hard', maxDeleteRatio: 1 } as const;
 
 /** A flow whose records a test may change. */
 function createChanging(stream: NonNullable<FlowConfig['streams']>[string] = keyed, count = 100) {
-  const records: Record<string, unknown>[] = makeItems(count);
-  const flow = createItemsFlow(() => records, { stream });
-  const syncAll = () => {
-    flow.clock.advance(DAY_MS);
-    return flow.sync({ fullRefresh: true });
+  const flow = createItemsFlow(makeItems(count), { stream });
+  const edit = (change: (records: Record<string, unknown>[]) => void) =>
+    flow.simulator.editRecords('items', (before) => {
+      const records = [...before] as Record<string, unknown>[];
+      change(records);
+      return records;
+    });
+  const syncAll = async () => {
+    flow.clock.stepWall(DAY_MS);
+    const report = await flow.sync({ fullRefresh: true });
+    expect(report.streams.map(({ status, error }) => error ?? status)).toEqual(['complete']);
   };
-  return { flow, records, syncAll };
+  return { flow, edit, syncAll };
 }
 
 describe('changes for a client', () => {
   it('are all rows at first, then those that are new, changed and deleted, each key once', async () => {
-    const { flow, records, syncAll } = createChanging();
+    const { flow, edit, syncAll } = createChanging();
     await syncAll();
     const first = await receive(flow);
     expect(first).toMatchObject({ isWhole: true, again: undefined, deleted: [] });
     expect(first.rows).toHaveLength(100);
     expect(await receive(flow, first.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
-    records[3] = { ...records[3], name: 'changed' };
-    records.splice(10, 2);
-    records.push({ id: 500, date: '2026-01-03', name: 'new', amount: 1 });
+    edit((records) => {
+      records[3] = { ...records[3], name: 'changed' };
+      records.splice(10, 2);
+      records.push({ id: 500, date: '2026-01-03', name: 'new', amount: 1 });
+    });
     await syncAll();
     const second = await receive(flow, first.position);
     expect(second.rows.map(({ id }) => id).toSorted()).toEqual([3, 500]);
@@ -71,23 +79,24 @@ describe('changes for a client', () => {
   });
 
   it('have deletes that the table only marks, and a row that came back is a row', async () => {
-    const { flow, records, syncAll } = createChanging({ ...keyed, deletes: 'soft' });
+    const { flow, edit, syncAll } = createChanging({ ...keyed, deletes: 'soft' });
     await syncAll();
     const first = await receive(flow);
-    const [gone] = records.splice(5, 1);
+    let gone: Record<string, unknown> | undefined;
+    edit((records) => void ([gone] = records.splice(5, 1)));
     await syncAll();
     const second = await receive(flow, first.position);
     expect(second).toMatchObject({ rows: [], deleted: [{ id: 5 }] });
-    records.push(gone ?? {});
+    edit((records) => void records.push(gone ?? {}));
     await syncAll();
     expect(await receive(flow, second.position)).toMatchObject({ rows: [{ id: 5 }], deleted: [] });
   });
 
   it('have no deletes where the table keeps the rows', async () => {
-    const { flow, records, syncAll } = createChanging({ ...keyed, deletes: 'keep' });
+    const { flow, edit, syncAll } = createChanging({ ...keyed, deletes: 'keep' });
     await syncAll();
     const first = await receive(flow);
-    records.splice(5, 10);
+    edit((records) => void records.splice(5, 10));
     await syncAll();
     expect(await receive(flow, first.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
   });
@@ -129,14 +138,14 @@ describe('changes for a client', () => {
     await syncAll();
     const first = await receive(flow);
     const rekeyed = { streams: { items: { path: 'items', paginated: true, ...keyed, key: ['date', 'id'] } } };
-    flow.clock.advance(DAY_MS);
+    flow.clock.stepWall(DAY_MS);
     await flow.sync({ fullRefresh: true, config: rekeyed });
     const second = await receive(flow, first.position, { config: rekeyed });
     expect(second.again).toContain('the key or the masks of the table changed');
     const masked = {
       streams: { items: { ...rekeyed.streams.items, columns: { name: { exclude: true as const } } } },
     };
-    flow.clock.advance(DAY_MS);
+    flow.clock.stepWall(DAY_MS);
     await flow.sync({ fullRefresh: true, config: masked });
     const third = await receive(flow, second.position, { config: masked });
     expect(third.isWhole).toBe(true);
@@ -144,14 +153,14 @@ describe('changes for a client', () => {
   });
 
   it('send a row again whose column became wider, and not the rows to which a new column brought nothing', async () => {
-    const { flow, records, syncAll } = createChanging();
+    const { flow, edit, syncAll } = createChanging();
     await syncAll();
     const first = await receive(flow);
-    records[0] = { ...records[0], extra: 'x' };
+    edit((records) => void (records[0] = { ...records[0], extra: 'x' }));
     await syncAll();
     const second = await receive(flow, first.position);
     expect(second.rows).toMatchObject([{ id: 0, extra: 'x' }]);
-    records[1] = { ...records[1], amount: 'many' };
+    edit((records) => void (records[1] = { ...records[1], amount: 'many' }));
     await syncAll();
     const third = await receive(flow, second.position);
     expect(third.rows.map(({ id }) => id)).toContain(1);
@@ -170,16 +179,16 @@ describe('changes for a client', () => {
       return all;
     });
     expect(lines).toEqual([
-      '"id":9007199254740993,"huge":"123456789012345678901234567890","at":"2026-01-01T08:00:00.000000Z","list":[1.10,9007199254740993],"day":"2026-01-01","quote":"a\\"b\\n","half":0.5',
+      '"id":9007199254740993,"huge":"123456789012345678901234567890","at":"2026-01-01T08:00:00.000000Z","list":[1.1,9007199254740993],"day":"2026-01-01","quote":"a\\"b\\n","half":0.5',
     ]);
   });
 
   it('have keys with dates, and none for a table without rows', async () => {
-    const { flow, records, syncAll } = createChanging({ ...keyed, key: ['date', 'id'] });
+    const { flow, edit, syncAll } = createChanging({ ...keyed, key: ['date', 'id'] });
     await syncAll();
     const first = await receive(flow, undefined, { columns: ['id', 'date'] });
     expect(first.rows[0]).toEqual({ id: 0, date: '2026-01-01' });
-    records.splice(0, records.length, ...makeItems(1, { from: 7 }));
+    edit((records) => void records.splice(0, records.length, ...makeItems(1, { from: 7 })));
     await syncAll();
     const second = await receive(flow, first.position);
     expect(second.deleted).toHaveLength(99);

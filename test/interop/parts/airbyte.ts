@@ -81,11 +81,15 @@ async function proveQuota(interop: Interop, bin: string): Promise<void> {
   }
   // An hour later: the same data, a new window.
   rmSync(join(folder, 'ledger'), { recursive: true });
-  const after = await startSimulatorServer(createSimulator({ keys: [DEMO_KEY], rateLimit: UNLIMITED }), { port });
+  const after = await startSimulatorServer(createSimulator({ keys: [DEMO_KEY], rateLimit: UNLIMITED }), {
+    port,
+  });
   try {
     const second = await read(interop, bin, { folder, config, place });
     assert.ok(Object.keys(first).length < Object.keys(second).length);
-    interop.say(`a quota of ${FEW_REQUESTS} requests: ${describe(first)}; an hour later: ${describe(second)}`);
+    interop.say(
+      `a quota of ${FEW_REQUESTS} requests: ${describe(first)}; an hour later: ${describe(second)}`,
+    );
   } finally {
     await after.close();
   }

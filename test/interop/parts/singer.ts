@@ -39,7 +39,14 @@ export async function proveSinger(interop: Interop): Promise<void> {
     const { port, user, password } = postgres;
     writeFileSync(
       targetConfig,
-      JSON.stringify({ host: '127.0.0.1', port, user, password, database: 'postgres', default_target_schema: 'tap' }),
+      JSON.stringify({
+        host: '127.0.0.1',
+        port,
+        user,
+        password,
+        database: 'postgres',
+        default_target_schema: 'tap',
+      }),
     );
     let output = first;
     for (let day = 1; day <= 3; day += 1) {
@@ -49,7 +56,9 @@ export async function proveSinger(interop: Interop): Promise<void> {
       writeFileSync(state, loaded.stdout.trim().split('\n').at(-1) ?? '');
       say(`target-postgres, day ${day}: ${compareTables(folder, postgres.url)}`);
       simulator.editRecords('commerce/category-products', (records) =>
-        [...records].slice(2).map((one, at) => (at === 5 ? { ...(one as object), title: `Day ${day}` } : one)),
+        [...records]
+          .slice(2)
+          .map((one, at) => (at === 5 ? { ...(one as object), title: `Day ${day}` } : one)),
       );
       simulator.advanceDay();
       output = await tap('--properties', catalog, '--state', state);
@@ -95,21 +104,31 @@ function proveJsonLines(folder: string, target: string, output: string): void {
   const loaded = spawnSync(target, ['--config', config], { input: output, encoding: 'utf8' });
   assert.equal(loaded.status, 0, loaded.stderr);
   const sent = output.split('\n').filter((line) => line.startsWith('{"type":"RECORD"')).length;
-  const lines = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8').trimEnd().split('\n').length);
-  assert.equal(lines.reduce((sum, count) => sum + count, 0), sent);
+  const lines = readdirSync(place).map(
+    (name) => readFileSync(join(place, name), 'utf8').trimEnd().split('\n').length,
+  );
+  assert.equal(
+    lines.reduce((sum, count) => sum + count, 0),
+    sent,
+  );
 }
 
 /** The rows of the target that are not deleted are those of Sluice's table, in number and by a column of each. */
 function compareTables(folder: string, url: string): string {
   const psql = join(findPostgres() ?? '', 'psql');
   const ask = (sql: string) => {
-    const { status, stdout, stderr } = spawnSync(psql, ['--no-psqlrc', '-At', '-c', sql, url], { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(psql, ['--no-psqlrc', '-At', '-c', sql, url], {
+      encoding: 'utf8',
+    });
     assert.equal(status, 0, stderr);
     return stdout.trimEnd();
   };
   const own = (sql: string) => {
     const query = [cliEntry, 'query', '-c', join(folder, 'sluice.yaml'), '--format', 'csv', sql];
-    const { status, stdout, stderr } = spawnSync(process.execPath, query, { encoding: 'utf8', cwd: dirname(folder) });
+    const { status, stdout, stderr } = spawnSync(process.execPath, query, {
+      encoding: 'utf8',
+      cwd: dirname(folder),
+    });
     assert.equal(status, 0, stderr);
     return stdout.trimEnd().split('\n').slice(1).join('\n');
   };
@@ -123,7 +142,9 @@ function compareTables(folder: string, url: string): string {
     .map(([table, list]) => {
       const names = list.split(', ').map((name) => `coalesce(${name.split('::')[0] ?? ''}::VARCHAR, '-')`);
       const text = `concat_ws('|', ${names.join(', ')})`;
-      const held = ask(`SELECT ${text} FROM tap.${table} WHERE _sdc_deleted_at IS NULL`).split('\n').toSorted();
+      const held = ask(`SELECT ${text} FROM tap.${table} WHERE _sdc_deleted_at IS NULL`)
+        .split('\n')
+        .toSorted();
       const wanted = own(`SELECT ${text} AS t FROM ${table}`)
         .split('\n')
         .map((line) => line.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"'))
