@@ -19,7 +19,7 @@ export interface JudgedRun {
   readonly ends: ReadonlyMap<string, StreamEnd>;
   /** The exit code of the sync. */
   readonly exitCode: ExitCode;
-  /** What failed, and of which stream; limits are no failures. */
+  /** What failed, and of which stream; a limit does not count as a failure. */
   readonly failures: readonly Failure[];
   /** Whether what earlier syncs committed may be sent: not where the state may be somebody else's. */
   readonly maySend: boolean;

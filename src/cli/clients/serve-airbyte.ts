@@ -149,7 +149,7 @@ class AirbyteSession {
   }
 }
 
-/** A limit is no failure to a client, which would throw away all that it received with any other code than 0. */
+/** A limit ends with 0: with any other code, clients throw away all that they received. */
 function toClientCode({ exitCode, failures }: JudgedRun): ExitCode {
   return exitCode === 75 && failures.length === 0 ? 0 : exitCode;
 }

@@ -130,7 +130,7 @@ function compareTables(folder: string, url: string): string {
       cwd: dirname(folder),
     });
     assert.equal(status, 0, stderr);
-    return stdout.trimEnd().split('\n').slice(1).join('\n');
+    return stdout.replaceAll('\r', '').trimEnd().split('\n').slice(1).join('\n');
   };
   const columns: Readonly<Record<string, string>> = {
     visibility_mentions: 'mention_id, date, position',
