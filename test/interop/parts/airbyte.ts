@@ -98,14 +98,14 @@ async function proveQuota(interop: Interop, bin: string): Promise<void> {
 async function proveExample({ folder, env, say }: Interop, bin: string): Promise<void> {
   const place = join(folder, 'example');
   mkdirSync(place);
-  const child = spawn(join(bin, 'python'), [join(root, 'examples/airbyte.py')], {
+  const child = spawn(join(bin, 'python'), [join(root, 'examples/pyairbyte.py')], {
     cwd: place,
     env: { ...env, ...OFFLINE, SLUICE_SOURCE: writeExecutable(place) },
   });
   const { exitCode, stdout, stderr } = await waitForOutcome(child);
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /^prompts_analytics \d+$/m);
-  say('examples/airbyte.py runs');
+  say('examples/pyairbyte.py runs');
 }
 
 function writeConfig(folder: string, baseUrl: string): string {

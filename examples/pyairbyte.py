@@ -1,4 +1,4 @@
-"""Loads what Sluice has into the cache of PyAirbyte: pip install airbyte, then python examples/airbyte.py"""
+"""Loads what Sluice has into the cache of PyAirbyte: pip install airbyte, then python examples/pyairbyte.py"""
 
 import os
 from pathlib import Path
