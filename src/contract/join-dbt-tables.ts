@@ -23,16 +23,19 @@ export function joinDbtTables({ table, columns }: JoinedTable, parts: readonly A
     const lists = new Set(parts.map((part) => JSON.stringify(listOf(part))));
     return lists.size === 1 ? listOf(first) : undefined;
   };
-  const fieldOf = (name: string) =>
-    parts.flatMap((part) => part.columns.filter((column) => column.name === name))[0]?.field;
+  const aboutOf = (name: string) => {
+    const [own] = parts.flatMap((part) => part.columns.filter((column) => column.name === name));
+    return { field: own?.field, description: own?.description, unit: own?.unit };
+  };
   const uniqueBy = sharedBy((part) => part.uniqueBy);
   const key = sharedBy((part) => part.key);
   return {
+    description: first.description,
     stream: first.stream,
     table,
     columns: [
-      { ...label, field: undefined, required: true },
-      ...others.map((column) => ({ ...column, field: fieldOf(column.name), required: false })),
+      { ...label, field: undefined, description: undefined, unit: undefined, required: true },
+      ...others.map((column) => ({ ...column, ...aboutOf(column.name), required: false })),
     ],
     key: key && [label.name, ...key],
     uniqueBy: uniqueBy && [label.name, ...uniqueBy],

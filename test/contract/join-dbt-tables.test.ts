@@ -12,13 +12,23 @@ const JOINED = {
 
 function makePart(part: Partial<AccountTable> = {}): AccountTable {
   return {
+    description: 'Things.',
     stream: 'items',
     table: 'items',
     key: ['id'],
     uniqueBy: ['id'],
     neverNull: new Set(['id']),
     lateAfterHours: 36,
-    columns: [{ name: 'id', type: 'BIGINT', field: 'itemId', required: true }],
+    columns: [
+      {
+        name: 'id',
+        type: 'BIGINT',
+        field: 'itemId',
+        description: 'Its number.',
+        unit: undefined,
+        required: true,
+      },
+    ],
     ...part,
   };
 }
@@ -28,11 +38,12 @@ describe('a table of several accounts, for dbt', () => {
     const joined = joinDbtTables(JOINED, [makePart(), makePart()]);
     expect(joined.key).toEqual(['_account', 'id']);
     expect(joined.uniqueBy).toEqual(['_account', 'id']);
-    expect(joined.columns.map(({ name, field }) => [name, field])).toEqual([
-      ['_account', undefined],
-      ['id', 'itemId'],
-      ['account', undefined],
+    expect(joined.columns.map(({ name, field, description }) => [name, field, description])).toEqual([
+      ['_account', undefined, undefined],
+      ['id', 'itemId', 'Its number.'],
+      ['account', undefined, undefined],
     ]);
+    expect(joined.description).toBe('Things.');
   });
 
   it('has no key where accounts have different ones, or one has none', () => {
