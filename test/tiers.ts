@@ -56,15 +56,12 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   ],
   // The whole syncs that guard the core promises, the engine, what the README shows.
   daily: [
-    'accounts/accounts-catalog',
     'accounts/combined-file',
     'connectors/',
     'deploy/healthcheck',
     'docs/shown',
     'fleet/',
-    'flows/client-changes',
     'flows/convergence',
-    'flows/counts-confirm',
     'flows/counts.test',
     'flows/comments.test',
     'flows/discover.test',
@@ -78,7 +75,6 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'flows/published-file',
     'flows/slow-answers',
     'flows/slower-burst',
-    'orders/every-order',
     'publish/',
     'stage/',
     'state/lock',
@@ -87,6 +83,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   ],
   // Faults on real sockets and disks, kills at every step, and every other flow: a new one runs here unless named above.
   full: [
+    'accounts/accounts-catalog',
     'bench/parts',
     'cli/bound-heap',
     'render/table',
@@ -100,9 +97,12 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'faults/',
     'fleet/parcel-memory',
     'fleet/quota/postgres',
+    'fleet/quota/shared-key',
     'fleet/server-stores',
     'flows/',
+    'orders/every-order',
     'package',
+    'publish/documented-publisher',
     'publish/ducklake',
     'publish/fence',
     'publish/lake-live-reader',
@@ -110,6 +110,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'support/',
     'tools/',
     'warehouse/engine-memory',
+    'warehouse/query-accounts',
   ],
 };
 
