@@ -19,6 +19,12 @@ const list = (items: Node) => ({ type: 'array', items });
 /** An object that has these keys and no others. */
 const only = (properties: Node) => ({ type: 'object', additionalProperties: false, properties });
 
+const monitor = only({
+  enabled: onOff,
+  interval: { type: 'string', pattern: '^[0-9]+[smh]$' },
+  labels: texts,
+});
+
 const values = {
   mode: { enum: ['cronjob', 'schedule', 'fleet'] },
   image: only({
@@ -74,11 +80,8 @@ const values = {
   priorityClassName: text,
   metrics: only({
     port,
-    podMonitor: only({
-      enabled: onOff,
-      interval: { type: 'string', pattern: '^[0-9]+[smh]$' },
-      labels: texts,
-    }),
+    podMonitor: monitor,
+    serviceMonitor: monitor,
     rules: only({
       enabled: onOff,
       labels: texts,

@@ -24,6 +24,12 @@ const plain: Readonly<Record<string, Pod>> = {
 
 /** What is refused at installation, and the words that say why. */
 const refused: readonly (readonly [words: RegExp, ...set: readonly string[]])[] = [
+  [
+    /would scrape each pod twice/,
+    'mode=schedule',
+    'metrics.podMonitor.enabled=true',
+    'metrics.serviceMonitor.enabled=true',
+  ],
   [/apiKey/, 'config.source.apiKey=a-key-that-is-written-out'],
   [/encryptionKey/, 'config.fleet.encryptionKey=a-key-that-is-written-out'],
   [/url/, 'config.destination.postgres.url=postgres://sluice:secret@db/warehouse'],
