@@ -1,5 +1,5 @@
+import { collectParts } from './collect-parts.ts';
 import { isObject, type JsonObject } from './find-schema-problems.ts';
-import { resolvePointer } from '../json/pointer.ts';
 
 /** Which fields a contract file knows of, whatever it says about their values. */
 export interface FieldShape {
@@ -36,21 +36,6 @@ function shapeOf(schemas: readonly unknown[], root: JsonObject): FieldShape {
     isOpen: parts.some(({ additionalProperties: more }) => more === true || isObject(more)),
     isTyped: parts.some((part) => ['type', 'enum', 'const'].some((keyword) => part[keyword] !== undefined)),
   };
-}
-
-function collectParts(schemas: readonly unknown[], root: JsonObject): readonly JsonObject[] {
-  const found = new Set<JsonObject>();
-  const add = (json: unknown): void => {
-    if (!isObject(json) || found.has(json)) return;
-    found.add(json);
-    if (typeof json['$ref'] === 'string') add(resolvePointer(root, json['$ref'].slice(1)));
-    for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
-      const parts = json[keyword];
-      if (Array.isArray(parts)) parts.forEach(add);
-    }
-  };
-  schemas.forEach(add);
-  return [...found];
 }
 
 /** Computed when it is first asked for: a description may contain itself. */
