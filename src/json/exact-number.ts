@@ -39,18 +39,26 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, keepExact as (this: unknown, key: string, value: unknown) => unknown);
 }
 
-function isSafeAsDouble(value: number, source: string): boolean {
+/** True when the double `value`, read from `source`, may stand for it, also in a column of ids. */
+export function isSafeAsDouble(value: number, source: string): boolean {
   // Some integers beyond 2^53 are doubles and their neighbours are not: a column of ids needs one type.
   if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)) return false;
   return isExactAsDouble(value, source);
 }
 
+const HAS_EXPONENT = /[eE]/;
+
 /** True when the double `value`, read from `source`, is the number the source wrote down. */
 export function isExactAsDouble(value: number, source: string): boolean {
   if (!Number.isFinite(value)) return false;
   // Fifteen digits always survive; a short exponent may still be below what a double reaches (1e-400).
-  if (source.length <= 15 && !/[eE]/.test(source)) return true;
-  return normalizeDecimal(source) === normalizeDecimal(Object.is(value, -0) ? '-0' : String(value));
+  if (source.length <= 15 && !HAS_EXPONENT.test(source)) return true;
+  const spelled = Object.is(value, -0) ? '-0' : String(value);
+  // A serializer mostly writes what this does.
+  if (spelled === source) return true;
+  if (HAS_EXPONENT.test(source) || spelled.includes('e'))
+    return normalizeDecimal(source) === normalizeDecimal(spelled);
+  return source.includes('.') && trimEndZeros(source).replace(/\.$/, '') === spelled;
 }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

@@ -1,4 +1,4 @@
-import { parseExact } from '../json/exact-number.ts';
+import { parseExactAgain } from '../json/parse-exact-again.ts';
 import { toFieldName, toPathPart } from './field-paths.ts';
 import {
   createFieldTree,
@@ -38,11 +38,23 @@ const MAY_BE_ROUNDED = /[0-9.]{16}|[0-9][eE]|[[,:\s]-0(?![.0-9])/;
 
 /** Adds the elements of an array, by its JSON; anything but an array has none. */
 export function observeElements(fields: ElementFields, text: string): void {
-  const isExact = MAY_BE_ROUNDED.test(text);
-  const value = isExact ? parseExact(text) : (JSON.parse(text) as unknown);
-  if (!Array.isArray(value)) return;
-  if (isExact) fields.needsExact = true;
-  for (const element of value as readonly unknown[]) {
+  observeArrays(fields, text);
+}
+
+/** The same for arrays with commas between them. */
+export function observeArrays(fields: ElementFields, texts: string): void {
+  const isExact = MAY_BE_ROUNDED.test(texts);
+  const all = `[${texts}]`;
+  const arrays = (isExact ? parseExactAgain(all) : JSON.parse(all)) as readonly unknown[];
+  for (const array of arrays) {
+    if (!Array.isArray(array)) continue;
+    if (isExact) fields.needsExact = true;
+    observeArray(fields, array as readonly unknown[]);
+  }
+}
+
+function observeArray(fields: ElementFields, array: readonly unknown[]): void {
+  for (const element of array) {
     if (isRecordObject(element)) {
       fields.hasObjects = true;
       observeRecord(fields.tree, element);
