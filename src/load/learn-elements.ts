@@ -4,7 +4,7 @@ import type { Loading } from '../run/run-context.ts';
 import {
   createElementFields,
   type ElementFields,
-  observeElements,
+  observeArrays,
   packElementFields,
   unpackElementFields,
 } from '../schema/element-fields.ts';
@@ -12,8 +12,10 @@ import type { Database } from '../warehouse/database.ts';
 import { readColumns, tableName } from '../warehouse/evolve-table.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 
-/** Rows whose arrays are read at once: their texts are in memory. */
-const ROWS_AT_ONCE = 20_000;
+/** Most bytes of arrays that are read at once, as far as rows next to each other are alike: they are in memory. */
+const BYTES_AT_ONCE = 4 * 2 ** 20;
+/** Rows whose bytes are counted together. */
+const ROWS_OF_PART = 1024n;
 
 /**
  * Learns which fields the elements of arrays have, from the rows that this run wrote: the views of these elements have
@@ -59,18 +61,46 @@ async function observeColumn(
   // Arrays without an object have no fields; the brace may be in a text.
   const where = `${text} LIKE '[%{%' ${runId === undefined ? '' : 'AND _run_id = $1'}`;
   const values = runId === undefined ? [] : [runId];
-  const [range] = await database.all(
-    `SELECT min(rowid) AS first, max(rowid) AS last, count(*) AS rows FROM ${tableName(table)} WHERE ${where}`,
+  const parts = await database.all(
+    `SELECT CAST(rowid // ${ROWS_OF_PART} AS VARCHAR) AS part, CAST(sum(strlen(${text})) AS DOUBLE) AS bytes
+       FROM ${tableName(table)} WHERE ${where} GROUP BY rowid // ${ROWS_OF_PART} ORDER BY rowid // ${ROWS_OF_PART}`,
     values,
   );
-  const [first, last, rows] = [Number(range?.['first']), Number(range?.['last']), Number(range?.['rows'])];
-  if (rows === 0) return;
-  const step = Math.max(ROWS_AT_ONCE, Math.ceil(((last - first + 1) / rows) * ROWS_AT_ONCE));
-  for (let from = first; from <= last; from += step) {
-    const found = await database.all(
-      `SELECT ${text} AS value FROM ${tableName(table)} WHERE rowid >= ${from} AND rowid < ${from + step} AND ${where}`,
+  for (const { from, to } of planReads(
+    parts.map(({ part, bytes }) => ({ part: BigInt(String(part)), bytes: Number(bytes) })),
+  )) {
+    // As one text: a row of its own for each takes longer than all the rest.
+    const [found] = await database.all(
+      `SELECT string_agg(${text}, ',') AS texts FROM ${tableName(table)} WHERE rowid >= ${from} AND rowid < ${to} AND ${where}`,
       values,
     );
-    for (const { value } of found) observeElements(fields, String(value));
+    if (typeof found?.['texts'] === 'string') observeArrays(fields, found['texts']);
   }
+}
+
+interface RowRange {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** Rows to read at once. Row numbers are beyond what a double holds until they are committed. */
+function planReads(parts: readonly { readonly part: bigint; readonly bytes: number }[]): readonly RowRange[] {
+  const ranges: RowRange[] = [];
+  let bytes = Infinity;
+  for (const { part, bytes: more } of parts) {
+    const from = part * ROWS_OF_PART;
+    const to = from + ROWS_OF_PART;
+    const last = ranges.at(-1);
+    if (last !== undefined && bytes + more <= BYTES_AT_ONCE) {
+      ranges[ranges.length - 1] = { from: last.from, to };
+      bytes += more;
+      continue;
+    }
+    const step = BigInt(Math.max(1, Math.floor(Number(ROWS_OF_PART) / Math.ceil(more / BYTES_AT_ONCE))));
+    for (let first = from; first < to; first += step)
+      ranges.push({ from: first, to: first + step < to ? first + step : to });
+    // The rest of a large part is not known.
+    bytes = more <= BYTES_AT_ONCE ? more : Infinity;
+  }
+  return ranges;
 }

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { migrate } from '../../state/migrations.ts';
+import { learnElements } from '../../src/load/learn-elements.ts';
+import { Database } from '../../src/warehouse/database.ts';
+import { MEMORY_FILE } from '../../src/warehouse/database-options.ts';
+
+/** Field names learned of arrays that one transaction wrote, some of them over rows of an earlier one. */
+async function learn(arrays: string, earlier = 'SELECT 0 WHERE false'): Promise<readonly string[]> {
+  const database = await Database.open({ file: MEMORY_FILE, folders: [] });
+  try {
+    await migrate(database);
+    await database.run('CREATE TABLE items (sources JSON, _run_id VARCHAR)');
+    await database.run(`INSERT INTO items SELECT *, 'before' FROM (${earlier})`);
+    await database.transaction(async () => {
+      await database.run(`UPDATE items SET _run_id = 'now' WHERE rowid = 0`);
+      await database.run(`INSERT INTO items SELECT *, 'now' FROM (${arrays})`);
+      await learnElements({ database, runId: 'now' }, { name: 'items', table: 'items' });
+    });
+    const [row] = await database.all('SELECT fields FROM _sluice.elements');
+    const { fields } = JSON.parse(String(row?.['fields'])) as { fields: object };
+    return Object.keys(fields);
+  } finally {
+    await database.release();
+  }
+}
+
+describe('learning the fields of elements', () => {
+  // Rows that are not committed have numbers that a double rounds.
+  it('looks at the first row that has an object, wherever it is', async () => {
+    for (let first = 0; first < 5; first += 1) {
+      const arrays = `SELECT CASE WHEN range < ${first} THEN '[]' WHEN range = ${first} THEN '[{"only":1}]' ELSE '[{"other":1}]' END FROM range(12)`;
+      expect(await learn(arrays), `row ${first}`).toEqual(['only', 'other']);
+    }
+  });
+
+  it('looks at all rows, also where some were committed before and some are large', async () => {
+    const large = `repeat('x', CASE WHEN range % 1700 = 0 THEN 6000000 ELSE 10 END)`;
+    const arrays = `SELECT '[{"f' || (range // 250) || '":"' || ${large} || '"}]' FROM range(5000)`;
+    const earlier = `SELECT '[{"earlier":1}]' FROM range(3)`;
+    const wanted = ['earlier', ...Array.from({ length: 20 }, (_, at) => `f${at}`)];
+    expect((await learn(arrays, earlier)).toSorted()).toEqual(wanted.toSorted());
+  });
+});
