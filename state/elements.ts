@@ -19,11 +19,16 @@ export async function writeElements(
   learned: LearnedElements,
   runId: string,
 ): Promise<void> {
-  await session.run('DELETE FROM _sluice.elements WHERE stream = $1', [stream]);
+  await forgetElements(session, stream);
   await insertRows(
     session,
     '_sluice.elements',
     ['VARCHAR', 'VARCHAR', 'VARCHAR', 'VARCHAR'],
     [...learned].map(([column, fields]) => [stream, column, fields, runId]),
   );
+}
+
+/** Forgets it: what the rows that are left show is then learned again. */
+export async function forgetElements(session: SqlSession, stream: string): Promise<void> {
+  await session.run('DELETE FROM _sluice.elements WHERE stream = $1', [stream]);
 }

@@ -1,3 +1,4 @@
+import { forgetElements } from '../../state/elements.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import type { ForcedType } from '../model/schema.ts';
@@ -182,6 +183,8 @@ export async function rememberMasks(
 ): Promise<void> {
   if (masked !== undefined || rehashed.length > 0) await forgetUnmasked(database, stream.name);
   if (masked !== undefined) {
+    // Names of members may be personal, too: those of a map.
+    await forgetElements(database, stream.name);
     if (await wasSynced(database, stream)) await scheduleCompaction(database);
   }
   if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);

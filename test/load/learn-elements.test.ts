@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { migrate } from '../../state/migrations.ts';
+import type { Stream } from '../../src/model/stream.ts';
+import { readElements } from '../../state/elements.ts';
+import { rememberMasks } from '../../src/load/plan-columns.ts';
 import { learnElements } from '../../src/load/learn-elements.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { MEMORY_FILE } from '../../src/warehouse/database-options.ts';
@@ -39,5 +42,28 @@ describe('learning the fields of elements', () => {
     const earlier = `SELECT '[{"earlier":1}]' FROM range(3)`;
     const wanted = ['earlier', ...Array.from({ length: 20 }, (_, at) => `f${at}`)];
     expect((await learn(arrays, earlier)).toSorted()).toEqual(wanted.toSorted());
+  });
+});
+
+describe('a new mask', () => {
+  it('forgets the names that were learned under it', async () => {
+    const database = await Database.open({ file: MEMORY_FILE, folders: [] });
+    const stream = { name: 'items', table: 'items' } as Stream;
+    try {
+      await migrate(database);
+      await database.run(
+        `CREATE TABLE items AS SELECT '[{"by":{"ann@a.example":1}}]'::JSON AS votes, 'r' AS _run_id`,
+      );
+      await learnElements({ database, runId: 'r' }, stream);
+      expect((await readElements(database, 'items')).get('votes')).toContain('ann@a.example');
+      // The rows were cleared by then, and this sync brings them without the member.
+      await database.run(`UPDATE items SET votes = '[{"n":1}]', _run_id = 's'`);
+      const masked = { dropped: [], cleared: [], left: [] };
+      await rememberMasks(database, stream, { masked, masks: 'votes.by', rehashed: [], retyped: [] });
+      await learnElements({ database, runId: 's' }, stream);
+      expect((await readElements(database, 'items')).get('votes')).not.toContain('ann');
+    } finally {
+      await database.release();
+    }
   });
 });
