@@ -42,6 +42,7 @@ export async function openChangeLog({
   await database.run(
     'CREATE TABLE IF NOT EXISTS work.main.streams (name VARCHAR, log VARCHAR, masks VARCHAR, shape VARCHAR, oldest BIGINT, version BIGINT)',
   );
+  await database.run('CREATE TABLE IF NOT EXISTS work.main.versions (name VARCHAR, version BIGINT)');
   return database;
 }
 
@@ -49,6 +50,12 @@ export async function openChangeLog({
 export interface LoggedStream extends ChangePosition {
   /** Versions before it are too old to say what was deleted since. */
   readonly oldest: number;
+}
+
+/** A log that has its current version, and those that clients may still be at. */
+export interface RecordedStream extends LoggedStream {
+  /** A restored log has not all that were given out: a client at another one knows rows that the log does not. */
+  readonly versions: ReadonlySet<number>;
 }
 
 /** Whether the log may have keys that a mask hides by now. */
@@ -85,7 +92,7 @@ export function recordChanges(
   database: Database,
   stream: ClientStream,
   { isMarkable, nowMs }: { readonly isMarkable: boolean; readonly nowMs: number },
-): Promise<LoggedStream | undefined> {
+): Promise<RecordedStream | undefined> {
   return database.transaction(async () => {
     const live = isMarkable ? 't._deleted_at IS NULL' : 'true';
     const key = describeKey(listKeyColumns(stream));
@@ -110,7 +117,7 @@ export function recordChanges(
       stream.name,
     ]);
     for (const temporary of [HERE, MARKED, CHANGED]) await database.run(`DROP TABLE ${temporary}`);
-    return found;
+    return { ...found, versions: await recordVersion(database, stream, found) };
   });
 }
 
@@ -132,7 +139,8 @@ async function openStream(database: Database, stream: ClientStream): Promise<Log
   await database.run(
     `CREATE TABLE ${nameKeys(stream)} (key VARCHAR, hash UBIGINT, version BIGINT, deleted_at TIMESTAMPTZ)`,
   );
-  await database.run('DELETE FROM work.main.streams WHERE name = $1', [stream.name]);
+  for (const table of ['streams', 'versions'])
+    await database.run(`DELETE FROM work.main.${table} WHERE name = $1`, [stream.name]);
   await database.run('INSERT INTO work.main.streams VALUES ($1, $2, $3, $4, 0, 0)', [
     stream.name,
     log,
@@ -163,6 +171,19 @@ async function writeChanges(
   await database.run(`DELETE FROM ${keys} WHERE key IN (SELECT key FROM ${CHANGED})`);
   await database.run(`INSERT INTO ${keys} SELECT key, hash, ${version}::BIGINT, deleted_at FROM ${CHANGED}`);
   return true;
+}
+
+/** Adds the current version to those that clients may be at, and forgets those that are too old. */
+async function recordVersion(
+  database: Database,
+  { name }: ClientStream,
+  { version, oldest }: LoggedStream,
+): Promise<ReadonlySet<number>> {
+  const own = 'FROM work.main.versions WHERE name = $1';
+  await database.run(`DELETE ${own} AND (version = $2 OR version < $3)`, [name, version, oldest]);
+  await database.run('INSERT INTO work.main.versions VALUES ($1, $2)', [name, version]);
+  const rows = await database.all(`SELECT version ${own}`, [name]);
+  return new Set(rows.map((row) => Number(row['version'])));
 }
 
 /** Forgets keys that were deleted long ago. Returns the oldest version that still misses nothing. */

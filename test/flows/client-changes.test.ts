@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type DeliveryRequest, withChanges } from '../../src/commands/clients/read-changes.ts';
@@ -120,6 +120,30 @@ describe('changes for a client', () => {
     expect(again.isWhole).toBe(true);
     expect(again.again).toContain('the state is not of the change log here');
     expect(again.rows).toHaveLength(100);
+  });
+
+  it('are the whole table for a state of a version that the restored log never had', async () => {
+    const { flow, edit, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow);
+    const log = join(flow.stateDir, 'changes.duckdb');
+    const copy = join(flow.folder, 'copy.duckdb');
+    copyFileSync(log, copy);
+    edit((records) => void records.push({ id: 500, date: '2026-01-03', name: 'for a day', amount: 1 }));
+    await syncAll();
+    const second = await receive(flow, first.position);
+    expect(second.rows).toMatchObject([{ id: 500 }]);
+    copyFileSync(copy, log);
+    edit((records) => {
+      records.pop();
+      records[3] = { ...records[3], name: 'changed' };
+    });
+    await syncAll();
+    // What the log says of it is newer than the state, but of row 500 it knows nothing.
+    const third = await receive(flow, second.position);
+    expect(third).toMatchObject({ isWhole: true, again: expect.stringContaining('older copy') as string });
+    expect((await receive(flow, second.position)).isWhole).toBe(true);
+    expect(await receive(flow, third.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
   });
 
   it('survive a rebuild and a restored state folder: rows are compared by value', async () => {

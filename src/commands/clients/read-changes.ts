@@ -5,7 +5,13 @@ import type { ChangePosition, ClientStream, StreamDelivery } from '../../model/c
 import type { Clock } from '../../model/clock.ts';
 import { LockedError, StorageError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import { holdsUnmasked, openChangeLog, PUBLISHED, recordChanges } from '../../warehouse/change-log.ts';
+import {
+  holdsUnmasked,
+  openChangeLog,
+  PUBLISHED,
+  recordChanges,
+  type RecordedStream,
+} from '../../warehouse/change-log.ts';
 import { DamagedFileError } from '../../warehouse/database-errors.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { findLakeLosses } from '../../warehouse/lake-losses.ts';
@@ -138,8 +144,8 @@ async function deliverStream(
       position: { log: 'whole', version: nowMs },
       rows: guard(readSentRows(database, { ...selection, after: undefined, deletedAfter: undefined })),
     };
-  const { log, version, oldest } = logged;
-  const again = request.from === undefined ? undefined : explainAgain(request.from, { log, version, oldest });
+  const { log, version } = logged;
+  const again = request.from === undefined ? undefined : explainAgain(request.from, logged);
   const isWhole = request.wantsWhole || request.from === undefined || again !== undefined;
   const after = isWhole ? undefined : request.from?.version;
   const deletedAfter = request.wantsWhole ? undefined : again === undefined ? after : 0;
@@ -153,16 +159,13 @@ async function deliverStream(
 }
 
 /** Why a client cannot continue from where it is; undefined if it can. */
-export function explainAgain(
-  from: ChangePosition,
-  logged: ChangePosition & { readonly oldest: number },
-): string | undefined {
+function explainAgain(from: ChangePosition, logged: RecordedStream): string | undefined {
   if (from.log !== logged.log)
     return 'the state is not of the change log here: it is of another state folder, or the key or the masks of the table changed, or the log was lost';
-  if (from.version > logged.version)
-    return 'the state is newer than the change log here, which was restored from an older copy';
   if (from.version < logged.oldest)
     return 'the state is older than 90 days, for which the keys of deleted rows are kept';
+  if (!logged.versions.has(from.version))
+    return 'the state is not of a version of the change log here, which was restored from an older copy';
   return undefined;
 }
 
