@@ -27,6 +27,8 @@ export interface ChangePosition {
   /** The log of changes that the version belongs to. */
   readonly log: string;
   readonly version: number;
+  /** Columns that it did not take: once it wants one, it has to receive all rows. */
+  readonly without?: readonly string[] | undefined;
 }
 
 /** A row of a stream, or the key of one that is gone. */

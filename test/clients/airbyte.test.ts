@@ -67,7 +67,7 @@ describe('a stream in the catalog of Airbyte', () => {
 });
 
 describe('a state of Airbyte', () => {
-  const position = { log: 'one', version: 12 };
+  const position = { log: 'one', version: 12, without: ['extra'] };
   const message = stateMessage('items', position, 3)['state'];
 
   it.each<[string, unknown]>([
@@ -84,7 +84,7 @@ describe('a state of Airbyte', () => {
           sourceStats: { recordCount: 3.0 },
           stream: {
             stream_descriptor: { name: 'items', namespace: null },
-            stream_state: { log: 'one', version: '12.0', more: 1 },
+            stream_state: { log: 'one', version: '12.0', without: ['extra'], more: 1 },
           },
         },
       ],

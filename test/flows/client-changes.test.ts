@@ -146,6 +146,22 @@ describe('changes for a client', () => {
     expect(await receive(flow, third.position)).toMatchObject({ isWhole: false, rows: [], deleted: [] });
   });
 
+  it('are the whole table once a client wants a column that it did not take before', async () => {
+    const { flow, syncAll } = createChanging();
+    await syncAll();
+    const first = await receive(flow, undefined, { columns: ['id', 'date'] });
+    expect(first.position.without).toEqual(['name', 'amount']);
+    const same = await receive(flow, first.position, { kept: new Set(['id', 'date', 'name']) });
+    expect(same).toMatchObject({ isWhole: true, again: 'the catalog did not have name before' });
+    expect(same.position.without).toEqual(['amount']);
+    const still = await receive(flow, same.position, { kept: new Set(['id', 'date', 'name']) });
+    expect(still).toMatchObject({ isWhole: false, rows: [] });
+    const all = await receive(flow, still.position);
+    expect(all.rows[0]).toHaveProperty('amount');
+    expect(all.position).not.toHaveProperty('without');
+    expect(await receive(flow, all.position)).toMatchObject({ isWhole: false, rows: [] });
+  });
+
   it('survive a rebuild and a restored state folder: rows are compared by value', async () => {
     const { flow, syncAll } = createChanging();
     await syncAll();

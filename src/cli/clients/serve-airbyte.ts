@@ -104,9 +104,9 @@ class AirbyteSession {
   }
 
   async #sendChanges(reader: ChangeReader, wanted: WantedStream): Promise<void> {
-    const { name, wantsWhole } = wanted;
+    const { name, wantsWhole, fields } = wanted;
     const from = this.#read.state.positions.get(name);
-    const delivery = await reader.deliver({ stream: name, from, wantsWhole });
+    const delivery = await reader.deliver({ stream: name, from, wantsWhole, kept: fields });
     if (delivery === undefined) return this.#inform(`${name}: there is no table of it yet`);
     const { stream, position, again } = delivery;
     if (again !== undefined)

@@ -28,6 +28,8 @@ export interface DeliveryRequest {
   readonly stream: string;
   /** Names of columns; undefined for all. */
   readonly columns?: readonly string[] | undefined;
+  /** Names of columns that the client keeps, if it drops others; undefined for those above. */
+  readonly kept?: ReadonlySet<string> | undefined;
   /** Where the client is; undefined if it has nothing yet. */
   readonly from: ChangePosition | undefined;
   /** All rows, whatever the client has. */
@@ -145,7 +147,9 @@ async function deliverStream(
       rows: guard(readSentRows(database, { ...selection, after: undefined, deletedAfter: undefined })),
     };
   const { log, version } = logged;
-  const again = request.from === undefined ? undefined : explainAgain(request.from, logged);
+  const kept = request.kept ?? new Set(columns.map(({ name }) => name));
+  const without = stream.columns.map(({ name }) => name).filter((name) => !kept.has(name));
+  const again = request.from && (explainAgain(request.from, logged) ?? explainMore(request.from, without));
   const isWhole = request.wantsWhole || request.from === undefined || again !== undefined;
   const after = isWhole ? undefined : request.from?.version;
   const deletedAfter = request.wantsWhole ? undefined : again === undefined ? after : 0;
@@ -153,7 +157,7 @@ async function deliverStream(
     stream,
     isWhole,
     again: request.wantsWhole ? undefined : again,
-    position: { log, version },
+    position: { log, version, ...(without.length > 0 && { without }) },
     rows: guard(readSentRows(database, { ...selection, after, deletedAfter })),
   };
 }
@@ -167,6 +171,12 @@ function explainAgain(from: ChangePosition, logged: RecordedStream): string | un
   if (!logged.versions.has(from.version))
     return 'the state is not of a version of the change log here, which was restored from an older copy';
   return undefined;
+}
+
+/** Rows that did not change lack columns that the client did not take before. */
+function explainMore({ without = [] }: ChangePosition, left: readonly string[]): string | undefined {
+  const more = without.filter((name) => !left.includes(name));
+  return more.length === 0 ? undefined : `the catalog did not have ${more.join(', ')} before`;
 }
 
 /** A lake's views read its files while rows are sent: a publish in between would mix two versions. */
