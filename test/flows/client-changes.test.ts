@@ -192,6 +192,19 @@ describe('changes for a client', () => {
     expect(third.rows[0]).not.toHaveProperty('name');
   });
 
+  it('are not of a table without the masks that the config has by now', async () => {
+    const { flow, syncAll } = createChanging();
+    await syncAll();
+    await receive(flow);
+    const own = { path: 'items', paginated: true, ...keyed, columns: { name: { exclude: true as const } } };
+    const masked = { streams: { items: own } };
+    // The sync that would apply it did not come that far.
+    await expect(receive(flow, undefined, { config: masked })).rejects.toThrow('there is no table');
+    flow.clock.stepWall(DAY_MS);
+    await flow.sync({ fullRefresh: true, config: masked });
+    expect((await receive(flow, undefined, { config: masked })).rows[0]).not.toHaveProperty('name');
+  });
+
   it('send a row again whose column became wider, and not the rows to which a new column brought nothing', async () => {
     const { flow, edit, syncAll } = createChanging();
     await syncAll();

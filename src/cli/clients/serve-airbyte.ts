@@ -107,7 +107,8 @@ class AirbyteSession {
     const { name, wantsWhole, fields } = wanted;
     const from = this.#read.state.positions.get(name);
     const delivery = await reader.deliver({ stream: name, from, wantsWhole, kept: fields });
-    if (delivery === undefined) return this.#inform(`${name}: there is no table of it yet`);
+    if (delivery === undefined)
+      return this.#inform(`${name}: there is no table of it yet, or it is not masked yet as the config says`);
     const { stream, position, again } = delivery;
     if (again !== undefined)
       await this.#warn(

@@ -75,7 +75,7 @@ async function sendStream(
 ): Promise<void> {
   const known = reader.streams.find((stream) => stream.name === name);
   if (known === undefined) {
-    note(context, `${name}: there is no table of it yet`);
+    note(context, `${name}: there is no table of it yet, or it is not masked yet as the config says`);
     return;
   }
   const columns = known.columns

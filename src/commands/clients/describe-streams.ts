@@ -1,4 +1,5 @@
 import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
+import { readMeta } from '../../../state/migrations.ts';
 import type { ClientColumn, ClientStream } from '../../model/client-stream.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -14,16 +15,20 @@ export interface DescribedStream {
   readonly isMarkable: boolean;
 }
 
-/** The streams that have a table in the current database; others never had a record. */
+/**
+ * The streams that have a table in the current database. Others never had a record, or their table still has what the
+ * config hides by now: nobody is to receive that, and no log to keep it.
+ */
 export async function describeStreams(
   database: Database,
   streams: readonly Stream[],
 ): Promise<readonly DescribedStream[]> {
   const checkpoints = await readCheckpoints(database);
+  const meta = await readMeta(database);
   const described: DescribedStream[] = [];
   for (const stream of streams) {
     const columns = await readColumns(database, stream.table);
-    if (columns.size === 0) continue;
+    if (columns.size === 0 || !isMasked(stream, meta.get(`masks.${stream.name}`))) continue;
     const own = checkpoints.filter((one) => one.stream === stream.name);
     const isSliced = columns.has('_slice');
     const data = await listColumns(database, stream, columns);
@@ -68,6 +73,14 @@ function toColumnType(engineType: string): ClientColumn['type'] {
 function findKey(keys: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   const [first] = keys;
   return keys.every((key) => key?.join('\n') === first?.join('\n')) ? first : undefined;
+}
+
+/** Whether a table was last written with the masks of the config. */
+function isMasked({ columns }: Stream, remembered = '{}'): boolean {
+  const done = JSON.parse(remembered) as Readonly<Record<string, string>>;
+  return Object.entries(columns).every(
+    ([field, { kind }]) => kind === 'type' || done[field]?.split(':', 1)[0] === kind,
+  );
 }
 
 /** What hides fields of a stream, as text that changes with it. */
