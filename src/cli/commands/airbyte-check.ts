@@ -1,5 +1,6 @@
 import { connectionMessage } from '../../clients/airbyte-messages.ts';
 import { AbortedError, toSyncError } from '../../model/errors.ts';
+import { withName } from '../../text/name-once.ts';
 import { answerAirbyte } from '../clients/answer-airbyte.ts';
 import { openConnection } from '../clients/open-connection.ts';
 import { defineCommand } from '../frame/command.ts';
@@ -33,7 +34,7 @@ async function findProblem(context: CliContext, globals: GlobalValues): Promise<
     const { items, ok } = await engine.runChecks(settings, { signal, ...(ofAccount && { ofAccount }) });
     if (ok) return undefined;
     const failed = items.filter(({ status }) => status === 'failed');
-    return failed.map(({ name, detail, fix = '' }) => `${name}: ${detail}\n${fix}`.trim()).join('\n');
+    return failed.map(({ name, detail, fix = '' }) => `${withName(detail, name)}\n${fix}`.trim()).join('\n');
   } catch (thrown) {
     const error = toSyncError(thrown);
     if (error instanceof AbortedError) throw error;

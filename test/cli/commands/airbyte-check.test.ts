@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { run } from '../support/capture.ts';
+
+const settle = (detail: string) => ({
+  runChecks: () =>
+    Promise.resolve({
+      items: [{ name: 'mentions', status: 'failed' as const, detail, fix: 'Check the network.' }],
+      ok: false,
+      exitCode: 5,
+      summary: '',
+      error: undefined,
+    }),
+});
+
+const readMessage = async (detail: string): Promise<unknown> => {
+  const { stdout, exitCode } = await run(['airbyte', 'check', '--config', 'sluice.yaml'], {
+    engine: settle(detail) as never,
+  });
+  expect(exitCode).toBe(0);
+  const { connectionStatus } = JSON.parse(stdout) as { readonly connectionStatus: { message: unknown } };
+  return connectionStatus.message;
+};
+
+describe('airbyte check', () => {
+  it.each(['mentions: cannot reach 127.0.0.1:9', 'cannot reach 127.0.0.1:9'])(
+    'names a stream once for: %s',
+    async (detail) => {
+      expect(await readMessage(detail)).toBe('mentions: cannot reach 127.0.0.1:9\nCheck the network.');
+    },
+  );
+});
