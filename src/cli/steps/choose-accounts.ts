@@ -61,8 +61,8 @@ export async function listChosen(
   if (known === undefined) {
     if (patterns === undefined) return undefined;
     throw usageError(
-      '--accounts names accounts, and the config has none',
-      'Leave it out, or write accounts: into the config; docs/accounts.md shows how.',
+      'an account is named, and the config has none',
+      'Leave --accounts or the account out, or write accounts: into the config; docs/accounts.md shows how.',
     );
   }
   const { matchAccounts } = await import('../../accounts/match-accounts.ts');

@@ -120,8 +120,8 @@ describe('--accounts', () => {
     ];
     expect(calls.filter(({ name }) => work.includes(name))).toEqual([]);
     expect(stderr).toBe(
-      'error: --accounts names accounts, and the config has none\n' +
-        'Leave it out, or write accounts: into the config; docs/accounts.md shows how.\n',
+      'error: an account is named, and the config has none\n' +
+        'Leave --accounts or the account out, or write accounts: into the config; docs/accounts.md shows how.\n',
     );
   });
 
