@@ -54,7 +54,7 @@ export const docsCommand = defineCommand({
     const isLost = first !== undefined && failed.length === data.accounts.length;
     const lines = [
       `Wrote ${toSafeLine(output)} (${formatBytes(bytes)})`,
-      `${summary}.`,
+      `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`,
       ...failed.map(({ account, error }) => `- ${account ?? ''}: ${toSafeLine(error.message)}`),
     ];
     return {
