@@ -11,7 +11,7 @@ import { MEMORY_FILE } from '../../src/warehouse/database-options.ts';
 async function learn(arrays: string, earlier = 'SELECT 0 WHERE false'): Promise<readonly string[]> {
   const database = await Database.open({ file: MEMORY_FILE, folders: [] });
   try {
-    await migrate(database);
+    await migrate(database, MEMORY_FILE);
     await database.run('CREATE TABLE items (sources JSON, _run_id VARCHAR)');
     await database.run(`INSERT INTO items SELECT *, 'before' FROM (${earlier})`);
     await database.transaction(async () => {
@@ -50,7 +50,7 @@ describe('a new mask', () => {
     const database = await Database.open({ file: MEMORY_FILE, folders: [] });
     const stream = { name: 'items', table: 'items' } as Stream;
     try {
-      await migrate(database);
+      await migrate(database, MEMORY_FILE);
       await database.run(
         `CREATE TABLE items AS SELECT '[{"by":{"ann@a.example":1}}]'::JSON AS votes, 'r' AS _run_id`,
       );
