@@ -31,7 +31,9 @@ describe('docs', () => {
   });
 
   it('says so in a sentence where nothing is published yet', async () => {
-    const engine = { makeDictionary: () => Promise.resolve({ ...made, summary: 'nothing is published yet' }) };
+    const engine = {
+      makeDictionary: () => Promise.resolve({ ...made, summary: 'nothing is published yet' }),
+    };
     const { stdout } = await run(['docs'], { engine, cwd: makeCwd() });
     expect(stdout).toMatch(/^Wrote docs\.html \(.*\)\nNothing is published yet\.\n$/);
   });
