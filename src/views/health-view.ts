@@ -11,6 +11,8 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
   const run = isJoint ? ['account', 'run_id'] : ['run_id'];
   const inApi = dialect.readMember('c.counts', 'inApi');
   const countedAt = dialect.readMember('c.counts', 'at');
+  // What a full scan declared holds until a newer scan adds rows.
+  const isNewest = 'f.run_id = l.run_id';
   return {
     schema: '_sluice',
     name: 'health',
@@ -24,8 +26,8 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
     numbered AS (SELECT s.*, row_number() OVER (PARTITION BY ${list('s')} ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth,
       row_number() OVER (PARTITION BY ${list('s')}, s.mode = 'full' AND s.status = 'complete' ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth_full FROM ${state('stream_runs')} AS s)
     SELECT ${list('n')}, c.last_verdict AS verdict, c.last_verified_at AS verified_at,
-      coalesce(CAST(${inApi} AS BIGINT), f.rows_declared) AS rows_in_api,
-      CASE WHEN ${inApi} IS NULL THEN f.started_at ELSE CAST(${countedAt} AS TIMESTAMP WITH TIME ZONE) END AS counted_at,
+      coalesce(CAST(${inApi} AS BIGINT), CASE WHEN ${isNewest} THEN f.rows_declared END) AS rows_in_api,
+      CASE WHEN ${inApi} IS NOT NULL THEN CAST(${countedAt} AS TIMESTAMP WITH TIME ZONE) WHEN ${isNewest} THEN f.started_at END AS counted_at,
       coalesce(t.live, 0) AS rows_in_table, coalesce(k.records, 0) AS rows_in_quarantine, t.unproved_since,
       l.run_id AS last_run_id, r.started_at AS last_run_at, l.status AS last_status, r.exit_code AS last_exit_code
     FROM scans AS n LEFT JOIN ${state('checkpoints')} AS c ON ${same('n', 'c')}
