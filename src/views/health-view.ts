@@ -9,7 +9,8 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
   const same = (left: string, right: string, names = scan) =>
     names.map((name) => `${left}.${name} = ${right}.${name}`).join(' AND ');
   const run = isJoint ? ['account', 'run_id'] : ['run_id'];
-  const inApi = dialect.readMember('c.counts', 'inApi');
+  // A scan that went without the count makes an earlier one old.
+  const inApi = `CASE WHEN ${dialect.readMember('c.counts', 'uncountedAt')} IS NULL THEN ${dialect.readMember('c.counts', 'inApi')} END`;
   const countedAt = dialect.readMember('c.counts', 'at');
   // What a full scan declared holds until a newer scan adds rows.
   const isNewest = 'f.run_id = l.run_id';
