@@ -105,12 +105,27 @@ export async function writeComments(
   if (wanted.length === 0) return 0;
   const schemas = [...new Set(wanted.map(({ schema }) => schema))];
   const held = await readComments(session, { schemas, ...scope });
+  return applyComments(session, wanted, { held, database: scope.database });
+}
+
+/** What is there, and in which database; the current one if undefined. */
+interface CommentedDatabase {
+  readonly held: readonly HeldComments[];
+  readonly database: string | undefined;
+}
+
+/** The same where it is known which comments are held. */
+export async function applyComments(
+  session: SqlSession,
+  wanted: readonly RelationComments[],
+  { held, database }: CommentedDatabase,
+): Promise<number> {
   let written = 0;
   for (const one of wanted) {
     const there = held.find(({ schema, name }) => schema === one.schema && name === one.name);
     if (there === undefined) continue;
     for (const change of listCommentChanges(one, there)) {
-      await session.run(describeCommentChange(there, change, scope.database));
+      await session.run(describeCommentChange(there, change, database));
       written += 1;
     }
   }

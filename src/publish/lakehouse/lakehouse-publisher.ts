@@ -24,7 +24,7 @@ import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
 import { maintainTables } from './maintain-tables.ts';
 import type { Lakehouse, LostFiles } from './lakehouse.ts';
 import { nameInLake, toLakeSchema } from './names.ts';
-import { openToWrite } from './open-to-write.ts';
+import { openToPublish, openToWrite } from './open-to-write.ts';
 import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
 import { refuseForeign } from './refuse-foreign.ts';
@@ -147,12 +147,12 @@ export class LakehousePublisher implements ClosedPublisher {
     const lakehouse = this.#lakehouse;
     const { streams } = this.#settings;
     this.#seen = undefined;
-    const database = await openToWrite(lakehouse, this.#folder, file);
+    const { database, comments } = await openToPublish(lakehouse, this.#folder, file);
     try {
       const before = await lakehouse.measure?.(database);
       const owner = new Map(describeOwner(this.#settings));
       const comparesAll = existsSync(this.#promiseTo('compare'));
-      const at = { generation, runId, nowMs: clock.now(), look, lease, warn };
+      const at = { generation, runId, nowMs: clock.now(), look, lease, warn, comments };
       const job = { database, lakehouse, streams, owner, comparesAll, ...at };
       const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;

@@ -108,6 +108,8 @@ export interface LakehouseAccess {
   readonly writesFile?: boolean;
   /** For what does not fit into memory. */
   readonly folders?: readonly string[];
+  /** Called with the file alone: a list of its tables would ask an open lakehouse about each of those that it has. */
+  readonly readFile?: ((session: SqlSession) => Promise<void>) | undefined;
   /** Called before the engine is locked: it may still attach and create anything in `work`. */
   readonly prepare?: (session: SqlSession) => Promise<void>;
 }

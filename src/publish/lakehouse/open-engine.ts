@@ -18,7 +18,7 @@ export interface LakehouseReach {
 
 /** Opens a lakehouse in an engine of its own, which can access nothing else but the one file. */
 export function openEngine(
-  { file = MEMORY_FILE, writesFile = file === MEMORY_FILE, folders = [], prepare }: LakehouseAccess,
+  { file = MEMORY_FILE, writesFile = file === MEMORY_FILE, folders = [], readFile, prepare }: LakehouseAccess,
   { extensions, needs, places, attach }: LakehouseReach,
 ): Promise<Database> {
   return Database.open({
@@ -28,6 +28,7 @@ export function openEngine(
     views: places,
     extensions: extensions.folder,
     attachMore: async (session) => {
+      await readFile?.(session);
       for (const name of needs) await loadExtension(session, name, extensions.installs);
       await attach(session);
       await prepare?.(session);

@@ -1,4 +1,5 @@
 import { PublishError } from '../../model/errors.ts';
+import type { RelationComments } from '../../model/dictionary.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -20,7 +21,7 @@ import { describeOtherCount, describeTaken } from './describe-failure.ts';
 import { ViewsPublish } from './publish-views.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
 import { createCommit } from './create-commit.ts';
-import { listStoredComments } from './stored-comments.ts';
+import { moveComments } from './stored-comments.ts';
 import { listStoredTables } from './stored-tables.ts';
 
 /** What is published to a lakehouse. */
@@ -39,6 +40,8 @@ export interface PublishJob {
   /** See `Commit`. */
   readonly look: (generation: string | undefined) => Promise<void>;
   readonly lease: Lease | undefined;
+  /** Of the tables of the work file. */
+  readonly comments: readonly RelationComments[];
   readonly warn: (message: string) => void;
 }
 
@@ -238,10 +241,10 @@ class TablesPublish {
   }
 
   async #comment(tables: readonly StoredTable[]): Promise<void> {
-    const { database, lakehouse } = this.#job;
+    const { database, lakehouse, comments } = this.#job;
     if (lakehouse.comment === undefined) return;
     const names = new Set(tables.map(({ name }) => name));
-    await lakehouse.comment(database, await listStoredComments(database, this.#place, names));
+    await lakehouse.comment(database, moveComments(comments, this.#place, names));
   }
 
   /** Drops tables that the work file no longer has. */

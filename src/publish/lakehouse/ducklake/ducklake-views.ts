@@ -14,8 +14,9 @@ export function keepDuckLakeViews(place: LakePlace): ViewKeeper {
       for (const stored of ['main', '_sluice'] as const) {
         const where = `database_name = ${quoteLiteral(LAKE)} AND schema_name = $1`;
         const rows = await session.all(
-          `SELECT table_name AS name, NULL AS sql FROM duckdb_tables() WHERE ${where}
-             UNION ALL SELECT view_name, sql FROM duckdb_views() WHERE ${where} AND NOT internal`,
+          // By their columns: see `listTaken`. Those of views are listed first, and their SQL then.
+          `SELECT DISTINCT table_name AS name, NULL AS sql FROM duckdb_columns() WHERE ${where}
+             UNION ALL SELECT view_name, sql FROM duckdb_views() WHERE ${where} AND NOT internal ORDER BY sql NULLS FIRST`,
           [toLakeSchema(place.schema, stored)],
         );
         for (const { name, sql } of rows)

@@ -20,8 +20,8 @@ import type {
   StoredTable,
 } from '../lakehouse.ts';
 import { LAKE, nameInLake } from '../names.ts';
-import { commentInEngine } from '../stored-comments.ts';
 import { describeDuckLakeFailure } from './describe-ducklake-failure.ts';
+import { commentInDuckLake } from './ducklake-comments.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';
 import { keepDuckLakeViews } from './ducklake-views.ts';
@@ -80,7 +80,7 @@ export class DuckLake implements Lakehouse {
   }
 
   comment(session: SqlSession, wanted: readonly RelationComments[]): Promise<void> {
-    return commentInEngine(session, this.destination, wanted);
+    return commentInDuckLake(session, wanted);
   }
 
   async partition(session: SqlSession, { schema, table, partitions }: StoredTable): Promise<void> {

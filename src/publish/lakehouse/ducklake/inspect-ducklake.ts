@@ -2,7 +2,10 @@ import type { SqlSession } from '../../../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { compareTables } from '../engine-tables.ts';
 import type { Inspection, Recorded } from '../lakehouse.ts';
-import { LAKE, toLakeSchema } from '../names.ts';
+import { LAKE, splitName, toLakeSchema } from '../names.ts';
+
+/** The catalog's own tables, as the engine attaches them. */
+export const METADATA = quoteIdentifier(`__ducklake_metadata_${LAKE}`);
 
 /** Who made a snapshot, in the lake's own list of them. */
 export const AUTHOR = 'sluice';
@@ -15,7 +18,7 @@ export async function inspectDuckLake(
 ): Promise<Inspection> {
   const found = await compareTables(session, { schema }, tables);
   const isAsPublished = [...found.values()].every((one) => one === 'as published');
-  const isAnyTouched = !isAsPublished || (await isTouched(session, schema, generation ?? ''));
+  const isAnyTouched = !isAsPublished || (await isTouched(session, schema, { generation, tables }));
   return { found, touched: new Set(isAnyTouched ? tables.keys() : []) };
 }
 
@@ -24,9 +27,15 @@ export async function inspectDuckLake(
  * renamed since, which snapshots record under names and ids that are gone. Where the snapshot of that publish has expired, or
  * one after it, nobody knows.
  */
-async function isTouched(session: SqlSession, schema: string, generation: string): Promise<boolean> {
-  const schemas = (['main', '_sluice'] as const).map((stored) => quoteLiteral(toLakeSchema(schema, stored)));
-  const catalog = quoteIdentifier(`__ducklake_metadata_${LAKE}`);
+async function isTouched(
+  session: SqlSession,
+  schema: string,
+  { generation = '', tables }: Recorded,
+): Promise<boolean> {
+  const own = [...tables.keys()].map(splitName).filter(([stored]) => stored === 'main');
+  // Others may have tables of their own beside ours, and none in the schema of the state.
+  const isOurs = `s.schema_name = ${quoteLiteral(toLakeSchema(schema, '_sluice'))} OR (s.schema_name = ${quoteLiteral(schema)}
+           AND lower(t.table_name) IN (${['', ...own.map(([, table]) => table.toLowerCase())].map(quoteLiteral).join(', ')}))`;
   const [row] = await session.all(
     `WITH snapshots AS (FROM ducklake_snapshots(${quoteLiteral(LAKE)})),
        ours AS (SELECT max(snapshot_id) AS id FROM snapshots
@@ -34,8 +43,8 @@ async function isTouched(session: SqlSession, schema: string, generation: string
        later AS (SELECT snapshot_id, author, flatten(map_values(changes)) AS changed FROM snapshots, ours
          WHERE snapshot_id > ours.id),
        tables AS (SELECT t.table_id::VARCHAR AS id, t.begin_snapshot AS since
-         FROM ${catalog}.ducklake_table t JOIN ${catalog}.ducklake_schema s USING (schema_id)
-         WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name IN (${schemas.join(', ')}))
+         FROM ${METADATA}.ducklake_table t JOIN ${METADATA}.ducklake_schema s USING (schema_id)
+         WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND (${isOurs}))
      SELECT (SELECT id FROM ours) AS own,
        (SELECT count(*) FROM later, tables WHERE author IS DISTINCT FROM $1 AND list_contains(changed, tables.id)) AS touched,
        (SELECT count(*) FROM tables, ours WHERE since > ours.id) AS made,

@@ -12,7 +12,7 @@ import type {
   StoredTable,
   Upkeep,
 } from '../lakehouse.ts';
-import { commentInEngine } from '../stored-comments.ts';
+import { writeComments } from '../../../warehouse/comments.ts';
 import { describeMotherDuckFailure } from './describe-motherduck-failure.ts';
 import { inspectMotherDuck } from './inspect-motherduck.ts';
 import { openMotherDuck } from './open-motherduck.ts';
@@ -58,7 +58,7 @@ export class MotherDuck implements Lakehouse {
     return createAgain(session, this.destination, { ...table, before });
   }
 
-  comment(session: SqlSession, wanted: readonly RelationComments[]): Promise<void> {
-    return commentInEngine(session, this.destination, wanted);
+  async comment(session: SqlSession, wanted: readonly RelationComments[]): Promise<void> {
+    await writeComments(session, wanted, { database: this.destination.database });
   }
 }
