@@ -9,7 +9,7 @@ export interface ExportedTable {
   readonly table: string;
   /** In the order of the table, ours included. */
   readonly columns: readonly ExportedColumn[];
-  /** Columns that tell rows apart; undefined where there are none. */
+  /** Columns that tell rows apart; undefined where nothing does. */
   readonly key: readonly string[] | undefined;
 }
 

@@ -7,7 +7,7 @@ export type FindNotes = (path: readonly string[]) => FieldNotes;
 
 const NOTHING: FieldNotes = { description: undefined, unit: undefined };
 
-/** The notes of a contract file; without a file there are none. */
+/** The notes of a contract file; a stream without a file has nothing of it. */
 export function readNotes(root: JsonObject | undefined): FindNotes {
   if (root === undefined) return () => NOTHING;
   return (path) => {

@@ -52,7 +52,7 @@ export async function applyCommit(context: Loading, commit: Commit, merge: Merge
   const scope = { stream: stream.name, slice };
   const merged = await applyMerge(database, merge);
   await rememberMasks(database, stream, load.columnChanges);
-  await learnElements(context, stream);
+  await learnElements(context, stream, merged.inserted + merged.updated > 0 ? 'written' : 'none');
   await quarantineRejected(database, scope, load.rejected, { runId, nowIso: at });
   // A window without a key excludes the rows before it; duplicate keys are resolved with it.
   if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);

@@ -22,12 +22,12 @@ const ROWS_OF_PART = 1024n;
  * a column for each. A column that was never looked at is read in all rows, once. Call in the transaction of the
  * commit, after its rows.
  *
- * @param all also rows of earlier runs
+ * @param rows those that this run wrote, also those of earlier runs, or none if it wrote none
  */
 export async function learnElements(
   { database, runId }: Pick<Loading, 'database' | 'runId'>,
   { name, table }: Pick<Stream, 'name' | 'table'>,
-  all = false,
+  rows: 'written' | 'all' | 'none' = 'written',
 ): Promise<void> {
   const before = await readElements(database, name);
   const columns = [...(await readColumns(database, table))].filter(([, type]) => type === 'JSON');
@@ -35,8 +35,12 @@ export async function learnElements(
   const learned = new Map<string, string>();
   for (const [column] of columns) {
     const known = before.get(column);
+    if (known !== undefined && rows === 'none') {
+      learned.set(column, known);
+      continue;
+    }
     const fields = known === undefined ? createElementFields() : unpackElementFields([known]);
-    const isNew = all || known === undefined;
+    const isNew = rows === 'all' || known === undefined;
     await observeColumn(database, fields, { table, column, runId: isNew ? undefined : runId });
     learned.set(column, packElementFields(fields));
   }

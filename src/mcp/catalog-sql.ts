@@ -20,7 +20,7 @@ export interface NamedTable {
   readonly table: string;
 }
 
-/** Lists the columns of a table; there are none if there is no such table. */
+/** Lists the columns of a table; an empty list if it does not exist. */
 export function listColumnsSql({ schema, table }: NamedTable): string {
   return `SELECT column_name AS "column", any_value(data_type ORDER BY database_name <> current_database()) AS type, max(comment) AS comment
 FROM duckdb_columns() WHERE lower(schema_name) = lower(${quoteLiteral(schema)}) AND lower(table_name) = lower(${quoteLiteral(table)})

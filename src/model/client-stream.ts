@@ -14,7 +14,7 @@ export interface ClientStream {
   readonly table: string;
   /** Columns of the data, in the order of the table; `_slice` too where the stream has slices. */
   readonly columns: readonly ClientColumn[];
-  /** Columns that tell rows apart; undefined if there are none: the table is always sent whole. */
+  /** Columns that tell rows apart; undefined if nothing does: the table is always sent whole. */
   readonly key: readonly string[] | undefined;
   /** Column of the date that incremental scans use. */
   readonly cursor: string | undefined;

@@ -45,6 +45,27 @@ describe('learning the fields of elements', () => {
   });
 });
 
+describe('a run that wrote no row', () => {
+  it('reads only columns that were never looked at', async () => {
+    const database = await Database.open({ file: MEMORY_FILE, folders: [] });
+    try {
+      await migrate(database, MEMORY_FILE);
+      await database.run(`CREATE TABLE items AS SELECT '[{"a":1}]'::JSON AS votes, 'r' AS _run_id`);
+      const stream = { name: 'items', table: 'items' };
+      await learnElements({ database, runId: 'r' }, stream);
+      await database.run(
+        `CREATE OR REPLACE TABLE items AS SELECT '[{"b":1}]'::JSON AS votes, '[{"c":1}]'::JSON AS sources, 'r' AS _run_id`,
+      );
+      await learnElements({ database, runId: 'r' }, stream, 'none');
+      const learned = await readElements(database, 'items');
+      expect(learned.get('votes')).not.toContain('"b"');
+      expect(learned.get('sources')).toContain('"c"');
+    } finally {
+      await database.release();
+    }
+  });
+});
+
 describe('a new mask', () => {
   it('forgets the names that were learned under it', async () => {
     const database = await Database.open({ file: MEMORY_FILE, folders: [] });

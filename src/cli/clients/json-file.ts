@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readText } from '../../config/read-text-file.ts';
 import { ConfigError } from '../../model/errors.ts';
 import type { CliContext } from '../frame/context.ts';
 
@@ -8,27 +8,22 @@ import type { CliContext } from '../frame/context.ts';
  *
  * @param what names it in messages, e.g. `catalog`
  * @returns undefined for an empty file
+ * @throws ConfigError (2)
  */
 export function readJsonFile({ cwd }: CliContext, what: string, file: string): unknown {
-  let text;
-  try {
-    text = readFileSync(resolve(cwd, file), 'utf8');
-  } catch (cause) {
-    throw refuse(`the ${what} file ${file} cannot be read: ${(cause as Error).message}`, cause);
-  }
+  const text = readText(resolve(cwd, file), file, {
+    title: `the ${what} file`,
+    ifMissing: 'Check the path. Nothing was requested.',
+  });
   if (text.trim() === '') return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {
     // The parser's message quotes the text, which may be a key.
-    throw refuse(`the ${what} file ${file} is not JSON`, undefined);
+    throw new ConfigError(`the ${what} file ${file} is not JSON`, {
+      code: 'config_invalid',
+      hint: 'Check it for a missing comma, quote or bracket. Nothing was requested.',
+      context: { path: file },
+    });
   }
-}
-
-function refuse(message: string, cause: unknown): ConfigError {
-  return new ConfigError(message, {
-    code: 'usage_invalid',
-    hint: 'Nothing was requested.',
-    ...(cause !== undefined && { cause }),
-  });
 }

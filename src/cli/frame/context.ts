@@ -29,7 +29,7 @@ export interface CliContext {
   readonly ofAccount?: (() => Promise<AccountOfConfig>) | undefined;
   /** Registers a secret to be masked in all output from now on. */
   readonly keepSecret: (secret: string) => void;
-  /** The streams of a command that speaks a protocol with another program; undefined if there are none. */
+  /** The streams of a command that speaks a protocol with another program; undefined for other commands. */
   readonly stdio?: { readonly input: Readable; readonly output: Writable } | undefined;
   /** Where traces and metrics of runs go; undefined if nobody asked for them. */
   readonly telemetry?: Telemetry | undefined;

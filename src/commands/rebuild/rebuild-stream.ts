@@ -89,7 +89,7 @@ export async function rebuildTable(
       })
     : 0;
   // Those rows are not of this run.
-  if (kept > 0) await database.transaction(() => learnElements(context, stream, true));
+  if (kept > 0) await database.transaction(() => learnElements(context, stream, 'all'));
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
   await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);

@@ -24,6 +24,7 @@ export class ViewsPublish {
   #due: readonly View[] = [];
   #plans = new Map<string, string>();
   #kept = new Map<string, RecordedView>();
+  #recorded: ReadonlyMap<string, RecordedView> = new Map();
 
   constructor(
     session: SqlSession,
@@ -47,6 +48,7 @@ export class ViewsPublish {
    */
   async prepare(tables: readonly StoredTable[]): Promise<void> {
     const recorded = await this.#read();
+    this.#recorded = recorded;
     const found = await this.#keeper.list(this.#session);
     const isOurs = (name: string) => {
       const definition = recorded.get(name)?.definition;
@@ -121,11 +123,10 @@ export class ViewsPublish {
   }
 
   async #write(): Promise<void> {
-    const before = await this.#read();
     const isSame =
-      before.size === this.#kept.size &&
+      this.#recorded.size === this.#kept.size &&
       [...this.#kept].every(([name, { definition, plan }]) => {
-        const one = before.get(name);
+        const one = this.#recorded.get(name);
         return one?.definition === definition && one.plan === plan;
       });
     if (isSame) return;

@@ -1,5 +1,5 @@
 // A module to preload: writes the name of every module of OpenTelemetry that is loaded to the file in LOADED_MODULES; with
-// HIDE_MODULES, there are none to load.
+// HIDE_MODULES, nothing can be loaded.
 import { appendFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 

@@ -11,6 +11,7 @@ import { cliEntry } from '../../support/cli-entry.ts';
 import { startPostgres } from '../../support/lake-servers.ts';
 import type { Interop } from '../part.ts';
 import { requirePython } from '../python-environment.ts';
+import { writeClientConfig } from '../write-client-config.ts';
 
 const PACKAGES = ['airbyte==0.71.3'];
 const UNLIMITED = { requestsPerHour: 1_000_000, burstPerSecond: 100_000 };
@@ -52,7 +53,7 @@ async function proveDays(interop: Interop, bin: string, { kind, place }: Cache):
   const simulator = createSimulator({ keys: [DEMO_KEY], rateLimit: UNLIMITED });
   const server = await startSimulatorServer(simulator);
   try {
-    const config = writeConfig(folder, server.baseUrl);
+    const config = writeClientConfig(folder, server.baseUrl);
     for (let day = 1; day <= 3; day += 1) {
       const counts = await read(interop, bin, { folder, config, place });
       assert.equal(counts['commerce_category_products']?.deleted, (day - 1) * 2);
@@ -70,7 +71,7 @@ async function proveQuota(interop: Interop, bin: string): Promise<void> {
   mkdirSync(folder);
   const limits = { ...UNLIMITED, requestsPerHour: FEW_REQUESTS };
   const before = await startSimulatorServer(createSimulator({ keys: [DEMO_KEY], rateLimit: limits }));
-  const config = writeConfig(folder, before.baseUrl);
+  const config = writeClientConfig(folder, before.baseUrl);
   const place = { path: join(folder, 'cache.duckdb') };
   const port = Number(new URL(before.baseUrl).port);
   let first: Counts;
@@ -106,24 +107,6 @@ async function proveExample({ folder, env, say }: Interop, bin: string): Promise
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /^prompts_analytics \d+$/m);
   say('examples/pyairbyte.py runs');
-}
-
-function writeConfig(folder: string, baseUrl: string): string {
-  const file = join(folder, 'sluice.yaml');
-  const config = {
-    source: {
-      connector: 'analytics-read',
-      baseUrl,
-      apiKey: '${ANALYTICS_API_KEY}',
-      quota: { ledgerDir: './ledger', burstPerSecond: 1000 },
-    },
-    destination: { duckdb: './warehouse.duckdb' },
-    // Each read reads everything, so that rows that are gone are noticed.
-    defaults: { freshness: '0s', fullRefreshEvery: '0s', deletes: 'hard' },
-  };
-  // JSON is YAML.
-  writeFileSync(file, JSON.stringify(config));
-  return file;
 }
 
 /** Restates some records, removes two, and moves on a day, which adds some. */

@@ -10,6 +10,7 @@ import { findPostgres, startPostgres } from '../../support/lake-servers.ts';
 import { waitForOutcome } from '../../deploy/outcome.ts';
 import type { Interop } from '../part.ts';
 import { requirePython } from '../python-environment.ts';
+import { writeClientConfig } from '../write-client-config.ts';
 
 const CHECKS = ['singer-tools==0.4.1', 'target-jsonl==0.1.4'];
 const TARGET = ['meltanolabs-target-postgres==0.8.1'];
@@ -70,20 +71,8 @@ export async function proveSinger(interop: Interop): Promise<void> {
 }
 
 function writeConfig(folder: string, baseUrl: string): string {
-  const sluice = join(folder, 'sluice.yaml');
-  const config = {
-    source: {
-      connector: 'analytics-read',
-      baseUrl,
-      apiKey: '${ANALYTICS_API_KEY}',
-      quota: { ledgerDir: './ledger', burstPerSecond: 1000 },
-    },
-    destination: { duckdb: './warehouse.duckdb' },
-    defaults: { freshness: '0s', fullRefreshEvery: '0s', deletes: 'hard' },
-  };
-  writeFileSync(sluice, JSON.stringify(config));
   const file = join(folder, 'tap.json');
-  writeFileSync(file, JSON.stringify({ config_path: sluice }));
+  writeFileSync(file, JSON.stringify({ config_path: writeClientConfig(folder, baseUrl) }));
   return file;
 }
 
