@@ -68,7 +68,9 @@ describe.skipIf(!isBuilt)('the package', () => {
         .map((entry) => relative(root, join(entry.parentPath, entry.name)).replace(/\.ts$/, '')),
     );
     const shown = packed.files.filter((path) =>
-      /^(?:docs\/.+\.md$|docs\/pictures\/|docker\/|examples\/|notebooks\/|src\/\w+\/README\.md$)/.test(path),
+      /^(?:docs\/.+\.md$|docs\/pictures\/|docker\/|examples\/|notebooks\/|python\/|src\/\w+\/README\.md$)/.test(
+        path,
+      ),
     );
     expect(packed.files.toSorted()).toEqual(
       [

@@ -1,5 +1,6 @@
 import { ConfigError, NetworkError, ResponseError, type SyncError } from '../model/errors.ts';
-import type { ApiRequest, FaultKind, TransportFault } from '../model/http.ts';
+import type { ApiRequest, TransportFault } from '../model/http.ts';
+import type { FaultKind } from '../model/sent-request.ts';
 import { quoteServerText } from '../text/redact.ts';
 import { isLoopback } from '../text/loopback.ts';
 import { buildContext, describeRequest } from './describe-request.ts';

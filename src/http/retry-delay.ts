@@ -1,4 +1,4 @@
-import type { FaultKind } from '../model/http.ts';
+import type { FaultKind } from '../model/sent-request.ts';
 
 /** First backoff, ms; doubles with every try. */
 const BASE_BACKOFF_MS = 500;

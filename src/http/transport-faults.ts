@@ -1,4 +1,5 @@
-import { TransportFault, type FaultKind } from '../model/http.ts';
+import { TransportFault } from '../model/http.ts';
+import type { FaultKind } from '../model/sent-request.ts';
 
 /** How far a request had come when it failed. */
 export interface Progress {

@@ -1,4 +1,5 @@
-import type { ApiRequest, SentRequest } from '../model/http.ts';
+import type { ApiRequest } from '../model/http.ts';
+import type { SentRequest } from '../model/sent-request.ts';
 import { type AttemptOptions, type AttemptResult, attemptRequest, type AttemptTools } from './attempt.ts';
 
 /** One try, and who is told how it went. */

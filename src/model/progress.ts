@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type { SentRequest } from './http.ts';
+import type { SentRequest } from './sent-request.ts';
 import type { WaitReason } from './quota.ts';
 import type { RunReport, StreamReport } from './run-report.ts';
 

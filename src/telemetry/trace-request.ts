@@ -1,4 +1,4 @@
-import type { SentRequest } from '../model/http.ts';
+import type { SentRequest } from '../model/sent-request.ts';
 import { begin, change, endSpan, innermost, note, type RunTrace, type Traced } from './run-trace.ts';
 import type { Attributes } from './span-step.ts';
 
