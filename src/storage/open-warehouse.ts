@@ -111,8 +111,8 @@ async function openRestored(
 ): Promise<Database> {
   const sources = await listSources(settings, damage);
   for (const [at, source] of sources.entries()) {
-    const restored = await restoreWorkFile(settings, source, nowOf(effects));
     try {
+      const restored = await restoreWorkFile(settings, source, nowOf(effects));
       const database = await openPrepared(settings, open, 'all');
       if (damage === undefined) effects.onNote?.(`there was no state in ${settings.stateDir}; ${restored}`);
       else effects.onWarning?.(`${damage.message}; ${restored}`);

@@ -12,3 +12,8 @@ export function quoteLiteral(text: string): string {
   const parts = text.split('\u0000').map((part) => `'${part.replaceAll("'", "''")}'`);
   return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
 }
+
+/** The same as a string of Postgres that means the same whatever the server's settings say about backslashes. */
+export function quoteEscaped(text: string): string {
+  return `E'${text.replaceAll('\\', String.raw`\\`).replaceAll("'", "''")}'`;
+}

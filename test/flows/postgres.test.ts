@@ -93,7 +93,12 @@ describeWithServers('Postgres', () => {
     return `${error?.message} ${error?.hint}`;
   }
 
-  describeLakehouse('in a database', () => ({ title: 'Postgres', days: countRuns(8), create }));
+  describeLakehouse('in a database', () => ({
+    title: 'Postgres',
+    days: countRuns(8),
+    withViews: ' CASCADE',
+    create,
+  }));
 
   it('has the types that people expect, and exact values', async () => {
     const values = {

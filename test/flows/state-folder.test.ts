@@ -40,13 +40,13 @@ async function runIn(file: string, ...statements: readonly string[]): Promise<vo
 
 /** What makes a file of this version one of an earlier version, as a build of that time left it. */
 function listDowngrades(version: number): readonly string[] {
-  const added = [...listStateColumns()].flatMap(([table, columns]) =>
-    columns.slice(listStateColumns(version).get(table)?.length).map((column) => [table, column]),
-  );
-  return [
-    ...added.map(([table, column]) => `ALTER TABLE _sluice.${table} DROP COLUMN ${column}`),
-    `UPDATE _sluice.meta SET value = '${version}' WHERE key = 'schema_version'`,
-  ];
+  const earlier = listStateColumns(version);
+  const added = [...listStateColumns()].flatMap(([table, columns]) => {
+    const kept = earlier.get(table)?.length;
+    if (kept === undefined) return [`DROP TABLE _sluice.${table}`];
+    return columns.slice(kept).map((column) => `ALTER TABLE _sluice.${table} DROP COLUMN ${column}`);
+  });
+  return [...added, `UPDATE _sluice.meta SET value = '${version}' WHERE key = 'schema_version'`];
 }
 
 describe('a work file', () => {

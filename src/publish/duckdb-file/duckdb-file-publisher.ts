@@ -15,6 +15,7 @@ import { PublishError, StorageError, type SyncError, toSyncError } from '../../m
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import { removeViews } from '../../views/add-views.ts';
+import { DamagedFileError } from '../../warehouse/database-errors.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { lookInto } from '../../warehouse/look-into.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
@@ -215,6 +216,8 @@ async function restoreFile(published: string, file: string): Promise<void> {
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
+    // A different copy may be whole.
+    if (error instanceof DamagedFileError) throw error;
     throw new StorageError(`cannot restore the state from ${published}: ${toSyncError(error).message}`, {
       code: 'storage_failed',
       hint: 'Fix the cause (permissions of both folders, disk space) and run again. Nothing is lost.',

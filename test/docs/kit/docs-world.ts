@@ -29,7 +29,7 @@ const FOREIGN = [
     'pip',
     'promtool',
   ],
-  ...['systemctl', 'truncate', 'useradd', 'vi'],
+  ...['systemctl', 'target-jsonl', 'truncate', 'useradd', 'vi'],
 ];
 /** Folders of another machine that pages name. */
 const ROOTS = ['/tmp/', '/var/', '/etc/', '/srv/', '/opt/', '/mnt/', '/run/'];
@@ -91,6 +91,8 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
   for (const place of ['project', 'etc', 'srv/analytics'])
     writeFileSync(path.join(folder, place, 'sluice.yaml'), config);
 
+  writeClientFiles(project);
+
   const accounts = path.join(folder, 'accounts');
   const agency = await makeAccounts(accounts);
 
@@ -135,6 +137,20 @@ export async function makeDocsWorld(): Promise<DocsWorld> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** What programs of Airbyte and Singer hand over. */
+function writeClientFiles(project: string): void {
+  const write = (name: string, value: object) =>
+    writeFileSync(path.join(project, name), JSON.stringify(value));
+  const connection = { config_path: path.join(project, 'sluice.yaml') };
+  write('connection.json', connection);
+  write('config.json', connection);
+  const stream = { name: 'my_endpoint', json_schema: {}, supported_sync_modes: ['full_refresh'] };
+  write('catalog.json', {
+    streams: [{ stream, sync_mode: 'full_refresh', destination_sync_mode: 'overwrite' }],
+  });
+  write('state.json', {});
 }
 
 export const ACCOUNTS: readonly string[] = ['acme', 'globex'];
@@ -204,6 +220,8 @@ function makePrograms(folder: string): string {
   };
   write('sluice', 'documented-command.ts');
   write('npx', 'documented-command.ts', 'npx');
+  write('source-sluice', 'documented-command.ts', 'airbyte');
+  write('tap-sluice', 'documented-command.ts', 'singer');
   for (const name of FOREIGN) write(name, 'foreign-program.ts', name);
   return bin;
 }

@@ -14,6 +14,9 @@ const [program = '', ...args] = process.argv.slice(2);
 const { version, scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Package;
 if (program === 'npm' && args[0] === 'pack') writeFileSync(`sluice-${version}.tgz`, '');
 
+// A program before it in a pipe must not write to nobody.
+if (program.startsWith('target-')) process.stdin.resume();
+
 const missing = [
   ...args.filter((arg) => OURS.test(arg) && !existsSync(path.join(root, arg))),
   ...args.filter((arg) => arg.endsWith('.tgz') && !existsSync(arg)),

@@ -1,7 +1,7 @@
 import type { RelationComments } from '../../../model/dictionary.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import { type CommentChange, type HeldComments, listCommentChanges } from '../../../warehouse/comments.ts';
-import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { quoteEscaped, quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { ask, execute } from './server-tables.ts';
 
 /** A vacuum of a table, or a new index, holds a lock that a comment waits for. */
@@ -74,7 +74,7 @@ function describeChanges({ schema, name }: RelationComments, changes: readonly C
   const place = [schema, name].map(quoteIdentifier).join('.');
   const statements = changes.map(({ column, text }) => {
     const what = column === undefined ? `TABLE ${place}` : `COLUMN ${place}.${quoteIdentifier(column)}`;
-    return `COMMENT ON ${what} IS ${quoteText(text)};`;
+    return `COMMENT ON ${what} IS ${quoteEscaped(text)};`;
   });
   const body = `DECLARE before text := current_setting('lock_timeout');
 BEGIN
@@ -83,10 +83,5 @@ BEGIN
   PERFORM set_config('lock_timeout', before, true);
 EXCEPTION WHEN lock_not_available OR deadlock_detected OR insufficient_privilege THEN NULL;
 END`;
-  return `DO ${quoteText(body)}`;
-}
-
-/** A string of Postgres that means the same whatever the server's settings say about backslashes. */
-function quoteText(text: string): string {
-  return `E'${text.replaceAll('\\', String.raw`\\`).replaceAll("'", "''")}'`;
+  return `DO ${quoteEscaped(body)}`;
 }
