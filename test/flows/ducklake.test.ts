@@ -32,7 +32,7 @@ const engine = { extensionDirectory: findExtensions() ?? '' };
 
 const local: Site = {
   title: 'DuckLake',
-  days: countRuns(12),
+  days: countRuns(6),
   create: (records, parts = {}) => {
     const ducklake = { catalog: 'sqlite:./catalog.sqlite', data: './data' };
     const config = { ...parts.config, destination: { ducklake, duckdb: './warehouse.duckdb' }, engine };

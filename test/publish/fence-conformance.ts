@@ -30,7 +30,7 @@ export interface FenceOptions {
 export function describeFence(
   name: string,
   getCase: () => PublisherCase,
-  { stride = 1, pairs = 24, only }: FenceOptions = {},
+  { stride = 3, pairs = 10, only }: FenceOptions = {},
 ): void {
   async function setUp(isFirst: boolean) {
     const tried = getCase();
@@ -136,7 +136,7 @@ export function describeFence(
     });
 
     it('lets a run claim what another one commits first in the meantime', async () => {
-      const step = chooseStride(1);
+      const step = chooseStride(stride * 2);
       for (let commit = 1; ; commit += 1)
         for (let at = 1 + (seed % step); ; at += step) {
           const { a, b, stage, first } = await setUp(true);

@@ -19,7 +19,7 @@ import type { PublisherCase } from './publish-world.ts';
 const only = /^(?:confirm|sql (?:BEGIN|UPDATE|CALL ducklake|COMMIT))/;
 
 describeWithServers('a DuckLake on this machine', () => {
-  describeFence('a DuckLake', () => duckLake, { only, stride: 3, pairs: 4 });
+  describeFence('a DuckLake', () => duckLake, { only, stride: 9, pairs: 1 });
 });
 
 describeWithServers('lakehouses on a server of Postgres', () => {
@@ -36,7 +36,7 @@ describeWithServers('lakehouses on a server of Postgres', () => {
 
   const open = () =>
     openReader(['postgres_scanner'], [`ATTACH ${quoteLiteral(url)} AS lake (TYPE postgres, READ_ONLY)`]);
-  describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), { only, stride: 2, pairs: 8 });
+  describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), { only, stride: 4, pairs: 3 });
 
   let shared: PublisherCase | undefined;
   function makeShared(): PublisherCase {
@@ -69,5 +69,5 @@ describeWithServers('Iceberg', () => {
       () => openCatalogReader(catalog, store),
     );
   }
-  describeFence('Iceberg', makeIceberg, { only, stride: 3, pairs: 2 });
+  describeFence('Iceberg', makeIceberg, { only, stride: 8, pairs: 1 });
 });

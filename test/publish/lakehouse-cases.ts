@@ -54,6 +54,7 @@ export const motherDuck: PublisherCase = {
   destination: (folder) => ({ motherduck: { database: 'company', token: join(folder, 'service.duckdb') } }),
   // A file of the engine changes in few steps.
   leastStates: 2,
+  diskStride: 6,
   tellsSize: false,
   place: (folder) => join(folder, 'out', 'service.duckdb'),
   create: (settings, place) => {
