@@ -48,6 +48,8 @@ export class KilledMachines {
     for (let at = 0; this.kills < most; at = (at + 1) % this.#machines.length) {
       await sleep(everyMs);
       const victim = this.#machines[at];
+      // On a slow machine, too: who is killed each time before a run ends would never finish one.
+      while (!this.#isDone && victim?.list('run-ended').length === 0) await sleep(100);
       if (this.#isDone || victim === undefined) return;
       this.#killedAtMs.set(victim.pid, Date.now());
       await victim.kill();

@@ -29,8 +29,7 @@ export async function proveStorm({ stage, verdicts, isLarge }: PartRun): Promise
   try {
     const machines = new KilledMachines(scene, { count: MACHINES, lanes: isLarge ? 1 : 2 });
     const done = passDays(scene, isLarge ? 3_600 : 300);
-    // Each lives longer than the slowest run takes: what is killed each time before its end never ends.
-    await machines.during(isLarge ? 8_000 : 7_000, done, isLarge ? Infinity : 7);
+    await machines.during(isLarge ? 5_000 : 4_000, done, isLarge ? Infinity : 7);
     const spent = scene.api.seen.length;
     const undisturbed = await scene.syncUndisturbed(DAYS);
     await checkRuns(scene, verdicts, DAYS);
