@@ -251,7 +251,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms and modules that may use a builtin which reaches out of the process; everybody may use the others. */
 const builtinUsers: Readonly<Record<string, readonly string[]>> = {
-  'node:child_process': ['fleet', 'notify'],
+  'node:child_process': ['fleet', 'mcp', 'notify'],
   'node:cluster': [],
   'node:dns': [],
   'node:http': ['metrics', 'simulator'],
@@ -261,7 +261,7 @@ const builtinUsers: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['state'],
   'node:tls': [],
   'node:vm': [],
-  'node:worker_threads': [],
+  'node:worker_threads': ['mcp'],
 };
 
 /** Rooms of plain values and pure functions: no disk, no network, no clock. */

@@ -100,6 +100,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
     'fleet/quota/shared-key',
     'fleet/server-stores',
     'flows/',
+    'mcp/call-process',
     'orders/every-order',
     'package',
     'publish/documented-publisher',

@@ -3,15 +3,15 @@ import { toAbortError } from '../model/abort.ts';
 import type { Clock } from '../model/clock.ts';
 import { ConfigError, toSyncError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
+import { type AnswerCall, maskAnswer } from './answer-call.ts';
 import { instructions } from './instructions.ts';
 import { loadServerSdk } from './load-server.ts';
-import type { McpSource } from './source.ts';
 import { type Tool, tools } from './tools.ts';
-import { type Answer, answerError } from './write-answer.ts';
+import { answerError } from './write-answer.ts';
 
 /** What the server works with. */
 export interface McpServerOptions {
-  readonly source: McpSource;
+  readonly answer: AnswerCall;
   readonly version: string;
   /** Requests come in on one stream, and only answers go out on the other. */
   readonly input: Readable;
@@ -63,19 +63,17 @@ function toRegistration({ title, description, input }: Tool) {
   return { title, description, inputSchema: input, annotations };
 }
 
-type Call = (tool: Tool, input: unknown, asked: AbortSignal) => Promise<Answer>;
-
 /** Answers calls one after the other: each opens the engine, which takes threads and memory of its own. */
 function createCaller(
-  options: Pick<McpServerOptions, 'source' | 'clock' | 'callTimeoutMs' | 'signal' | 'mask'>,
-): Call & { readonly settle: () => Promise<void> } {
+  options: Pick<McpServerOptions, 'answer' | 'clock' | 'callTimeoutMs' | 'signal' | 'mask'>,
+): AnswerCall & { readonly settle: () => Promise<void> } {
   let last: Promise<unknown> = Promise.resolve();
-  const call: Call = (tool, input, asked) => {
+  const call: AnswerCall = (tool, input, asked) => {
     const answered = last.then(() => answerInTime(tool, input, asked));
     last = answered;
     return answered;
   };
-  const answerInTime: Call = async (tool, input, asked) => {
+  const answerInTime: AnswerCall = async (tool, input, asked) => {
     const limit = new AbortController();
     const done = new AbortController();
     const signal = AbortSignal.any([options.signal, asked, limit.signal]);
@@ -84,8 +82,7 @@ function createCaller(
       () => undefined,
     );
     try {
-      const answer = await untilAborted(tool.answer(options.source, input, signal), signal);
-      return tool.showsAsIs === true ? answer : maskAnswer(answer, options.mask);
+      return await untilAborted(options.answer(tool, input, signal), signal);
     } catch (thrown) {
       const error = signal.aborted ? toAbortError(signal) : toSyncError(thrown);
       return maskAnswer(answerError(error), options.mask);
@@ -95,10 +92,6 @@ function createCaller(
   };
   const settle = async () => void (await last);
   return Object.assign(call, { settle });
-}
-
-function maskAnswer({ content, ...rest }: Answer, mask: (text: string) => string): Answer {
-  return { ...rest, content: content.map(({ type, text }) => ({ type, text: mask(text) })) };
 }
 
 /** What is not stopped by the signal itself is left behind. */

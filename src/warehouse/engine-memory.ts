@@ -104,7 +104,8 @@ export class EngineMemory {
   }
 }
 
-function readMachineMb(): number {
+/** The memory that this process may have, or its machine has, in MB. */
+export function readMachineMb(): number {
   return Math.min(totalmem(), readGroupLimit() ?? Infinity) / 2 ** 20;
 }
 

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { createAnswerCall } from '../../src/mcp/answer-call.ts';
 import { loadServerSdk } from '../../src/mcp/load-server.ts';
 import { serveMcp } from '../../src/mcp/serve-mcp.ts';
 import type { McpSource } from '../../src/mcp/source.ts';
@@ -24,7 +25,7 @@ function startServer(source: Partial<McpSource>, { clock = stopped, mask = (text
   const output = new PassThrough();
   const stop = new AbortController();
   const ended = serveMcp({
-    source: source as McpSource,
+    answer: createAnswerCall({ source: source as McpSource, mask }),
     version: '9.9.9',
     input,
     output,

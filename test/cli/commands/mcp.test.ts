@@ -40,6 +40,18 @@ describe('mcp', () => {
   });
 });
 
+describe('a message that is not one of the protocol', () => {
+  it('is a warning of one line', async () => {
+    const { context, stderr } = createWorld();
+    const stdio = { input: new PassThrough(), output: new PassThrough() };
+    stdio.input.end('{"jsonrpc":"2.0"}\n');
+    await expect(runCli(['mcp', '-c', './a.yaml'], { ...context, stdio })).resolves.toBe(0);
+    expect(stderr.text().trim().split('\n').slice(1)).toEqual([
+      'warning: the client sent a message that is not one of the protocol; it was ignored',
+    ]);
+  });
+});
+
 describe('what the tools ask', () => {
   it('is a SELECT over the published file, without a key', async () => {
     const { source, calls } = makeSource({});
