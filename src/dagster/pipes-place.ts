@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
 import { inflateSync } from 'node:zlib';
 import { z } from 'zod';
 
@@ -21,6 +21,9 @@ export interface PipesPlace {
   readonly context: PipesContext;
   readonly warnings: readonly string[];
 }
+
+/** Opening a pipe that nobody writes to would wait for ever. */
+const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 const CONTEXT = 'DAGSTER_PIPES_CONTEXT';
 const MESSAGES = 'DAGSTER_PIPES_MESSAGES';
@@ -72,7 +75,7 @@ function readContext(text: string | undefined): unknown {
   if (!place.success) return undefined;
   if (!('path' in place.data)) return place.data.data;
   try {
-    return JSON.parse(readFileSync(place.data.path, 'utf8'));
+    return JSON.parse(readFileSync(place.data.path, { encoding: 'utf8', flag: WITHOUT_WAITING }));
   } catch {
     return undefined;
   }

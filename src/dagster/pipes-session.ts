@@ -1,7 +1,11 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, closeSync, constants, openSync } from 'node:fs';
 import { buildMessages, type PipesMessage } from './build-messages.ts';
 import { type PipesPlace, type PipesTarget, readPipesPlace } from './pipes-place.ts';
 import type { EndedProcess } from './synced-account.ts';
+
+/** Opening a pipe that nobody reads would wait for ever, and no signal would end that. */
+const WITHOUT_WAITING =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 /** What a session may use of the outside world. */
 export interface PipesEffects {
@@ -42,13 +46,22 @@ export class PipesSession {
       (message) => `${JSON.stringify({ __dagster_pipes_version: '0.1', ...message })}\n`,
     );
     try {
-      if ('path' in target) appendFileSync(target.path, lines.join(''));
+      if ('path' in target) appendTo(target.path, lines.join(''));
       else this.#effects.write(target.stream, lines.join(''));
     } catch (thrown) {
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
       const warning = `the run could not be reported to Dagster: ${cause}`;
       if (!this.#warnings.includes(warning)) this.#warnings.push(warning);
     }
+  }
+}
+
+function appendTo(path: string, text: string): void {
+  const file = openSync(path, WITHOUT_WAITING);
+  try {
+    appendFileSync(file, text);
+  } finally {
+    closeSync(file);
   }
 }
 

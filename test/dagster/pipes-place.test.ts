@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PipesSession } from '../../src/dagster/pipes-session.ts';
 import { readPipesPlace } from '../../src/dagster/pipes-place.ts';
 import { encodeParam, makeStep } from './pipes.ts';
+import { makeTempFolder } from '../support/temp-folder.ts';
 
 const CONTEXT = encodeParam({ data: { asset_keys: ['items'], extras: {} } });
 
@@ -49,6 +53,31 @@ describe('the variables of Dagster', () => {
     const place = readPipesPlace({ ...env, DAGSTER_PIPES_CONTEXT: context });
     expect(place).toBe('DAGSTER_PIPES_CONTEXT cannot be read: the run is not reported to Dagster');
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'that name pipes without another end do not hold the run up',
+    () => {
+      const pipe = join(makeTempFolder(), 'pipe');
+      execFileSync('mkfifo', [pipe]);
+      const { env } = makeStep();
+      expect(readPipesPlace({ ...env, DAGSTER_PIPES_CONTEXT: encodeParam({ path: pipe }) })).toBe(
+        'DAGSTER_PIPES_CONTEXT cannot be read: the run is not reported to Dagster',
+      );
+      const session = new PipesSession({
+        env: { ...env, DAGSTER_PIPES_MESSAGES: encodeParam({ path: pipe }) },
+        write: () => undefined,
+        mask: (text) => text,
+      });
+      const [warning] = session.end({
+        exitCode: 0,
+        resumeAt: undefined,
+        accounts: [],
+        error: undefined,
+        warnings: [],
+      });
+      expect(warning).toContain('the run could not be reported to Dagster: ENXIO');
+    },
+  );
 
   it('may hold extras that cannot be read, which are ignored with a warning', () => {
     const place = readPipesPlace(makeStep({ extras: { sluice: { check: 1 } } }).env);
