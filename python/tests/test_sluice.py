@@ -143,6 +143,11 @@ class WithoutTheApi(unittest.TestCase):
             other.chmod(stat.S_IRWXU)
             with self.assertRaises(sluice.SluiceBug):
                 sluice.sync(env={"SLUICE_BIN": str(other)})
+            other.write_text("#!/bin/sh\necho 'sluice needs Node 22.20 or newer' >&2\nexit 2\n")
+            with self.assertRaisesRegex(sluice.ConfigError, "needs Node 22.20"):
+                sluice.sync(env={"SLUICE_BIN": str(other)}, quiet=True)
+            with self.assertRaisesRegex(sluice.ConfigError, "needs Node 22.20"):
+                sluice.run("verify", env={"SLUICE_BIN": str(other)}, quiet=True)
             other.write_text("#!/bin/sh\nkill -KILL $$\n")
             with self.assertRaises(sluice.InterruptedSync) as killed:
                 sluice.sync(env={"SLUICE_BIN": str(other)})

@@ -7,13 +7,18 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import IO, Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import NotInstalled, SluiceBug, SluiceError, class_of
 from ._reports import read_time
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+#: Bytes of the end of a log that an error shows.
+_MOST_OF_LOG = 4_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ def run(
     """Runs any command with ``--json``, such as ``run("verify")``.
 
     :param env: variables in addition to those of this process; the place for a key
-    :param quiet: leave out the log, which goes to stderr
+    :param quiet: leave out the log, which goes to stderr; an error without another cause has its end
     :raises SluiceError: if it does not end with 0
     """
     outcome = execute(arguments, config=config, env=env, cwd=cwd, quiet=quiet)
@@ -59,14 +64,27 @@ def execute(
     settings = [] if config is None else [f"--config={os.fspath(config)}"]
     # Before the arguments: what comes after their -- is not an option.
     line = [*find_program(where), "--json", "--no-progress", *settings, *arguments]
+    # A program that ends before it can write its JSON says why on stderr alone.
+    with tempfile.TemporaryFile() as log:
+        written, exit_code = _call(line, env=where, cwd=cwd, log=log if quiet else None)
+        return _read_outcome(written, exit_code, _read_end(log))
+
+
+def _call(
+    line: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Optional[PathLike],
+    log: Optional[IO[bytes]],
+) -> Tuple[bytes, int]:
     try:
         child = subprocess.Popen(
             line,
-            env=where,
+            env=env,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if quiet else None,
+            stderr=log,
         )
     except OSError as cause:
         raise NotInstalled(
@@ -83,7 +101,13 @@ def execute(
             child.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
             child.wait()
             raise
-    return _read_outcome(written, child.returncode)
+    return written, child.returncode
+
+
+def _read_end(log: IO[bytes]) -> str:
+    size = log.seek(0, os.SEEK_END)
+    log.seek(max(0, size - _MOST_OF_LOG))
+    return log.read().decode("utf-8", "replace").strip()
 
 
 def find_program(env: Mapping[str, str]) -> List[str]:
@@ -122,7 +146,7 @@ def to_error(outcome: CommandResult, resume_at: Any = None) -> SluiceError:
     )
 
 
-def _read_outcome(written: bytes, exit_code: int) -> CommandResult:
+def _read_outcome(written: bytes, exit_code: int, told: str) -> CommandResult:
     try:
         found = json.loads(written)
         return CommandResult(
@@ -135,10 +159,11 @@ def _read_outcome(written: bytes, exit_code: int) -> CommandResult:
         )
     except (ValueError, KeyError, TypeError) as cause:
         if exit_code != 0:
-            return CommandResult(None, exit_code, "", None, None)
+            error = {"message": f"sluice ended with exit code {exit_code}:\n{told}"} if told else None
+            return CommandResult(None, exit_code, "", None, error)
         raise SluiceBug(
             "the program wrote something else than the JSON of Sluice",
             code="bug",
-            hint="SLUICE_BIN, or sluice on the PATH, may be another program.",
+            hint="\n".join(filter(None, ["SLUICE_BIN, or sluice on the PATH, may be another program.", told])),
             exit_code=1,
         ) from cause
