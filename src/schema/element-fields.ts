@@ -5,6 +5,7 @@ import {
   type FieldNode,
   type FieldTree,
   isRecordObject,
+  MAX_NESTED_FIELDS,
   observeRecord,
 } from './observe-fields.ts';
 
@@ -15,6 +16,8 @@ export interface ElementFields {
   hasObjects: boolean;
   /** Elements that are neither objects nor null. */
   hasOthers: boolean;
+  /** Elements have so many names that they are maps, not records: they stay whole, and have no fields. */
+  isMap: boolean;
   /** Numbers that a double may round, or whose spelling counts: these take a slower way out of the text. */
   needsExact: boolean;
 }
@@ -29,8 +32,13 @@ interface PackedNode {
   readonly c?: Readonly<Record<string, PackedNode>>;
 }
 
+interface PackedFields extends Omit<ElementFields, 'tree' | 'isMap'> {
+  readonly isMap?: true;
+  readonly fields: Readonly<Record<string, PackedNode>>;
+}
+
 export function createElementFields(): ElementFields {
-  return { tree: createFieldTree(), hasObjects: false, hasOthers: false, needsExact: false };
+  return { tree: createFieldTree(), hasObjects: false, hasOthers: false, isMap: false, needsExact: false };
 }
 
 // Sixteen characters of a number, an exponent, or a zero with a sign; in a text as well, which costs speed only.
@@ -57,25 +65,38 @@ function observeArray(fields: ElementFields, array: readonly unknown[]): void {
   for (const element of array) {
     if (isRecordObject(element)) {
       fields.hasObjects = true;
-      observeRecord(fields.tree, element);
+      if (!fields.isMap) observeRecord(fields.tree, element);
+      foldMaps(fields);
     } else if (element !== null) fields.hasOthers = true;
   }
 }
 
+/** Whether it is a map does not depend on the order of elements, as all of their names count. */
+function foldMaps(fields: ElementFields): void {
+  const { root } = fields.tree;
+  fields.isMap ||= root.children.size > MAX_NESTED_FIELDS;
+  if (!fields.isMap) return;
+  root.children.clear();
+  root.expected.length = 0;
+}
+
 /** The fields as a text that two states of the same fields share. */
-export function packElementFields({ tree, ...flags }: ElementFields): string {
-  return JSON.stringify({ ...flags, fields: packChildren(tree.root) });
+export function packElementFields({ tree, isMap, ...flags }: ElementFields): string {
+  // Left out where it is false, so that texts of earlier versions stay as they are.
+  return JSON.stringify({ ...flags, ...(isMap && { isMap }), fields: packChildren(tree.root) });
 }
 
 /** Reads them again, and adds those of other texts. */
 export function unpackElementFields(texts: readonly string[]): ElementFields {
   const all = createElementFields();
   for (const text of texts) {
-    const packed = JSON.parse(text) as Omit<ElementFields, 'tree'> & { fields: Record<string, PackedNode> };
+    const packed = JSON.parse(text) as PackedFields;
     all.hasObjects ||= packed.hasObjects;
     all.hasOthers ||= packed.hasOthers;
     all.needsExact ||= packed.needsExact;
+    all.isMap ||= packed.isMap === true;
     unpackChildren(all.tree.root, packed.fields);
+    foldMaps(all);
   }
   return all;
 }

@@ -30,7 +30,9 @@ function readElements(locate: Dialect['locate'], { table, column, fields, seen }
   const columns = fields.map((field) => `${readField(field, isTagged)} AS ${quoteIdentifier(field.name)}`);
   const [before, after] = [parents.before.map(quoteIdentifier), parents.after.map(quoteIdentifier)];
   const names = new Set([...table.columns.keys(), ...fields.map(({ name }) => name)]);
-  const value = seen.hasOthers ? [`${readOthers(isTagged)} AS ${quoteIdentifier(nameValue(names))}`] : [];
+  const value = holdsValues(seen)
+    ? [`${readOthers(seen, isTagged)} AS ${quoteIdentifier(nameValue(names))}`]
+    : [];
   const tagged = isTagged ? tagNumbers(array) : array;
   const all = isTagged ? '$[0][*]' : '$[*]';
   const count = isTagged ? `json_array_length("~array", '$[0]')` : `json_array_length("~array")`;
@@ -39,15 +41,20 @@ function readElements(locate: Dialect['locate'], { table, column, fields, seen }
       SELECT ${[...before, ...after, `${tagged} AS "~array"`].join(', ')} FROM ${locate('main', table.name)} WHERE json_type(${array}) = 'ARRAY'))`;
 }
 
-/** The column of elements that are not objects; `_value` unless a field or the parent has that name. */
+/** Whether some elements are shown whole: those that are not objects, and maps. */
+export function holdsValues({ hasOthers, isMap }: ElementFields): boolean {
+  return hasOthers || isMap;
+}
+
+/** The column of elements that are shown whole; `_value` unless a field or the parent has that name. */
 export function nameValue(names: ReadonlySet<string>): string {
   let name = '_value';
   while (names.has(name)) name = `_${name}`;
   return name;
 }
 
-function readOthers(isTagged: boolean): string {
-  return `CASE WHEN json_type(${ELEMENT}) NOT IN ('OBJECT', 'NULL') THEN ${isTagged ? untagNumbers(ELEMENT) : ELEMENT} END`;
+function readOthers({ isMap }: ElementFields, isTagged: boolean): string {
+  return `CASE WHEN json_type(${ELEMENT}) NOT IN (${isMap ? `'NULL'` : `'OBJECT', 'NULL'`}) THEN ${isTagged ? untagNumbers(ELEMENT) : ELEMENT} END`;
 }
 
 function readField({ path, type }: ElementColumn, isTagged: boolean): string {

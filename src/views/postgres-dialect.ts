@@ -1,6 +1,6 @@
 import type { ElementFields } from '../schema/element-fields.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
-import { nameValue } from './engine-dialect.ts';
+import { holdsValues, nameValue } from './engine-dialect.ts';
 import { listParentColumns } from './parent-columns.ts';
 import type { Dialect, ElementColumn, ViewTable } from './view.ts';
 
@@ -30,11 +30,11 @@ export function createPostgresDialect(locate: Dialect['locate'], mayName: Dialec
 function listOthers(
   table: ViewTable,
   fields: readonly ElementColumn[],
-  { hasOthers }: ElementFields,
+  seen: ElementFields,
 ): readonly string[] {
   const names = new Set([...table.columns.keys(), ...fields.map(({ name }) => name)]);
-  const value = `CASE WHEN json_typeof(e.value) NOT IN ('object', 'null') THEN e.value END`;
-  return hasOthers ? [`${value} AS ${quoteIdentifier(nameValue(names))}`] : [];
+  const value = `CASE WHEN json_typeof(e.value) NOT IN (${seen.isMap ? `'null'` : `'object', 'null'`}) THEN e.value END`;
+  return holdsValues(seen) ? [`${value} AS ${quoteIdentifier(nameValue(names))}`] : [];
 }
 
 function readField({ path, type }: ElementColumn): string {

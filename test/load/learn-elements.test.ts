@@ -4,6 +4,10 @@ import type { Stream } from '../../src/model/stream.ts';
 import { readElements } from '../../state/elements.ts';
 import { rememberMasks } from '../../src/load/plan-columns.ts';
 import { learnElements } from '../../src/load/learn-elements.ts';
+import { unpackElementFields } from '../../src/schema/element-fields.ts';
+import { createEngineDialect } from '../../src/views/engine-dialect.ts';
+import { planViews } from '../../src/views/plan-views.ts';
+import type { ViewTable } from '../../src/views/view.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { MEMORY_FILE } from '../../src/warehouse/database-options.ts';
 
@@ -42,6 +46,55 @@ describe('learning the fields of elements', () => {
     const earlier = `SELECT '[{"earlier":1}]' FROM range(3)`;
     const wanted = ['earlier', ...Array.from({ length: 20 }, (_, at) => `f${at}`)];
     expect((await learn(arrays, earlier)).toSorted()).toEqual(wanted.toSorted());
+  });
+});
+
+describe('elements with more names than a record has', () => {
+  it('are maps without fields, in one run or over several', async () => {
+    const map = (from: number, to: number) => `SELECT '[{"k' || range || '":1}]' FROM range(${from}, ${to})`;
+    expect(await learn(map(0, 250))).toHaveLength(250);
+    expect(await learn(map(0, 251))).toEqual([]);
+    expect(await learn(map(0, 20), map(20, 400))).toEqual([]);
+  });
+
+  it('are whole in their view', async () => {
+    const arrays = [
+      `[${Array.from({ length: 251 }, (_, at) => `{"k${at}":9007199254740993.25}`).join(',')}]`,
+      '[{"k0":[1]},null,"text"]',
+    ];
+    const database = await Database.open({ file: MEMORY_FILE, folders: [] });
+    try {
+      await migrate(database, MEMORY_FILE);
+      await database.run('CREATE TABLE items (id BIGINT, tags JSON, _run_id VARCHAR)');
+      for (const [id, text] of arrays.entries())
+        await database.run(`INSERT INTO items VALUES (${id}, $1, 'now')`, [text]);
+      await learnElements({ database, runId: 'now' }, { name: 'items', table: 'items' });
+      const elements = await readElements(database, 'items');
+      const table: ViewTable = {
+        name: 'items',
+        columns: new Map([
+          ['id', 'BIGINT'],
+          ['tags', 'JSON'],
+        ]),
+        hasHistory: false,
+        key: ['id'],
+        cursor: undefined,
+        account: undefined,
+        elements: new Map([['tags', unpackElementFields([elements.get('tags') ?? ''])]]),
+      };
+      const dialect = createEngineDialect((schema, name) => `"${schema}"."${name}"`);
+      const [view] = planViews([table], { dialect }).views;
+      const rows = await database.all(`SELECT * FROM (${view?.select}) WHERE id = 1 OR _index = 250`);
+      expect(rows.map((row) => [Number(row['id']), Number(row['_index']), row['_value']])).toEqual([
+        [0, 250, '{"k250":9007199254740993.25}'],
+        [1, 0, '{"k0":[1]}'],
+        [1, 1, null],
+        [1, 2, '"text"'],
+      ]);
+      expect(Object.keys(rows[0] ?? {})).toEqual(['id', '_index', '_value']);
+    } finally {
+      await database.release();
+    }
   });
 });
 
