@@ -107,7 +107,18 @@ const secrets: readonly (readonly string[])[] = [
   ...secretDestinationPaths,
   ...secretFleetPaths,
 ];
-const placeholder = { $ref: '#/definitions/placeholder' };
+const secret = { $ref: '#/definitions/secret' };
+
+/**
+ * A placeholder, said in a way that Helm refuses without printing the value: of a pattern it prints what does not match,
+ * and of a constant only what it should be.
+ */
+function describeSecret({ pattern }: Node): Node {
+  return {
+    type: 'string',
+    anyOf: [{ const: 'a placeholder, e.g. ${ANALYTICS_API_KEY}' }, { not: { not: { pattern } } }],
+  };
+}
 
 /**
  * JSON Schema of the chart's values: those above, and under `config` the schema of sluice.yaml. Secrets are placeholders
@@ -115,14 +126,15 @@ const placeholder = { $ref: '#/definitions/placeholder' };
  */
 export async function writeChartSchema(): Promise<string> {
   const editor = JSON.parse(await writeEditorSchema()) as Node;
-  const { $schema, definitions, title: _title, required: _required, ...config } = adapt(editor, []) as Node;
+  const { $schema, title: _title, required: _required, ...rest } = adapt(editor, []) as Node;
+  const { definitions, ...config } = rest as Node & { readonly definitions: Readonly<Record<string, Node>> };
   const schema = {
     $schema,
     title: 'values.yaml',
     type: 'object',
     additionalProperties: false,
     properties: { ...values, config },
-    definitions,
+    definitions: { ...definitions, secret: describeSecret(definitions['placeholder'] ?? {}) },
   };
   const moved = JSON.stringify(schema, undefined, 2).replaceAll(
     '"#/properties/streams"',
@@ -135,7 +147,7 @@ export async function writeChartSchema(): Promise<string> {
 function adapt(node: unknown, path: readonly string[]): unknown {
   if (Array.isArray(node)) return node.map((one) => adapt(one, path));
   if (!isNode(node)) return node;
-  if (isSecret(path) && 'description' in node) return { description: node['description'], ...placeholder };
+  if (isSecret(path) && 'description' in node) return { description: node['description'], ...secret };
   const kept = Object.entries(node).filter((entry) => !isLeftOut(entry, path));
   return Object.fromEntries(
     kept.map(([keyword, value]) => {

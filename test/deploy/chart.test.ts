@@ -41,6 +41,23 @@ describe('the chart', () => {
     expect(listErrors(readYaml(file))).toEqual([]);
   });
 
+  // Helm prints a value that does not match a pattern, and not one of which a `not` failed.
+  it('has no pattern for secrets, so that Helm prints none', () => {
+    const at = (keys: readonly string[]) =>
+      keys.reduce<unknown>((node, key) => (node as Readonly<Record<string, unknown>>)[key], schema);
+    const config = ['properties', 'config', 'properties'];
+    for (const path of [
+      ['source', 'apiKey'],
+      ['source', 'bearerToken'],
+      ['fleet', 'encryptionKey'],
+    ])
+      expect(at([...config, ...path.join(' properties ').split(' ')])).toMatchObject({
+        $ref: '#/definitions/secret',
+      });
+    const { type, anyOf } = at(['definitions', 'secret']) as { type: string; anyOf: object[] };
+    expect([type, ...anyOf.flatMap((one) => Object.keys(one))]).toEqual(['string', 'const', 'not']);
+  });
+
   it.each<readonly [path: string, values: unknown]>([
     ['/config/source/apiKey', { config: { source: { ...defaults.config.source, apiKey: 'written-out' } } }],
     [
