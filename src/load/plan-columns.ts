@@ -16,7 +16,7 @@ import { describeMasks, type MaskedFields } from '../schema/mask-records.ts';
 import type { ColumnChanges } from '../run/scan.ts';
 import type { CheckedScan, ContractQuestion } from './check-contract.ts';
 import { findCompanion } from './key-columns.ts';
-import { scheduleCompaction } from '../../state/rewrite-mark.ts';
+import { scheduleForgetting } from '../../state/rewrite-mark.ts';
 
 /** The columns of a scan's table, and the changes that lead to them. */
 export interface PlannedColumns {
@@ -185,7 +185,7 @@ export async function rememberMasks(
   if (masked !== undefined) {
     // Names of members may be personal, too: those of a map.
     await forgetElements(database, stream.name);
-    if (await wasSynced(database, stream)) await scheduleCompaction(database);
+    if (await wasSynced(database, stream)) await scheduleForgetting(database);
   }
   if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);
 }

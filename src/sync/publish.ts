@@ -1,11 +1,14 @@
+import { join } from 'node:path';
 import { readMeta } from '../../state/migrations.ts';
-import { REWRITE } from '../../state/rewrite-mark.ts';
+import { MASKED, REWRITE } from '../../state/rewrite-mark.ts';
 import { workFile } from '../../state/work-file.ts';
 import { assertNotAborted } from '../model/abort.ts';
 import { LostLockError, toSyncError } from '../model/errors.ts';
 import { publishAll, type PublishOutcome, reopen } from '../publish/publish-all.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { prepareSecondLook } from '../storage/assert-lineage.ts';
+import { CHANGE_LOG } from '../warehouse/change-log.ts';
+import { removeDatabase } from '../warehouse/rewrite-file.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 /**
@@ -18,6 +21,9 @@ export async function publishRun(context: RunContext): Promise<PublishOutcome> {
   const meta = await readMeta(database);
   const generation = meta.get('generation');
   if (generation === undefined) return { published: undefined, failure: undefined };
+  // The log of what clients were sent has keys as they were. A client that has it open leaves it to its next read.
+  if (meta.get(REWRITE) === MASKED)
+    await removeDatabase(join(settings.stateDir, CHANGE_LOG)).catch(() => undefined);
   const look = await prepareSecondLook(settings, database);
   return publishAll(listPublishers(settings), {
     generation,

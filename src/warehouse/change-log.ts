@@ -5,6 +5,9 @@ import { Database } from './database.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { describeHash, describeKey } from './row-json.ts';
 
+/** The log of changes in a state folder. */
+export const CHANGE_LOG = 'changes.duckdb';
+
 /** Alias of the published file, next to the log. */
 export const PUBLISHED = 'published';
 

@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type DeliveryRequest, withChanges } from '../../src/commands/clients/read-changes.ts';
@@ -190,6 +190,19 @@ describe('changes for a client', () => {
     const third = await receive(flow, second.position, { config: masked });
     expect(third.isWhole).toBe(true);
     expect(third.rows[0]).not.toHaveProperty('name');
+  });
+
+  it('leave no key behind that a sync has masked, and all of them where a table was rebuilt', async () => {
+    const { flow, syncAll } = createChanging();
+    await syncAll();
+    await receive(flow);
+    const log = join(flow.stateDir, 'changes.duckdb');
+    await flow.rebuild();
+    expect(existsSync(log)).toBe(true);
+    const own = { path: 'items', paginated: true, ...keyed, columns: { name: { exclude: true as const } } };
+    flow.clock.stepWall(DAY_MS);
+    await flow.sync({ fullRefresh: true, config: { streams: { items: own } } });
+    expect(existsSync(log)).toBe(false);
   });
 
   it('are not of a table without the masks that the config has by now', async () => {

@@ -6,6 +6,7 @@ import type { Clock } from '../../model/clock.ts';
 import { LockedError, StorageError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import {
+  CHANGE_LOG,
   holdsUnmasked,
   openChangeLog,
   PUBLISHED,
@@ -19,9 +20,6 @@ import { holdsState, lakeOf, openOwnPublished, withPublished } from '../../wareh
 import { removeDatabase } from '../../warehouse/rewrite-file.ts';
 import { readSentRows } from '../../warehouse/sent-rows.ts';
 import { describeStreams, type DescribedStream, nameMasks } from './describe-streams.ts';
-
-/** The log of changes in a state folder. */
-export const CHANGE_LOG = 'changes.duckdb';
 
 /** Which rows of a stream a client wants. */
 export interface DeliveryRequest {
