@@ -26,7 +26,7 @@ export function drawDocument({ title, body, more = '', reloadAfter }: Page): Mar
       <meta name="color-scheme" content="light dark" />
       <meta name="referrer" content="no-referrer" />
       ${reloadAfter !== undefined && html`<meta http-equiv="refresh" content="${reloadAfter}" />`}
-      <title>${title} – Sluice report</title>
+      <title>${title} – Sluice</title>
       <link rel="icon" href="data:," />
       <style>
         ${new Markup(styles + more)}

@@ -19,6 +19,7 @@ describe('the data dictionary', () => {
     const { html, summary } = render(one(undefined, makeDictionary([makeTable()])));
     expect(summary).toBe('1 table with 3 columns, 1 of them with a description');
     expect(html).toMatch(/^<!doctype html>/);
+    expect(html).toContain('<title>Data dictionary – Sluice</title>');
     for (const text of ['Share of answers', 'percent', 'all values were numbers', 'One row per', 'never'])
       expect(html).toContain(text);
     expect(html).not.toMatch(/<script|<link rel="stylesheet"|https?:/);
