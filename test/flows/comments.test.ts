@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { gatherDictionary } from '../../src/commands/docs/gather-dictionary.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { writeContractFile } from '../support/contract-flow.ts';
@@ -37,6 +38,17 @@ const CONTRACT = {
   additionalProperties: true,
   $defs: { money: { type: 'number', unit: 'EUR', description: 'An amount' } },
 };
+
+describe('the data dictionary of a file', () => {
+  it('says of each column whether some rows have no value', async () => {
+    const flow = createItemsFlow(makeItems(10).map((item, at) => ({ ...item, amount: at > 3 ? at : null })));
+    await flow.sync();
+    const { tables } = await gatherDictionary(flow.settings());
+    const columns = tables.flatMap((table) => table.columns);
+    expect(columns.filter(({ hasNulls }) => hasNulls === true).map(({ name }) => name)).toEqual(['amount']);
+    expect(columns.filter(({ hasNulls }) => hasNulls === undefined)).toEqual([]);
+  });
+});
 
 describe('comments of tables and columns', () => {
   it('say where values come from, what they are, and what the contract file says about them', async () => {

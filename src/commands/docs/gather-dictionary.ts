@@ -40,16 +40,22 @@ export async function gatherDictionary(
       clock,
     );
     const tables: DictionaryTable[] = [];
-    for (const [stream, table] of described)
+    for (const [stream, table] of described) {
+      const counted = counts.get(table.table) ?? { rows: undefined, nullShares: {} };
       tables.push({
         ...table,
-        ...(counts.get(table.table) ?? { rows: undefined, nullShares: {} }),
+        ...counted,
+        columns: table.columns.map((column) => {
+          const share = counted.nullShares[column.name];
+          return { ...column, hasNulls: share === undefined ? undefined : share > 0 };
+        }),
         contractFile: nameFile(settings, stream),
         excluded: Object.entries(stream.columns).flatMap(([field, { kind }]) =>
           kind === 'exclude' ? [field] : [],
         ),
         ...(await readChanges(database, table)),
       });
+    }
     return { connector, file, tables };
   });
 }
