@@ -3,6 +3,7 @@ import { KilledMachines } from '../kill-in-turn.ts';
 import type { PartRun } from '../part.ts';
 import type { PlaceKind } from '../project.ts';
 import { Scene } from '../scene.ts';
+import type { Verdicts } from '../verdicts.ts';
 
 const LEASE_S = 5;
 const MACHINES = 3;
@@ -48,27 +49,50 @@ export async function proveStorm({ stage, verdicts, isLarge }: PartRun): Promise
       spent <= undisturbed.requests * 2 + machines.kills * 2 * 12,
       `${spent} for ${undisturbed.requests}, ${machines.kills} kills`,
     );
-    const tookS = await machines.readRecoveries();
-    verdicts.check(
-      'killed runs began again soon after their leases had ended',
-      tookS.every((seconds) => seconds < LEASE_S + 30),
-      `p50 ${describeS(tookS[Math.floor(tookS.length / 2)])}, most ${describeS(tookS.at(-1))}`,
-    );
-    const [late] = await scene.ask(
-      `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s)::float8 AS p50, max(s)::float8 AS most FROM (
-         SELECT extract(epoch FROM b.started_at - a.resume_at) AS s
-           FROM sluice_fleet.runs a JOIN sluice_fleet.runs b ON a.account = b.account AND b.token = a.token + 1
-          WHERE a.exit_code = 75) AS deferred`,
-    );
-    verdicts.check(
-      'deferred runs began again within seconds of the time when they could',
-      Number(late?.['most']) < 60,
-      `p50 ${describeS(late?.['p50'])} late, most ${describeS(late?.['most'])}`,
-    );
+    await (isLarge ? checkTurns : checkSoon)(scene, verdicts, machines);
     verdicts.check('lanes print nothing', scene.noise.length === 0, scene.noise.slice(0, 3).join(' | '));
   } finally {
     await scene.close();
   }
+}
+
+/** Where lanes are free, nobody waits. */
+async function checkSoon(scene: Scene, verdicts: Verdicts, machines: KilledMachines): Promise<void> {
+  const tookS = await machines.readRecoveries();
+  verdicts.check(
+    'killed runs began again soon after their leases had ended',
+    tookS.every((seconds) => seconds < LEASE_S + 30),
+    `p50 ${describeS(tookS[Math.floor(tookS.length / 2)])}, most ${describeS(tookS.at(-1))}`,
+  );
+  const [late] = await scene.ask(
+    `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s)::float8 AS p50, max(s)::float8 AS most FROM (
+       SELECT extract(epoch FROM b.started_at - a.resume_at) AS s
+         FROM sluice_fleet.runs a JOIN sluice_fleet.runs b ON a.account = b.account AND b.token = a.token + 1
+        WHERE a.exit_code = 75) AS deferred`,
+  );
+  verdicts.check(
+    'deferred runs began again within seconds of the time when they could',
+    Number(late?.['most']) < 60,
+    `p50 ${describeS(late?.['p50'])} late, most ${describeS(late?.['most'])}`,
+  );
+}
+
+/** Where all lanes are at work, whoever was cut off or deferred comes when it is its turn. */
+async function checkTurns(scene: Scene, verdicts: Verdicts): Promise<void> {
+  const [row] = await scene.ask(
+    `SELECT coalesce(max(turns), 0)::int AS turns FROM (
+       SELECT count(*) AS turns FROM sluice_fleet.runs a
+         JOIN sluice_fleet.runs b ON a.account = b.account AND b.token = a.token + 1
+         JOIN sluice_fleet.runs c ON c.account <> a.account AND c.started_at < b.started_at
+          AND c.started_at > coalesce(a.resume_at, a.started_at)
+        WHERE a.status = 'lost' OR a.exit_code = 75 GROUP BY a.account, a.token, c.account) AS between_runs`,
+  );
+  const turns = Number(row?.['turns']);
+  verdicts.check(
+    'until a killed or deferred run began again, no other account began more than twice',
+    turns <= 2,
+    `at most ${turns} times`,
+  );
 }
 
 async function passDays(scene: Scene, patienceS: number): Promise<void> {
