@@ -28,11 +28,16 @@ export async function checkRuns(scene: Scene, verdicts: Verdicts, clean: number)
        count(*) FILTER (WHERE status <> 'lost' AND exit_code NOT IN (0, 75, 143))::int AS failed, count(*)::int AS runs
      FROM sluice_fleet.runs GROUP BY account`,
   );
+  const errors = await scene.ask(
+    `SELECT DISTINCT left(error, 200) AS error FROM sluice_fleet.runs
+      WHERE status <> 'lost' AND exit_code NOT IN (0, 75, 143) LIMIT 3`,
+  );
+  const why = errors.map(({ error }) => `; ${String(error)}`).join('');
   const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
   verdicts.check(
     `every account ended exactly ${clean} runs with exit code 0`,
     rows.length === scene.accounts.length && rows.every((row) => row['clean'] === clean),
-    `${sum('runs')} runs: ${sum('clean')} clean, ${sum('deferred')} deferred, ${sum('lost')} lost, ${sum('failed')} failed`,
+    `${sum('runs')} runs: ${sum('clean')} clean, ${sum('deferred')} deferred, ${sum('lost')} lost, ${sum('failed')} failed${why}`,
   );
   const overlaps = await scene.ask(
     `SELECT a.account FROM sluice_fleet.runs a JOIN sluice_fleet.runs b

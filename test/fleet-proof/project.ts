@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findExtensions } from '../support/lake-servers.ts';
 import type { ApiOptions } from './stand-in-api.ts';
@@ -82,8 +82,10 @@ export function writeProject(folder: string, options: SceneOptions, region: stri
       putEveryPages,
     },
   };
-  // JSON is YAML.
-  writeFileSync(join(folder, 'sluice.yaml'), JSON.stringify(config, undefined, 1));
+  // JSON is YAML. Workers may be reading it.
+  const file = join(folder, 'sluice.yaml');
+  writeFileSync(`${file}.new`, JSON.stringify(config, undefined, 1));
+  renameSync(`${file}.new`, file);
 }
 
 function describeDestination({ accounts, name }: SceneOptions, account: string): object {

@@ -133,6 +133,11 @@ export class Scene {
     return rows.length === this.accounts.length;
   }
 
+  /** From their next runs on, accounts read what they have just read. */
+  readAgain(): void {
+    writeProject(this.project, { ...this.#options, readsAgain: true }, this.#stage.store.region);
+  }
+
   /** Makes every account due. */
   async askForAll(): Promise<void> {
     await this.ask(
@@ -169,11 +174,16 @@ export class Scene {
       ...this.#options.api,
       limits: { requests: 100_000, windowMs: 3_600_000 },
       latencyMs: 0,
+      // Midnight may be in between.
+      lastDay: this.api.lastDay,
     });
     await api.start();
     try {
       const config = {
-        ...describeSource(this.#options, { baseUrl: `http://127.0.0.1:${api.port}/api/v1`, keys: '../keys' }),
+        ...describeSource(
+          { ...this.#options, readsAgain: true },
+          { baseUrl: `http://127.0.0.1:${api.port}/api/v1`, keys: '../keys' },
+        ),
         destination: { duckdb: './accounts/${account}.duckdb' },
         stateDir: './.sluice/${account}',
         concurrency: 8,

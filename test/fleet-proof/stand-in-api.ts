@@ -24,6 +24,8 @@ export interface ApiOptions {
   readonly counts: RowCounts;
   /** Before each answer, ms. */
   readonly latencyMs?: number;
+  /** The last day of the first version's rows; yesterday if left out, so that a later version has today. */
+  readonly lastDay?: string;
 }
 
 interface KeyWindow {
@@ -33,6 +35,7 @@ interface KeyWindow {
 
 const BURST = 10;
 const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
 
 /** An API with the documented answers, whose windows are short. It writes down everything that it is asked. */
 export class StandInApi {
@@ -44,15 +47,16 @@ export class StandInApi {
   onRequest: (() => Promise<void>) | undefined;
   /** Of the rows: a later one has new and restated ones. */
   version = 1;
-  readonly #lastDay = new Date().toISOString().slice(0, 10);
+  readonly lastDay: string;
   readonly #windows = new Map<string, KeyWindow>();
   readonly #recent = new Map<string, readonly number[]>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
-  constructor({ limits, counts, latencyMs = 0 }: ApiOptions) {
+  constructor({ limits, counts, latencyMs = 0, lastDay }: ApiOptions) {
     this.limits = limits;
     this.counts = counts;
     this.latencyMs = latencyMs;
+    this.lastDay = lastDay ?? new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
   }
 
   async start(): Promise<this> {
@@ -133,7 +137,7 @@ export class StandInApi {
     // Accounts that share a key ask for topics of their own.
     const owner = [key, query.get('topics')].filter((one) => one !== null).join('/');
     const start = query.get('startDate') ?? '';
-    const rows = makeRows(path, owner, { count, version: this.version, lastDay: this.#lastDay }).filter(
+    const rows = makeRows(path, owner, { count, version: this.version, lastDay: this.lastDay }).filter(
       ({ date }) => String(date) >= start,
     );
     if (path === 'visibility/mentions') return { data: rows };
