@@ -84,6 +84,8 @@ export class AccountRun {
   readonly #warnings: string[] = [];
   /** Objects with pages that were put away, and the streams in them where that is known. */
   #stages: readonly { readonly name: string; readonly folders: readonly string[] | undefined }[];
+  /** Pages that may be recorded, though the answer was no or got lost: who has the account next counts on them. */
+  readonly #offered = new Set<string>();
   #object: string | undefined;
   #source: StoredSource | undefined;
   /** The state folder has what the account had: it may be put away. */
@@ -127,18 +129,22 @@ export class AccountRun {
 
   /** Removes what nobody needs after the end was committed, or refused. Never throws. */
   async cleanUp(isAccepted: boolean): Promise<void> {
-    const { run } = { run: this.#run };
-    const kept = isAccepted ? (this.#object ?? run.object) : undefined;
-    const hasMoved = isAccepted && this.#object !== undefined;
-    const earlier = hasMoved ? [...(run.object === undefined ? [] : [run.object]), ...run.stages] : [];
     try {
-      // Without a new object, the pages that were put away still count.
-      if (!isAccepted || hasMoved) await this.#state.removeOld(kept, earlier);
-      if (hasMoved && run.isTakeover) await this.#state.removeOrphans(kept, run);
+      if (isAccepted) await this.#removeReplaced();
+      else await this.#state.removeRefused(this.#offered);
     } catch {
       // They cost room only; the next run after a takeover removes them.
     }
     await this.#state.clear().catch(() => undefined);
+  }
+
+  async #removeReplaced(): Promise<void> {
+    const { object, stages, isTakeover } = this.#run;
+    const kept = this.#object;
+    // Without a new object, the pages that were put away still count.
+    if (kept === undefined) return;
+    await this.#state.removeOld(kept, [...(object === undefined ? [] : [object]), ...stages]);
+    if (isTakeover) await this.#state.removeOrphans(kept, this.#run);
   }
 
   async #sync(traces: readonly RunObserver[]): Promise<Ran> {
@@ -226,6 +232,7 @@ export class AccountRun {
       );
       const stages = [...kept, put];
       const names = stages.map(({ name }) => name);
+      this.#offered.add(put.name);
       if (await this.#worker.ask({ kind: 'stages', stages: names })) this.#stages = stages;
     } catch (thrown) {
       this.#warnings.push(

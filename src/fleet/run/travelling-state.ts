@@ -116,14 +116,18 @@ export class TravellingState {
   }
 
   /**
-   * Removes what nobody needs any more after the end of the run.
+   * Removes what nobody needs any more after the end of the run was committed.
    *
-   * @param kept the object that the account has now; undefined if the run was refused
+   * @param kept the object that the account has now
    * @param earlier what the account had before
    */
-  async removeOld(kept: string | undefined, earlier: readonly string[]): Promise<void> {
-    const old = kept === undefined ? this.#made : [...this.#made, ...earlier];
-    await this.#travel.store.remove(old.filter((name) => name !== kept));
+  async removeOld(kept: string, earlier: readonly string[]): Promise<void> {
+    await this.#travel.store.remove([...this.#made, ...earlier].filter((name) => name !== kept));
+  }
+
+  /** Removes what the run has put away, as it was refused; not what may be recorded with the account. */
+  async removeRefused(recorded: ReadonlySet<string>): Promise<void> {
+    await this.#travel.store.remove(this.#made.filter((name) => !recorded.has(name)));
   }
 
   /** Removes what killed runs of the account have left in the store: their tokens are lower. */
