@@ -22,14 +22,15 @@ export async function repairFleetAccount(
   { forgetsState, removesOrphans }: RepairOptions,
 ): Promise<FleetRepair> {
   const change = await freeAccount(database, account, { forgetsState });
-  // Read after the lease was ended: from now on its old holder records nothing.
+  const found = await store.list(`${account}/`);
+  // Read after the list: what a run recorded meanwhile is kept, and while one is at work nothing is judged.
   const [row] = await database.query(
     'SELECT object, stages, holder IS NOT NULL AS is_held FROM sluice_fleet.accounts WHERE account = $1',
     [account],
   );
   const kept = new Set([row?.['object'], ...((row?.['stages'] as readonly string[] | null) ?? [])]);
-  const found = row?.['is_held'] === true ? [] : await store.list(`${account}/`);
-  const orphans = found.map(({ name }) => name).filter((name) => !kept.has(name));
+  const names = row?.['is_held'] === true ? [] : found.map(({ name }) => name);
+  const orphans = names.filter((name) => !kept.has(name));
   if (removesOrphans) await store.remove(orphans);
   return { ...change, orphans, isRemoved: removesOrphans && orphans.length > 0, isForgotten: forgetsState };
 }
