@@ -13,24 +13,29 @@ export interface RepairParts {
 export interface RepairOptions {
   readonly forgetsState: boolean;
   readonly removesOrphans: boolean;
+  /** The config has the account; else only the fleet may know it. */
+  readonly isInConfig: boolean;
 }
 
-/** Ends the lease of an account, and finds objects of it that nobody needs. */
+/**
+ * Ends the lease of an account, and finds objects of it that nobody needs.
+ *
+ * @throws ConfigError (2) for an account that nobody knows
+ */
 export async function repairFleetAccount(
   { database, store }: RepairParts,
   account: string,
-  { forgetsState, removesOrphans }: RepairOptions,
+  { forgetsState, removesOrphans, isInConfig }: RepairOptions,
 ): Promise<FleetRepair> {
-  const change = await freeAccount(database, account, { forgetsState });
-  const found = await store.list(`${account}/`);
+  const change = await freeAccount(database, account, { forgetsState, isInConfig });
+  const found = (await store.list(`${account}/`)).map(({ name }) => name);
   // Read after the list: what a run recorded meanwhile is kept, and while one is at work nothing is judged.
   const [row] = await database.query(
     'SELECT object, stages, holder IS NOT NULL AS is_held FROM sluice_fleet.accounts WHERE account = $1',
     [account],
   );
   const kept = new Set([row?.['object'], ...((row?.['stages'] as readonly string[] | null) ?? [])]);
-  const names = row?.['is_held'] === true ? [] : found.map(({ name }) => name);
-  const orphans = names.filter((name) => !kept.has(name));
+  const orphans = row?.['is_held'] === true ? [] : found.filter((name) => !kept.has(name));
   if (removesOrphans) await store.remove(orphans);
   return { ...change, orphans, isRemoved: removesOrphans && orphans.length > 0, isForgotten: forgetsState };
 }

@@ -86,7 +86,7 @@ describeWithServers('the lease of an account', () => {
     const last = await take(account);
     expect(last.isTakeover).toBe(false);
     expect(await settleTakeover(fleet.database, next)).toBe(false);
-    await freeAccount(fleet.database, account, { forgetsState: false });
+    await freeAccount(fleet.database, account, { forgetsState: false, isInConfig: true });
     expect(await take(account)).toMatchObject({ isTakeover: true });
   });
 

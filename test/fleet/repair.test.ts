@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgres } from '../support/lake-servers.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 
 const jobId = '00000000-0000-4000-8000-000000000000';
-const plain = { forgetsState: false, removesOrphans: false };
+const plain = { forgetsState: false, removesOrphans: false, isInConfig: true };
 
 function endWith(name: string): RunEnd {
   const object = { name, bytes: 10 };
@@ -64,5 +64,22 @@ describeWithServers('the repair of an account', () => {
     const repair = await repairFleetAccount({ ...fleet, store }, 'acme', { ...plain, removesOrphans: true });
     expect(repair.orphans).toEqual(['acme/1-2.pages']);
     expect([...names]).toEqual(['acme/2-1.state']);
+  });
+
+  it('refuses a name that neither the config nor the fleet has, and adds nothing', async () => {
+    const parts = { ...fleet, store: makeStore(new Set()) };
+    const repair = repairFleetAccount(parts, 'acne', { ...plain, isInConfig: false });
+    await expect(repair).rejects.toMatchObject({
+      message: 'no account is called "acne", in the config or in the fleet',
+      exitCode: 2,
+    });
+    expect(await fleet.database.query("SELECT FROM sluice_fleet.accounts WHERE account = 'acne'")).toEqual(
+      [],
+    );
+    const known = await repairFleetAccount(parts, 'acne', plain);
+    expect(known.outcome).toBe('not held');
+    // It has left the config, and the fleet still has it.
+    const left = await repairFleetAccount(parts, 'acne', { ...plain, isInConfig: false });
+    expect(left.outcome).toBe('not held');
   });
 });

@@ -26,8 +26,10 @@ export const fleetRepairCommand = defineCommand({
   ],
   async run(context, { values, globals, argument }) {
     context.chooseStop('quit');
-    const { settings } = await loadFleet(context, globals);
-    const repair = await context.engine.fleet.repair(settings, readName(argument), {
+    const { settings, names } = await loadFleet(context, globals);
+    const account = readName(argument);
+    const repair = await context.engine.fleet.repair(settings, account, {
+      isInConfig: names.includes(account),
       removesOrphans: values.removeOrphans === true,
       forgetsState: values.forgetState === true,
     });

@@ -69,6 +69,8 @@ export interface FleetInit {
 
 /** How a lost account is repaired. */
 export interface RepairChoice {
+  /** The config has the account. */
+  readonly isInConfig: boolean;
   readonly forgetsState: boolean;
   readonly removesOrphans: boolean;
 }

@@ -1,3 +1,4 @@
+import { ConfigError } from '../../model/errors.ts';
 import type { FleetChange } from '../../model/fleet-report.ts';
 import type { FleetDatabase, Row, Sql } from './sql.ts';
 
@@ -42,14 +43,16 @@ export function resumeAccount(database: FleetDatabase, account: string): Promise
 }
 
 /**
- * Ends the lease of an account: what its holder still does is refused. The next run counts as one that takes over. With `forgetsState`, that run has no state from the store.
+ * Ends the lease of an account: what its holder still does is refused. The next run counts as one that takes over. With
+ * `forgetsState`, that run has no state from the store. Throws ConfigError (2) for an account that neither the config nor the
+ * fleet has.
  */
 export function freeAccount(
   database: FleetDatabase,
   account: string,
-  { forgetsState }: { readonly forgetsState: boolean },
+  { forgetsState, isInConfig }: { readonly forgetsState: boolean; readonly isInConfig: boolean },
 ): Promise<FleetChange> {
-  return change(database, account, async (sql, row) => {
+  const free = async (sql: Sql, row: Row): Promise<FleetChange['outcome']> => {
     const isHeld = row['holder'] !== null;
     if (isHeld)
       await sql.query(
@@ -68,32 +71,42 @@ export function freeAccount(
         account,
       ]);
     return isHeld ? 'freed' : 'not held';
-  });
+  };
+  return change(database, account, free, isInConfig);
 }
 
 function isAtWork(row: Row): boolean {
   return row['holder'] !== null && row['is_leased'] === true;
 }
 
-/** Changes one account while nobody else does; one that no worker has seen yet is added first. */
+/** Changes one account while nobody else does; one of the config that no worker has seen yet is added first. */
 function change(
   database: FleetDatabase,
   account: string,
   work: (sql: Sql, row: Row) => Promise<FleetChange['outcome']>,
+  isInConfig = true,
 ): Promise<FleetChange> {
   return database.transaction(async (sql) => {
-    await sql.query(
-      `INSERT INTO sluice_fleet.accounts (account, next_at) VALUES ($1, clock_timestamp())
-       ON CONFLICT (account) DO NOTHING`,
-      [account],
-    );
+    if (isInConfig)
+      await sql.query(
+        `INSERT INTO sluice_fleet.accounts (account, next_at) VALUES ($1, clock_timestamp())
+         ON CONFLICT (account) DO NOTHING`,
+        [account],
+      );
     const [row] = await sql.query(
       `SELECT holder, paused_at, lease_until >= clock_timestamp() AS is_leased
          FROM sluice_fleet.accounts WHERE account = $1 FOR UPDATE`,
       [account],
     );
-    if (row === undefined) throw new TypeError(`no row for ${account}`);
+    if (row === undefined) throw refuseUnknown(account);
     const outcome = await work(sql, row);
     return { account, outcome, worker: typeof row['holder'] === 'string' ? row['holder'] : undefined };
+  });
+}
+
+function refuseUnknown(account: string): ConfigError {
+  return new ConfigError(`no account is called ${JSON.stringify(account)}, in the config or in the fleet`, {
+    code: 'usage_invalid',
+    hint: '`sluice fleet status --all` shows the names. Nothing was changed.',
   });
 }
