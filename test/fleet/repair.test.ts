@@ -4,6 +4,7 @@ import { addAccounts } from '../../src/fleet/database/known-accounts.ts';
 import { takeAccount, type TakenAccount } from '../../src/fleet/database/leases.ts';
 import { repairFleetAccount } from '../../src/fleet/repair.ts';
 import type { StateStore } from '../../src/fleet/store/state-store.ts';
+import { StorageError } from '../../src/model/errors.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { type PostgresServer, startPostgres } from '../support/lake-servers.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
@@ -81,5 +82,22 @@ describeWithServers('the repair of an account', () => {
     // It has left the config, and the fleet still has it.
     const left = await repairFleetAccount(parts, 'acne', { ...plain, isInConfig: false });
     expect(left.outcome).toBe('not held');
+  });
+
+  it('says that the lease was ended where the store is away', async () => {
+    await addAccounts(fleet.database, ['globex']);
+    await take('globex');
+    const away = new StorageError('the store is away', {
+      code: 'storage_failed',
+      hint: 'Nothing was changed.',
+    });
+    const store = makeStore(new Set(), () => Promise.reject(away));
+    const error: unknown = await repairFleetAccount({ ...fleet, store }, 'globex', plain).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ exitCode: 6 });
+    expect(String(error)).toContain('globex was freed');
+    expect(error).not.toMatchObject({ hint: expect.stringContaining('Nothing was changed') as string });
+    expect((await take('globex')).isTakeover).toBe(true);
   });
 });
