@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freeAccount } from '../../src/fleet/database/change-accounts.ts';
 import { queueDue } from '../../src/fleet/database/due-accounts.ts';
 import { endRun, type RunEnd } from '../../src/fleet/database/end-run.ts';
-import { addAccounts } from '../../src/fleet/database/known-accounts.ts';
+import { addAccounts, planAgain } from '../../src/fleet/database/known-accounts.ts';
 import {
   recordQuota,
   settleTakeover,
@@ -70,6 +70,21 @@ describeWithServers('the lease of an account', () => {
     await take(account);
     expect(await endRun(fleet, late, ended, atOnce)).toBe(false);
     expect(await readRuns(fleet.database, account)).toEqual(['1 lost', '2 running']);
+  });
+
+  it.each([
+    ['keeps its retry', 1, true],
+    ['waits until somebody asks', 0, false],
+  ])('%s after a failed run, when a worker of no schedule starts', async (_, failures, isDue) => {
+    const account = await addAccount();
+    const failed = { ...ended, exitCode: 1, status: 'failed', object: undefined } as const;
+    await endRun(fleet, await take(account), failed, () => ({ delayMs: 60_000, failures }));
+    await planAgain(fleet.database, { names: [account], delaysMs: [undefined] });
+    const rows = await fleet.database.query(
+      'SELECT next_at IS NOT NULL AS due FROM sluice_fleet.accounts WHERE account = $1',
+      [account],
+    );
+    expect(rows).toEqual([{ due: isDue }]);
   });
 
   it('stays one to take over until every destination refuses earlier holders', async () => {

@@ -11,7 +11,7 @@ export async function addAccounts(database: FleetDatabase, accounts: readonly st
   return rows.length;
 }
 
-/** Moves accounts that wait for the schedule to its next time; without one, they wait until somebody asks. */
+/** Moves accounts that wait for the schedule to its next time; without one, they wait until somebody asks. Retries stay. */
 export async function planAgain(
   database: FleetDatabase,
   {
@@ -22,7 +22,7 @@ export async function planAgain(
   await database.query(
     `UPDATE sluice_fleet.accounts AS x SET next_at = clock_timestamp() + due.delay * interval '1 ms'
        FROM unnest($1::text[], $2::float8[]) AS due (account, delay)
-      WHERE x.account = due.account AND x.holder IS NULL AND x.last_exit_code IN (0, 1, 2, 3, 4)
+      WHERE x.account = due.account AND x.holder IS NULL AND x.failures = 0 AND x.last_exit_code IN (0, 1, 2, 3, 4)
         AND (x.next_at IS NULL OR x.next_at > clock_timestamp())`,
     [names, delaysMs.map((ms) => ms ?? null)],
   );
