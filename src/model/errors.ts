@@ -192,6 +192,16 @@ export class StrictError extends SyncError {
   readonly exitCode = 4;
 }
 
+/** What ended a stream of a run also ends this command, with the same exit code. */
+export class StreamEndError extends SyncError {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, options: ErrorOptions & { readonly exitCode: ExitCode }) {
+    super(message, options);
+    this.exitCode = options.exitCode;
+  }
+}
+
 /** The caller's signal ended the run; what was committed stays committed. */
 export class AbortedError extends SyncError {
   readonly exitCode: ExitCode;

@@ -99,7 +99,7 @@ function describeUncounted({ streams }: StatusReport): string {
   });
   const more = uncounted.length - names.length;
   const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
-  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. The next sync counts again.`;
+  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. Counted again by the next full scan; or sooner, by a sync with requests to spare, unless the stream is one document.`;
 }
 
 /** Published files that changed after publishing: the counts above may be wrong, and readers may fail. */

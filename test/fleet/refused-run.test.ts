@@ -72,7 +72,7 @@ function beginRun(answer: (question: LaneQuestion) => boolean) {
 }
 
 describe('a run that is refused', () => {
-  it('leaves the pages that were recorded with the account: whoever took it over counts on them', async () => {
+  it('leaves the pages that were recorded with the account, on which its next run counts', async () => {
     const { run, names } = beginRun(({ kind }) => kind === 'stages');
     await run.execute();
     expect([...names]).toEqual(['acme/2-1.state', 'acme/3-1.pages']);

@@ -1,7 +1,14 @@
 import { judgeRun } from '../../clients/judge-run.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import type { ClientStream } from '../../model/client-stream.ts';
-import { AbortedError, ConfigError, NetworkError, QuotaError, type SyncError } from '../../model/errors.ts';
+import {
+  AbortedError,
+  ConfigError,
+  NetworkError,
+  QuotaError,
+  StreamEndError,
+  type SyncError,
+} from '../../model/errors.ts';
 import type { EndedRun } from '../../model/run-observer.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { OpenConnection } from './open-connection.ts';
@@ -55,7 +62,7 @@ function explainNothing(ended: EndedRun, names: readonly string[]): SyncError {
     });
   const { code, message, hint, exitCode } = end.error;
   const text = `nothing is synced yet, so no column is known: ${message}`;
-  if (exitCode !== 75) return new ConfigError(text, { code, hint });
+  if (exitCode !== 75) return new StreamEndError(text, { code, hint, exitCode });
   return end.kind === 'limited'
     ? new QuotaError(text, { code, hint })
     : new NetworkError(text, { code, hint });

@@ -74,6 +74,9 @@ export const reportCommand = defineCommand({
     refuseMixed(values);
     if (serve === true) {
       context.chooseStop('close');
+      // A config that is broken at the start ends it, and not each load of the page.
+      if (fleet !== true && (await chooseAccounts(context, globals, values.accounts)) === undefined)
+        await loadOfflineSettings(context, globals);
       const { openFleetPages, openPages } = await import('../steps/page-sources.ts');
       const { serveReport } = await import('../steps/serve-report.ts');
       const source =

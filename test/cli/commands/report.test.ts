@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { MetricsServerOptions } from '../../../src/metrics/metrics-server.ts';
-import { AbortedError } from '../../../src/model/errors.ts';
+import { AbortedError, ConfigError } from '../../../src/model/errors.ts';
 import type { RenderedReport } from '../../../src/model/report-data.ts';
 import { renderReport } from '../../../src/report/render-report.ts';
 import { makeBusyData } from '../../report/make-report-data.ts';
@@ -128,6 +128,19 @@ describe('report --serve', () => {
       { showValues: false },
       { isLive: true },
     ]);
+  });
+
+  it('ends with a config that cannot be read, and serves nothing', async () => {
+    const missing = new ConfigError('config file nofile.yaml does not exist', {
+      code: 'config_invalid',
+      hint: 'Name another one.',
+    });
+    const ended = await run(['report', '--serve'], {
+      engine: { loadOfflineSettings: () => Promise.reject(missing) },
+      cwd,
+    });
+    expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(ended.stderr).toContain('nofile.yaml does not exist');
   });
 
   it('is open to other machines with a token only, which it does not print', async () => {

@@ -79,7 +79,7 @@ async function checkSoon(scene: Scene, verdicts: Verdicts, machines: KilledMachi
   );
 }
 
-/** Where all lanes are at work, whoever was cut off or deferred comes when it is its turn. */
+/** Where all lanes are at work, what was cut off or deferred comes when it is its turn. */
 async function checkTurns(scene: Scene, verdicts: Verdicts): Promise<void> {
   const [row] = await scene.ask(
     `SELECT coalesce(max(turns), 0)::int AS turns FROM (
