@@ -43,7 +43,7 @@ export const reportCommand = defineCommand({
     }),
     serve: flagOption({
       flag: 'serve',
-      summary: 'Serve it as a page that is made again at each load, with the run that goes on',
+      summary: 'Serve it as a page that is made again at each load, and shows a run that is at work',
       group: serving,
     }),
     servePort: countOption({
