@@ -31,8 +31,12 @@ async function findProblem(context: CliContext, globals: GlobalValues): Promise<
     }
     const { signal, engine } = context;
     const { ofAccount } = sync;
-    const { items, ok } = await engine.runChecks(settings, { signal, ...(ofAccount && { ofAccount }) });
-    if (ok) return undefined;
+    const { items, ok, error } = await engine.runChecks(settings, {
+      signal,
+      ...(ofAccount && { ofAccount }),
+    });
+    // A read sends what is there, and continues: a platform that checks first must not keep it from that.
+    if (ok || error?.code === 'quota_exhausted') return undefined;
     const failed = items.filter(({ status }) => status === 'failed');
     return failed.map(({ name, detail, fix = '' }) => `${withName(detail, name)}\n${fix}`.trim()).join('\n');
   } catch (thrown) {

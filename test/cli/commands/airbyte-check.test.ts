@@ -22,6 +22,15 @@ const readMessage = async (detail: string): Promise<unknown> => {
 };
 
 describe('airbyte check', () => {
+  it('passes where only the quota is spent', async () => {
+    const item = { name: 'mentions', status: 'failed', detail: 'the quota is used up', fix: 'Wait.' };
+    const spent = { items: [item], ok: false, exitCode: 75, summary: '', error: { code: 'quota_exhausted' } };
+    const { stdout } = await run(['airbyte', 'check', '--config', 'sluice.yaml'], {
+      engine: { runChecks: () => Promise.resolve(spent) } as never,
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ connectionStatus: { status: 'SUCCEEDED' } });
+  });
+
   it.each(['mentions: cannot reach 127.0.0.1:9', 'cannot reach 127.0.0.1:9'])(
     'names a stream once for: %s',
     async (detail) => {
