@@ -4,6 +4,7 @@ import { queueDue } from '../../src/fleet/database/due-accounts.ts';
 import { endRun, type RunEnd } from '../../src/fleet/database/end-run.ts';
 import { addAccounts, planAgain } from '../../src/fleet/database/known-accounts.ts';
 import {
+  listMarks,
   recordQuota,
   settleTakeover,
   takeAccount,
@@ -108,12 +109,22 @@ describeWithServers('the lease of an account', () => {
   it('keeps what its holder noted of the quota for the next one', async () => {
     const account = await addAccount();
     const late = await take(account, -1);
-    expect(late.quota).toBeUndefined();
+    const read = () => listMarks(fleet.database, { account, key: undefined });
+    expect(await read()).toEqual([]);
     expect(await recordQuota(fleet.database, late, { remaining: 3, resetAtMs: 7_200_000 })).toBe(true);
     const next = await take(account);
-    expect(next.quota).toEqual({ remaining: 3, resetAtMs: 7_200_000 });
+    expect(await read()).toEqual([{ remaining: 3, resetAtMs: 7_200_000 }]);
     expect(await recordQuota(fleet.database, late, { remaining: 20, resetAtMs: 7_200_000 })).toBe(false);
     expect(await recordQuota(fleet.database, next, { remaining: 2, resetAtMs: 7_200_000 })).toBe(true);
+  });
+
+  it('has what others noted of the quota of its key, though they have it no more', async () => {
+    const [account, other, stranger] = [await addAccount(), await addAccount(), await addAccount()];
+    const mark = { remaining: 3, resetAtMs: 7_200_000 };
+    await recordQuota(fleet.database, await take(other), { ...mark, key: 'one' });
+    await recordQuota(fleet.database, await take(stranger), { ...mark, key: 'two' });
+    expect(await listMarks(fleet.database, { account, key: 'one' })).toEqual([{ ...mark, key: 'one' }]);
+    expect(await listMarks(fleet.database, { account, key: 'three' })).toEqual([]);
   });
 
   it('is queued once, and again once its holder is gone', async () => {

@@ -16,7 +16,7 @@ const laneRun: LaneRun = {
   isTakeover: false,
   object: 'acme/2-1.state',
   stages: [],
-  quota: undefined,
+  quotas: [],
   sharesKey: false,
   alike: [],
 };

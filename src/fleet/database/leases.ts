@@ -14,8 +14,6 @@ export interface TakenAccount {
   /** Name of its state folder in the store; undefined before the first run. */
   readonly object: string | undefined;
   readonly stages: PutStages;
-  /** What a run noted last of the quota, by the database's clock. */
-  readonly quota: QuotaMark | undefined;
   /** What its rows were read with; undefined before the first run. */
   readonly source: StoredSource | undefined;
   readonly jobId: string;
@@ -50,7 +48,7 @@ export async function takeAccount(
        FROM before
       WHERE x.account = before.account AND before.paused_at IS NULL AND before.next_at <= clock_timestamp()
         AND (before.holder IS NULL OR before.lease_until < clock_timestamp())
-     RETURNING x.token, x.object, x.stages, x.quota, x.source,
+     RETURNING x.token, x.object, x.stages, x.source,
        before.holder IS NOT NULL OR before.is_unsettled AS is_takeover`,
     [account, worker, leaseMs, jobId],
   );
@@ -78,7 +76,6 @@ function readTaken(row: Row, account: string, jobId: string): TakenAccount {
     isTakeover: row['is_takeover'] === true,
     object: (row['object'] as string | null) ?? undefined,
     stages: (row['stages'] as PutStages | null) ?? [],
-    quota: (row['quota'] as QuotaMark | null) ?? undefined,
     source: (row['source'] as StoredSource | null) ?? undefined,
     jobId,
   };
@@ -127,6 +124,18 @@ export function recordStages(database: FleetDatabase, held: HeldLease, stages: P
 /** Records what is left of the quota, by the database's clock; false if the lease was lost. */
 export function recordQuota(database: FleetDatabase, held: HeldLease, quota: QuotaMark): Promise<boolean> {
   return changeHeld(database, held, ['quota', JSON.stringify(quota)]);
+}
+
+/** What runs noted last of the quota of a key, of an account and of all that have used the key, by the database's clock. */
+export async function listMarks(
+  sql: Sql,
+  { account, key }: { readonly account: string; readonly key: string | undefined },
+): Promise<readonly QuotaMark[]> {
+  const rows = await sql.query(
+    `SELECT quota FROM sluice_fleet.accounts WHERE quota IS NOT NULL AND (account = $1 OR quota ->> 'key' = $2)`,
+    [account, key ?? null],
+  );
+  return rows.map(({ quota }) => quota as QuotaMark);
 }
 
 /** Records that every destination refuses what comes from earlier holders; false if the lease was lost. */

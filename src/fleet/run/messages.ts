@@ -12,8 +12,8 @@ export interface LaneRun {
   readonly object: string | undefined;
   /** Names of the pages that were put away since, in their order. */
   readonly stages: readonly string[];
-  /** What a run noted last of the quota of its key, by the database's clock. */
-  readonly quota: QuotaMark | undefined;
+  /** What runs noted last of the quota of its key, by the database's clock. */
+  readonly quotas: readonly QuotaMark[];
   /** Others of the config have its key: they share its quota. */
   readonly sharesKey: boolean;
   /** It, and the other accounts with its key. */

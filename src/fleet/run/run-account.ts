@@ -11,6 +11,7 @@ import { type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { FollowedRun } from '../../model/telemetry.ts';
 import { buildLostLeaseError, type StateLock, type TakeStateLock } from '../../model/state-lock.ts';
+import { nameKey } from '../../storage/state-folder.ts';
 import { readSourceRecord } from '../../../state/source-record.ts';
 import type { StoredSource } from '../database/leases.ts';
 import { type QuotaMark, TravellingLedger } from '../quota/travelling-ledger.ts';
@@ -165,7 +166,7 @@ export class AccountRun {
         ofAccount: { name: run.account, byKey: groupByKey(run.alike) },
         takeLock: () => Promise.resolve(this.#makeLock()),
         observers: [puts, warn, ...traces],
-        openQuotaStore: run.sharesKey ? tools.openSharedQuota : (place) => this.#openLedger(place),
+        openQuotaStore: (place) => this.#openLedger(place, nameKey(settings)),
       });
       return { report, error: undefined, settings };
     } catch (thrown) {
@@ -175,14 +176,17 @@ export class AccountRun {
     }
   }
 
-  #openLedger(place: Parameters<OpenQuotaStore>[0]): QuotaStore {
-    const { object, token, quota } = this.#run;
+  #openLedger(place: Parameters<OpenQuotaStore>[0], key: string): QuotaStore {
+    const { object, token, quotas, sharesKey } = this.#run;
     const { clockLeadMs } = this.#state;
-    return new TravellingLedger(openQuotaLedger(place), {
-      isStale: token > 1 && readToken(object ?? '') !== token - 1,
-      mark: quota && moveMark(quota, -clockLeadMs),
+    const ofKey = quotas.filter((mark) => (mark.key ?? key) === key);
+    const ledger = sharesKey ? this.#tools.openSharedQuota(place) : openQuotaLedger(place);
+    return new TravellingLedger(ledger, {
+      // What is shared does not travel: a killed run is counted there.
+      isStale: !sharesKey && token > 1 && readToken(object ?? '') !== token - 1,
+      marks: ofKey.map((mark) => moveMark(mark, -clockLeadMs)),
       note: async (mark) => {
-        await this.#worker.ask({ kind: 'quota', mark: moveMark(mark, clockLeadMs) });
+        await this.#worker.ask({ kind: 'quota', mark: { ...moveMark(mark, clockLeadMs), key } });
       },
     });
   }

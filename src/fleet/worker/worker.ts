@@ -6,6 +6,7 @@ import { forgetQueued, queueDue } from '../database/due-accounts.ts';
 import { endRun, type RunEnd } from '../database/end-run.ts';
 import {
   isHeld,
+  listMarks,
   recordQuota,
   recordStages,
   renewLeases,
@@ -165,12 +166,14 @@ export class Worker {
   }
 
   async #describeRun(taken: TakenAccount): Promise<LaneRun> {
-    const { account, token, isTakeover, object, stages, quota } = taken;
+    const { account, token, isTakeover, object, stages } = taken;
     const { sources } = this.#served;
     const key = sources.get(account)?.key;
     const sharesKey = [...sources.values()].filter((one) => one.key === key).length > 1;
-    const alike = await listAlike(this.#parts.database, taken, sources).catch(() => []);
-    return { account, token, isTakeover, object, stages, quota, sharesKey, alike };
+    const { database } = this.#parts;
+    const alike = await listAlike(database, taken, sources).catch(() => []);
+    const quotas = await listMarks(database, { account, key }).catch(() => []);
+    return { account, token, isTakeover, object, stages, quotas, sharesKey, alike };
   }
 
   /** Tries while the lease lasts: a database that is away for a moment costs no run its work. */

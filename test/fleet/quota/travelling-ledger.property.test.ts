@@ -52,7 +52,7 @@ class Fleet {
     const own = createMemoryQuotaStore({ state: this.#state });
     const ledger = new TravellingLedger(own, {
       isStale: this.#isStale,
-      mark: this.#mark,
+      marks: this.#mark === undefined ? [] : [this.#mark],
       note: (mark) => {
         this.#mark = mark;
         return Promise.resolve();
@@ -147,7 +147,7 @@ it('what is left last is noted last, however long a note takes', async () => {
   const notes: (() => void)[] = [];
   const ledger = new TravellingLedger(createMemoryQuotaStore(), {
     isStale: false,
-    mark: undefined,
+    marks: [],
     note: ({ remaining }) => {
       noted.push(remaining);
       return new Promise((resolve) => notes.push(resolve));
@@ -177,8 +177,25 @@ it('a ledger that knows every request stays as it is', async () => {
   const state: QuotaState = { ...initialQuotaState(), lastUsedAtMs: 1, window };
   const ledger = new TravellingLedger(createMemoryQuotaStore({ state }), {
     isStale: false,
-    mark: { remaining: 0, resetAtMs: 5_000 },
+    // Of its own run, when more was left.
+    marks: [{ remaining: 5, resetAtMs: 5_000 }],
     note: () => Promise.resolve(),
   });
   expect(await ledger.update((known) => ({ state: known, result: known.window }))).toEqual(window);
+});
+
+it('a window counts as spent that was noted where its key was shared, or was not yet', async () => {
+  const nowMs = Date.UTC(2026, 10, 25, 3);
+  const ask = async (marks: readonly QuotaMark[]) => {
+    const note = () => Promise.resolve();
+    const ledger = new TravellingLedger(createMemoryQuotaStore(), { isStale: false, marks, note });
+    return ledger.update((before) => {
+      const { state, decision } = reserveSlot(before, { now: nowMs, limits, id: 'first' });
+      return { state, result: decision.kind };
+    });
+  };
+  const spent = { remaining: 0, resetAtMs: nowMs + HOUR_MS };
+  expect(await ask([])).toBe('granted');
+  expect(await ask([{ remaining: 3, resetAtMs: nowMs + HOUR_MS }, spent])).not.toBe('granted');
+  expect(await ask([{ remaining: 0, resetAtMs: nowMs - HOUR_MS }])).toBe('granted');
 });
