@@ -29,7 +29,7 @@ export async function checkRuns(scene: Scene, verdicts: Verdicts, clean: number)
      FROM sluice_fleet.runs GROUP BY account`,
   );
   const errors = await scene.ask(
-    `SELECT DISTINCT left(error, 200) AS error FROM sluice_fleet.runs
+    `SELECT DISTINCT left(error ->> 'message', 200) AS error FROM sluice_fleet.runs
       WHERE status <> 'lost' AND exit_code NOT IN (0, 75, 143) LIMIT 3`,
   );
   const why = errors.map(({ error }) => `; ${String(error)}`).join('');
