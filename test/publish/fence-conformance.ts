@@ -17,6 +17,8 @@ const OF_C = [5, 6, 7, 8, 9, 11];
 export interface FenceOptions {
   /** Every nth step is tried in the full proof. */
   readonly stride?: number;
+  /** The same for the steps of a claim. */
+  readonly claimStride?: number;
   /** Random pairs of steps in the full proof. */
   readonly pairs?: number;
   /** Names of the steps before which A is held; all of them when left out. */
@@ -30,7 +32,7 @@ export interface FenceOptions {
 export function describeFence(
   name: string,
   getCase: () => PublisherCase,
-  { stride = 3, pairs = 10, only }: FenceOptions = {},
+  { stride = 3, claimStride = 1, pairs = 10, only }: FenceOptions = {},
 ): void {
   async function setUp(isFirst: boolean) {
     const tried = getCase();
@@ -136,7 +138,7 @@ export function describeFence(
     });
 
     it('lets a run claim what another one commits first in the meantime', async () => {
-      const step = chooseStride(stride * 2);
+      const step = chooseStride(claimStride);
       for (let commit = 1; ; commit += 1)
         for (let at = 1 + (seed % step); ; at += step) {
           const { a, b, stage, first } = await setUp(true);

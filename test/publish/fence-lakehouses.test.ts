@@ -19,7 +19,7 @@ import type { PublisherCase } from './publish-world.ts';
 const only = /^(?:confirm|sql (?:BEGIN|UPDATE|CALL ducklake|COMMIT))/;
 
 describeWithServers('a DuckLake on this machine', () => {
-  describeFence('a DuckLake', () => duckLake, { only, stride: 9, pairs: 1 });
+  describeFence('a DuckLake', () => duckLake, { only, stride: 6, claimStride: 12, pairs: 2 });
 });
 
 describeWithServers('lakehouses on a server of Postgres', () => {
@@ -36,14 +36,24 @@ describeWithServers('lakehouses on a server of Postgres', () => {
 
   const open = () =>
     openReader(['postgres_scanner'], [`ATTACH ${quoteLiteral(url)} AS lake (TYPE postgres, READ_ONLY)`]);
-  describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), { only, stride: 4, pairs: 3 });
+  describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), {
+    only,
+    stride: 4,
+    claimStride: 8,
+    pairs: 3,
+  });
 
   let shared: PublisherCase | undefined;
   function makeShared(): PublisherCase {
     const destination = { ducklake: { catalog, data: makeFolder() } };
     return makeServerCase(destination, () => openLakeReader(`postgres:${catalog}`));
   }
-  describeFence('a DuckLake in Postgres', () => (shared ??= makeShared()), { only, stride: 6, pairs: 2 });
+  describeFence('a DuckLake in Postgres', () => (shared ??= makeShared()), {
+    only,
+    stride: 9,
+    claimStride: 18,
+    pairs: 1,
+  });
 });
 
 describeWithServers('Iceberg', () => {
@@ -69,5 +79,5 @@ describeWithServers('Iceberg', () => {
       () => openCatalogReader(catalog, store),
     );
   }
-  describeFence('Iceberg', makeIceberg, { only, stride: 8, pairs: 1 });
+  describeFence('Iceberg', makeIceberg, { only, stride: 8, claimStride: 16, pairs: 1 });
 });

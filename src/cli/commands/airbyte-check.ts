@@ -35,9 +35,10 @@ async function findProblem(context: CliContext, globals: GlobalValues): Promise<
       signal,
       ...(ofAccount && { ofAccount }),
     });
-    // A read sends what is there, and continues: a platform that checks first must not keep it from that.
-    if (ok || error?.code === 'quota_exhausted') return undefined;
+    if (ok) return undefined;
     const failed = items.filter(({ status }) => status === 'failed');
+    // A read sends what is there, and continues: a platform that checks first must not keep it from that.
+    if (failed.length === 1 && error?.code === 'quota_exhausted') return undefined;
     return failed.map(({ name, detail, fix = '' }) => `${withName(detail, name)}\n${fix}`.trim()).join('\n');
   } catch (thrown) {
     const error = toSyncError(thrown);

@@ -22,13 +22,17 @@ const readMessage = async (detail: string): Promise<unknown> => {
 };
 
 describe('airbyte check', () => {
-  it('passes where only the quota is spent', async () => {
+  it.each([
+    ['passes where only the quota is spent', 1, 'SUCCEEDED'],
+    ['fails where something else is wrong as well', 2, 'FAILED'],
+  ])('%s', async (_, problems, status) => {
     const item = { name: 'mentions', status: 'failed', detail: 'the quota is used up', fix: 'Wait.' };
-    const spent = { items: [item], ok: false, exitCode: 75, summary: '', error: { code: 'quota_exhausted' } };
+    const items = Array.from({ length: problems }, () => item);
+    const spent = { items, ok: false, exitCode: 75, summary: '', error: { code: 'quota_exhausted' } };
     const { stdout } = await run(['airbyte', 'check', '--config', 'sluice.yaml'], {
       engine: { runChecks: () => Promise.resolve(spent) } as never,
     });
-    expect(JSON.parse(stdout)).toMatchObject({ connectionStatus: { status: 'SUCCEEDED' } });
+    expect(JSON.parse(stdout)).toMatchObject({ connectionStatus: { status } });
   });
 
   it.each(['mentions: cannot reach 127.0.0.1:9', 'cannot reach 127.0.0.1:9'])(
