@@ -5,6 +5,7 @@ import { Scene } from '../scene.ts';
 
 const WINDOW = 6;
 const STREAMS = 4;
+const DEFERRED = 'SELECT account FROM sluice_fleet.runs WHERE exit_code = 75 ORDER BY finished_at';
 const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
 /** Two machines, one of which has a clock an hour ahead, take turns at accounts whose windows end again and again. */
@@ -28,7 +29,15 @@ export async function proveClocks({ stage, verdicts, isLarge }: PartRun): Promis
       env: { LD_PRELOAD: LIBRARY, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
     });
     const ahead = scene.startMachine(1, other('+3600'));
+    await scene.waitFor('a run to be deferred', async () => (await scene.ask(DEFERRED)).length > 0);
+    // The first machine leaves, so that what it began moves; then both are there.
     const right = scene.startMachine(1);
+    await ahead.drain();
+    const [moving] = await scene.ask(DEFERRED);
+    await scene.waitFor('it to begin again', () => {
+      return right.list('run-started', String(moving?.['account'])).length > 0;
+    });
+    scene.startMachine(1, other('+3600'));
     await scene.waitFor('every account to be clean', () => scene.areClean(1));
     const undisturbed = await scene.syncUndisturbed(1);
     await checkRuns(scene, verdicts, 1);
