@@ -14,9 +14,10 @@ export function parseAirbyteState(value: unknown): AirbyteState {
   const positions = new Map<string, ChangePosition>();
   const ignored: string[] = [];
   for (const message of listMessages(value)) {
-    const { stream } = message;
+    const stream = isObject(message) ? message['stream'] : undefined;
     if (!isObject(stream) || !isObject(stream['stream_descriptor'])) {
-      if (Object.keys(message).length > 0) ignored.push(`a state of type ${String(message['type'])}`);
+      if (!isObject(message)) ignored.push('a part of the state');
+      else if (Object.keys(message).length > 0) ignored.push(nameForeign(message));
       continue;
     }
     const name = String(stream['stream_descriptor']['name']);
@@ -28,7 +29,11 @@ export function parseAirbyteState(value: unknown): AirbyteState {
   return { positions, ignored };
 }
 
-function listMessages(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  const list = Array.isArray(value) ? value : [value];
-  return list.filter(isObject).map((one) => (isObject(one['state']) ? one['state'] : one));
+function listMessages(value: unknown): readonly unknown[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value ?? {}];
+  return list.map((one) => (isObject(one) && isObject(one['state']) ? one['state'] : one));
+}
+
+function nameForeign({ type }: Readonly<Record<string, unknown>>): string {
+  return typeof type === 'string' ? `a state of type ${type}` : 'a part of the state';
 }

@@ -90,9 +90,12 @@ export function parseSingerCatalog(value: unknown): readonly SelectedStream[] {
 }
 
 function parseStream(value: unknown): SelectedStream | undefined {
-  if (!isObject(value)) return undefined;
-  const name = value['tap_stream_id'] ?? value['stream'];
-  if (typeof name !== 'string') return undefined;
+  const name = isObject(value) ? (value['tap_stream_id'] ?? value['stream']) : undefined;
+  if (!isObject(value) || typeof name !== 'string')
+    throw new ConfigError('the catalog is not one of Singer: a stream in it has no tap_stream_id', {
+      code: 'usage_invalid',
+      hint: 'It is what --discover prints. A catalog of Airbyte is for source-sluice read. Nothing was requested.',
+    });
   const entries = (Array.isArray(value['metadata']) ? value['metadata'] : []).filter(isObject);
   const own = entries.find(({ breadcrumb }) => Array.isArray(breadcrumb) && breadcrumb.length === 0);
   if (!isSelected(own?.['metadata'], value['selected'] === true)) return undefined;

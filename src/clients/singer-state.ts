@@ -7,16 +7,27 @@ export interface Bookmark extends ChangePosition {
   readonly table_version: number;
 }
 
-/** Reads the bookmarks of a state; others are ignored, so that their streams are sent again. */
-export function parseSingerState(value: unknown): ReadonlyMap<string, Bookmark> {
-  const state = isObject(value) && isObject(value['value']) ? value['value'] : value;
-  const bookmarks = isObject(state) && isObject(state['bookmarks']) ? state['bookmarks'] : {};
-  const read = new Map<string, Bookmark>();
-  for (const [name, bookmark] of Object.entries(bookmarks)) {
+/** What a target remembers of earlier runs. */
+export interface SingerState {
+  /** By name of the stream. */
+  readonly bookmarks: ReadonlyMap<string, Bookmark>;
+  /** Parts that were not understood: streams that are sent again for it. */
+  readonly ignored: readonly string[];
+}
+
+/** Reads a state leniently: with or without its message. */
+export function parseSingerState(value: unknown): SingerState {
+  const state = isObject(value) && isObject(value['value']) ? value['value'] : (value ?? {});
+  if (!isObject(state) || !isObject(state['bookmarks'] ?? {}))
+    return { bookmarks: new Map(), ignored: ['the state'] };
+  const bookmarks = new Map<string, Bookmark>();
+  const ignored: string[] = [];
+  for (const [name, bookmark] of Object.entries(state['bookmarks'] ?? {})) {
     const position = readPosition(bookmark);
     const tableVersion = Number(isObject(bookmark) ? bookmark['table_version'] : Number.NaN);
     if (position !== undefined && Number.isSafeInteger(tableVersion))
-      read.set(name, { ...position, table_version: tableVersion });
+      bookmarks.set(name, { ...position, table_version: tableVersion });
+    else ignored.push(`the state of ${name}`);
   }
-  return read;
+  return { bookmarks, ignored };
 }

@@ -104,9 +104,16 @@ describe('a state of Airbyte', () => {
     const { positions, ignored } = parseAirbyteState([
       { type: 'STREAM', stream: foreign },
       { type: 'LEGACY', data: { items: 1 } },
+      { bookmarks: {} },
+      'text',
     ]);
     expect(positions.size).toBe(0);
-    expect(ignored).toEqual(['the state of items', 'a state of type LEGACY']);
+    expect(ignored).toEqual([
+      'the state of items',
+      'a state of type LEGACY',
+      'a part of the state',
+      'a part of the state',
+    ]);
   });
 });
 

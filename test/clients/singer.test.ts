@@ -63,6 +63,8 @@ describe('a catalog of Singer', () => {
 
   it('has streams', () => {
     expect(() => parseSingerCatalog([])).toThrow('it has no streams');
+    const ofAirbyte = { streams: [{ stream: { name: 'items' }, sync_mode: 'incremental' }] };
+    expect(() => parseSingerCatalog(ofAirbyte)).toThrow('has no tap_stream_id');
   });
 });
 
@@ -91,9 +93,20 @@ describe('messages of Singer', () => {
   it('have a state that is read again, with or without its envelope', () => {
     const bookmarks = new Map([['items', { log: 'one', version: 12, table_version: 3 }]]);
     const message = singerState(bookmarks);
-    expect(parseSingerState(message)).toEqual(bookmarks);
-    expect(parseSingerState(message['value'])).toEqual(bookmarks);
-    expect(parseSingerState({ bookmarks: { items: { date: '2026-01-01' } } }).size).toBe(0);
-    expect(parseSingerState(undefined).size).toBe(0);
+    expect(parseSingerState(message)).toEqual({ bookmarks, ignored: [] });
+    expect(parseSingerState(message['value'])).toEqual({ bookmarks, ignored: [] });
+  });
+
+  it.each([undefined, null, {}, { bookmarks: {} }, { value: {} }])('have an empty state as %j', (value) => {
+    expect(parseSingerState(value)).toEqual({ bookmarks: new Map(), ignored: [] });
+  });
+
+  it.each([
+    [{ bookmarks: { items: { date: '2026-01-01' } } }, 'the state of items'],
+    [[{ bookmarks: {} }], 'the state'],
+    [{ bookmarks: [] }, 'the state'],
+    ['text', 'the state'],
+  ])('name a state of another tool: %j', (value, part) => {
+    expect(parseSingerState(value)).toEqual({ bookmarks: new Map(), ignored: [part] });
   });
 });

@@ -12,7 +12,7 @@ import type { ChangeReader } from '../../commands/clients/read-changes.ts';
 import { AbortedError, type ExitCode, toSyncError } from '../../model/errors.ts';
 import { type ReportedError, toReportedError } from '../../model/run-report.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
-import { describeFailure } from './describe-failure.ts';
+import { describeFailure, describeLimit } from './describe-failure.ts';
 import type { LineWriter } from './line-writer.ts';
 import type { OpenConnection } from './open-connection.ts';
 import { sendRows } from './send-rows.ts';
@@ -55,7 +55,7 @@ class AirbyteSession {
     const names = wanted.map(({ name }) => name);
     for (const name of names) await this.#tellStatus(name, 'STARTED');
     for (const ignored of state.ignored)
-      await this.#warn(`${ignored} is not one that Sluice wrote: rows may be sent again`);
+      await this.#warn(`${ignored} was not written by Sluice: rows may be sent again`);
     const ended = await syncFirst(this.#context, globals, connection, names);
     if (ended.error instanceof AbortedError) throw ended.error;
     for (const warning of ended.warnings) await this.#warn(warning);
@@ -98,7 +98,7 @@ class AirbyteSession {
       await this.#tellStatus(name, 'INCOMPLETE');
       return;
     }
-    if (end.kind === 'limited') await this.#inform(`${name}: ${end.error.message} ${end.error.hint}`);
+    if (end.kind === 'limited') await this.#inform(`${name}: ${describeLimit(end.error)}`);
     const quotaReset = end.kind === 'limited' ? end.quotaReset : undefined;
     await this.#tellStatus(name, end.kind === 'complete' ? 'COMPLETE' : 'INCOMPLETE', quotaReset);
   }

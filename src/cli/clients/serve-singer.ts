@@ -11,6 +11,7 @@ import type { ChangeReader } from '../../commands/clients/read-changes.ts';
 import { AbortedError, type ExitCode, toSyncError } from '../../model/errors.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
+import { describeLimit } from './describe-failure.ts';
 import type { LineWriter } from './line-writer.ts';
 import type { OpenConnection } from './open-connection.ts';
 import { sendRows } from './send-rows.ts';
@@ -42,7 +43,7 @@ export async function serveSinger(
   for (const { stream, error } of judged.failures)
     note(context, `error: ${stream === undefined ? '' : `${stream}: `}${error.message}\n${error.hint}`);
   for (const [stream, end] of judged.ends)
-    if (end.kind === 'limited') note(context, `${stream}: ${end.error.message} ${end.error.hint}`);
+    if (end.kind === 'limited') note(context, `${stream}: ${describeLimit(end.error)}`);
   let code: ExitCode = judged.exitCode;
   if (!judged.maySend) return code;
   // Of streams that are not selected, too: they continue from there later.

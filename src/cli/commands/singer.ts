@@ -62,7 +62,9 @@ export const singerCommand = defineCommand({
     }
     const selected = readSelection(context, values.catalog ?? values.properties, connection);
     const state = values.state === undefined ? undefined : readJsonFile(context, 'state', values.state);
-    const bookmarks = parseSingerState(state);
+    const { bookmarks, ignored } = parseSingerState(state);
+    for (const part of ignored)
+      context.output.writeNote(`warning: ${part} was not written by Sluice: rows may be sent again`);
     return toOutcome(await serveSinger(context, globals, lines, { connection, selected, bookmarks }));
   },
 });
