@@ -39,7 +39,7 @@ const rules: Readonly<Record<string, Rule>> = {
     rooms: ['text', 'model', 'files', 'json', 'schema', 'dictionary', 'stage'],
     packages: ['@duckdb/node-api', 'zod'],
   },
-  views: { rooms: ['model', 'schema', 'warehouse'], packages: ['zod'] },
+  views: { rooms: ['model', 'schema', 'dictionary', 'warehouse'], packages: ['zod'] },
   publish: { rooms: ['text', 'model', 'files', 'state', 'warehouse', 'views'], packages: ['zod'] },
   report: { rooms: ['text', 'model'], packages: ['d3-array', 'd3-scale', 'd3-shape'] },
   plan: { rooms: ['text', 'model', 'state'], packages: [] },

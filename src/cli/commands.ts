@@ -149,7 +149,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'airbyte discover',
-    summary: 'Streams and columns for Airbyte; before the first sync, it runs',
+    summary: 'Streams and columns for Airbyte; runs the first sync if there was none',
     load: async () => (await import('./commands/airbyte-discover.ts')).airbyteDiscoverCommand,
   },
   {

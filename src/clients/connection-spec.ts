@@ -16,7 +16,7 @@ export const connectionSpecification = {
     config_path: property(
       0,
       'Config file',
-      'Absolute path of a sluice.yaml. It says everything else; leave the keys below empty then, except the last three.',
+      'Absolute path of a sluice.yaml. All settings come from it: with it, set only account, streams, max_wait and deadline here.',
       { examples: ['/srv/sluice/sluice.yaml'] },
     ),
     account: property(1, 'Account', 'Name of one account, if that file has several.'),

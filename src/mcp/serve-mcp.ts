@@ -22,6 +22,8 @@ export interface McpServerOptions {
   /** Ends the server. */
   readonly signal: AbortSignal;
   readonly mask: (text: string) => string;
+  /** Called once it listens. */
+  readonly onReady: () => void;
   readonly onError: (error: Error) => void;
 }
 
@@ -44,6 +46,7 @@ export async function serveMcp(options: McpServerOptions): Promise<void> {
     },
     { transport, onerror: options.onError },
   );
+  options.onReady();
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {

@@ -160,6 +160,6 @@ function toObjects({ columns, rows }: FoundRows): readonly Readonly<Record<strin
 function unknownTable(schema: string, table: string): ConfigError {
   return new ConfigError(`there is no table ${schema}.${table}`, {
     code: 'query_failed',
-    hint: 'list_tables shows those that there are.',
+    hint: 'list_tables shows all tables.',
   });
 }

@@ -36,7 +36,7 @@ export interface AccountHealth {
   readonly offered: number;
   /** Rows of all its tables; undefined if none is known. */
   readonly rows: number | undefined;
-  /** ISO time of the stream that was verified longest ago; undefined if one never was. */
+  /** ISO time of the stream whose last verification is the oldest; undefined if one never was. */
   readonly oldestVerifiedAt: string | undefined;
 }
 

@@ -148,7 +148,9 @@ async function within(clock: Clock, work: Promise<void> | undefined): Promise<st
         () => undefined,
         (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown)),
       ),
-      clock.sleep(LONGEST_FLUSH_MS, over.signal).then(() => `not within ${LONGEST_FLUSH_MS / 1_000} s`),
+      clock
+        .sleep(LONGEST_FLUSH_MS, over.signal)
+        .then(() => `not taken within ${LONGEST_FLUSH_MS / 1_000} s: the receiver may be away`),
     ]);
   } finally {
     over.abort();

@@ -1,5 +1,8 @@
 import { dirname } from 'node:path';
+import { writeComment } from '../dictionary/comment-text.ts';
+import type { RelationComments } from '../model/dictionary.ts';
 import { AbortedError, toSyncError } from '../model/errors.ts';
+import { writeComments } from '../warehouse/comments.ts';
 import { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { createEngineDialect } from './engine-dialect.ts';
@@ -26,14 +29,17 @@ export async function addViews(
 ): Promise<void> {
   const { views, notes } = planViews(await readViewTables(database, { isJoint }), { dialect, isJoint });
   notes.forEach(warn);
-  for (const { schema, name, about, select } of views) {
+  const comments: RelationComments[] = [];
+  for (const { schema, name, about, holds, select } of views) {
     try {
       await database.run(`CREATE VIEW ${dialect.locate(schema, name)} AS ${select}`);
+      comments.push({ schema, name, kind: 'VIEW', comment: writeComment(holds), columns: new Map() });
     } catch (thrown) {
       if (thrown instanceof AbortedError) throw thrown;
       warn(`there is no view of ${about}: ${toSyncError(thrown).message}`);
     }
   }
+  await writeComments(database, comments);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { cleanName } from '../dictionary/comment-text.ts';
 import type { ElementFields } from '../schema/element-fields.ts';
 import { numberKinds } from '../schema/field-kinds.ts';
 import { toFieldName } from '../schema/field-paths.ts';
@@ -19,6 +20,10 @@ export function planElementViews(table: ViewTable, dialect: Dialect): readonly V
       of: table.name,
       names: fields.map(({ name }) => name),
       about: `the elements of ${table.name}.${column}`,
+      holds: [
+        `One row per element of the array ${cleanName(column)} of ${cleanName(table.name)}, with the key of its row`,
+        '_index is the place in the array, from 0',
+      ],
       select: dialect.readElements(table, column, fields, seen),
     });
   }

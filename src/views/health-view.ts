@@ -18,6 +18,9 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
     schema: '_sluice',
     name: 'health',
     about: 'the health of each stream',
+    holds: [
+      'One row per stream, or per slice of one: verdict, last verified scan, rows in the API and in the table, and since when the oldest row waits for a scan that verifies it',
+    ],
     select: `WITH unproved AS (
       SELECT DISTINCT ${list('s')}, s.run_id, c.whole_at FROM ${state('stream_runs')} AS s LEFT JOIN ${state('checkpoints')} AS c ON ${same('s', 'c')}
         WHERE s.verdict IN ('unverified', 'drifted', 'partial')),

@@ -1,3 +1,4 @@
+import { cleanName, cleanText } from '../dictionary/comment-text.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import type { Dialect, View, ViewTable } from './view.ts';
 
@@ -19,15 +20,22 @@ export function planLatestView(table: ViewTable, dialect: Dialect): View | undef
     of: table.name,
     about: `the newest rows of ${table.name}`,
   } as const;
-  if (date === undefined) return { ...view, select: `SELECT ${columns.join(', ')} FROM ${from} ${live}` };
+  if (date === undefined)
+    return {
+      ...view,
+      holds: [`Rows of ${cleanName(table.name)} that are not deleted, in their current version`],
+      select: `SELECT ${columns.join(', ')} FROM ${from} ${live}`,
+    };
   const { account, key } = table;
   const wanted = [...(account === undefined ? [] : [account]), ...key, '_slice'];
   const rest = [...new Set(wanted)].filter((name) => name !== date && table.columns.has(name));
   const partition = rest.length === 0 ? '' : `PARTITION BY ${rest.map(quoteIdentifier).join(', ')} `;
   // A key tells rows apart; a table whose key was only just found to repeat gives the row that came last.
   const order = [date, '_synced_at'].map((name) => `${quoteIdentifier(name)} DESC NULLS LAST`).join(', ');
+  const each = rest.length === 0 ? '' : ` for each ${cleanText(rest.join(', '))}`;
   return {
     ...view,
+    holds: [`The newest row of ${cleanName(table.name)} by ${cleanName(date)}${each}, without deleted ones`],
     select: `SELECT ${columns.join(', ')} FROM (SELECT ${columns.join(', ')}, row_number() OVER (${partition}ORDER BY ${order}) AS "~newest" FROM ${from} ${live}) AS "~rows" WHERE "~newest" = 1`,
   };
 }

@@ -6,6 +6,8 @@ export interface View {
   readonly name: string;
   /** What it shows, for messages: `the elements of items.tags`. */
   readonly about: string;
+  /** What it holds, for its comment: sentences without their full stops. */
+  readonly holds: readonly string[];
   /** The table that it is a view of; undefined for one of the state. */
   readonly of?: string;
   /** Names of columns that its table does not have. */

@@ -61,7 +61,7 @@ describe('sources for dbt over all accounts', () => {
     expect(await readLoadedAt(flow, file, table)).toBeGreaterThan(flow.clock.now() - DAY_MS);
   });
 
-  it('are as fresh as the account that was verified longest ago', async () => {
+  it('are as fresh as the account whose last verification is the oldest', async () => {
     const flow = createAccountsFlow({ names: ['acme', 'globex'], config: { destination: COMBINED } });
     await flow.sync();
     const before = flow.clock.now();

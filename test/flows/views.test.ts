@@ -61,6 +61,25 @@ describe('the views of a synced table', () => {
         last_exit_code: 0,
       },
     ]);
+    const comments = await flow.query(
+      "SELECT view_name AS name, comment FROM duckdb_views() WHERE view_name IN ('items_latest', 'items__sources', 'health') ORDER BY ALL",
+    );
+    expect(comments).toEqual([
+      {
+        name: 'health',
+        comment:
+          'One row per stream, or per slice of one: verdict, last verified scan, rows in the API and in the table, and since when the oldest row waits for a scan that verifies it. [sluice]',
+      },
+      {
+        name: 'items__sources',
+        comment:
+          'One row per element of the array sources of items, with the key of its row. _index is the place in the array, from 0. [sluice]',
+      },
+      {
+        name: 'items_latest',
+        comment: 'The newest row of items by date for each id, without deleted ones. [sluice]',
+      },
+    ]);
     const inLake = await lookInto(join(destination.parquet, 'lake.duckdb'), (database) =>
       database.all(`SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL`),
     );

@@ -33,6 +33,7 @@ function startServer(source: Partial<McpSource>, { clock = stopped, mask = (text
     callTimeoutMs: 30_000,
     signal: stop.signal,
     mask,
+    onReady: () => undefined,
     onError: () => undefined,
   });
   const lines = output.setEncoding('utf8').iterator({ destroyOnReturn: false });

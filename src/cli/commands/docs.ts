@@ -36,7 +36,7 @@ export const docsCommand = defineCommand({
     context.chooseStop('quit');
     const chosen = await chooseAccounts(context, globals, values.accounts);
     const { findTarget, writeReportFile } = await import('../steps/report-file.ts');
-    const target = await findTarget(context.cwd, output);
+    const target = await findTarget(context.cwd, output, DEFAULT_OUTPUT);
     const { engine, signal } = context;
     let made: RenderedDictionary;
     if (chosen === undefined) made = await engine.makeDictionary(await loadOfflineSettings(context, globals));

@@ -55,7 +55,6 @@ export const mcpCommand = defineCommand({
       env: context.env,
       mostBytes,
     });
-    output.writeNote(`MCP server on stdin and stdout for ${globals.config ?? DEFAULT_CONFIG}`);
     const served = serveMcp({
       answer: (tool, input, asked) => calls.answer(tool, input, asked),
       version: await engine.readVersion(),
@@ -64,6 +63,8 @@ export const mcpCommand = defineCommand({
       callTimeoutMs: values.callTimeout ?? DEFAULT_TIMEOUT_MS,
       signal,
       mask: output.mask,
+      onReady: () =>
+        output.writeNote(`MCP server on stdin and stdout for ${globals.config ?? DEFAULT_CONFIG}`),
       onError: (error) => output.writeNote(`warning: ${describeProblem(error)}`),
     });
     await served.finally(() => calls.close());

@@ -197,8 +197,8 @@ async function writeExport({ path, absolute, text }: ExportFile, force: boolean)
     if (code === 'EEXIST') {
       throw existsAlready(path, cause);
     }
-    if (code === 'ENOENT') {
-      throw new ConfigError(`the folder of ${path} does not exist`, {
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new ConfigError(`the folder of ${path} does not exist, or is not a folder`, {
         code: 'usage_invalid',
         hint: 'Create the folder first, or name another place with --output.',
         context: { path },

@@ -114,7 +114,12 @@ function describeFinished(report: StreamReport): LogLine {
     requests,
     error,
   };
-  if (error !== undefined) return { level: 'error', message: withName(error.message, stream), fields };
+  if (error !== undefined)
+    return {
+      level: status === 'failed' ? 'error' : 'warn',
+      message: withName(error.message, stream),
+      fields,
+    };
   if (status !== 'complete') return { level: 'info', message: `${stream}: ${status}`, fields };
   if (report.mode === 'rebuild')
     return {

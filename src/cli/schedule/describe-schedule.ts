@@ -3,6 +3,7 @@ import { BugError, type SyncError } from '../../model/errors.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleEvent } from '../../schedule/run-schedule.ts';
 import type { LogLine } from '../progress/describe-event.ts';
+import { levelOfExit } from './level-of-exit.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { formatUpcoming } from '../../render/format-values.ts';
 import { formatMoment } from '../../text/format-moment.ts';
@@ -52,7 +53,7 @@ function describeSkipped({ ticksMs, more }: ScheduleEvent & { type: 'skipped' })
 export function describeEnd({ report, error, startedAtMs }: EndedRun, endedAtMs: number): readonly LogLine[] {
   const exitCode = report === undefined ? error.exitCode : report.exitCode;
   const fields = { type: 'run-ended', exitCode, durationMs: endedAtMs - startedAtMs };
-  const level = exitCode === 0 ? 'info' : [5, 75, 130, 143].includes(exitCode) ? 'warn' : 'error';
+  const level = levelOfExit(exitCode);
   if (report === undefined)
     return [
       { level, message: error.message, fields: { ...fields, code: error.code, hint: error.hint } },

@@ -7,6 +7,7 @@ import type { SyncOptions } from '../../model/settings.ts';
 import type { TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
+import { levelOfExit } from './level-of-exit.ts';
 import { logWarnings } from '../progress/open-log.ts';
 import { summarizeAccounts } from '../../render/render-accounts-sync.ts';
 import { type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
@@ -117,7 +118,7 @@ export class ScheduledAccounts implements ScheduledRuns {
       startedAtMs,
       accounts.every((one) => isOutage(one.exitCode, errorsOf(one))),
     );
-    const level = exitCode === 0 ? 'info' : [5, 75, 130, 143].includes(exitCode) ? 'warn' : 'error';
+    const level = levelOfExit(exitCode);
     const code = exitCode === 0 ? '' : `, exit code ${exitCode}`;
     const fields = {
       type: 'run-ended',

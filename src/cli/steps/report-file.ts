@@ -11,17 +11,21 @@ export interface ReportTarget {
   readonly absolute: string;
 }
 
-/** Checks that a report may be written there: a new file in a folder that exists, or an earlier report. */
-export async function findTarget(cwd: string, path: string): Promise<ReportTarget> {
+/**
+ * Checks that a page may be written there: a new file in a folder that exists, or an earlier page.
+ *
+ * @param example what it is called by default
+ */
+export async function findTarget(cwd: string, path: string, example = 'report.html'): Promise<ReportTarget> {
   const absolute = resolve(cwd, path);
   const found = await stat(absolute).catch(() => undefined);
   if (found?.isDirectory() === true || /[/\\]$/.test(path)) {
-    throw refuse(path, `${path} is a folder`, 'Name a file, e.g. --output report.html.');
+    throw refuse(path, `${path} is a folder`, `Name a file, e.g. --output ${example}.`);
   }
   if (found !== undefined && !(await isReport(absolute))) {
     throw refuse(
       path,
-      `${path} exists and is not a report by Sluice; it was not touched`,
+      `${path} exists and is not a page that Sluice wrote; it was not touched`,
       'Name another file with --output, or move the existing one away.',
     );
   }

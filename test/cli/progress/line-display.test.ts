@@ -77,6 +77,15 @@ describe('failures', () => {
     const report = makeStreamReport({ status: 'failed', error });
     expect(readMessages([[0, { type: 'stream-finished', report }]])).toEqual([message]);
   });
+
+  it.each([
+    ['failed', 'error'],
+    ['stopped', 'warn'],
+  ] as const)('of a stream that is %s are a line of level %s', (status, level) => {
+    const error = { code: 'aborted', message: 'It ended.', hint: 'Look.', exitCode: 143 } as const;
+    const report = makeStreamReport({ status, error });
+    expect(display([[0, { type: 'stream-finished', report }]])).toMatchObject([{ level }]);
+  });
 });
 
 describe('waits', () => {
