@@ -45,6 +45,8 @@ export class RecordScanner {
   #objects = 0;
   #count = 0;
   #kind = 0;
+  /** The page, a character for each byte; undefined until a long number is met. */
+  #text: string | undefined;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -214,7 +216,9 @@ export class RecordScanner {
 
   // Most long numbers are doubles as a serializer writes them: they read back as the same text.
   #lookAtNumber(start: number, end: number): number {
-    const token = this.#bytes.toString('latin1', start, end);
+    // The text of the page is made once: a call for each number takes longer than all of the rest.
+    this.#text ??= this.#bytes.toString('latin1');
+    const token = this.#text.slice(start, end);
     const value = Number(token);
     const isSafe = Number.isSafeInteger(value);
     if (String(value) !== token || (Number.isInteger(value) && !isSafe)) return GIVE_UP;
