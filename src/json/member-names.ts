@@ -1,5 +1,7 @@
-import { MOST_SEEN_NAMES, type SeenName } from '../model/page.ts';
+import { isInElement, MOST_SEEN_NAMES, type SeenName } from '../model/page.ts';
 
+// Of objects in an element: deeper ones stay whole, as JSON.
+const MOST_ELEMENT_LEVELS = 5;
 // Objects with more names than these are rare, and are read another way.
 const MOST_AT_ROOT = 1_000;
 const MOST_NESTED = 200;
@@ -7,6 +9,8 @@ const MOST_NESTED = 200;
 /** A member's name where it stands in records, with what helps to find it again in the next record. */
 export interface KnownMember extends SeenName {
   readonly level: number;
+  /** Whether the members of such an object are noted: it is in no array, or the element of one, or in that. */
+  readonly isNoted: boolean;
   /** The name with its quotes, as bytes. */
   readonly spelling: Uint8Array;
   readonly children: Map<string, KnownMember>;
@@ -26,12 +30,19 @@ export class MemberNames {
     name: '',
     spelling: new Uint8Array(0),
     level: 0,
+    isElement: false,
+    isNoted: true,
   });
   readonly all: KnownMember[] = [];
 
   /** What stands for the elements of the arrays that a member holds: parent of the names of their objects. */
   findElements(member: KnownMember): KnownMember {
-    return (member.elements ??= createMember({ ...member, level: member.level + 1 }));
+    return (member.elements ??= createMember({
+      ...member,
+      level: member.level + 1,
+      isElement: true,
+      isNoted: !member.isElement && !isInElement(member),
+    }));
   }
 
   /** Notes a name as the member at a place of an object; undefined for one that has to be read another way. */
@@ -53,6 +64,8 @@ export class MemberNames {
       name,
       spelling: Uint8Array.from(spelling),
       level: parent.level + 1,
+      isElement: false,
+      isNoted: parent.isNoted && countLevels(parent) < MOST_ELEMENT_LEVELS,
     });
     parent.children.set(name, member);
     this.all.push(member);
@@ -63,13 +76,25 @@ export class MemberNames {
 /** What is known of a name before a record was read with it. */
 type NewMember = Omit<KnownMember, 'children' | 'expected' | 'lastObject' | 'elements'>;
 
-function createMember({ id, parent, name, spelling, level }: NewMember): KnownMember {
+/** Levels of objects from an element of an array down to a member; 0 where it is in no array. */
+function countLevels(member: SeenName): number {
+  let levels = 0;
+  for (let at: SeenName | undefined = member; at !== undefined; at = at.parent) {
+    if (at.isElement) return levels;
+    levels += 1;
+  }
+  return 0;
+}
+
+function createMember({ id, parent, name, spelling, level, isElement, isNoted }: NewMember): KnownMember {
   return {
     id,
     parent,
     name,
     spelling,
     level,
+    isElement,
+    isNoted,
     children: new Map(),
     expected: [],
     lastObject: -1,

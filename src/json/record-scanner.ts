@@ -37,7 +37,8 @@ let seen = new Int32Array(1 << 14);
  * Reads JSON objects out of the bytes of a UTF-8 text: checks them, finds their ends, and notes each member's kind and
  * place. It makes no values, which is where most of the time of `JSON.parse` goes. It knows what nearly every
  * record is made of, and gives up on the rest: exponents, rounded numbers, half surrogate pairs, control
- * characters, repeated members, line breaks between tokens. Of an array only the kind and the place are noted.
+ * characters, repeated members, line breaks between tokens. Of an array the kind and the place are noted, and the
+ * members of the objects that are its elements.
  */
 export class RecordScanner {
   readonly names = new MemberNames();
@@ -70,7 +71,7 @@ export class RecordScanner {
     return end;
   }
 
-  /** `inside` is how many arrays, and objects in them, it is in: members are noted where it is in none. */
+  /** `inside` is how many arrays, and objects in them, it is in. */
   #scanObject(start: number, parent: KnownMember, inside: number): number {
     const bytes = this.#bytes;
     this.#objects += 1;
@@ -84,7 +85,9 @@ export class RecordScanner {
       at = skipBlanks(bytes, at + member.spelling.length);
       if (bytes[at] !== COLON) return GIVE_UP;
       at = skipBlanks(bytes, at + 1);
-      at = inside === 0 ? this.#scanMember(at, member, position) : this.#scanValue(at, member, inside);
+      if (inside === 0) at = this.#scanMember(at, member, position);
+      else if (parent.isNoted) at = this.#scanInner(at, member, position, inside);
+      else at = this.#scanValue(at, member, inside);
       if (at === GIVE_UP) return GIVE_UP;
       at = skipBlanks(bytes, at);
       if (bytes[at] === CLOSE_BRACE) return at + 1;
@@ -112,6 +115,15 @@ export class RecordScanner {
     }
     const end = this.#scanValue(start, member, 0);
     this.#complete(noted, packSeen(member.id, position, this.#kind), end);
+    return end;
+  }
+
+  /** The same for a member of an object that is in an array. */
+  #scanInner(start: number, member: KnownMember, position: number, inside: number): number {
+    const noted = this.#note(start);
+    const end = this.#scanValue(start, member, inside);
+    const kind = this.#bytes[start] === OPEN_BRACE ? SeenKind.object : this.#kind;
+    this.#complete(noted, packSeen(member.id, position, kind), end);
     return end;
   }
 
@@ -145,9 +157,13 @@ export class RecordScanner {
   #scanArray(start: number, member: KnownMember, inside: number): number {
     const bytes = this.#bytes;
     let at = skipBlanks(bytes, start + 1);
+    let hasObjects = false;
+    let hasOthers = false;
     if (bytes[at] !== CLOSE_BRACKET) {
       const elements = this.names.findElements(member);
       for (;;) {
+        if (bytes[at] === OPEN_BRACE) hasObjects = true;
+        else if (bytes[at] !== LETTER_N) hasOthers = true;
         at = this.#scanValue(at, elements, inside + 1);
         if (at === GIVE_UP) return GIVE_UP;
         at = skipBlanks(bytes, at);
@@ -156,7 +172,7 @@ export class RecordScanner {
         at = skipBlanks(bytes, at + 1);
       }
     }
-    this.#kind = SeenKind.array;
+    this.#kind = !hasObjects ? SeenKind.array : hasOthers ? SeenKind.mixed : SeenKind.objects;
     return at + 1;
   }
 
@@ -238,6 +254,7 @@ export class RecordScanner {
 
 const LETTER_D = 100;
 const LETTER_E = 101;
+const LETTER_N = 110;
 const LETTER_U = 117;
 
 const WORDS = [

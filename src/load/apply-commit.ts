@@ -52,7 +52,10 @@ export async function applyCommit(context: Loading, commit: Commit, merge: Merge
   const scope = { stream: stream.name, slice };
   const merged = await applyMerge(database, merge);
   await rememberMasks(database, stream, load.columnChanges);
-  await learnElements(context, stream, merged.inserted + merged.updated > 0 ? 'written' : 'none');
+  const written = merged.inserted + merged.updated;
+  // Rows that were read and not written say nothing about the table.
+  const seen = written === load.elements?.records ? load.elements : undefined;
+  await learnElements(context, stream, written > 0 ? 'written' : 'none', seen);
   await quarantineRejected(database, scope, load.rejected, { runId, nowIso: at });
   // A window without a key excludes the rows before it; duplicate keys are resolved with it.
   if (load.releases) await releaseAccepted(database, scope, load.key === undefined ? INCOMING : undefined);

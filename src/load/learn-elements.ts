@@ -1,9 +1,10 @@
 import { readElements, writeElements } from '../../state/elements.ts';
 import type { Stream } from '../model/stream.ts';
 import type { Loading } from '../run/run-context.ts';
+import type { SeenElements } from '../run/scan.ts';
+import type { ElementFields } from '../schema/observe-fields.ts';
 import {
   createElementFields,
-  type ElementFields,
   observeArrays,
   packElementFields,
   unpackElementFields,
@@ -23,11 +24,13 @@ const ROWS_OF_PART = 1024n;
  * commit, after its rows.
  *
  * @param rows those that this run wrote, also those of earlier runs, or none if it wrote none
+ * @param seen what their arrays hold, if that is known: they are not read again then
  */
 export async function learnElements(
   { database, runId }: Pick<Loading, 'database' | 'runId'>,
   { name, table }: Pick<Stream, 'name' | 'table'>,
   rows: 'written' | 'all' | 'none' = 'written',
+  seen?: SeenElements,
 ): Promise<void> {
   const before = await readElements(database, name);
   const columns = [...(await readColumns(database, table))].filter(([, type]) => type === 'JSON');
@@ -41,12 +44,24 @@ export async function learnElements(
     }
     const fields = known === undefined ? createElementFields() : unpackElementFields([known]);
     const isNew = rows === 'all' || known === undefined;
+    if (seen !== undefined && (!isNew || (await countRows(database, table)) === seen.records)) {
+      learned.set(column, addSeen(known, seen.byColumn.get(column)));
+      continue;
+    }
     await observeColumn(database, fields, { table, column, runId: isNew ? undefined : runId });
     learned.set(column, packElementFields(fields));
   }
   const isSame =
     learned.size === before.size && [...learned].every(([column, text]) => before.get(column) === text);
   if (!isSame) await writeElements(database, name, learned, runId);
+}
+
+const countRows = (database: Database, table: string): Promise<number> =>
+  database.count(`SELECT count(*) FROM ${tableName(table)}`);
+
+function addSeen(known: string | undefined, seen: ElementFields = createElementFields()): string {
+  const texts = [packElementFields(seen), ...(known === undefined ? [] : [known])];
+  return packElementFields(unpackElementFields(texts));
 }
 
 interface ArrayColumn {

@@ -32,6 +32,7 @@ import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { readInFull, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
+import { listSeenElements } from './seen-elements.ts';
 import { listSeenTypes } from './seen-types.ts';
 import { settleKey } from './settle-key.ts';
 
@@ -85,6 +86,7 @@ export async function prepareLoad(
     rejected,
     releases,
     absentSince: absent.since,
+    elements: listSeenElements(tree, columns),
     jsonTypes: listSeenTypes(columns, tree, learned, isWholeScan(scan, options.limit)),
     key,
     suspects: await findSuspects(database, {

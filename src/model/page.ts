@@ -36,7 +36,7 @@ export interface SeenPage {
   readonly names: readonly SeenName[];
   /**
    * Three numbers for each member of each record: what it is, as `packSeen` writes it, and the bytes at which its
-   * value begins and ends.
+   * value begins and ends. Members of objects right in an array follow that array; arrays in these have none.
    */
   readonly seen: Int32Array;
 }
@@ -46,6 +46,13 @@ export interface SeenName {
   readonly id: number;
   readonly parent: SeenName | undefined;
   readonly name: string;
+  /** Stands for the elements of the array with this `id`: parent of the members of those that are objects. */
+  readonly isElement: boolean;
+}
+
+/** Whether a member is in an object that is in an array. */
+export function isInElement({ parent }: SeenName): boolean {
+  return parent !== undefined && (parent.isElement || isInElement(parent));
 }
 
 /** Numbers that each member takes in `SeenPage.seen`. */
@@ -75,8 +82,13 @@ export const SeenKind = {
   wide: 6,
   /** A text with escapes. */
   escaped: 7,
+  /** An array without an object right in it. */
   array: 8,
   object: 9,
+  /** An array of objects, and of nulls perhaps. */
+  objects: 10,
+  /** An array of objects and other values. */
+  mixed: 11,
 } as const;
 
 /** One response of the API, read and checked against the envelope's contract. */

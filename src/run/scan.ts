@@ -2,7 +2,7 @@ import type { Page } from '../model/page.ts';
 import type { RowCounts, SchemaChange, Verdict } from '../model/run-report.ts';
 import type { JsonType } from '../model/schema.ts';
 import type { Checkpoint, ScanHead } from '../model/stream.ts';
-import type { FieldTree } from '../schema/observe-fields.ts';
+import type { ElementFields, FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { RejectedRecords } from '../warehouse/rejected-records.ts';
 import type { MaskedColumns } from '../schema/mask-columns.ts';
@@ -87,6 +87,8 @@ export interface PreparedLoad {
   readonly absentSince: ReadonlyMap<string, string>;
   /** JSON types of the values of columns' fields, by name, as far as they are known. */
   readonly jsonTypes?: ReadonlyMap<string, readonly JsonType[]>;
+  /** What the arrays of the records hold; undefined if some records' arrays were not looked at. */
+  readonly elements?: SeenElements | undefined;
   readonly key: PreparedKey | undefined;
   /** Positions of rows read twice without a key to show it: moved pages repeat rows. */
   readonly suspects?: readonly number[];
@@ -98,6 +100,14 @@ export interface PreparedLoad {
   readonly dateless: number | undefined;
   readonly notes: readonly string[];
   readonly warnings: readonly string[];
+}
+
+/** What the arrays of a scan's records hold. */
+export interface SeenElements {
+  /** How many records were read. */
+  readonly records: number;
+  /** By column; one without an entry has no array with an object. */
+  readonly byColumn: ReadonlyMap<string, ElementFields>;
 }
 
 /** Whether a column of the load holds timestamps: their date depends on a time zone. */

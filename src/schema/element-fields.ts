@@ -2,25 +2,12 @@ import { parseExactAgain } from '../json/parse-exact-again.ts';
 import { toFieldName, toPathPart } from './field-paths.ts';
 import {
   createFieldTree,
+  type ElementFields,
   type FieldNode,
-  type FieldTree,
   isRecordObject,
   MAX_NESTED_FIELDS,
   observeRecord,
 } from './observe-fields.ts';
-
-/** What the elements of a column's arrays have shown so far. It only grows, and does not depend on their order. */
-export interface ElementFields {
-  /** The fields of elements that are objects. */
-  readonly tree: FieldTree;
-  hasObjects: boolean;
-  /** Elements that are neither objects nor null. */
-  hasOthers: boolean;
-  /** Elements have so many names that they are maps, not records: they stay whole, and have no fields. */
-  isMap: boolean;
-  /** Numbers that a double may round, or whose spelling counts: these take a slower way out of the text. */
-  needsExact: boolean;
-}
 
 /** Fields of elements as they are kept. */
 interface PackedNode {
@@ -42,7 +29,7 @@ export function createElementFields(): ElementFields {
 }
 
 // Sixteen characters of a number, an exponent, or a zero with a sign; in a text as well, which costs speed only.
-const MAY_BE_ROUNDED = /[0-9.]{16}|[0-9][eE]|[[,:\s]-0(?![.0-9])/;
+export const MAY_BE_ROUNDED = /[0-9.]{16}|[0-9][eE]|[[,:\s]-0(?![.0-9])/;
 
 /** Adds the elements of an array, by its JSON; anything but an array has none. */
 export function observeElements(fields: ElementFields, text: string): void {

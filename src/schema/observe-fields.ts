@@ -31,10 +31,31 @@ export interface FieldNode {
 export interface FieldTree {
   records: number;
   readonly root: FieldNode;
+  readonly inArrays: FieldsInArrays;
+}
+
+/** What the arrays of records hold, of those records whose arrays were looked at. */
+export interface FieldsInArrays {
+  /** How many these are: only where it is every record of the tree, what was seen is all there is. */
+  records: number;
+  readonly byField: Map<FieldNode, ElementFields>;
+}
+
+/** What the elements of a column's arrays have shown so far. It only grows, and does not depend on their order. */
+export interface ElementFields {
+  /** The fields of elements that are objects. */
+  readonly tree: FieldTree;
+  hasObjects: boolean;
+  /** Elements that are neither objects nor null. */
+  hasOthers: boolean;
+  /** Elements have so many names that they are maps, not records: they stay whole, and have no fields. */
+  isMap: boolean;
+  /** Numbers that a double may round, or whose spelling counts: these take a slower way out of the text. */
+  needsExact: boolean;
 }
 
 export function createFieldTree(): FieldTree {
-  return { records: 0, root: createNode([]) };
+  return { records: 0, root: createNode([]), inArrays: { records: 0, byField: new Map() } };
 }
 
 function createNode(path: readonly string[]): FieldNode {

@@ -1,8 +1,20 @@
-import { SEEN_SIZE, SeenKind, type SeenMembers, type SeenPage } from '../model/page.ts';
+import { isInElement, SEEN_SIZE, SeenKind, type SeenMembers, type SeenPage } from '../model/page.ts';
 import { classifyString, Kind } from './field-kinds.ts';
-import { type FieldNode, type FieldTree, findChild } from './observe-fields.ts';
+import { createElementFields, MAY_BE_ROUNDED } from './element-fields.ts';
+import {
+  type ElementFields,
+  type FieldNode,
+  type FieldTree,
+  findChild,
+  MAX_NESTED_FIELDS,
+} from './observe-fields.ts';
 
-/** Adds records to a tree by what was seen in their bytes: what `observeRecord` does with their values. */
+const BRACE = 123;
+
+/**
+ * Adds records to a tree by what was seen in their bytes: what `observeRecord` does with their values, and what
+ * `observeElements` does with their arrays.
+ */
 export class SeenObserver {
   readonly #tree: FieldTree;
   #page: SeenPage | undefined;
@@ -19,7 +31,9 @@ export class SeenObserver {
       this.#nodes = [];
     }
     const { seen } = page;
+    const { inArrays } = this.#tree;
     this.#tree.records += 1;
+    inArrays.records += 1;
     for (let at = from; at < to; at += SEEN_SIZE) {
       const what = seen[at] as number;
       const id = what >> 16;
@@ -28,16 +42,61 @@ export class SeenObserver {
       if (node === null) continue;
       if (position < node.position) node.position = position;
       observeSeen(node, page, at);
+      if (isArray(what & 0xf)) this.#observeArray(node, page, at);
     }
+  }
+
+  #observeArray(node: FieldNode, { names, seen, source }: SeenPage, at: number): void {
+    const what = seen[at] as number;
+    const kind = what & 0xf;
+    const name = names[what >> 16];
+    // An array in an element is a value like others.
+    if (name === undefined || isInElement(name)) return;
+    const start = seen[at + 1] as number;
+    const end = seen[at + 2] as number;
+    // What `observeElements` is given are the arrays with a brace, be it in a text.
+    if (kind === SeenKind.array && !isByteIn(source, BRACE, start, end)) return;
+    const fields = this.#fieldsOf(node);
+    if (kind !== SeenKind.array) fields.hasObjects = true;
+    if (kind !== SeenKind.objects) fields.hasOthers = true;
+    if (fields.needsExact) return;
+    const text = source.toString('utf8', start, end);
+    // As the table has it: an escape is the character there, and may be a digit.
+    const asKept = text.includes('\\u') ? JSON.stringify(JSON.parse(text)) : text;
+    fields.needsExact = MAY_BE_ROUNDED.test(asKept);
+  }
+
+  #fieldsOf(node: FieldNode): ElementFields {
+    const { byField } = this.#tree.inArrays;
+    const fields = byField.get(node) ?? createElementFields();
+    byField.set(node, fields);
+    return fields;
+  }
+
+  /** Leaves the arrays of this tree to another way of reading them. */
+  #giveUpArrays(): void {
+    this.#tree.inArrays.records = NaN;
   }
 
   // An object comes before what is in it: its node is found before theirs.
   #findNode({ names }: SeenPage, id: number, position: number): FieldNode | null {
     const { parent, name = '' } = names[id] ?? {};
-    const above = parent === undefined ? this.#tree.root : this.#nodes[parent.id];
+    const known = parent === undefined ? this.#tree.root : this.#nodes[parent.id];
+    const above = known && parent?.isElement === true ? this.#fieldsOf(known).tree.root : known;
     const node = above ? findChild(above, name, position, above.path.length) : undefined;
+    // Objects with that many names are maps, or will be: what becomes of these is not for here to say.
+    if (above && parent !== undefined && above.children.size >= MAX_NESTED_FIELDS) this.#giveUpArrays();
     return (this.#nodes[id] = node ?? null);
   }
+}
+
+function isArray(kind: number): boolean {
+  return kind === SeenKind.array || kind === SeenKind.objects || kind === SeenKind.mixed;
+}
+
+function isByteIn(bytes: Buffer, byte: number, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (bytes[at] === byte) return true;
+  return false;
 }
 
 /** Adds the member that stands at `at` in `page.seen` to its node. */
@@ -68,7 +127,7 @@ function observeSeen(node: FieldNode, page: SeenPage, at: number): void {
       node.kinds |= classifyNumber(Number(source.toString('latin1', seen[at + 1], seen[at + 2])));
       return;
     default:
-      node.kinds |= kind === SeenKind.array ? Kind.array : Kind.object;
+      node.kinds |= isArray(kind) ? Kind.array : Kind.object;
   }
 }
 

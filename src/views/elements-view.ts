@@ -1,5 +1,5 @@
 import { cleanName } from '../dictionary/comment-text.ts';
-import type { ElementFields } from '../schema/element-fields.ts';
+import type { ElementFields } from '../schema/observe-fields.ts';
 import { numberKinds } from '../schema/field-kinds.ts';
 import { toFieldName } from '../schema/field-paths.ts';
 import { nameColumns, pathKey } from '../schema/name-columns.ts';

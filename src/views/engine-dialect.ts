@@ -1,4 +1,4 @@
-import type { ElementFields } from '../schema/element-fields.ts';
+import type { ElementFields } from '../schema/observe-fields.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { listParentColumns } from './parent-columns.ts';
 import { tagNumbers, untagNumbers } from './json-text.ts';

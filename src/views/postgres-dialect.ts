@@ -1,4 +1,4 @@
-import type { ElementFields } from '../schema/element-fields.ts';
+import type { ElementFields } from '../schema/observe-fields.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { holdsValues, nameValue } from './engine-dialect.ts';
 import { listParentColumns } from './parent-columns.ts';

@@ -1,4 +1,4 @@
-import type { ElementFields } from '../schema/element-fields.ts';
+import type { ElementFields } from '../schema/observe-fields.ts';
 
 /** A view of a table, or of all of them. */
 export interface View {

@@ -1,9 +1,15 @@
-import { rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { forgetElements, readElements } from '../../state/elements.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
+import { learnElements } from '../../src/load/learn-elements.ts';
+import { Database } from '../../src/warehouse/database.ts';
+import { packElementFields, unpackElementFields } from '../../src/schema/element-fields.ts';
 import { lookInto } from '../../src/warehouse/look-into.ts';
 import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
+import { countRuns } from '../support/seeds.ts';
 import { noBuiltIns } from '../support/sync-harness.ts';
 
 /** Rows of items per day; each has sources, of which later days bring more fields. */
@@ -20,6 +26,24 @@ function listRows(day: number): readonly Row[] {
     labels: ['x', 'y'],
     order: at % 2 === 0 ? [] : [{ select: true }],
   }));
+}
+
+/** What is known of elements in the state, and what all rows of its table show. */
+async function readAndLearn(stateDir: string) {
+  const copy = join(stateDir, 'copy.duckdb');
+  copyFileSync(join(stateDir, 'work.duckdb'), copy);
+  const database = await Database.open({ file: copy, folders: [] });
+  try {
+    const known = await readElements(database, 'items');
+    await database.transaction(async () => {
+      await forgetElements(database, 'items');
+      await learnElements({ database, runId: 'again' }, { name: 'items', table: 'items' }, 'all');
+    });
+    return { known, learned: await readElements(database, 'items') };
+  } finally {
+    await database.release();
+    rmSync(copy);
+  }
 }
 
 const stream = { history: true, key: ['date', 'id'], deletes: 'soft' } as const;
@@ -138,5 +162,44 @@ describe('the views of a synced table', () => {
     expect(await rowsFlow.syncAfter(0)).toMatchObject({ exitCode: 0, published: undefined });
     await flow.rebuild();
     expect(await flow.query('SELECT * FROM items__sources ORDER BY ALL')).toEqual(before);
+  });
+
+  it('know of random records what the rows of the table show, also where only some rows change', async () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 4 }),
+      fc.constantFrom('2026-11-20', '{', '1234567890.123456'),
+    );
+    const inArray = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.oneof(text, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(null)),
+        fc.dictionary(fc.constantFrom('a', 'b', 'meta'), tie('value')),
+        fc.array(tie('value'), { maxLength: 3 }),
+      ),
+    })).value;
+    const lists = fc.array(fc.array(inArray, { maxLength: 3 }), { minLength: 8, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(lists, lists, fc.boolean(), async (before, after, isAll) => {
+        const rows = (day: number) =>
+          before.map((list, id) => {
+            const sources = day > 0 && (isAll || id % 2 === 0) ? after[id] : list;
+            return { date: dateOf(0), id, version: isAll ? day : 0, meta: { sources }, sources };
+          });
+        const rowsFlow = createRowsFlow({ rows }, { key: ['id'] });
+        const { stateDir } = rowsFlow.flow;
+        expect((await rowsFlow.syncAfter(0)).exitCode).toBe(0);
+        const first = await readAndLearn(stateDir);
+        expect(first.known).toEqual(first.learned);
+        expect((await rowsFlow.syncAfter(1, { fullRefresh: true })).exitCode).toBe(0);
+        const second = await readAndLearn(stateDir);
+        // Rows that were not written are as they were.
+        const expected = [...second.learned].map(([column, fields]) => {
+          const texts = [fields, ...(first.known.has(column) ? [first.known.get(column) ?? ''] : [])];
+          return [column, packElementFields(unpackElementFields(texts))] as const;
+        });
+        expect(second.known).toEqual(new Map(expected));
+      }),
+      { numRuns: countRuns(8), endOnFailure: true },
+    );
   });
 });

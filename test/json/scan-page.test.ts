@@ -4,8 +4,11 @@ import { buildRecords } from '../../src/json/page-records.ts';
 import { scanPage } from '../../src/json/scan-page.ts';
 import { slicePath } from '../../src/json/slice-records.ts';
 import type { PageRecord } from '../../src/model/page.ts';
+import { createElementFields, observeElements, packElementFields } from '../../src/schema/element-fields.ts';
+import { pathKey } from '../../src/schema/name-columns.ts';
 import {
   createFieldTree,
+  type ElementFields,
   type FieldNode,
   type FieldTree,
   isRecordObject,
@@ -111,6 +114,54 @@ function isValid(text: string): boolean {
   }
 }
 
+/** What the arrays of the fields in a tree hold, by path, as `observeElements` finds it in their values. */
+function readElements(tree: FieldTree, values: readonly unknown[]): ReadonlyMap<string, string> {
+  const found = new Map<string, ElementFields>();
+  const look = ({ path, children }: FieldNode, inside: readonly unknown[]) => {
+    const arrays = inside.filter((value) => Array.isArray(value)).map((value) => JSON.stringify(value));
+    for (const text of arrays.filter((one) => one.includes('{'))) {
+      const fields = found.get(pathKey(path)) ?? createElementFields();
+      found.set(pathKey(path), fields);
+      observeElements(fields, text);
+    }
+    const objects = inside.filter((value) => isRecordObject(value));
+    for (const [key, child] of children)
+      look(
+        child,
+        objects.flatMap((one) => (Object.hasOwn(one, key) ? [one[key]] : [])),
+      );
+  };
+  look(tree.root, values);
+  return new Map([...found].map(([key, fields]) => [key, packElementFields(fields)]));
+}
+
+function listElements({ root, inArrays }: FieldTree): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const look = (node: FieldNode) => {
+    const fields = inArrays.byField.get(node);
+    if (fields !== undefined) found.set(pathKey(node.path), packElementFields(fields));
+    for (const child of node.children.values()) look(child);
+  };
+  look(root);
+  return found;
+}
+
+// As deep as fields of elements are looked at, and deeper.
+const inElement = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { weight: 3, arbitrary: scalar },
+    { weight: 1, arbitrary: fc.constantFrom('"123456789012345"', '"\\u0031234567890123456"', '"1\\u0065"') },
+    { weight: 2, arbitrary: object(tie('value')) },
+    { weight: 2, arbitrary: fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`) },
+  ),
+})).value;
+const withElements = fc
+  .record({ n: fc.nat(3), list: inElement, more: inElement, depth: fc.nat(9) })
+  .map(
+    ({ n, list, more, depth }) =>
+      `{"n":${n},"list":[${list}],"meta":{"list":[${more},{"a":${'{"a":'.repeat(depth)}${more}${'}'.repeat(depth)}}]},"other":${more}}`,
+  );
+
 describe('scanPage', () => {
   it('reads the same records, fields and staged lines as a parser does, and takes nothing that is not valid', () => {
     let scanned = 0;
@@ -138,6 +189,42 @@ describe('scanPage', () => {
       { numRuns: countRuns(2_500) },
     );
     expect(scanned).toBeGreaterThan(leastSeen(500));
+  });
+
+  it('sees in arrays what reading their values shows', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(fc.array(fc.oneof(withElements, usual), { minLength: 1, maxLength: 8 }), (page) => {
+        const known = scan(write(page))?.records.filter(({ members }) => members !== undefined) ?? [];
+        const tree = observeScanned([known]);
+        if (tree.inArrays.records !== tree.records) return;
+        const found = listElements(tree);
+        compared += found.size;
+        expect(found).toEqual(
+          readElements(
+            tree,
+            known.map(({ value }) => value),
+          ),
+        );
+      }),
+      { numRuns: countRuns(2_500) },
+    );
+    expect(compared).toBeGreaterThan(leastSeen(500));
+  });
+
+  it('leaves arrays to others where an object in them may be a map', () => {
+    const named = (from: number, count: number) =>
+      Array.from({ length: count }, (_, at) => `"k${from + at}":1`).join(',');
+    const see = (...pages: readonly string[]) => {
+      const { inArrays, records: all } = observeScanned(
+        pages.map((one) => scan(write([one]))?.records ?? []),
+      );
+      return inArrays.records === all;
+    };
+    expect(see('{"list":[{"a":1}]}')).toBe(true);
+    expect(see(`{"list":[{${named(0, 150)}}]}`, `{"list":[{${named(200, 150)}}]}`)).toBe(false);
+    expect(see(`{"list":[{"a":{${named(0, 150)}}}]}`, `{"list":[{"a":{${named(200, 150)}}}]}`)).toBe(false);
+    expect(see('{"list":[{"a":1}]}', '{"list":[{"a":1e3}]}')).toBe(false);
   });
 
   it('never takes an answer that a single changed byte made invalid, nor reads another than a parser', () => {

@@ -5,12 +5,11 @@ import { ExactNumber, isExactAsDouble, normalizeDecimal, parseExact } from '../.
 import { parseExactAgain } from '../../src/json/parse-exact-again.ts';
 import {
   createElementFields,
-  type ElementFields,
   observeArrays,
   observeElements,
   packElementFields,
 } from '../../src/schema/element-fields.ts';
-import { isRecordObject, observeRecord } from '../../src/schema/observe-fields.ts';
+import { type ElementFields, isRecordObject, observeRecord } from '../../src/schema/observe-fields.ts';
 import { countRuns, seed } from '../support/seeds.ts';
 
 const digits = fc
