@@ -56,7 +56,6 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   ],
   // The whole syncs that guard the core promises, the engine, what the README shows.
   daily: [
-    'accounts/combined-file',
     'connectors/',
     'deploy/healthcheck',
     'docs/shown',
@@ -84,6 +83,7 @@ const places: Readonly<Record<Tier, readonly string[]>> = {
   // Faults on real sockets and disks, kills at every step, and every other flow: a new one runs here unless named above.
   full: [
     'accounts/accounts-catalog',
+    'accounts/combined-file',
     'bench/parts',
     'cli/bound-heap',
     'render/table',
