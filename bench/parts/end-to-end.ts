@@ -93,6 +93,17 @@ function tabulateWholes(rows: number, wholes: Readonly<Record<RecordShape, reado
     title: `Whole processes, start and publishing included, ${writeCount(rows)} rows`,
     head: ['', 's', 'CPU s', 'thousand rows/s', 'of the floor', 'of the floor, CPU', 'peak MB'],
     rows: table,
+    ratios: Object.fromEntries(
+      (['flat', 'nested'] as const).flatMap((shape) => {
+        const [floor, sync] = [wholes[shape].map((one) => one.floor), wholes[shape].map((one) => one.sync)];
+        const share = (unit: 'wholeSeconds' | 'wholeCpuSeconds') =>
+          Math.min(...floor.map((one) => one[unit])) / Math.min(...sync.map((one) => one[unit]));
+        return [
+          [`first sync of ${shape} records, of the floor`, share('wholeSeconds')],
+          [`first sync of ${shape} records, of the floor by CPU`, share('wholeCpuSeconds')],
+        ];
+      }),
+    ),
     notes: [
       'Nested records have a list of two objects, a nested object, and decimals of 17 digits; flat ones are those of the table above. The best of the rounds.',
     ],
@@ -136,11 +147,16 @@ function tabulate(rows: number, rounds: readonly Round[]): Finding {
       writeCount(Math.max(...rounds.map((round) => round[name].peakMb))),
     ];
   });
+  const againShare = least(rounds, 'floor', 'seconds') / least(rounds, 'again', 'seconds');
   const half = least(rounds, 'floor', 'seconds') / least(rounds, 'first', 'seconds');
   return {
     title: `From HTTP to the commit, ${writeCount(rows)} rows, pages of 100`,
     head: ['', 's', 'median', 'CPU s', 'thousand rows/s', 'of the floor', 'of the floor, CPU', 'peak MB'],
     rows: table,
+    ratios: {
+      'first sync to the commit, of the floor': half,
+      'the same data again, of the floor': againShare,
+    },
     notes: [
       writeGoal(
         'a first sync reaches at least half of the floor',

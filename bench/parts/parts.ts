@@ -10,6 +10,7 @@ import { measurePublishing } from './publishing.ts';
 import { measureQuota } from './quota.ts';
 import { measureRestatement } from './restatement.ts';
 import { measureStart } from './start.ts';
+import { measureYear } from './year.ts';
 
 /** The parts by name, in the order they run. */
 export const parts: Readonly<Record<string, Part>> = {
@@ -23,5 +24,6 @@ export const parts: Readonly<Record<string, Part>> = {
   quota: measureQuota,
   accounts: measureAccounts,
   fleet: measureFleet,
+  year: measureYear,
   start: measureStart,
 };

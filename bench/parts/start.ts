@@ -110,6 +110,11 @@ function tabulate(
     title: 'Start to end of a process',
     head: ['', 'median ms', 'best ms', 'times Node and yargs', 'own files', 'packages loaded'],
     rows,
+    ratios: {
+      'Node and yargs, in times of --help': 1 / help,
+      'Node and yargs, in times of a sync with nothing to do':
+        (times.get('Node and yargs')?.best ?? NaN) / (sync?.best ?? NaN),
+    },
     notes: [
       writeGoal('`--help` under 1.3 times Node and yargs', help < 1.3, `${writeNumber(help)} times`),
       writeGoal(

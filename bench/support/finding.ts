@@ -1,4 +1,5 @@
 import type { Build } from './build.ts';
+import type { Ratios } from './ratios.ts';
 
 /** What a part of the benchmarks found: a table, and what to know about its numbers. */
 export interface Finding {
@@ -6,6 +7,8 @@ export interface Finding {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly notes: readonly string[];
+  /** What `--check` compares with the page. */
+  readonly ratios?: Ratios;
 }
 
 /** What a part is given. */

@@ -6,15 +6,17 @@ export interface Request {
   readonly size: number | undefined;
   /** Put the findings into the docs. */
   readonly write: boolean;
+  /** Compare ratios with those in the docs. */
+  readonly check: boolean;
 }
 
-/** Reads `[part|all] [size] [--write]`; a string says what is wrong with it. */
+/** Reads `[part|all] [size] [--write] [--check]`; a string says what is wrong with it. */
 export function readArguments(args: readonly string[], known: readonly string[]): Request | string {
-  const usage = `Usage: npm run bench -- [${['all', ...known].join('|')}] [size] [--write]`;
+  const usage = `Usage: npm run bench -- [${['all', ...known].join('|')}] [size] [--write | --check]`;
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { write: { type: 'boolean' } },
+      options: { write: { type: 'boolean' }, check: { type: 'boolean' } },
       allowPositionals: true,
     });
     const [name = 'all', sizeText, ...rest] = positionals;
@@ -24,8 +26,11 @@ export function readArguments(args: readonly string[], known: readonly string[])
       return `A size is a whole number from 1: ${sizeText}\n${usage}`;
     // The parts count different things.
     if (name === 'all' && sizeText !== undefined) return `A size needs a part.\n${usage}`;
+    const { write = false, check = false } = values;
+    if (check && (write || sizeText !== undefined))
+      return `--check compares with the page: it has no size, and does not write.\n${usage}`;
     const size = sizeText === undefined ? undefined : Number(sizeText);
-    return { names: name === 'all' ? known : [name], size, write: values.write === true };
+    return { names: name === 'all' ? known : [name], size, write, check };
   } catch (error) {
     return `${error instanceof Error ? error.message : String(error)}\n${usage}`;
   }

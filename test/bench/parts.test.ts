@@ -28,6 +28,7 @@ const small: Readonly<
   quota: { size: 1, repeats: 2, rows: 3 },
   accounts: { size: 2, rows: 5 },
   fleet: { size: 2, rows: 4 },
+  year: { size: 3, rows: 4 },
   start: { size: 1, rows: 5 },
 };
 

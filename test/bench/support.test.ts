@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { median, writeFinding, writeGoal, writeNumber } from '../../bench/support/finding.ts';
 import { createHoursClock } from '../../bench/support/hours-clock.ts';
+import { checkRatios, readRatios, writeRatios } from '../../bench/support/ratios.ts';
 import { readArguments } from '../../bench/support/read-arguments.ts';
 import { replaceSection } from '../../bench/support/write-page.ts';
 
@@ -8,10 +9,11 @@ describe('arguments of the benchmarks', () => {
   const known = ['quota', 'start'];
 
   it.each([
-    [[], { names: known, size: undefined, write: false }],
-    [['all', '--write'], { names: known, size: undefined, write: true }],
-    [['quota'], { names: ['quota'], size: undefined, write: false }],
-    [['--write', 'start', '25'], { names: ['start'], size: 25, write: true }],
+    [[], { names: known, size: undefined, write: false, check: false }],
+    [['all', '--write'], { names: known, size: undefined, write: true, check: false }],
+    [['quota'], { names: ['quota'], size: undefined, write: false, check: false }],
+    [['--check'], { names: known, size: undefined, write: false, check: true }],
+    [['--write', 'start', '25'], { names: ['start'], size: 25, write: true, check: false }],
   ])('%j', (args, request) => {
     expect(readArguments(args, known)).toEqual(request);
   });
@@ -22,11 +24,13 @@ describe('arguments of the benchmarks', () => {
     [['quota', '0'], 'A size is a whole number from 1: 0'],
     [['quota', '1e6'], 'A size is a whole number from 1: 1e6'],
     [['all', '5'], 'A size needs a part.'],
+    [['quota', '5', '--check'], '--check compares with the page'],
+    [['--check', '--write'], '--check compares with the page'],
     [['--fast'], "Unknown option '--fast'"],
   ])('%j is refused', (args, message) => {
     const refused = readArguments(args, known);
     expect(refused).toContain(message);
-    expect(refused).toContain('Usage: npm run bench -- [all|quota|start] [size] [--write]');
+    expect(refused).toContain('Usage: npm run bench -- [all|quota|start] [size] [--write | --check]');
   });
 });
 
@@ -87,5 +91,25 @@ describe('the clock that does not wait', () => {
     await expect(asleep).rejects.toBe(reason);
     await expect(clock.sleep(1_000, controller.signal)).rejects.toBe(reason);
     expect(clock.monotonic()).toBe(0);
+  });
+});
+
+describe('ratios', () => {
+  const page = `<!-- start -->\n\n${writeRatios({ a: 0.38123, b: 2 })}\n\n<!-- end of start -->\n<!-- quota -->\n<!-- end of quota -->\n`;
+
+  it('are read from the section of their part', () => {
+    expect(readRatios(page, 'start')).toEqual({ a: 0.381, b: 2 });
+    expect(readRatios(page, 'quota')).toEqual({});
+    expect(() => readRatios(page, 'speed')).toThrow('the page has no marks for speed');
+  });
+
+  it('may fall by a fifth, not by more, and must be measured', () => {
+    const checks = checkRatios({ a: 0.5, b: 2, c: 1, d: 1 }, { a: 0.41, b: 1.5, d: 3 });
+    expect(checks).toEqual([
+      { isFine: true, words: 'a: 0.410, 0.5 in the page (-18 %)' },
+      { isFine: false, words: 'b: 1.50, 2 in the page (-25 %)' },
+      { isFine: false, words: 'c: not measured, 1 in the page' },
+      { isFine: true, words: 'd: 3.00, 1 in the page (+200 %)' },
+    ]);
   });
 });
