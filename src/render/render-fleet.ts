@@ -56,7 +56,9 @@ export function renderFleet(status: FleetStatus, { isAll, columns }: FleetOption
   const parts = [
     wrapText(`${capitalise(summarizeFleet(status))}.`, columns),
     wanted.length === 0 ? '' : table,
-    left > 0 && !isAll ? `${formatCountOf(left, 'account')} more; sluice fleet status --all lists them` : '',
+    left > 0 && !isAll
+      ? `${formatCountOf(left, 'account')}${wanted.length === 0 ? '' : ' more'}; sluice fleet status --all lists ${left === 1 ? 'it' : 'them'}`
+      : '',
     drawWorkers(status, { isAll, columns }),
     wrapText(describeLastDay(status), columns),
     ...describeErrors(sorted, isAll).map((text) => wrapText(text, columns)),

@@ -93,15 +93,18 @@ export const fleetWorkerCommand = defineCommand({
         accounts: names.length,
         metricsOrigin: watch?.origin ?? null,
       };
-      if (globals.logFormat === 'json' && globals.json !== true)
-        log({ level: 'info', message: summary, fields: { type: 'worker-started', ...result } });
-      else announce({ exitCode: 0, summary, result, text: `${summary}; SIGTERM drains it` });
+      const greet = () => {
+        if (globals.logFormat === 'json' && globals.json !== true)
+          log({ level: 'info', message: summary, fields: { type: 'worker-started', ...result } });
+        else announce({ exitCode: 0, summary, result, text: `${summary}; SIGTERM drains it` });
+      };
       await context.engine.fleet.work({
         settings,
         lanes,
         scratch: findScratch(context, values.scratch),
         config: { path: resolve(context.cwd, globals.config ?? DEFAULT_CONFIG), env: context.env },
         readAccounts: () => readAccounts(context, globals),
+        onReady: greet,
         onLook: watch?.fleet.onLook,
         clock: context.clock,
         signal: context.signal,

@@ -31,13 +31,16 @@ export function loadFleet({ path, env }: FleetConfig): Promise<FleetSettings> {
 /** Makes the tables and the queue of a fleet, or brings them up to date. */
 export function initFleet(settings: FleetSettings, accounts: readonly string[]): Promise<FleetInit> {
   return withDatabase(settings, async (database) => {
-    const before = await migrateFleet(database);
-    await AccountQueue.migrate(database);
-    const added = await addAccounts(database, accounts);
     const store = await openStore(settings.store, { reach: settings.reach, database });
+    // A wrong key or a missing bucket is found here, and not by the first run at night.
+    const tryStore = () => store.list('sluice-fleet-init/');
+    const isInDatabase = settings.store.kind === 'postgres';
     try {
-      // A wrong key or a missing bucket is found here, and not by the first run at night.
-      await store.list('sluice-fleet-init/');
+      if (!isInDatabase) await tryStore();
+      const before = await migrateFleet(database);
+      if (isInDatabase) await tryStore();
+      await AccountQueue.migrate(database);
+      const added = await addAccounts(database, accounts);
       return { database: settings.place, before, version: FLEET_VERSION, added, store: store.place };
     } finally {
       await store.close();

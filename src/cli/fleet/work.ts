@@ -47,6 +47,7 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
     try {
       await markSeen(database, identity);
       await planAll(database, served, schedule, clock.now());
+      request.onReady();
       const programs = Array.from({ length: lanes }, (_, at) => describeProgram(request, scratch, at));
       await new Worker({
         settings,

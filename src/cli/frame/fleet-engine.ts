@@ -84,6 +84,8 @@ export interface WorkRequest {
   /** Which config its lanes read for each run. */
   readonly config: FleetConfig;
   readonly readAccounts: () => Promise<ServedAccounts>;
+  /** Called once it can take accounts. */
+  readonly onReady: () => void;
   /** Called each time the worker looks for accounts that are due, a second apart or more. */
   readonly onLook?: (() => void) | undefined;
   readonly clock: Clock;

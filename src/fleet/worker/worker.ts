@@ -4,20 +4,12 @@ import type { FleetSettings } from '../../model/fleet.ts';
 import { listAlike } from '../database/alike-accounts.ts';
 import { forgetQueued, queueDue } from '../database/due-accounts.ts';
 import { endRun, type RunEnd } from '../database/end-run.ts';
-import {
-  isHeld,
-  listMarks,
-  recordQuota,
-  recordStages,
-  renewLeases,
-  settleTakeover,
-  takeAccount,
-  type TakenAccount,
-} from '../database/leases.ts';
+import { listMarks, renewLeases, takeAccount, type TakenAccount } from '../database/leases.ts';
 import type { AccountQueue } from '../database/queue.ts';
 import type { FleetDatabase } from '../database/sql.ts';
 import { type WorkerIdentity, markSeen, markStopped } from '../database/workers.ts';
 import type { LaneQuestion, LaneRun } from '../run/messages.ts';
+import { answerQuestion } from './answer-question.ts';
 import { HeldRuns } from './held-runs.ts';
 import { describeDeath } from './describe-death.ts';
 import { Lane, type LaneProgram } from './lane.ts';
@@ -178,9 +170,9 @@ export class Worker {
 
   /** Tries while the lease lasts: a database that is away for a moment costs no run its work. */
   async #ask(taken: TakenAccount, question: LaneQuestion): Promise<boolean> {
-    const { clock } = this.#parts;
+    const { clock, database } = this.#parts;
     for (;;) {
-      const isStill = await this.#guarded(() => this.#answer(taken, question));
+      const isStill = await this.#guarded(() => answerQuestion(database, taken, question));
       if (isStill !== undefined) return isStill;
       const run = this.#held.get(taken.account, taken.token);
       if (run === undefined || run.isLost || run.endsAtMs <= clock.monotonic()) return false;
@@ -188,21 +180,10 @@ export class Worker {
     }
   }
 
-  #answer(taken: TakenAccount, question: LaneQuestion): Promise<boolean> {
-    const { database } = this.#parts;
-    switch (question.kind) {
-      case 'held':
-        return database.transaction((sql) => isHeld(sql, taken));
-      case 'stages':
-        return recordStages(database, taken, question.stages);
-      case 'quota':
-        return recordQuota(database, taken, question.mark);
-      case 'settled':
-        return settleTakeover(database, taken);
-    }
-  }
-
-  /** Commits the end of a run; tries until the database says yes or no. */
+  /**
+   * Commits the end of a run; tries until the database says yes or no. A worker that was asked to end gives up once the
+   * lease has ended: another one may have the account then, and the run is repeated.
+   */
   async #settle(taken: TakenAccount, end: RunEnd, warnings: readonly string[]): Promise<boolean> {
     const { account, token } = taken;
     const { clock, schedule } = this.#parts;
@@ -220,6 +201,11 @@ export class Worker {
         const tookMs = clock.monotonic() - (this.#held.get(account, token)?.startedAtMs ?? clock.monotonic());
         this.#tell({ type: 'run-ended', account, token, end, nextInMs, isAccepted, tookMs });
         return isAccepted;
+      }
+      const endsAtMs = this.#held.get(account, token)?.endsAtMs ?? -Infinity;
+      if (this.#parts.signal.aborted && endsAtMs <= clock.monotonic()) {
+        this.#tell({ type: 'run-lost', account, token });
+        return false;
       }
       await clock.sleep(pauseMs);
     }

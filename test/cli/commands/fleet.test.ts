@@ -67,7 +67,7 @@ describe('fleet status', () => {
         'eu-north  retrying                in 15 s  failed (6), 1 h ago  1 h ago     -',
         'eu-south  running for 1 min 15 s  -        complete, 1 h ago    1 h ago     host-1-1-ab12cd',
         '',
-        '1 account more; sluice fleet status --all lists them',
+        '1 account more; sluice fleet status --all lists it',
         '',
         'WORKER           STATE      BUSY  SEEN     VERSION',
         'host-1-1-ab12cd  working  2 of 4  5 s ago  0.1.0',
@@ -282,6 +282,7 @@ describe('fleet worker', () => {
       {
         ...fleet,
         work(request) {
+          request.onReady();
           requests.push(request);
           request.onEvent({ type: 'run-started', account: 'acme', token: 1, isTakeover: false });
           request.onOutput('a line of a lane');
