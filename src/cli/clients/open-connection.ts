@@ -32,7 +32,7 @@ export async function openConnection(context: CliContext, globals: GlobalValues)
     );
   const { config = DEFAULT_CONFIG } = globals;
   const connection = parseConnection(
-    /\.ya?ml$/.test(config)
+    isYaml(config)
       ? { config_path: resolve(context.cwd, config) }
       : readJsonFile(context, 'connection config', config),
   );
@@ -43,9 +43,19 @@ export async function openConnection(context: CliContext, globals: GlobalValues)
     const settings = await loadInline(context, source);
     return { settings, sync: limits, streams };
   }
+  if (!isYaml(config) && !existsSync(source.path))
+    throw new ConfigError(`config_path: there is no file ${source.path}`, {
+      code: 'config_not_found',
+      hint: 'Give the absolute path of a sluice.yaml, as this machine or container has it. Nothing was requested.',
+      context: { path: source.path },
+    });
   const { own, ofAccount } = await chooseAccount(context, globals, source);
   const settings = await loadSettings(own, { ...globals, config: source.path });
   return { settings, sync: { ...limits, ...(ofAccount && { ofAccount }) }, streams };
+}
+
+function isYaml(config: string): boolean {
+  return /\.ya?ml$/.test(config);
 }
 
 type Source<Kind> = Extract<Connection['source'], { readonly kind: Kind }>;
