@@ -7,6 +7,7 @@ import { formatBytes } from '../../text/format-bytes.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { accountsOption, chooseAccounts } from '../steps/choose-accounts.ts';
+import { loadFleet } from '../steps/load-fleet.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 import { PAGE_TOKEN } from '../../metrics/page-guard.ts';
 
@@ -75,7 +76,8 @@ export const reportCommand = defineCommand({
     if (serve === true) {
       context.chooseStop('close');
       // A config that is broken at the start ends it, and not each load of the page.
-      if (fleet !== true && (await chooseAccounts(context, globals, values.accounts)) === undefined)
+      if (fleet === true) await loadFleet(context, globals);
+      else if ((await chooseAccounts(context, globals, values.accounts)) === undefined)
         await loadOfflineSettings(context, globals);
       const { openFleetPages, openPages } = await import('../steps/page-sources.ts');
       const { serveReport } = await import('../steps/serve-report.ts');
