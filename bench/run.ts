@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parts } from './parts/parts.ts';
+import { ownPages, parts } from './parts/parts.ts';
 import { buildInto } from './support/build.ts';
 import { writeFinding } from './support/finding.ts';
 import { describeMachine, writeMachine } from './support/machine.ts';
@@ -9,15 +9,15 @@ import { type Ratios, checkRatios, readRatios, writeRatios } from './support/rat
 import { readArguments, type Request } from './support/read-arguments.ts';
 import { writeSection } from './support/write-page.ts';
 
-const page = resolve(import.meta.dirname, '../docs/benchmarks.md');
+const findPage = (part: string) => resolve(import.meta.dirname, '..', ownPages[part] ?? 'docs/benchmarks.md');
 
 async function run({ names, size, write, check }: Request): Promise<void> {
   const recorded = new Map(
-    names.map((name) => [name, check ? readRatios(readFileSync(page, 'utf8'), name) : {}]),
+    names.map((name) => [name, check ? readRatios(readFileSync(findPage(name), 'utf8'), name) : {}]),
   );
   const chosen = names.filter((name) => !check || Object.keys(recorded.get(name) ?? {}).length > 0);
   if (chosen.length === 0) {
-    process.stderr.write('docs/benchmarks.md has no ratios to compare with: --write puts them there.\n');
+    process.stderr.write('There are no ratios to compare with yet: --write puts them there.\n');
     process.exitCode = 2;
     return;
   }
@@ -45,7 +45,7 @@ async function run({ names, size, write, check }: Request): Promise<void> {
         ...(Object.keys(ratios).length === 0 ? [] : [writeRatios(ratios)]),
       ].join('\n\n');
       process.stdout.write(`\n## ${name}\n\n${section}\n`);
-      if (write) writeSection(page, name, section);
+      if (write) writeSection(findPage(name), name, section);
       for (const { isFine, words } of checkRatios(recorded.get(name) ?? {}, ratios)) {
         process.stdout.write(`${isFine ? 'holds ' : 'FAILED'} ${words}\n`);
         if (!isFine) process.exitCode = 1;
