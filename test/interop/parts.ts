@@ -4,6 +4,7 @@ import { proveDbt } from './parts/dbt.ts';
 import { proveMcp } from './parts/mcp.ts';
 import { proveOpenTelemetry } from './parts/opentelemetry.ts';
 import { proveOrchestrators } from './parts/orchestrators.ts';
+import { provePeers } from './parts/peers.ts';
 import { provePython } from './parts/python.ts';
 import { proveReaders } from './parts/readers.ts';
 import { proveSinger } from './parts/singer.ts';
@@ -19,5 +20,6 @@ export const parts: Readonly<Record<string, InteropPart>> = {
   python: provePython,
   dbt: proveDbt,
   orchestrators: proveOrchestrators,
+  peers: provePeers,
   spark: proveSparkTables,
 };
