@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -271,6 +271,33 @@ describeWithServers('a DuckLake', () => {
         };
       },
     }));
+
+    it('is whole for each of several accounts that publish at the same time', async () => {
+      const { config, catalog } = await makeConfig();
+      const makeDay = (day: number, account: number) =>
+        makeItems(40 + day, { perDay: 10 }).map((item) => ({ ...item, amount: day * 100 + account }));
+      const stream = { key: ['id'], cursor: { field: 'date', lookback: '90d' } };
+      await Promise.all(
+        Array.from({ length: 3 }, async (_, account) => {
+          const schema = `account_${account}`;
+          const { ducklake = { catalog, data: '' }, s3 } = config.destination ?? {};
+          // A state folder that is gone after each sync: all of it comes from the lake, and is compared with its sums.
+          const lake = { ducklake: { ...ducklake, schema }, ...(s3 && { s3 }) };
+          const flow = createItemsFlow([], { stream, config: { ...config, destination: lake } });
+          for (let day = 0; day < 3; day += 1) {
+            flow.simulator.editRecords('items', () => makeDay(day, account));
+            expect(await flow.sync({ force: true })).toMatchObject({ exitCode: 0 });
+            rmSync(flow.stateDir, { recursive: true });
+            await flow.clock.sleep(DAY_MS);
+          }
+          const reader = await openLakeReader(`postgres:${catalog}`, 'READ_ONLY', store);
+          const [row] = await reader
+            .rows(`SELECT count(*)::INT AS rows, sum(amount)::INT AS amount FROM lake.${schema}.items`)
+            .finally(() => reader.close());
+          expect(row).toEqual({ rows: 42, amount: 42 * (200 + account) });
+        }),
+      );
+    });
 
     it.each<[string, string, (config: NonNullable<FlowConfig['destination']>) => object]>([
       [

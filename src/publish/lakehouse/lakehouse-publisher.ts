@@ -21,10 +21,11 @@ import type {
   VerifyKit,
 } from '../publisher.ts';
 import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
-import { maintainTables } from './maintain-tables.ts';
+import { inTurn, repeatInTurn, repeatOnConflict } from './in-turn.ts';
+import { maintainOnRequest, maintainTables } from './maintain-tables.ts';
 import type { Lakehouse, LostFiles } from './lakehouse.ts';
 import { nameInLake, toLakeSchema } from './names.ts';
-import { openToPublish, openToWrite } from './open-to-write.ts';
+import { openToPublish } from './open-to-write.ts';
 import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
 import { refuseForeign } from './refuse-foreign.ts';
@@ -86,7 +87,8 @@ export class LakehousePublisher implements ClosedPublisher {
   async takeOver(lease: Lease): Promise<void> {
     const owner = new Map(describeOwner(this.#settings));
     this.#seen = undefined;
-    await takeOverLakehouse(this.#lakehouse, { owner, lease, folder: this.#folder });
+    const lakehouse = this.#lakehouse;
+    await inTurn(lakehouse, () => takeOverLakehouse(lakehouse, { owner, lease, folder: this.#folder }));
   }
 
   get #folder(): string {
@@ -143,18 +145,22 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async publish(commit: ClosedCommit): Promise<PublishResult> {
-    const { generation, runId, look, file, signal, clock, lease, warn } = commit;
     const lakehouse = this.#lakehouse;
-    const { streams } = this.#settings;
     this.#seen = undefined;
-    const { database, comments } = await openToPublish(lakehouse, this.#folder, file);
+    const { generation, runId, look, file, signal, clock, lease, warn } = commit;
+    const { streams } = this.#settings;
+    const { database, comments } = await repeatOnConflict(lakehouse, clock, () =>
+      openToPublish(lakehouse, this.#folder, file),
+    );
     try {
       const before = await lakehouse.measure?.(database);
       const owner = new Map(describeOwner(this.#settings));
       const comparesAll = existsSync(this.#promiseTo('compare'));
       const at = { generation, runId, nowMs: clock.now(), look, lease, warn, comments };
       const job = { database, lakehouse, streams, owner, comparesAll, ...at };
-      const change = await interruptOnAbort(database, signal, () => this.#publishOrRepair(job, commit));
+      const change = await interruptOnAbort(database, signal, () =>
+        repeatInTurn(lakehouse, clock, () => this.#publishOrRepair(job, commit)),
+      );
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
       if (change.tables !== undefined) await lakehouse.settle?.(database, tables);
       rmSync(this.#promiseTo('compare'), { force: true });
@@ -211,7 +217,7 @@ export class LakehousePublisher implements ClosedPublisher {
     const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
     try {
       await interruptOnAbort(database, signal, () =>
-        maintainTables(lakehouse, upkeep, database, { nowMs, keepMs }),
+        repeatInTurn(lakehouse, clock, () => maintainTables(lakehouse, upkeep, database, { nowMs, keepMs })),
       );
       rmSync(this.#promiseTo('forget'), { force: true });
     } catch (thrown) {
@@ -224,7 +230,6 @@ export class LakehousePublisher implements ClosedPublisher {
 
   async maintain({ clock, signal }: Pick<ClosedCommit, 'clock' | 'signal'>): Promise<MaintainedDestination> {
     const lakehouse = this.#lakehouse;
-    const { retention } = this.#settings;
     const about = { destination: this.place, title: this.title };
     const { held } = await this.#look();
     if (held?.generation === undefined) return { ...about, outcome: 'nothing is published' };
@@ -232,18 +237,10 @@ export class LakehousePublisher implements ClosedPublisher {
     const { upkeep } = lakehouse;
     if (upkeep.by !== 'sluice')
       return { ...about, outcome: upkeep.by === 'itself' ? 'not needed' : 'left to another engine' };
-    const database = await openToWrite(lakehouse, this.#folder);
-    try {
-      const bytesBefore = await lakehouse.measure?.(database);
-      const extent = { nowMs: clock.now(), keepMs: retention.lakeMs };
-      await interruptOnAbort(database, signal, () => maintainTables(lakehouse, upkeep, database, extent));
-      const bytesAfter = await lakehouse.measure?.(database);
-      return { ...about, outcome: 'maintained', bytesBefore, bytesAfter };
-    } catch (error) {
-      throw lakehouse.describeFailure(error);
-    } finally {
-      await database.release();
-    }
+    const folder = this.#folder;
+    const extent = { nowMs: clock.now(), keepMs: this.#settings.retention.lakeMs };
+    const sizes = await maintainOnRequest(lakehouse, upkeep, { folder, extent, clock, signal });
+    return { ...about, outcome: 'maintained', ...sizes };
   }
 
   async verify(kit: VerifyKit): Promise<PublishedFacts | undefined> {

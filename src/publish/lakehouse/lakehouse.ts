@@ -36,6 +36,11 @@ export interface Lakehouse {
   /** What the engine says, as an error that says what to do; without secrets. `where` is what `findRefused` found. */
   describeFailure(thrown: unknown, where?: string): SyncError;
 
+  /** Names what all that publish there in this process share, where one commit undoes the others under way. */
+  readonly turn?: string;
+  /** Whether a transaction failed because others committed meanwhile, to whatever table: nothing of it is there. */
+  readonly isConflict?: (thrown: unknown) => boolean;
+
   /** Prepares the transaction of a publish, before anything is read in it. */
   begin?(session: SqlSession, lease?: Lease): Promise<void>;
   /** At a takeover: ends what overtaken runs have open there, where that could keep others waiting. */

@@ -1,7 +1,11 @@
+import type { Clock } from '../../model/clock.ts';
 import { PublishError } from '../../model/errors.ts';
 import type { Database } from '../../warehouse/database.ts';
+import { interruptOnAbort } from '../../warehouse/interrupt-on-abort.ts';
 import { isAnyTouched, readHeldTables } from './held-tables.ts';
+import { repeatInTurn } from './in-turn.ts';
 import type { Extent, Lakehouse, OwnUpkeep } from './lakehouse.ts';
+import { openToWrite } from './open-to-write.ts';
 
 /**
  * Removes what nobody needs any more from an open lakehouse.
@@ -25,4 +29,33 @@ export async function maintainTables(
       context: { path },
     });
   await upkeep.maintain(database, { ...held, ...extent });
+}
+
+/** How a lakehouse is maintained that is not open. */
+export interface MaintenanceRequest {
+  /** For what does not fit into memory. */
+  readonly folder: string;
+  readonly extent: Extent;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The same for a lakehouse that is not open; returns the bytes of its data files, where they are known. */
+export async function maintainOnRequest(
+  lakehouse: Lakehouse,
+  upkeep: OwnUpkeep,
+  { folder, extent, clock, signal }: MaintenanceRequest,
+): Promise<{ readonly bytesBefore: number | undefined; readonly bytesAfter: number | undefined }> {
+  const database = await openToWrite(lakehouse, folder);
+  try {
+    const bytesBefore = await lakehouse.measure?.(database);
+    await interruptOnAbort(database, signal, () =>
+      repeatInTurn(lakehouse, clock, () => maintainTables(lakehouse, upkeep, database, extent)),
+    );
+    return { bytesBefore, bytesAfter: await lakehouse.measure?.(database) };
+  } catch (error) {
+    throw lakehouse.describeFailure(error);
+  } finally {
+    await database.release();
+  }
 }

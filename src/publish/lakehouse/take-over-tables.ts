@@ -7,8 +7,8 @@ import type { Lakehouse, StoredColumn } from './lakehouse.ts';
 import { nameInLake, OWN_TABLES } from './names.ts';
 import { openToWrite } from './open-to-write.ts';
 
-/** A takeover fails when a commit of the overtaken run lands beside it, which cannot go on for long. */
-const TRIES = 5;
+/** A takeover fails when a commit of others lands beside it, which takes longer: they do not come that often in a row. */
+const TRIES = 20;
 
 /** Whose lakehouse is taken over, and by whom. */
 export interface Takeover {

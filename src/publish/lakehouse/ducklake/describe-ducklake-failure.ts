@@ -51,6 +51,18 @@ function describeLoss({ schema }: DuckLakeDestination): Advice {
 const ofCatalog = listServerAdvice('destination.ducklake.catalog', 'the server of the catalog');
 const ofStore = listStoreAdvice('destination.ducklake.data');
 
+/**
+ * Whether another commit came first. Each takes the next number of the whole catalog, so that it may be one to any table; two
+ * that make a catalog at the same time meet in the same way.
+ */
+export function isDuckLakeConflict(thrown: unknown): boolean {
+  const message = readMessage(thrown);
+  return (
+    (/Failed to commit DuckLake transaction/.test(message) && /retry count|\bconflict\b/i.test(message)) ||
+    (/Failed to initialize DuckLake/.test(message) && /duplicate key|already exists/.test(message))
+  );
+}
+
 /** What the engine says about a DuckLake. */
 export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unknown): SyncError {
   if (/and creating a new DuckLake is explicitly disabled/.test(readMessage(thrown)))

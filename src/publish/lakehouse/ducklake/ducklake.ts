@@ -20,7 +20,8 @@ import type {
   StoredTable,
 } from '../lakehouse.ts';
 import { LAKE, nameInLake } from '../names.ts';
-import { describeDuckLakeFailure } from './describe-ducklake-failure.ts';
+import { waitForLock } from './catalog-lock.ts';
+import { describeDuckLakeFailure, isDuckLakeConflict } from './describe-ducklake-failure.ts';
 import { commentInDuckLake } from './ducklake-comments.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';
@@ -35,10 +36,14 @@ export class DuckLake implements Lakehouse {
   readonly commitsTogether = true;
   readonly destination: DuckLakeDestination;
   readonly local?: LocalPlace;
+  readonly turn: string;
+  readonly isConflict = isDuckLakeConflict;
 
   constructor(destination: DuckLakeDestination) {
     this.destination = destination;
     this.views = keepDuckLakeViews(destination);
+    const { catalog } = destination;
+    this.turn = catalog.kind === 'postgres' ? catalog.url.href : catalog.file;
     const local = findLocal(destination);
     if (local !== undefined) this.local = local;
   }
@@ -53,6 +58,10 @@ export class DuckLake implements Lakehouse {
 
   open(access: LakehouseAccess): Promise<Database | undefined> {
     return openDuckLake(this.destination, access);
+  }
+
+  async begin(session: SqlSession): Promise<void> {
+    if (this.destination.catalog.kind === 'postgres') await waitForLock(session);
   }
 
   describeFailure(thrown: unknown): ReturnType<Lakehouse['describeFailure']> {
@@ -106,7 +115,13 @@ export class DuckLake implements Lakehouse {
   readonly views: ViewKeeper;
   readonly upkeep: OwnUpkeep = {
     by: 'sluice',
-    maintain: (database, work) => maintainDuckLake({ ...work, database, schema: this.destination.schema }),
+    maintain: (database, work) =>
+      maintainDuckLake({
+        ...work,
+        database,
+        schema: this.destination.schema,
+        begin: () => this.begin(database),
+      }),
   };
 }
 

@@ -9,6 +9,8 @@ interface Job extends Maintenance {
   /** Open on the lake. */
   readonly database: Database;
   readonly schema: string;
+  /** Prepares each transaction. */
+  readonly begin: () => Promise<void>;
 }
 
 /**
@@ -50,7 +52,8 @@ async function maintain(job: Job): Promise<void> {
 }
 
 /** The snapshot is ours, and of the same commit: nobody has to look at what changed in it. */
-async function nameTransaction({ database, generation }: Job): Promise<void> {
+async function nameTransaction({ database, generation, begin }: Job): Promise<void> {
+  await begin();
   const about = quoteLiteral(JSON.stringify({ generation }));
   await database.run(
     `CALL ducklake_set_commit_message(${quoteLiteral(LAKE)}, ${quoteLiteral(AUTHOR)}, 'maintenance', extra_info => ${about})`,

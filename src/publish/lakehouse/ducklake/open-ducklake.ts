@@ -9,6 +9,7 @@ import type { LakehouseAccess } from '../lakehouse.ts';
 import { describeLogin, describeOptions } from '../login-postgres.ts';
 import { LAKE, toLakeSchema } from '../names.ts';
 import { createStoreSecret, listStoreExtensions, openEngine } from '../open-engine.ts';
+import { attachLock } from './catalog-lock.ts';
 import { describeDuckLakeFailure, MissingLakeError } from './describe-ducklake-failure.ts';
 
 /** See `Lakehouse.open`. A catalog that has its data elsewhere belongs to others. */
@@ -68,6 +69,9 @@ async function attachLake(
   ];
   const source =
     catalog.kind === 'sqlite' ? `sqlite:${catalog.file}` : `postgres:${describeOptions(catalog.url)}`;
+  // What the extension (of DuckDB 1.5.5) tries again itself, it may commit wrongly: rows that were deleted come back.
+  await session.run('SET ducklake_max_retry_count = 0');
+  if (catalog.kind === 'postgres' && mode === 'create') await attachLock(session, catalog.url);
   await session.run(
     `ATTACH ${quoteLiteral(`ducklake:${source}`)} AS ${quoteIdentifier(LAKE)} (${options.join(', ')})`,
   );
