@@ -87,6 +87,8 @@ export interface FleetChange {
     | 'paused already'
     | 'resumed'
     | 'not paused'
+    /** It is paused, and was not named alone. */
+    | 'still paused'
     /** Its lease was ended. */
     | 'freed'
     | 'not held';

@@ -41,6 +41,7 @@ const OUTCOMES: Readonly<Record<FleetChange['outcome'], string>> = {
   'paused already': 'was paused already',
   resumed: 'is resumed',
   'not paused': 'was not paused',
+  'still paused': 'is paused and stays so: sluice fleet resume begins its runs again',
   freed: 'is free: what its worker still does is refused',
   'not held': 'was not held by a worker',
 };
@@ -50,6 +51,8 @@ export function renderFleetChanges(changes: readonly FleetChange[]): string {
   return changes
     .map(({ account, outcome, worker }) => {
       const who = worker === undefined ? '' : ` (${toSafeLine(worker)})`;
+      if (outcome === 'paused' && worker !== undefined)
+        return `${account} is paused: its run on ${toSafeLine(worker)} goes on to its end, and none begins after it`;
       return `${account} ${OUTCOMES[outcome]}${who}`;
     })
     .join('\n');

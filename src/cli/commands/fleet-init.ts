@@ -15,7 +15,7 @@ export const fleetInitCommand = defineCommand({
   async run(context, { globals }) {
     context.chooseStop('quit');
     const { settings, names } = await loadFleet(context, globals);
-    const found = await context.engine.fleet.init(settings, names);
+    const found = await context.engine.fleet.init(settings, names, context.clock.now());
     const { renderFleetInit } = await import('../../render/render-fleet-changes.ts');
     const summary = `the fleet is ready in ${found.database}: ${formatCountOf(names.length, 'account')}, ${found.added} new`;
     return { exitCode: 0, summary, result: found, text: renderFleetInit(found, names.length) };

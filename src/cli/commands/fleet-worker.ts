@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AbortedError } from '../../model/errors.ts';
@@ -162,6 +163,11 @@ async function startWatch(
 }
 
 function findScratch({ cwd }: CliContext, given: string | undefined): string {
+  if (
+    given !== undefined &&
+    statSync(resolve(cwd, given), { throwIfNoEntry: false })?.isDirectory() === false
+  )
+    throw usageError(`--scratch ${given} is not a folder`, 'Name a folder on a local disk.');
   // A folder for each user: its files are theirs alone.
   return given === undefined ? join(tmpdir(), `sluice-fleet-${userInfo().uid}`) : resolve(cwd, given);
 }

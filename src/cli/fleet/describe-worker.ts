@@ -67,7 +67,8 @@ function describeEnded(event: Extract<WorkerEvent, { type: 'run-ended' }>): LogL
   const took = `${requests}, ${formatDuration(tookMs)}`;
   if (exitCode === 0) return { level: 'info', message: `${account}: complete, ${took}${next}`, fields };
   const isPlanned = exitCode === 75 || exitCode === 143 || exitCode === 130;
-  const why = error === undefined ? '' : `: ${error.message}${isPlanned ? '' : `. ${error.hint}`}`;
+  const why =
+    error === undefined ? '' : `: ${error.message.replace(/\.$/, '')}${isPlanned ? '' : `. ${error.hint}`}`;
   return {
     level: isPlanned ? 'info' : 'error',
     message: `${account}: exit code ${exitCode}, ${took}${next}${why}`,

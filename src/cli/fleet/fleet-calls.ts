@@ -17,7 +17,14 @@ import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from 
 import type { Paging } from '../../model/report-data.ts';
 import { version } from '../../model/version.ts';
 import { renderFleetReport } from '../../report/render-fleet-report.ts';
-import type { FleetConfig, FleetInit, FleetReader, RepairChoice } from '../frame/fleet-engine.ts';
+import { readSchedule } from './read-schedule.ts';
+import type {
+  FleetChangeKind,
+  FleetConfig,
+  FleetInit,
+  FleetReader,
+  RepairChoice,
+} from '../frame/fleet-engine.ts';
 
 /** A command has one statement at a time; reading the queue's tables takes a second connection. */
 const CONNECTIONS = 2;
@@ -29,7 +36,13 @@ export function loadFleet({ path, env }: FleetConfig): Promise<FleetSettings> {
 }
 
 /** Makes the tables and the queue of a fleet, or brings them up to date. */
-export function initFleet(settings: FleetSettings, accounts: readonly string[]): Promise<FleetInit> {
+export async function initFleet(
+  settings: FleetSettings,
+  accounts: readonly string[],
+  nowMs: number,
+): Promise<FleetInit> {
+  // Each worker would refuse it.
+  readSchedule(settings, nowMs);
   return withDatabase(settings, async (database) => {
     const store = await openStore(settings.store, { reach: settings.reach, database });
     // A wrong key or a missing bucket is found here, and not by the first run at night.
@@ -77,13 +90,20 @@ export function makeFleetReport(
   });
 }
 
-const CHANGES = { run: askForRun, pause: pauseAccount, resume: resumeAccount } as const;
+const CHANGES = {
+  run: (database, account) => askForRun(database, account, { resumes: true }),
+  'run-unpaused': (database, account) => askForRun(database, account, { resumes: false }),
+  pause: pauseAccount,
+  resume: resumeAccount,
+} as const satisfies Readonly<
+  Record<FleetChangeKind, (database: FleetDatabase, account: string) => Promise<FleetChange>>
+>;
 
 /** Changes accounts, one after the other. */
 export function changeAccounts(
   settings: FleetSettings,
   accounts: readonly string[],
-  what: keyof typeof CHANGES,
+  what: FleetChangeKind,
 ): Promise<readonly FleetChange[]> {
   return withFleet(settings, async (database) => {
     const changes: FleetChange[] = [];

@@ -7,12 +7,15 @@ import type { FleetMetricsOptions } from '../../metrics/render-fleet-metrics.ts'
 import type { Clock } from '../../model/clock.ts';
 import type { WorkerEvent, ServedAccounts } from '../../fleet/worker/worker-events.ts';
 
+/** What is done to accounts; `run-unpaused` leaves out those that are paused. */
+export type FleetChangeKind = 'run' | 'run-unpaused' | 'pause' | 'resume';
+
 /** What the commands of a fleet call. */
 export interface FleetEngine {
   /** What the config says of its fleet; a mistake in one account is not looked for. */
   loadSettings(config: FleetConfig): Promise<FleetSettings>;
   /** Makes the tables and the queue, or brings them up to date, and adds the accounts of the config. */
-  init(settings: FleetSettings, accounts: readonly string[]): Promise<FleetInit>;
+  init(settings: FleetSettings, accounts: readonly string[], nowMs: number): Promise<FleetInit>;
   /** Takes accounts and runs them until the signal aborts and every run has ended. */
   work(request: WorkRequest): Promise<void>;
   read(settings: FleetSettings, accounts: readonly string[]): Promise<FleetStatus>;
@@ -31,7 +34,7 @@ export interface FleetEngine {
   change(
     settings: FleetSettings,
     accounts: readonly string[],
-    what: 'run' | 'pause' | 'resume',
+    what: FleetChangeKind,
   ): Promise<readonly FleetChange[]>;
   repair(settings: FleetSettings, account: string, choice: RepairChoice): Promise<FleetRepair>;
 }

@@ -23,7 +23,10 @@ export function defineFleetChange({ what, description, examples }: FleetChangeCo
     async run(context, { globals, argument }) {
       context.chooseStop('quit');
       const { settings, names } = await loadFleet(context, globals);
-      const changes = await context.engine.fleet.change(settings, await matchNames(names, argument), what);
+      const wanted = await matchNames(names, argument);
+      // A nightly `run '*'` must not undo what somebody paused.
+      const kind = what === 'run' && argument?.includes('*') === true ? 'run-unpaused' : what;
+      const changes = await context.engine.fleet.change(settings, wanted, kind);
       const { renderFleetChanges, summarizeFleetChanges } =
         await import('../../render/render-fleet-changes.ts');
       return {

@@ -5,9 +5,14 @@ import type { FleetDatabase, Row, Sql } from './sql.ts';
 /** Above all that a schedule asks for. */
 const ASKED_PRIORITY = 10;
 
-/** Makes an account due now, before those of the schedule. */
-export function askForRun(database: FleetDatabase, account: string): Promise<FleetChange> {
+/** Makes an account due now, before those of the schedule; one that is paused only if it `resumes`. */
+export function askForRun(
+  database: FleetDatabase,
+  account: string,
+  { resumes }: { readonly resumes: boolean },
+): Promise<FleetChange> {
   return change(database, account, async (sql, row) => {
+    if (!resumes && row['paused_at'] !== null) return 'still paused';
     if (isAtWork(row)) return 'running';
     // One that is queued already is queued again with its priority.
     await sql.query(

@@ -192,7 +192,12 @@ describe('fleet init', () => {
 
 describe('fleet run, pause and resume', () => {
   const asked: (readonly unknown[])[] = [];
-  const outcomes = { run: 'queued', pause: 'paused', resume: 'not paused' } as const;
+  const outcomes = {
+    run: 'queued',
+    'run-unpaused': 'still paused',
+    pause: 'paused',
+    resume: 'not paused',
+  } as const;
   const engine = makeEngine({
     change(_, accounts, what) {
       asked.push([what, ...accounts]);
@@ -207,6 +212,11 @@ describe('fleet run, pause and resume', () => {
 
   it.each([
     [['run', 'acme'], 'acme is due now; the next free lane takes it\n', ['run', 'acme']],
+    [
+      ['run', 'ac*'],
+      'acme is paused and stays so: sluice fleet resume begins its runs again\n',
+      ['run-unpaused', 'acme'],
+    ],
     [['pause', 'eu-*'], 'eu-north is paused\neu-south is paused\n', ['pause', 'eu-north', 'eu-south']],
     [
       ['resume', 'acme,eu-s*'],
