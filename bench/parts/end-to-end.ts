@@ -72,37 +72,32 @@ async function measureWhole(options: PartOptions, rows: number, shape: RecordSha
 }
 
 function tabulateWholes(rows: number, wholes: Readonly<Record<RecordShape, readonly Whole[]>>): Finding {
-  const table = (['flat', 'nested'] as const).flatMap((shape) =>
-    (['floor', 'sync'] as const).map((what) => {
-      const best = (one: keyof Whole, unit: 'wholeSeconds' | 'wholeCpuSeconds') =>
-        Math.min(...wholes[shape].map((round) => round[one][unit]));
-      const share = (unit: 'wholeSeconds' | 'wholeCpuSeconds') =>
-        `${writeCount((best('floor', unit) / best(what, unit)) * 100)} %`;
-      return [
-        `${shape} records: ${what === 'floor' ? 'floor' : 'first sync'}`,
-        writeNumber(best(what, 'wholeSeconds')),
-        writeNumber(best(what, 'wholeCpuSeconds')),
-        writeCount(rows / best(what, 'wholeSeconds') / 1_000),
-        share('wholeSeconds'),
-        share('wholeCpuSeconds'),
-        writeCount(Math.max(...wholes[shape].map((round) => round[what].peakMb))),
-      ];
-    }),
+  const shapes = ['flat', 'nested'] as const;
+  type Unit = 'wholeSeconds' | 'wholeCpuSeconds';
+  const best = (shape: RecordShape, what: keyof Whole, unit: Unit) =>
+    Math.min(...wholes[shape].map((round) => round[what][unit]));
+  const share = (shape: RecordShape, what: keyof Whole, unit: Unit) =>
+    best(shape, 'floor', unit) / best(shape, what, unit);
+  const table = shapes.flatMap((shape) =>
+    (['floor', 'sync'] as const).map((what) => [
+      `${shape} records: ${what === 'floor' ? 'floor' : 'first sync'}`,
+      writeNumber(best(shape, what, 'wholeSeconds')),
+      writeNumber(best(shape, what, 'wholeCpuSeconds')),
+      writeCount(rows / best(shape, what, 'wholeSeconds') / 1_000),
+      `${writeCount(share(shape, what, 'wholeSeconds') * 100)} %`,
+      `${writeCount(share(shape, what, 'wholeCpuSeconds') * 100)} %`,
+      writeCount(Math.max(...wholes[shape].map((round) => round[what].peakMb))),
+    ]),
   );
   return {
     title: `Whole processes, start and publishing included, ${writeCount(rows)} rows`,
     head: ['', 's', 'CPU s', 'thousand rows/s', 'of the floor', 'of the floor, CPU', 'peak MB'],
     rows: table,
     ratios: Object.fromEntries(
-      (['flat', 'nested'] as const).flatMap((shape) => {
-        const [floor, sync] = [wholes[shape].map((one) => one.floor), wholes[shape].map((one) => one.sync)];
-        const share = (unit: 'wholeSeconds' | 'wholeCpuSeconds') =>
-          Math.min(...floor.map((one) => one[unit])) / Math.min(...sync.map((one) => one[unit]));
-        return [
-          [`first sync of ${shape} records, of the floor`, share('wholeSeconds')],
-          [`first sync of ${shape} records, of the floor by CPU`, share('wholeCpuSeconds')],
-        ];
-      }),
+      shapes.flatMap((shape) => [
+        [`first sync of ${shape} records, of the floor`, share(shape, 'sync', 'wholeSeconds')],
+        [`first sync of ${shape} records, of the floor by CPU`, share(shape, 'sync', 'wholeCpuSeconds')],
+      ]),
     ),
     notes: [
       'Nested records have a list of two objects, a nested object, and decimals of 17 digits; flat ones are those of the table above. The best of the rounds.',

@@ -44,10 +44,12 @@ export async function measureYear({ size = 365, folder, say }: PartOptions): Pro
   const span = isLong ? SPAN : Math.ceil((days.length - 1) / 2);
   const early = days.slice(from, from + span);
   const late = days.slice(-span);
-  const growth = (of: (day: Day) => number) => median(late.map(of)) / median(early.map(of));
-  const worst = Math.max(
-    ...[growth(({ cpuSeconds }) => cpuSeconds), growth(({ files }) => files), growth(({ bytes }) => bytes)],
-  );
+  const grow = (of: (day: Day) => number) => median(late.map(of)) / median(early.map(of));
+  const growth = {
+    cpu: grow(({ cpuSeconds }) => cpuSeconds),
+    files: grow(({ files }) => files),
+    bytes: grow(({ bytes }) => bytes),
+  };
   const most = (of: (day: Day) => number) => Math.max(...days.map(of));
   return [
     {
@@ -66,12 +68,12 @@ export async function measureYear({ size = 365, folder, say }: PartOptions): Pro
           writeNumber(most(({ bytes }) => bytes) / 1e6),
         ],
       ],
-      ratios: { 'an early sync, in CPU times of a late one': 1 / growth(({ cpuSeconds }) => cpuSeconds) },
+      ratios: { 'an early sync, in CPU times of a late one': 1 / growth.cpu },
       notes: [
         writeGoal(
           'CPU time, files and bytes of a late sync are within a fifth of those of an early one',
-          worst < MOST_GROWTH,
-          `${writeNumber(growth(({ cpuSeconds }) => cpuSeconds))} times the CPU time, ${writeNumber(growth(({ files }) => files))} times the files, ${writeNumber(growth(({ bytes }) => bytes))} times the bytes`,
+          Math.max(...Object.values(growth)) < MOST_GROWTH,
+          `${writeNumber(growth.cpu)} times the CPU time, ${writeNumber(growth.files)} times the files, ${writeNumber(growth.bytes)} times the bytes`,
         ),
         `Each day brings 30 mentions, and rows of the other streams come and go; archived pages leave after ${ARCHIVE_DAYS} days (\`retention.archive\`). The clock and the API are in the process, so waits take no time, and making pages is in the numbers. Medians.`,
       ],

@@ -39,7 +39,12 @@ export async function addViews(
       warn(`there is no view of ${about}: ${toSyncError(thrown).message}`);
     }
   }
-  await writeComments(database, comments);
+  try {
+    await writeComments(database, comments);
+  } catch (thrown) {
+    if (thrown instanceof AbortedError) throw thrown;
+    warn(`the views have no comments: ${toSyncError(thrown).message}`);
+  }
 }
 
 /**

@@ -19,7 +19,6 @@ const small: Readonly<
   Record<string, { readonly size: number; readonly repeats?: number; readonly rows: number }>
 > = {
   'end-to-end': { size: 300, rows: 6 },
-  // Where an environment cannot be made, its row says so.
   publishing: { size: 1_000, rows: 3 },
   lakehouses: { size: 1_000, rows: explainMissing() === undefined ? 10 : 1 },
   'lake-requests': { size: 200, rows: explainMissing() === undefined ? 9 : 1 },

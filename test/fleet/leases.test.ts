@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { freeAccount } from '../../src/fleet/database/change-accounts.ts';
+import { askForRun, freeAccount, pauseAccount } from '../../src/fleet/database/change-accounts.ts';
 import { queueDue } from '../../src/fleet/database/due-accounts.ts';
 import { endRun, type RunEnd } from '../../src/fleet/database/end-run.ts';
 import { addAccounts, planAgain } from '../../src/fleet/database/known-accounts.ts';
@@ -52,6 +52,16 @@ describeWithServers('the lease of an account', () => {
     if (taken === undefined) throw new Error(`${account} is held`);
     return taken;
   };
+
+  it('is not begun by a run that leaves paused accounts out', async () => {
+    const account = await addAccount();
+    await pauseAccount(fleet.database, account);
+    const ask = async (resumes: boolean) => (await askForRun(fleet.database, account, { resumes })).outcome;
+    expect(await ask(false)).toBe('still paused');
+    await expect(pauseAccount(fleet.database, account)).resolves.toMatchObject({ outcome: 'paused already' });
+    expect(await ask(true)).toBe('queued');
+    expect(await ask(false)).toBe('queued');
+  });
 
   it('says yes again to an end that was committed, and whose answer was lost', async () => {
     const account = await addAccount();

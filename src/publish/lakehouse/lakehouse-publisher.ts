@@ -145,10 +145,10 @@ export class LakehousePublisher implements ClosedPublisher {
   }
 
   async publish(commit: ClosedCommit): Promise<PublishResult> {
-    const lakehouse = this.#lakehouse;
-    this.#seen = undefined;
     const { generation, runId, look, file, signal, clock, lease, warn } = commit;
+    const lakehouse = this.#lakehouse;
     const { streams } = this.#settings;
+    this.#seen = undefined;
     const { database, comments } = await repeatOnConflict(lakehouse, clock, () =>
       openToPublish(lakehouse, this.#folder, file),
     );

@@ -7,7 +7,7 @@ import type { Lakehouse, StoredColumn } from './lakehouse.ts';
 import { nameInLake, OWN_TABLES } from './names.ts';
 import { openToWrite } from './open-to-write.ts';
 
-/** A takeover fails when a commit of others lands beside it, which takes longer: they do not come that often in a row. */
+/** A try fails when others commit during it. It takes less time than their commits, so that this ends soon. */
 const TRIES = 20;
 
 /** Whose lakehouse is taken over, and by whom. */

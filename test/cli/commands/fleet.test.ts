@@ -369,6 +369,7 @@ describe('fleet worker', () => {
   it.each([
     [['--metrics-host', '0.0.0.0'], '--metrics-host needs --metrics-port'],
     [['--without-accounts'], '--without-accounts needs --metrics-port'],
+    [['--scratch', import.meta.filename], 'is not a folder'],
     [['--lanes', '0'], '--lanes'],
     [['--lanes', '65'], '--lanes'],
   ])('refuses %j before anything is opened', async (argv, words) => {
@@ -392,6 +393,13 @@ describe('fleet worker', () => {
 });
 
 describe('report --fleet', () => {
+  it('ends with a config that has no accounts, and serves nothing', async () => {
+    const engine = makeEngine({}, { listAccounts: () => Promise.resolve(undefined) });
+    const ended = await run(['report', '--fleet', '--serve'], { engine });
+    expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(ended.stderr).toContain('the config has no accounts');
+  });
+
   it('writes nothing where accounts are named as well', async () => {
     const { exitCode, stderr } = await run(['report', '--fleet', '--accounts', 'acme'], {
       engine: makeEngine(),

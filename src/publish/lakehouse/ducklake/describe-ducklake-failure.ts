@@ -23,6 +23,11 @@ export class MissingLakeError extends PublishError {
 
 const ofLake: readonly Advice[] = [
   {
+    pattern: /maximum retry count/,
+    what: 'others committed to the catalog during each try',
+    hint: 'Run again: publishing needs no request.',
+  },
+  {
     pattern: /does not match existing data path/,
     what: 'the catalog belongs to another data folder',
     hint: 'Write the folder of this catalog as destination.ducklake.data, or name another catalog. Nothing was changed.',
@@ -69,7 +74,13 @@ export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unkno
     return describeAbsence(lake);
   // Both cannot be reached in the same words; only a store is asked by HTTP.
   const places = /\bHTTP\b/.test(readMessage(thrown)) ? [ofStore, ofCatalog] : [ofCatalog, ofStore];
-  return describeEngineFailure(lake, thrown, [describeLoss(lake), ...ofLake, ...places.flat()]);
+  // The extension advises to let it try again itself, which is what must not be.
+  const message = readMessage(thrown).replace(
+    /\s*\. Consider increasing the value with: e\.g\., "[^"]*"/,
+    '',
+  );
+  const said = isDuckLakeConflict(thrown) ? new Error(message) : thrown;
+  return describeEngineFailure(lake, said, [describeLoss(lake), ...ofLake, ...places.flat()]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.
