@@ -298,7 +298,7 @@ describe('publishCombined', () => {
     const states = await collectCrashStates(dirname(file), publish, () => 0);
     expect(await count(file)).toEqual(COUNTED_NEW);
     expect(states.length).toBeGreaterThan(3);
-    const stride = chooseStride(2);
+    const stride = chooseStride(5);
     for (const state of states.filter((_, at) => at % stride === seed % stride)) {
       const where = `SLUICE_SEED=${seed}: killed before ${state.step?.n ?? ''} ${state.step?.name ?? 'the end'}`;
       restoreCrashState(state, dirname(file));
@@ -314,7 +314,7 @@ describe('publishCombined', () => {
     await publish();
     await writeAccountFile(folder, 'acme', ...NEW);
     const restore = keepFolder(dirname(file));
-    const stride = chooseStride(2);
+    const stride = chooseStride(5);
     for (let n = 1 + (seed % stride); ; n += stride) {
       restore();
       const failed = await fillDiskAt(n, folder, publish);

@@ -37,7 +37,7 @@ async function forEachState(
   const own = states.filter((state, at) => isOwn(state) || isOwn(states[at - 1]));
   expect(own.length).toBeGreaterThan(3);
   // Each in the soak; in daily runs a part of them, another one with each seed.
-  const stride = chooseStride(6);
+  const stride = chooseStride(15);
   const chosen = own.filter((_, at) => at % stride === seed % stride || at === own.length - 1);
   for (const state of chosen) {
     restoreCrashState(state, flow.folder);

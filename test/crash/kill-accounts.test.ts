@@ -45,7 +45,7 @@ describe('a sync of twelve accounts that is killed again and again', () => {
     const names = Array.from({ length: 12 }, (_, at) => `client-${at}`);
     const flow = await createServed(names);
     const random = createRandom();
-    const kills = countRuns(6);
+    const kills = countRuns(3);
     for (let kill = 0; kill < kills; kill += 1) {
       const child = start(flow, ['sync', '--no-progress', '--force']);
       const nth = 1 + Math.floor(random() * 60);

@@ -15,8 +15,8 @@ import { waitForEnd } from '../support/run-node.ts';
 import { countRuns, createRandom, seed } from '../support/seeds.ts';
 import { makeItems } from '../support/sync-harness.ts';
 
-const KILLS = countRuns(4);
-const CUTS = countRuns(4);
+const KILLS = countRuns(2);
+const CUTS = countRuns(2);
 const stream = { key: ['id'], cursor: { field: 'date', lookback: '90d' } };
 const random = createRandom();
 

@@ -66,7 +66,7 @@ describe('a disk that refuses one step of a sync, each in turn,', () => {
     async () => {
       const { flow, before, after } = await createMovedOn();
       const restore = keepFolder(flow.folder);
-      const stride = chooseStride(15);
+      const stride = chooseStride(30);
       let refusals = 0;
       for (let n = 1 + (seed % stride); ; n += stride) {
         restore();

@@ -151,7 +151,7 @@ it('a count is exactly what the table lacks, whatever is in quarantine', { timeo
         expect(mode === 'full' || difference === 0).toBe(true);
       },
     ),
-    { numRuns: countRuns(12), endOnFailure: true },
+    { numRuns: countRuns(6), endOnFailure: true },
   );
   expect(Math.min(...Object.values(seen))).toBeGreaterThan(leastSeen(0));
 });

@@ -95,7 +95,7 @@ describeWithServers('Postgres', () => {
 
   describeLakehouse('in a database', () => ({
     title: 'Postgres',
-    days: countRuns(5),
+    days: countRuns(3),
     withViews: ' CASCADE',
     create,
   }));
@@ -386,7 +386,7 @@ describeWithServers('Postgres', () => {
     const port = new URL(postgres.url).port;
     const random = createRandom();
     let most = 400;
-    for (let run = 0; run < countRuns(5); run += 1) {
+    for (let run = 0; run < countRuns(3); run += 1) {
       const when = run % 2 === 0 ? 'before' : 'after';
       const isFirst = run % 4 === 3;
       const { flow, url, open, schema } = await create(ITEMS, { stream: all });

@@ -224,7 +224,7 @@ describe('any history of a project', () => {
           for (const step of history) await take(project, step);
           await settle(project);
         }),
-        { numRuns: countRuns(24), endOnFailure: true },
+        { numRuns: countRuns(10), endOnFailure: true },
       );
       expect(Math.min(...Object.values(seen))).toBeGreaterThan(leastSeen(0));
     },

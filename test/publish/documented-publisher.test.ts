@@ -88,7 +88,7 @@ const page: PublisherCase = {
 };
 
 describePublisher('the page', page);
-describeFence('the page', () => page);
+describeFence('the page', () => page, { stride: 9, claimStride: 3, pairs: 4 });
 
 /** The file of the table that readers are led to; undefined before anything is published. */
 function findFile(place: string): string | undefined {

@@ -19,7 +19,7 @@ import type { PublisherCase } from './publish-world.ts';
 const only = /^(?:confirm|sql (?:BEGIN|UPDATE|CALL ducklake|COMMIT))/;
 
 describeWithServers('a DuckLake on this machine', () => {
-  describeFence('a DuckLake', () => duckLake, { only, stride: 6, claimStride: 12, pairs: 2 });
+  describeFence('a DuckLake', () => duckLake, { only, stride: 12, claimStride: 24, pairs: 1 });
 });
 
 describeWithServers('lakehouses on a server of Postgres', () => {
@@ -38,9 +38,9 @@ describeWithServers('lakehouses on a server of Postgres', () => {
     openReader(['postgres_scanner'], [`ATTACH ${quoteLiteral(url)} AS lake (TYPE postgres, READ_ONLY)`]);
   describeFence('Postgres', () => makeServerCase({ postgres: { url } }, open), {
     only,
-    stride: 4,
-    claimStride: 8,
-    pairs: 3,
+    stride: 12,
+    claimStride: 24,
+    pairs: 1,
   });
 
   let shared: PublisherCase | undefined;
@@ -50,8 +50,8 @@ describeWithServers('lakehouses on a server of Postgres', () => {
   }
   describeFence('a DuckLake in Postgres', () => (shared ??= makeShared()), {
     only,
-    stride: 9,
-    claimStride: 18,
+    stride: 18,
+    claimStride: 36,
     pairs: 1,
   });
 });
@@ -79,5 +79,5 @@ describeWithServers('Iceberg', () => {
       () => openCatalogReader(catalog, store),
     );
   }
-  describeFence('Iceberg', makeIceberg, { only, stride: 8, claimStride: 16, pairs: 1 });
+  describeFence('Iceberg', makeIceberg, { only, stride: 24, claimStride: 48, pairs: 1 });
 });

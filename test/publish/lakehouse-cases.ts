@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ConfigInput } from '../../src/model/config.ts';
@@ -12,6 +13,8 @@ import { findExtensions } from '../support/lake-servers.ts';
 import type { PublisherCase } from './publish-world.ts';
 
 const engine = { extensionDirectory: findExtensions() ?? '' };
+/** Publishers of a test stand for machines that do not wait for each other: one may be held at any step. */
+const likeAnotherMachine = () => ({ turn: randomUUID(), longestWaitMs: 0 });
 const SELECT = 'SELECT value FROM lake.main.items ORDER BY value';
 
 export const duckLake: PublisherCase = {
@@ -19,14 +22,17 @@ export const duckLake: PublisherCase = {
   config: { engine },
   // Small changes are in the catalog, which changes in one step.
   leastStates: 2,
-  diskStride: 6,
+  diskStride: 18,
   place: (folder) => join(folder, 'out', 'catalog.sqlite'),
   create: (settings, place) => {
     const lake = settings.destinations.find(({ kind }) => kind === 'ducklake');
     if (lake?.kind !== 'ducklake') throw new TypeError('the config names no lake');
     const catalog = { kind: 'sqlite', file: place } as const;
     const data = join(dirname(place), 'data');
-    return new LakehousePublisher(new DuckLake({ ...lake, path: place, catalog, data }), settings);
+    return new LakehousePublisher(
+      new DuckLake({ ...lake, path: place, catalog, data }, likeAnotherMachine()),
+      settings,
+    );
   },
   read: async (place) => {
     if (!existsSync(place)) return undefined;
@@ -54,7 +60,7 @@ export const motherDuck: PublisherCase = {
   destination: (folder) => ({ motherduck: { database: 'company', token: join(folder, 'service.duckdb') } }),
   // A file of the engine changes in few steps.
   leastStates: 2,
-  diskStride: 6,
+  diskStride: 18,
   tellsSize: false,
   place: (folder) => join(folder, 'out', 'service.duckdb'),
   create: (settings, place) => {
@@ -128,7 +134,7 @@ export function makeServerCase(
       if (found?.kind === 'iceberg')
         return new LakehousePublisher(new Iceberg({ ...found, schema }), settings);
       if (found?.kind === 'ducklake')
-        return new LakehousePublisher(new DuckLake({ ...found, schema }), settings);
+        return new LakehousePublisher(new DuckLake({ ...found, schema }, likeAnotherMachine()), settings);
       throw new TypeError('the config names no lakehouse');
     },
     read: async (schema) => {

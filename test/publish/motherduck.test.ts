@@ -10,5 +10,5 @@ describePublisher('MotherDuck, with a DuckDB database in its place', motherDuck)
 
 describeWithServers('MotherDuck, with a DuckLake in its place', () => {
   const only = /^(?:confirm|sql (?:BEGIN|UPDATE|COMMIT))/;
-  describeFence('MotherDuck', () => motherDuckOfTwo, { only, stride: 8, claimStride: 16, pairs: 1 });
+  describeFence('MotherDuck', () => motherDuckOfTwo, { only, stride: 24, claimStride: 48, pairs: 1 });
 });

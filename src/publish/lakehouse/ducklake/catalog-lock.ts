@@ -4,8 +4,7 @@ import { describeOptions } from '../login-postgres.ts';
 
 /** The catalog's database, beside the lake. */
 const NAME = 'sluice_lock';
-/** The longest wait is so many pauses of so many seconds: a machine that stands still must not keep others waiting. */
-const [PAUSES, PAUSE_S] = [300, 0.05];
+const PAUSE_MS = 50;
 
 /** Attaches the database of a catalog for `waitForLock`; its login is there. */
 export async function attachLock(session: SqlSession, url: URL): Promise<void> {
@@ -15,14 +14,14 @@ export async function attachLock(session: SqlSession, url: URL): Promise<void> {
 }
 
 /**
- * Waits in the transaction that is open until no other process publishes to the catalog, or for 15 seconds. It spares both
- * their conflicts, and nothing more: without it, one of them fails when it commits, and is done again.
+ * Waits in the transaction that is open until no other process publishes to the catalog, or for as long as given. It
+ * spares both their conflicts, and nothing more: without it, one of them fails when it commits, and is done again.
  */
-export async function waitForLock(session: SqlSession): Promise<void> {
+export async function waitForLock(session: SqlSession, longestMs: number): Promise<void> {
   const key = `hashtext('sluice ducklake')`;
   // The pause depends on the row before it: on its own, the server would pause first.
   const tries = `WITH RECURSIVE tries(n, got) AS (SELECT 0, pg_try_advisory_xact_lock(${key})
-    UNION ALL SELECT n + 1, pg_try_advisory_xact_lock(${key}) FROM tries, LATERAL (SELECT pg_sleep(${PAUSE_S} + 0 * n)) AS pause
-      WHERE NOT got AND n < ${PAUSES}) SELECT count(*) AS tries FROM tries`;
+    UNION ALL SELECT n + 1, pg_try_advisory_xact_lock(${key}) FROM tries, LATERAL (SELECT pg_sleep(${PAUSE_MS / 1000} + 0 * n)) AS pause
+      WHERE NOT got AND n < ${Math.floor(longestMs / PAUSE_MS)}) SELECT count(*) AS tries FROM tries`;
   await session.all(`SELECT * FROM postgres_query('${NAME}', ${quoteLiteral(tries)})`);
 }

@@ -29,6 +29,16 @@ import { keepDuckLakeViews } from './ducklake-views.ts';
 import type { ViewKeeper } from '../view-keeper.ts';
 import { isRemote, openDuckLake } from './open-ducklake.ts';
 
+/** How a DuckLake waits for others that publish to its catalog. */
+export interface Turns {
+  /** Those with the same one take turns within this process. */
+  readonly turn: string;
+  /** The longest wait for another process, ms: a machine that stands still must not keep others waiting. */
+  readonly longestWaitMs: number;
+}
+
+const LONGEST_WAIT_MS = 15_000;
+
 /** A DuckLake: a catalog in a database, and data files in a folder or a bucket. */
 export class DuckLake implements Lakehouse {
   readonly title = 'DuckLake';
@@ -38,12 +48,14 @@ export class DuckLake implements Lakehouse {
   readonly local?: LocalPlace;
   readonly turn: string;
   readonly isConflict = isDuckLakeConflict;
+  readonly #longestWaitMs: number;
 
-  constructor(destination: DuckLakeDestination) {
+  constructor(destination: DuckLakeDestination, turns: Partial<Turns> = {}) {
     this.destination = destination;
     this.views = keepDuckLakeViews(destination);
     const { catalog } = destination;
-    this.turn = catalog.kind === 'postgres' ? catalog.url.href : catalog.file;
+    this.turn = turns.turn ?? (catalog.kind === 'postgres' ? catalog.url.href : catalog.file);
+    this.#longestWaitMs = turns.longestWaitMs ?? LONGEST_WAIT_MS;
     const local = findLocal(destination);
     if (local !== undefined) this.local = local;
   }
@@ -61,7 +73,7 @@ export class DuckLake implements Lakehouse {
   }
 
   async begin(session: SqlSession): Promise<void> {
-    if (this.destination.catalog.kind === 'postgres') await waitForLock(session);
+    if (this.destination.catalog.kind === 'postgres') await waitForLock(session, this.#longestWaitMs);
   }
 
   describeFailure(thrown: unknown): ReturnType<Lakehouse['describeFailure']> {
