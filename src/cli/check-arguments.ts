@@ -102,8 +102,15 @@ function checkWords({ words, chosen }: ArgumentsToCheck): void {
   const { asWords, asOption } = takesStreams(command);
   const surplus = rest[argument === undefined ? 0 : 1];
   if (surplus === undefined || asWords || asOption) return;
-  const cause = argument === undefined ? '' : '; put a text with spaces in quotes';
-  throw usageError(`${name} does not take ${JSON.stringify(surplus)}${cause}`, example);
+  throw usageError(
+    `${name} does not take ${JSON.stringify(surplus)}${describeOneWord(argument?.summary)}`,
+    example,
+  );
+}
+
+function describeOneWord(summary: string | undefined): string {
+  if (summary === undefined) return '';
+  return summary.includes('commas') ? '; separate several by commas' : '; put a text with spaces in quotes';
 }
 
 function writeFlag(name: string): string {

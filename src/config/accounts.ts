@@ -30,6 +30,12 @@ export interface ConfigAccounts {
   readonly concurrency: number;
 }
 
+/** Whether a fleet syncs these accounts. */
+export function hasFleet({ accounts }: Pick<ConfigAccounts, 'accounts'>): boolean {
+  const shared = accounts[0]?.shared.value;
+  return isMap(shared) && isMap(shared.fleet);
+}
+
 /** An account of this name with no settings of its own, whether the config has it or not. */
 export function nameAccount(shared: ConfigFile, name: string): ConfigAccount {
   return { name, shared, own: {}, ownFile: shared, ownPath: ['accounts', name] };

@@ -25,12 +25,14 @@ export interface AccountsStatusOptions extends ReportOptions {
   readonly isNamed: boolean;
   /** What is left of accounts that the config no longer has. */
   readonly leftovers: readonly Leftover[];
+  /** Whether a fleet syncs them: then this machine's state folders say nothing of its runs. */
+  readonly isFleet: boolean;
 }
 
 /** A line an account, in the order given, and the pages of those that were named. */
 export function renderAccountsStatus(
   accounts: readonly AccountStatus[],
-  { isNamed, leftovers, ...options }: AccountsStatusOptions,
+  { isNamed, leftovers, isFleet, ...options }: AccountsStatusOptions,
 ): string {
   const { nowMs, columns } = options;
   const table = drawFittingTable(
@@ -50,6 +52,7 @@ export function renderAccountsStatus(
     describeAccountErrors(accounts.flatMap((one) => findCause(one, isNamed) ?? [])),
     describeLeftovers(leftovers),
     isNamed || first === undefined ? '' : `One account: sluice status --accounts ${first.account}`,
+    isFleet ? 'This is what was synced from this folder. The runs of the fleet: sluice fleet status' : '',
   ].map((text) => wrapText(text, columns));
   const pages = isNamed ? accounts.flatMap((one) => drawPage(one, options)) : [];
   return [table, ...prose, ...pages].filter((part) => part !== '').join('\n\n');

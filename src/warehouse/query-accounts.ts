@@ -62,7 +62,10 @@ export async function queryAccounts(
       accounts.length === 0
         ? 'there is no account to query'
         : `nothing is published yet for ${listNames(leftOut)}`,
-      { code: 'query_failed', hint: 'Run `sluice sync` first.' },
+      {
+        code: 'query_failed',
+        hint: 'Run `sluice sync` first. `query` reads DuckDB files and lakes; what is published to Postgres or a lakehouse is read there.',
+      },
     );
   }
   assertNotAborted(options.signal);

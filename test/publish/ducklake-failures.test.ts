@@ -53,6 +53,24 @@ it.each([
   expect(hint.includes(WHOLE)).toBe(!what.includes('missing'));
 });
 
+it('tells a download of an extension that failed from a file that does not exist', () => {
+  const installing = { ...lake, extensions: { folder: '/state/extensions', installs: true } };
+  const at = 'from URL "http://extensions.duckdb.org/v1.5.5/linux_amd64/ducklake.duckdb_extension.gz"';
+  const describe = (said: string, of = installing) =>
+    describeDuckLakeFailure(of, new Error(`IO Error: Failed to download extension "ducklake" ${at}${said}`));
+  const away = describe(' (ERROR Could not establish connection)');
+  expect(away).toMatchObject({
+    exitCode: 6,
+    message: "the engine's extension ducklake could not be downloaded",
+  });
+  expect(away.hint).toMatch(
+    /^Run again once this machine reaches the internet\. .*engine\.extensionDirectory/,
+  );
+  const missing = { exitCode: 2, message: "the engine's extension ducklake is missing" };
+  expect(describe(' (HTTP 404)')).toMatchObject(missing);
+  expect(describe('', lake)).toMatchObject(missing);
+});
+
 it('takes no name that the catalog refuses for another writer', () => {
   const said = 'ERROR: column name "xmin" conflicts with a system column name';
   expect(describeDuckLakeFailure(lake, new Error(said)).message).not.toContain('at the same time');

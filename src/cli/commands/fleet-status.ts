@@ -1,3 +1,4 @@
+import { type SyncError, toSyncError } from '../../model/errors.ts';
 import type { FleetStatus } from '../../model/fleet-report.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { CliContext } from '../frame/context.ts';
@@ -16,7 +17,11 @@ export const fleetStatusCommand = defineCommand({
     'Shows accounts, workers and the runs of the last day, from fleet.database alone: no request, no lock. Times are ' +
     'those of the database.',
   options: {
-    watch: flagOption({ flag: 'watch', summary: 'Refresh every 2 s until Ctrl-C', group: 'Looking:' }),
+    watch: flagOption({
+      flag: 'watch',
+      summary: 'Refresh every 2 s until Ctrl-C, in a log every 30 s; not with --json',
+      group: 'Looking:',
+    }),
     all: flagOption({
       flag: 'all',
       summary: 'List every account, not only those that need a look',
@@ -38,14 +43,25 @@ export const fleetStatusCommand = defineCommand({
       );
     const { settings, names } = await loadFleet(context, globals);
     const isAll = values.all === true;
-    for (;;) {
-      const status = await context.engine.fleet.read(settings, names);
+    const read = () => context.engine.fleet.read(settings, names);
+    let status = await read();
+    if (!isWatch) {
+      const { summarizeFleet } = await import('../../render/render-fleet.ts');
       const text = await draw(context, status, isAll);
-      if (!isWatch) {
-        const { summarizeFleet } = await import('../../render/render-fleet.ts');
-        return { exitCode: 0, summary: summarizeFleet(status), result: status, text };
+      return { exitCode: 0, summary: summarizeFleet(status), result: status, text };
+    }
+    let away: SyncError | undefined;
+    for (;;) {
+      const note = away === undefined ? '' : `\n\n${away.message}. The above is older; trying again.`;
+      await showUntilNext(context, `${await draw(context, status, isAll)}${note}`);
+      try {
+        status = await read();
+        away = undefined;
+      } catch (thrown) {
+        away = toSyncError(thrown);
+        // A database that is restarted comes back; a login that is refused does not.
+        if (away.exitCode !== 6) throw thrown;
       }
-      await showUntilNext(context, text);
     }
   },
 });

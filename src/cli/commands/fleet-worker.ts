@@ -28,7 +28,7 @@ export const fleetWorkerCommand = defineCommand({
   options: {
     lanes: countOption({
       flag: 'lanes',
-      summary: 'Accounts at once (default 4)',
+      summary: 'Accounts at once, 1 to 64 (default 4)',
       group,
       example: '4',
       max: 64,

@@ -4,6 +4,7 @@ import { type CommandOutcome, defineCommand } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
+import { hasFleet } from '../../config/accounts.ts';
 import { accountsOption, type ChosenAccounts, chooseAccounts } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
@@ -85,7 +86,7 @@ async function showAccounts(
   const leftovers = isNamed ? [] : await context.engine.findLeftovers(known);
   for (;;) {
     const accounts = await readAccountsStatus(context, globals, known);
-    const shown = { accounts, isNamed, leftovers };
+    const shown = { accounts, isNamed, leftovers, isFleet: hasFleet(known) };
     if (!isWatch || !accounts.some(({ status }) => isRunning(status))) return toStatusOutcome(context, shown);
     await showUntilNext(context, drawAccountsStatus(context, shown));
   }

@@ -1,9 +1,8 @@
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
 import { loadPg, loadPgBoss, PG_BOSS_VERSION } from '../../fleet/database/packages.ts';
 import { assertMigrated, FLEET_VERSION } from '../../fleet/database/schema.ts';
-import type { FleetDatabase } from '../../fleet/database/sql.ts';
+import { listStore, tryStore } from '../../fleet/try-store.ts';
 import { loadTar } from '../../fleet/parcel/tar-stream.ts';
-import { openStore } from '../../fleet/store/open-store.ts';
 import { openBucket } from '../../fleet/store/s3-sdk.ts';
 import { systemClock } from '../../model/clock.ts';
 import { type ExitCode, toSyncError } from '../../model/errors.ts';
@@ -12,9 +11,6 @@ import type { CheckItem } from '../../model/reports.ts';
 import type { FleetCheck, FleetConfig } from '../frame/fleet-engine.ts';
 import { loadFleet } from './fleet-calls.ts';
 import { readSchedule } from './read-schedule.ts';
-
-/** Below it nothing is ever stored. */
-const NOBODY = 'sluice-fleet-check/';
 
 /** Tries what the fleet of a config needs beside its accounts. */
 export async function checkFleet(config: FleetConfig): Promise<FleetCheck> {
@@ -31,12 +27,20 @@ export async function checkFleet(config: FleetConfig): Promise<FleetCheck> {
   if (!(await checkPackages(check, settings))) return check.result;
   const database = await openFleetDatabase(settings, { name: 'sluice check', connections: 1 });
   try {
-    await check.try('database', async () => {
+    const hasTables = await check.try('database', async () => {
       await assertMigrated(database);
-      return [undefined, `${settings.place} has tables of version ${FLEET_VERSION}`] as const;
+      return [true, `${settings.place} has tables of version ${FLEET_VERSION}`] as const;
     });
     // The store may be another server: it is tried although the database is away.
-    await check.try('store', () => listStore(settings, database));
+    await check.try(
+      'store',
+      async () => [undefined, `${await listStore(settings, database)} answers`] as const,
+    );
+    if (hasTables === true)
+      await check.try('states', async () => {
+        await tryStore(settings, database);
+        return [undefined, 'the encryption key is that of the newest one, or there is none yet'] as const;
+      });
   } finally {
     await database.close();
   }
@@ -100,17 +104,4 @@ async function checkPackages(check: Check, { store, reach }: FleetSettings): Pro
     fix: `Run npm install ${missing.join(' ')} where Sluice is installed, if this machine is to work for the fleet.`,
   });
   return false;
-}
-
-async function listStore(
-  settings: FleetSettings,
-  database: FleetDatabase,
-): Promise<readonly [undefined, string]> {
-  const store = await openStore(settings.store, { reach: settings.reach, database });
-  try {
-    await store.list(NOBODY);
-    return [undefined, `${store.place} answers`];
-  } finally {
-    await store.close();
-  }
 }

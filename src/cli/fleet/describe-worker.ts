@@ -8,7 +8,7 @@ export function describeWorkerEvent(event: WorkerEvent): LogLine {
   switch (event.type) {
     case 'run-started': {
       const { account, token, isTakeover } = event;
-      const how = isTakeover ? 'taken over from a worker that went away' : 'started';
+      const how = isTakeover ? 'started, after a run that did not end' : 'started';
       return { level: 'info', message: `${account}: ${how}`, fields: { ...event, token } };
     }
     case 'run-ended':
@@ -19,6 +19,11 @@ export function describeWorkerEvent(event: WorkerEvent): LogLine {
         message: `${event.account}: the lease was lost, so that its run was ended here; another worker continues`,
         fields: event,
       };
+    case 'draining': {
+      const at =
+        event.runs === 0 ? 'no run is at work' : `${formatCountOf(event.runs, 'run')} to be put away`;
+      return { level: 'info', message: `stopping: no account is taken any more, ${at}`, fields: event };
+    }
     case 'warning': {
       const { account, message } = event;
       return {

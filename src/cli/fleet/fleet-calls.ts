@@ -12,6 +12,7 @@ import { assertMigrated, FLEET_VERSION, migrateFleet } from '../../fleet/databas
 import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { repairFleetAccount } from '../../fleet/repair.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
+import { listStore, tryStore } from '../../fleet/try-store.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from '../../model/fleet-report.ts';
 import type { Paging } from '../../model/report-data.ts';
@@ -44,20 +45,13 @@ export async function initFleet(
   // Each worker would refuse it.
   readSchedule(settings, nowMs);
   return withDatabase(settings, async (database) => {
-    const store = await openStore(settings.store, { reach: settings.reach, database });
-    // A wrong key or a missing bucket is found here, and not by the first run at night.
-    const tryStore = () => store.list('sluice-fleet-init/');
-    const isInDatabase = settings.store.kind === 'postgres';
-    try {
-      if (!isInDatabase) await tryStore();
-      const before = await migrateFleet(database);
-      if (isInDatabase) await tryStore();
-      await AccountQueue.migrate(database);
-      const added = await addAccounts(database, accounts);
-      return { database: settings.place, before, version: FLEET_VERSION, added, store: store.place };
-    } finally {
-      await store.close();
-    }
+    // A wrong key or a missing bucket is found here, before anything is made, and not by the first run at night.
+    if (settings.store.kind !== 'postgres') await listStore(settings, database);
+    const before = await migrateFleet(database);
+    const store = await tryStore(settings, database);
+    await AccountQueue.migrate(database);
+    const added = await addAccounts(database, accounts);
+    return { database: settings.place, before, version: FLEET_VERSION, added, store };
   });
 }
 

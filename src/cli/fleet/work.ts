@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { extname, join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
 import { addAccounts, planAgain } from '../../fleet/database/known-accounts.ts';
 import { AccountQueue } from '../../fleet/database/queue.ts';
@@ -9,11 +10,12 @@ import { assertMigrated } from '../../fleet/database/schema.ts';
 import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { markSeen } from '../../fleet/database/workers.ts';
 import { loadTar } from '../../fleet/parcel/tar-stream.ts';
-import { openStore } from '../../fleet/store/open-store.ts';
+import { tryStore } from '../../fleet/try-store.ts';
 import type { LaneProgram } from '../../fleet/worker/lane.ts';
 import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
 import { Worker } from '../../fleet/worker/worker.ts';
 import type { ServedAccounts } from '../../fleet/worker/worker-events.ts';
+import { StorageError } from '../../model/errors.ts';
 import { isRunning } from '../../model/is-running.ts';
 import { version } from '../../model/version.ts';
 import type { WorkRequest } from '../frame/fleet-engine.ts';
@@ -24,6 +26,8 @@ import { readSchedule } from './read-schedule.ts';
 const CONNECTIONS = 4;
 /** How often the config is read again, ms. */
 const READ_EVERY_MS = 30_000;
+/** The same warning comes again after so long, ms. */
+const WARN_EVERY_MS = 10 * 60_000;
 
 /**
  * Works for a fleet until the signal aborts and every run has ended.
@@ -38,10 +42,10 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
   const database = await openFleetDatabase(settings, { name: `sluice ${worker}`, connections: CONNECTIONS });
   try {
     await assertMigrated(database);
-    await tryStore(request, database);
-    const queue = await AccountQueue.open(database, (error) => {
-      onEvent({ type: 'warning', message: `the queue: ${error.message}` });
-    });
+    // Before an account is taken.
+    await loadTar();
+    await tryStore(settings, database);
+    const queue = await AccountQueue.open(database, warnOfQueue(request));
     const scratch = prepareScratch(request.scratch, worker);
     const identity = { worker, host: hostname(), pid: process.pid, lanes, version };
     try {
@@ -70,15 +74,15 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
   }
 }
 
-/** A missing package, a wrong key or a missing bucket is found before an account is taken. */
-async function tryStore({ settings }: WorkRequest, database: FleetDatabase): Promise<void> {
-  await loadTar();
-  const store = await openStore(settings.store, { reach: settings.reach, database });
-  try {
-    await store.list('sluice-fleet-start/');
-  } finally {
-    await store.close();
-  }
+/** pg-boss tries its upkeep every few seconds: what goes on is said once in a while, and of a database that is away the worker tells. */
+function warnOfQueue({ clock, signal, onEvent }: WorkRequest): (error: Error) => void {
+  const saidAtMs = new Map<string, number>();
+  return ({ message }) => {
+    const nowMs = clock.monotonic();
+    if (signal.aborted || nowMs - (saidAtMs.get(message) ?? -Infinity) < WARN_EVERY_MS) return;
+    saidAtMs.set(message, nowMs);
+    onEvent({ type: 'warning', message: `the queue: ${message}` });
+  };
 }
 
 /** Adds accounts that are new, and moves those that wait for the schedule to its times as they are now. */
@@ -130,8 +134,7 @@ interface Scratch {
  * has a host name of its own, and processes of others cannot be looked at.
  */
 function prepareScratch(root: string, worker: string): Scratch {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
-  for (const name of readdirSync(root)) {
+  for (const name of openScratch(root)) {
     const [, host, pid] = /^worker-(.+)-(\d+)-[0-9a-f]{6}$/.exec(name) ?? [];
     // A container that was restarted has the same process id again.
     const isOver = Number(pid) === process.pid || !isRunning(Number(pid));
@@ -140,6 +143,24 @@ function prepareScratch(root: string, worker: string): Scratch {
   const own = join(root, `worker-${worker}`);
   mkdirSync(own, { mode: 0o700 });
   return { own, extensions: join(root, 'extensions') };
+}
+
+/** Makes the folder if there is none; returns the names in it. */
+function openScratch(root: string): readonly string[] {
+  try {
+    makeFolders(root, 0o700);
+    return readdirSync(root);
+  } catch (error) {
+    throw new StorageError(
+      `runs cannot work in ${root}: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        code: 'storage_failed',
+        hint: 'Name a folder on a local disk that this user may write to: --scratch. No account was taken.',
+        context: { path: root },
+        cause: error,
+      },
+    );
+  }
 }
 
 function describeProgram(

@@ -43,18 +43,18 @@ export async function readAccountsStatus(
 }
 
 /** What there is to show. */
-export interface ShownAccounts extends Pick<AccountsStatusOptions, 'isNamed' | 'leftovers'> {
+export interface ShownAccounts extends Pick<AccountsStatusOptions, 'isNamed' | 'leftovers' | 'isFleet'> {
   readonly accounts: readonly AccountStatus[];
 }
 
 /** The overview as text, with the pages of those that were named. */
 export function drawAccountsStatus(
   { clock, output }: CliContext,
-  { accounts, isNamed, leftovers }: ShownAccounts,
+  { accounts, isNamed, leftovers, isFleet }: ShownAccounts,
 ): string {
   const nowMs = clock.now();
   const columns = output.stdout.columns();
-  return renderAccountsStatus(accounts, { nowMs, columns, isNamed, leftovers });
+  return renderAccountsStatus(accounts, { nowMs, columns, isNamed, leftovers, isFleet });
 }
 
 /** The outcome of the command: it fails only if nothing at all could be read. */

@@ -22,7 +22,7 @@ export function swappedParcel(name: string, file: string): StorageError {
 export function foreignParcel(name: string, file: string): ConfigError {
   return new ConfigError(`the stored state ${name} was encrypted with another key`, {
     code: 'config_invalid',
-    hint: 'Nothing was unpacked, and the store is unchanged. Give every machine the fleet.encryptionKey that the fleet began with, and run again.',
+    hint: 'Nothing was unpacked, and the store is unchanged. Give every machine the fleet.encryptionKey that the fleet began with, and run again. To use another key, see "Encryption" in docs/fleet.md.',
     context: { path: file },
   });
 }

@@ -58,6 +58,20 @@ export async function openParcel(file: string, plain: string, seal: ParcelSeal):
   }
 }
 
+/** Throws a ConfigError (2) if another key has made a parcel; what else may be wrong with it is not looked for. */
+export async function assertKey(file: string, seal: ParcelSeal): Promise<void> {
+  const handle = await openLocal(file);
+  try {
+    const { size } = await onDisk(file, () => handle.stat());
+    if (size < HEAD_BYTES) return;
+    const head = Buffer.alloc(HEAD_BYTES);
+    await readFully({ handle, file }, head, 0);
+    if (readHead(seal, head) === 'key') throw foreignParcel(seal.name, file);
+  } finally {
+    await handle.close();
+  }
+}
+
 function assertReadable(
   found: ReturnType<typeof readHead>,
   { name }: ParcelSeal,

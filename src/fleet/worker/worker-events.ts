@@ -20,6 +20,8 @@ export type WorkerEvent =
       readonly tookMs: number;
     }
   | { readonly type: 'run-lost'; readonly account: string; readonly token: number }
+  /** The worker was told to stop, with so many runs at work. */
+  | { readonly type: 'draining'; readonly runs: number }
   | { readonly type: 'warning'; readonly account?: string; readonly message: string }
   | { readonly type: 'database-away'; readonly error: SyncError }
   | { readonly type: 'database-back' };

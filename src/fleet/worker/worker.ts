@@ -66,6 +66,7 @@ export class Worker {
     const done = new AbortController();
     const renewing = this.#renewUntil(done.signal);
     signal.addEventListener('abort', () => {
+      this.#tell({ type: 'draining', runs: this.#work.size });
       this.#drain();
     });
     while (!signal.aborted) {

@@ -120,7 +120,7 @@ export function describeEngineFailure(
   const extension =
     /Extension "([^"]+)" not found|Failed to download extension "([^"]+)"|extension "([^"]+)"/i.exec(raw);
   if (extension !== null && /not found|Failed to download|Install it first/.test(raw))
-    return describeMissingExtension(place, extension.slice(1).find((name) => name !== undefined) ?? '');
+    return describeMissingExtension(place, extension.slice(1).find((name) => name !== undefined) ?? '', raw);
   const { path } = place;
   const found = advice.find(({ pattern }) => pattern.test(raw));
   const message = raw
@@ -148,14 +148,22 @@ export function readMessage(thrown: unknown): string {
   return inner instanceof Error ? inner.message : String(inner);
 }
 
-function describeMissingExtension({ extensions, path }: FailedPlace, name: string): ConfigError {
+/** A download that failed may work the next time; a file that is not there for this platform will not. */
+function describeMissingExtension({ extensions, path }: FailedPlace, name: string, raw: string): SyncError {
   const { folder, installs } = extensions;
+  const put = `put the files of all extensions that it needs into one folder, as docs/lakehouse.md shows, and write it as engine.extensionDirectory (now: ${folder}). Nothing was requested.`;
+  const context = { path };
+  if (installs && /Failed to download/.test(raw) && !/\b404\b/.test(raw))
+    return new PublishError(`the engine's extension ${name} could not be downloaded`, {
+      code: 'publish_failed',
+      hint: `Run again once this machine reaches the internet. Where it never does, ${put}`,
+      context,
+      cause: new Error(raw),
+    });
   return new ConfigError(`the engine's extension ${name} is missing`, {
     code: 'config_invalid',
-    hint: `${
-      installs ? 'It could not be downloaded: is there internet? Where there is none, put' : 'Put'
-    } the files of all extensions that it needs into one folder, as docs/lakehouse.md shows, and write it as engine.extensionDirectory (now: ${folder}). Nothing was requested.`,
-    context: { path },
+    hint: `${put.charAt(0).toUpperCase()}${put.slice(1)}`,
+    context,
   });
 }
 

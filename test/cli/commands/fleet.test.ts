@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetEngine, WorkRequest } from '../../../src/cli/frame/fleet-engine.ts';
 import type { MetricsServerOptions } from '../../../src/metrics/metrics-server.ts';
-import { AbortedError, ConfigError } from '../../../src/model/errors.ts';
+import { AbortedError, ConfigError, StorageError, type SyncError } from '../../../src/model/errors.ts';
 import type { FleetSettings } from '../../../src/model/fleet.ts';
 import type { FleetChange } from '../../../src/model/fleet-report.ts';
 import {
@@ -122,6 +122,45 @@ describe('fleet status', () => {
       summary: '3 accounts: 1 running, 1 retrying, 1 scheduled; 1 failed; 1 worker with 4 lanes',
       result: { accounts: [{ account: 'acme' }, { account: 'eu-north' }, { account: 'eu-south' }] },
     });
+  });
+
+  /** What `--watch` shows where its looks end so, the first of them well. */
+  async function watch(...ends: readonly (SyncError | undefined)[]) {
+    const controller = new AbortController();
+    let looks = 0;
+    const look = () => {
+      const end = ends[looks++];
+      return end === undefined ? Promise.resolve(status) : Promise.reject(end);
+    };
+    const sleep = () => {
+      if (looks < ends.length) return Promise.resolve();
+      const stop = new AbortedError('stopped', { code: 'aborted', hint: '', exitCode: 130 });
+      controller.abort(stop);
+      return Promise.reject(stop);
+    };
+    const clock = { now: () => 0, monotonic: () => 0, sleep };
+    const engine = makeEngine({ read: look });
+    return run(['fleet', 'status', '--watch'], { engine, clock, signal: controller.signal });
+  }
+
+  it('waits with --watch for a database that is away, and shows meanwhile what there was', async () => {
+    const away = new StorageError('the database does not answer', { code: 'storage_failed', hint: 'Wait.' });
+    const { exitCode, stdout } = await watch(undefined, away, away, undefined);
+    expect(exitCode).toBe(130);
+    expect(stdout.match(/^3 accounts/gm)).toHaveLength(4);
+    expect(
+      stdout.match(/^the database does not answer\. The above is older; trying again\.$/gm),
+    ).toHaveLength(2);
+    expect(stdout.trimEnd().endsWith('trying again.')).toBe(false);
+  });
+
+  it('ends --watch where trying again does not help', async () => {
+    const refused = new ConfigError('the login is refused', { code: 'config_invalid', hint: 'Fix it.' });
+    const { exitCode, stderr } = await watch(undefined, refused, undefined);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('the login is refused');
+    const away = new StorageError('the database does not answer', { code: 'storage_failed', hint: 'Wait.' });
+    expect(await watch(away, undefined)).toMatchObject({ exitCode: 6 });
   });
 
   it('looks again and again with --watch, until it is stopped', async () => {

@@ -98,6 +98,15 @@ describe('status of several accounts', () => {
     expect(calls.filter(({ name }) => name === 'readStatus')).toHaveLength(1);
   });
 
+  it('names the status of the fleet where one syncs the accounts', async () => {
+    const words = 'The runs of the fleet: sluice fleet status';
+    const known = makeKnownAccounts(['acme'], { fleet: { database: 'postgres://db/fleet' } });
+    const own = makeEngine({ acme: makeStatus() });
+    expect((await run(['status'], { engine: own })).stdout).not.toContain(words);
+    const ofFleet = { ...own, listAccounts: () => Promise.resolve(known) };
+    expect((await run(['status'], { engine: ofFleet })).stdout).toContain(words);
+  });
+
   it('gives programs the whole status of each, in the same order', async () => {
     const { stdout } = await run(['status', '--json'], { engine });
     const { ok, summary, result } = JSON.parse(stdout) as {

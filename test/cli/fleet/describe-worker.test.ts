@@ -42,7 +42,7 @@ describe('a line of the log of a worker', () => {
       'a takeover',
       { type: 'run-started', account: 'acme', token: 4, isTakeover: true },
       'info',
-      'acme: taken over from a worker that went away',
+      'acme: started, after a run that did not end',
     ],
     ['a clean end', ended({}), 'info', 'acme: complete, 22 requests, 4 s, next in 1 h'],
     [
@@ -74,6 +74,18 @@ describe('a line of the log of a worker', () => {
       { type: 'run-lost', account: 'acme', token: 4 },
       'warn',
       'acme: the lease was lost, so that its run was ended here; another worker continues',
+    ],
+    [
+      'a stop',
+      { type: 'draining', runs: 2 },
+      'info',
+      'stopping: no account is taken any more, 2 runs to be put away',
+    ],
+    [
+      'a stop without runs',
+      { type: 'draining', runs: 0 },
+      'info',
+      'stopping: no account is taken any more, no run is at work',
     ],
     ['a warning', { type: 'warning', message: 'the queue: slow' }, 'warn', 'the queue: slow'],
     ['a warning of an account', { type: 'warning', account: 'acme', message: 'slow' }, 'warn', 'acme: slow'],
