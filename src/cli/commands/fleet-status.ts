@@ -52,8 +52,8 @@ export const fleetStatusCommand = defineCommand({
     }
     let away: SyncError | undefined;
     for (;;) {
-      const note = away === undefined ? '' : `\n\n${away.message}. The above is older; trying again.`;
-      await showUntilNext(context, `${await draw(context, status, isAll)}${note}`);
+      const shown = await draw(context, status, isAll);
+      await showUntilNext(context, `${shown}${await describeAway(context, away)}`);
       try {
         status = await read();
         away = undefined;
@@ -69,6 +69,12 @@ export const fleetStatusCommand = defineCommand({
 async function draw({ output }: CliContext, status: FleetStatus, isAll: boolean): Promise<string> {
   const { renderFleet } = await import('../../render/render-fleet.ts');
   return renderFleet(status, { isAll, columns: output.stdout.columns() });
+}
+
+async function describeAway({ output }: CliContext, away: SyncError | undefined): Promise<string> {
+  if (away === undefined) return '';
+  const { wrapText } = await import('../../render/wrap-text.ts');
+  return `\n\n${wrapText(`${away.message}. The above is older; trying again.`, output.stdout.columns())}`;
 }
 
 async function showUntilNext({ clock, output, signal }: CliContext, text: string): Promise<void> {

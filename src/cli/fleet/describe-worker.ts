@@ -70,7 +70,9 @@ function describeEnded(event: Extract<WorkerEvent, { type: 'run-ended' }>): LogL
   const next = nextInMs === undefined ? '' : `, next in ${formatDuration(nextInMs)}`;
   const requests = formatCountOf(report?.requests ?? 0, 'request');
   const took = `${requests}, ${formatDuration(tookMs)}`;
-  if (exitCode === 0) return { level: 'info', message: `${account}: complete, ${took}${next}`, fields };
+  const what =
+    report?.streams.every(({ status }) => status === 'fresh') === true ? 'still fresh' : 'complete';
+  if (exitCode === 0) return { level: 'info', message: `${account}: ${what}, ${took}${next}`, fields };
   const isPlanned = exitCode === 75 || exitCode === 143 || exitCode === 130;
   const why =
     error === undefined ? '' : `: ${error.message.replace(/\.$/, '')}${isPlanned ? '' : `. ${error.hint}`}`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeWorkerEvent } from '../../../src/cli/fleet/describe-worker.ts';
 import type { WorkerEvent } from '../../../src/fleet/worker/worker-events.ts';
 import { StorageError } from '../../../src/model/errors.ts';
-import { makeRunReport } from '../support/reports.ts';
+import { makeRunReport, makeStreamReport } from '../support/reports.ts';
 
 type Ended = Extract<WorkerEvent, { readonly type: 'run-ended' }>;
 
@@ -45,6 +45,12 @@ describe('a line of the log of a worker', () => {
       'acme: started, after a run that did not end',
     ],
     ['a clean end', ended({}), 'info', 'acme: complete, 22 requests, 4 s, next in 1 h'],
+    [
+      'an end that read nothing',
+      ended({ report: makeRunReport({ requests: 0, streams: [makeStreamReport({ status: 'fresh' })] }) }),
+      'info',
+      'acme: still fresh, 0 requests, 4 s, next in 1 h',
+    ],
     [
       'an end without a next run',
       ended({}, { nextInMs: undefined }),
