@@ -1,7 +1,6 @@
-// npm test: types, lint, format and build side by side, then the tests of every change.
+// npm test: types, lint, format and build side by side, and the tests of every change after types, format and build.
 // npm run test:fast: the tests of the first tier alone, with a tenth of their random cases.
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
@@ -18,13 +17,13 @@ interface CheckEnd {
   readonly seconds: number;
 }
 
-// The longest first, so that none begins while the others have ended.
+// The linter takes the longest by far. The tests come last: what they need was built by then.
 const checks: readonly Check[] = [
   { name: 'lint', args: ['node_modules/eslint/bin/eslint.js', '.'] },
+  // `types` checks what is built.
+  { name: 'build', args: ['tools/build.ts', '--noCheck'] },
   { name: 'format', args: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.'] },
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
-  // `types` has checked what is built.
-  { name: 'build', args: ['tools/build.ts', '--noCheck'] },
 ];
 const vitest = 'node_modules/vitest/vitest.mjs';
 const isFast = process.argv[2] === 'fast';
@@ -35,21 +34,19 @@ const tests: Check = {
 const env = isFast ? { SLUICE_PROOF: 'fast', ...process.env } : process.env;
 
 const startMs = performance.now();
-const waiting = isFast ? [] : [...checks];
+const waiting = isFast ? [tests] : [...checks, tests];
 const ends: boolean[] = [];
 
-await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
-if (ends.every(Boolean)) {
-  const { isFine, seconds } = await run(tests, 'inherit');
-  say(`tests: ${isFine ? 'passed' : 'FAILED'}, ${seconds} s; ${sinceStart()} s in all`);
-  ends.push(isFine);
-}
+// One has the linter, and the other does the rest, in this order.
+await Promise.all([work(), work()]);
 process.exitCode = ends.every(Boolean) ? 0 : 1;
+say(`npm test: ${ends.every(Boolean) ? 'passed' : 'FAILED'}, ${sinceStart()} s`);
 
-/** Takes checks until there is none left. */
+/** Takes checks until there is none left. The tests begin while the longest of the others still goes on. */
 async function work(): Promise<void> {
   for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
-    const { isFine, output, seconds } = await run(check, 'pipe');
+    if (check === tests && ends.includes(false)) return;
+    const { isFine, output, seconds } = await run(check, check === tests ? 'inherit' : 'pipe');
     say(`${check.name}: ${isFine ? 'passed' : 'FAILED'}, ${seconds} s`);
     if (!isFine) say(output);
     ends.push(isFine);

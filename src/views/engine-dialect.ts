@@ -57,10 +57,25 @@ function readOthers({ isMap }: ElementFields, isTagged: boolean): string {
   return `CASE WHEN json_type(${ELEMENT}) NOT IN (${isMap ? `'NULL'` : `'OBJECT', 'NULL'`}) THEN ${isTagged ? untagNumbers(ELEMENT) : ELEMENT} END`;
 }
 
-function readField({ path, type }: ElementColumn, isTagged: boolean): string {
-  const pointer = quoteLiteral(
+function readField(column: ElementColumn, isTagged: boolean): string {
+  const { path } = column;
+  const value = readValue(column, isTagged);
+  // The engine takes such a name for a place in an array; a name with a tag is none.
+  const places = isTagged ? [] : path.flatMap((name, at) => (/^\d+$/.test(name) ? [path.slice(0, at)] : []));
+  const areObjects = places.map(
+    (parent) => `json_type(${ELEMENT}, ${writePointer(parent, false)}) = 'OBJECT'`,
+  );
+  return areObjects.length === 0 ? value : `CASE WHEN ${areObjects.join(' AND ')} THEN ${value} END`;
+}
+
+function writePointer(path: readonly string[], isTagged: boolean): string {
+  return quoteLiteral(
     path.map((name) => `/${isTagged ? 's' : ''}${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
   );
+}
+
+function readValue({ path, type }: ElementColumn, isTagged: boolean): string {
+  const pointer = writePointer(path, isTagged);
   if (type === 'JSON') {
     const member = `json_extract(${ELEMENT}, ${pointer})`;
     const value = isTagged ? untagNumbers(member) : member;

