@@ -14,12 +14,11 @@ import {
   startObjectStore,
   startPostgres,
 } from '../support/lake-servers.ts';
-import { chooseStride, countRuns, createRandom, seed } from '../support/seeds.ts';
+import { countRuns, createRandom, hasTurn } from '../support/seeds.ts';
 import { createItemsFlow, DAY_MS, type FlowConfig, makeItems } from '../support/sync-harness.ts';
 import {
   change,
-  describeRepairs,
-  describeRows,
+  describeLakehouse,
   expectEqual,
   expectVerified,
   ITEMS,
@@ -51,11 +50,9 @@ async function countSnapshots({ open }: LakeFlow): Promise<number> {
   return count;
 }
 
-/** What is above the catalog takes minutes: each full proof tries it at one of two sites, and the soak at both. */
 function describeLake(title: string, place: number, getSite: () => Site): void {
-  describeRows(title, getSite);
-  if (place % chooseStride(2) !== seed % chooseStride(2)) return;
-  describeRepairs(title, getSite);
+  describeLakehouse(title, place, getSite);
+  if (!hasTurn(place)) return;
   const stream = { key: ['id'], cursor: { field: 'date' } };
   const all = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
 

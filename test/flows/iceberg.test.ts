@@ -75,7 +75,7 @@ describeWithServers('Iceberg', () => {
     return { flow, open, schema: destination.iceberg?.namespace ?? '', config };
   }
 
-  describeLakehouse('behind a REST catalog', () => ({
+  describeLakehouse('behind a REST catalog', 1, () => ({
     title: 'Iceberg',
     days: countRuns(3),
     create: (records, parts) => Promise.resolve(create(records, parts)),
@@ -154,7 +154,7 @@ describeWithServers('Iceberg', () => {
 
   /** Ends a publish at each change of the catalog, and looks that the next run repairs what is there. */
   async function cutEverywhere(change: Partial<Iceberg>): Promise<number> {
-    const stride = chooseStride(6);
+    const stride = chooseStride(12);
     for (let at = seed % stride; ; at += stride) {
       const when = (['before', 'after'] as const)[Math.floor(at / stride) % 2] ?? 'before';
       const where = `SLUICE_SEED=${seed}: cut ${when} change ${at}`;

@@ -17,7 +17,7 @@ import {
   startObjectStore,
   startPostgres,
 } from '../support/lake-servers.ts';
-import { createRandom, seed } from '../support/seeds.ts';
+import { createRandom, hasTurn, seed } from '../support/seeds.ts';
 import { createItemsFlow, makeItems } from '../support/sync-harness.ts';
 import {
   expectEqual,
@@ -138,7 +138,11 @@ describeWithServers('a lakehouse', () => {
     ['a full store', FULL, /object store is full/],
   ] as const;
 
-  it.each(kinds.flatMap(([title, create]) => stores.map((one) => [title, ...one, create] as const)))(
+  // Each proof tries one of the kinds with each fault.
+  const chosen = kinds.flatMap(([title, create], kind) =>
+    stores.filter((_, at) => hasTurn(kind + at)).map((one) => [title, ...one, create] as const),
+  );
+  it.each(chosen)(
     '%s: %s in mid-write end a run with 6 and a hint, and the next one publishes without a request',
     async (title, _, what, words, create) => {
       const random = createRandom();

@@ -28,7 +28,7 @@ const site: Site = {
   },
 };
 
-describeLakehouse('a DuckDB database in the place of MotherDuck', () => site);
+describeLakehouse('a DuckDB database in the place of MotherDuck', 1, () => site);
 
 describe('a DuckDB database in the place of MotherDuck', () => {
   const stream = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };

@@ -93,7 +93,7 @@ describeWithServers('Postgres', () => {
     return `${error?.message} ${error?.hint}`;
   }
 
-  describeLakehouse('in a database', () => ({
+  describeLakehouse('in a database', 0, () => ({
     title: 'Postgres',
     days: countRuns(3),
     withViews: ' CASCADE',
