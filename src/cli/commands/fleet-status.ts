@@ -44,27 +44,38 @@ export const fleetStatusCommand = defineCommand({
     const { settings, names } = await loadFleet(context, globals);
     const isAll = values.all === true;
     const read = () => context.engine.fleet.read(settings, names);
-    let status = await read();
-    if (!isWatch) {
-      const { summarizeFleet } = await import('../../render/render-fleet.ts');
-      const text = await draw(context, status, isAll);
-      return { exitCode: 0, summary: summarizeFleet(status), result: status, text };
-    }
-    let away: SyncError | undefined;
-    for (;;) {
-      const shown = await draw(context, status, isAll);
-      await showUntilNext(context, `${shown}${await describeAway(context, away)}`);
-      try {
-        status = await read();
-        away = undefined;
-      } catch (thrown) {
-        away = toSyncError(thrown);
-        // A database that is restarted comes back; a login that is refused does not.
-        if (away.exitCode !== 6) throw thrown;
-      }
-    }
+    const status = await read();
+    if (isWatch) return watch(context, { first: status, read, isAll });
+    const { summarizeFleet } = await import('../../render/render-fleet.ts');
+    const text = await draw(context, status, isAll);
+    return { exitCode: 0, summary: summarizeFleet(status), result: status, text };
   },
 });
+
+/** What is watched, and how it is shown. */
+interface Watched {
+  readonly first: FleetStatus;
+  readonly read: () => Promise<FleetStatus>;
+  readonly isAll: boolean;
+}
+
+/** Shows the status again and again until it is stopped; while the database is away, the last one. */
+async function watch(context: CliContext, { first, read, isAll }: Watched): Promise<never> {
+  let status = first;
+  let away: SyncError | undefined;
+  for (;;) {
+    const shown = await draw(context, status, isAll);
+    await showUntilNext(context, `${shown}${await describeAway(context, away)}`);
+    try {
+      status = await read();
+      away = undefined;
+    } catch (thrown) {
+      away = toSyncError(thrown);
+      // A database that is restarted comes back; a login that is refused does not.
+      if (away.exitCode !== 6) throw thrown;
+    }
+  }
+}
 
 async function draw({ output }: CliContext, status: FleetStatus, isAll: boolean): Promise<string> {
   const { renderFleet } = await import('../../render/render-fleet.ts');
