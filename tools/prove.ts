@@ -1,7 +1,6 @@
 // npm run test:full [part]: every proof there is, and the counts. What a machine lacks the means for fails, with the
 // way to get it: `tools/install-proof-tools.sh` installs all of it on Debian.
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runTests } from './run-tests.ts';
 
@@ -52,9 +51,7 @@ say(`== the full proof: ${isFine ? 'passed' : 'FAILED'}, ${secondsSince(startMs)
 process.exitCode = isFine ? 0 : 1;
 
 async function runEveryTest(): Promise<PartEnd> {
-  // Many wait for servers and processes half of their time.
-  const workers = String(Math.ceil(availableParallelism() * 1.5));
-  const { passed, failed, skipped } = await runTests(['--maxWorkers', workers], env);
+  const { passed, failed, skipped } = await runTests([], env);
   for (const text of failed) say(`FAILED ${text}`);
   for (const title of skipped) say(`skipped ${title}`);
   // Root on Linux has all the means, so that nothing is skipped there unseen.
