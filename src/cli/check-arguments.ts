@@ -102,15 +102,10 @@ function checkWords({ words, chosen }: ArgumentsToCheck): void {
   const { asWords, asOption } = takesStreams(command);
   const surplus = rest[argument === undefined ? 0 : 1];
   if (surplus === undefined || asWords || asOption) return;
-  throw usageError(
-    `${name} does not take ${JSON.stringify(surplus)}${describeOneWord(argument?.summary)}`,
-    example,
-  );
-}
-
-function describeOneWord(summary: string | undefined): string {
-  if (summary === undefined) return '';
-  return summary.includes('commas') ? '; separate several by commas' : '; put a text with spaces in quotes';
+  const toOneWord =
+    argument?.isList === true ? 'separate several by commas' : 'put a text with spaces in quotes';
+  const cause = argument === undefined ? '' : `; ${toOneWord}`;
+  throw usageError(`${name} does not take ${JSON.stringify(surplus)}${cause}`, example);
 }
 
 function writeFlag(name: string): string {

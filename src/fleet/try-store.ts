@@ -13,26 +13,27 @@ const NOBODY = 'sluice-fleet-try/';
 const MOST_BYTES = 16 * 2 ** 20;
 
 /**
- * Finds what would keep every run from its state: a store that refuses, or another encryption key than that of the state
- * that was put away last. Returns the place of the store.
+ * Finds a store that refuses before a run does. Returns its place. There need not be any tables yet.
  *
  * @throws ConfigError (2), also for a package that is missing; StorageError (6)
  */
-export async function tryStore(settings: FleetSettings, database: FleetDatabase): Promise<string> {
+export function tryStore(settings: FleetSettings, database: FleetDatabase): Promise<string> {
   return withStore(settings, database, async (store) => {
     await store.list(NOBODY);
-    const newest = await findNewest(database);
-    if (newest !== undefined) await tryKey(store, newest, settings.encryptionKey);
     return store.place;
   });
 }
 
-/** The same for the store alone, where there may be no tables yet. */
-export function listStore(settings: FleetSettings, database: FleetDatabase): Promise<string> {
-  return withStore(settings, database, async (store) => {
-    await store.list(NOBODY);
-    return store.place;
-  });
+/**
+ * Compares the encryption key with that of the state that was put away last. Returns whether there is one.
+ *
+ * @throws ConfigError (2) for another key, with which every run would end; StorageError (6)
+ */
+export async function tryEncryptionKey(settings: FleetSettings, database: FleetDatabase): Promise<boolean> {
+  const newest = await findNewest(database);
+  if (newest === undefined) return false;
+  await withStore(settings, database, (store) => tryKey(store, newest, settings.encryptionKey));
+  return true;
 }
 
 async function withStore<T>(

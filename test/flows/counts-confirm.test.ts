@@ -1,23 +1,9 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
+import { FIRST_DAY, keyed, PER_DAY, rowsOf } from '../support/daily-rows.ts';
 import { createRowsFlow, dateOf, type Row, type RowsApi } from '../support/rows-api.ts';
 import { streamOf } from '../support/sync-harness.ts';
-
-const PER_DAY = 6;
-const FIRST_DAY = -20;
-const keyed = { key: ['id'], cursor: { field: 'date', param: 'startDate' } };
-
-/** Some rows a day, from twenty days before the first sync to the day that it is. */
-function rowsOf(day: number): readonly Row[] {
-  return Array.from({ length: day - FIRST_DAY + 1 }, (_, at) => FIRST_DAY + at).flatMap((date) =>
-    Array.from({ length: PER_DAY }, (_, n) => ({
-      id: `${date}/${n}`,
-      date: dateOf(date),
-      score: date + n / 8,
-    })),
-  );
-}
 
 /** An API whose start date filters by the day on which a row was created: one row got a later date since. */
 function createMovedFlow(

@@ -1,27 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createRowsFlow, dateOf, type Row, type RowsFlow } from '../support/rows-api.ts';
+import { expectSame, keyed, rowsOf } from '../support/daily-rows.ts';
+import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
 import { streamOf } from '../support/sync-harness.ts';
-
-const PER_DAY = 6;
-const FIRST_DAY = -20;
-
-function rowsOf(day: number): readonly Row[] {
-  return Array.from({ length: day - FIRST_DAY + 1 }, (_, index) => FIRST_DAY + index).flatMap((date) =>
-    Array.from({ length: PER_DAY }, (_, n) => ({
-      id: `${date}/${n}`,
-      date: dateOf(date),
-      score: date + n / 8,
-    })),
-  );
-}
-
-const keyed = { key: ['id'], cursor: { field: 'date', param: 'startDate' } };
-
-async function expectSame(rowsFlow: RowsFlow): Promise<void> {
-  const found = await rowsFlow.flow.query('SELECT count(*) AS n, sum(score) AS sum FROM main.items');
-  const held = rowsFlow.held();
-  expect(found).toEqual([{ n: held.length, sum: held.reduce((sum, row) => sum + Number(row['score']), 0) }]);
-}
 
 describe('a row that the start date leaves out though the API has it', () => {
   /** The API filters by the day a row was created, which is not in its date any more. */

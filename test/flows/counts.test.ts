@@ -1,32 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createRowsFlow, dateOf, type Row, type RowsFlow } from '../support/rows-api.ts';
+import { expectSame, FIRST_DAY, keyed, PER_DAY, rowsOf } from '../support/daily-rows.ts';
+import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
 import { streamOf } from '../support/sync-harness.ts';
 
 // Incremental scans prove their own days alone; the count of the whole stream covers the others.
 
-const PER_DAY = 6;
-const FIRST_DAY = -20;
-
-function rowsOf(day: number): readonly Row[] {
-  return Array.from({ length: day - FIRST_DAY + 1 }, (_, index) => FIRST_DAY + index).flatMap((date) =>
-    Array.from({ length: PER_DAY }, (_, n) => ({
-      id: `${date}/${n}`,
-      date: dateOf(date),
-      score: date + n / 8,
-    })),
-  );
-}
-
 const late = (n: number): readonly Row[] =>
   Array.from({ length: n }, (_, at) => ({ id: `late/${at}`, date: dateOf(FIRST_DAY + 2), score: at / 2 }));
-
-const keyed = { key: ['id'], cursor: { field: 'date', param: 'startDate' } };
-
-async function expectSame(rowsFlow: RowsFlow): Promise<void> {
-  const found = await rowsFlow.flow.query('SELECT count(*) AS n, sum(score) AS sum FROM main.items');
-  const held = rowsFlow.held();
-  expect(found).toEqual([{ n: held.length, sum: held.reduce((sum, row) => sum + Number(row['score']), 0) }]);
-}
 
 describe('the count of a sync', () => {
   it('is in the report of each scan and in its row of _sluice.stream_runs', async () => {

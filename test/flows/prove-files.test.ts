@@ -146,7 +146,7 @@ describe('a destination with one changed byte, anywhere', () => {
     cpSync(published, kept, { recursive: true, verbatimSymlinks: true });
     const random = createRandom();
     const seen = { healed: 0, refused: 0 };
-    for (let round = 0; round < countRuns(16); round += 1) {
+    for (let round = 0; round < countRuns(40); round += 1) {
       const files = listAll(flow);
       // Small files hold what most depends on.
       const damaged = files[Math.floor(random() * files.length)] ?? '';
@@ -171,7 +171,7 @@ describe('a destination with one changed byte, anywhere', () => {
       rmSync(published, { recursive: true });
       cpSync(kept, published, { recursive: true, verbatimSymlinks: true });
     }
-    expect(Math.min(seen.healed, seen.refused)).toBeGreaterThan(leastSeen(0));
+    expect(Math.min(seen.healed, seen.refused)).toBeGreaterThan(leastSeen(3));
   });
 });
 

@@ -19,9 +19,9 @@ export function chooseStride(full: number): number {
   return scale > 1 ? 1 : Math.max(1, Math.round(full / scale));
 }
 
-/** Whether one of several alike has its turn: each proof tries every `of`th of them, by its seed, and the soak all. */
-export function hasTurn(at: number, of = 2): boolean {
-  return scale > 1 || at % of === seed % of;
+/** Whether one of several alike has its turn: each proof tries every second of them, by its seed, and the soak all. */
+export function hasTurn(at: number): boolean {
+  return scale > 1 || at % 2 === seed % 2;
 }
 
 /** How often a random test has to see a thing for its runs to count: so often in the full proof, else at will. */

@@ -119,7 +119,7 @@ export const fleetWorkerCommand = defineCommand({
     } finally {
       await watch?.close();
     }
-    log({ level: 'info', message: 'stopped: everything is put away', fields: { type: 'worker-stopped' } });
+    log({ level: 'info', message: 'the worker has stopped', fields: { type: 'worker-stopped' } });
     const reason: unknown = context.signal.reason;
     return {
       exitCode: reason instanceof AbortedError ? reason.exitCode : 0,

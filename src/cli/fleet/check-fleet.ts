@@ -1,7 +1,7 @@
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
 import { loadPg, loadPgBoss, PG_BOSS_VERSION } from '../../fleet/database/packages.ts';
 import { assertMigrated, FLEET_VERSION } from '../../fleet/database/schema.ts';
-import { listStore, tryStore } from '../../fleet/try-store.ts';
+import { tryEncryptionKey, tryStore } from '../../fleet/try-store.ts';
 import { loadTar } from '../../fleet/parcel/tar-stream.ts';
 import { openBucket } from '../../fleet/store/s3-sdk.ts';
 import { systemClock } from '../../model/clock.ts';
@@ -34,12 +34,15 @@ export async function checkFleet(config: FleetConfig): Promise<FleetCheck> {
     // The store may be another server: it is tried although the database is away.
     await check.try(
       'store',
-      async () => [undefined, `${await listStore(settings, database)} answers`] as const,
+      async () => [undefined, `${await tryStore(settings, database)} answers`] as const,
     );
     if (hasTables === true)
       await check.try('states', async () => {
-        await tryStore(settings, database);
-        return [undefined, 'the encryption key is that of the newest one, or there is none yet'] as const;
+        const isThere = await tryEncryptionKey(settings, database);
+        return [
+          undefined,
+          isThere ? 'the encryption key opens the newest one' : 'none is stored yet',
+        ] as const;
       });
   } finally {
     await database.close();

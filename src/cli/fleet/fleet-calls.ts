@@ -12,7 +12,7 @@ import { assertMigrated, FLEET_VERSION, migrateFleet } from '../../fleet/databas
 import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { repairFleetAccount } from '../../fleet/repair.ts';
 import { openStore } from '../../fleet/store/open-store.ts';
-import { listStore, tryStore } from '../../fleet/try-store.ts';
+import { tryEncryptionKey, tryStore } from '../../fleet/try-store.ts';
 import type { FleetSettings } from '../../model/fleet.ts';
 import type { FleetChange, FleetRepair, FleetStatus, RenderedFleetReport } from '../../model/fleet-report.ts';
 import type { Paging } from '../../model/report-data.ts';
@@ -46,9 +46,11 @@ export async function initFleet(
   readSchedule(settings, nowMs);
   return withDatabase(settings, async (database) => {
     // A wrong key or a missing bucket is found here, before anything is made, and not by the first run at night.
-    if (settings.store.kind !== 'postgres') await listStore(settings, database);
+    const place = settings.store.kind === 'postgres' ? undefined : await tryStore(settings, database);
     const before = await migrateFleet(database);
-    const store = await tryStore(settings, database);
+    // Its table is among those that were just made.
+    const store = place ?? (await tryStore(settings, database));
+    await tryEncryptionKey(settings, database);
     await AccountQueue.migrate(database);
     const added = await addAccounts(database, accounts);
     return { database: settings.place, before, version: FLEET_VERSION, added, store };

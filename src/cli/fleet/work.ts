@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { extname, join } from 'node:path';
-import { makeFolders } from '../../files/make-folders.ts';
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
 import { addAccounts, planAgain } from '../../fleet/database/known-accounts.ts';
 import { AccountQueue } from '../../fleet/database/queue.ts';
@@ -10,24 +9,22 @@ import { assertMigrated } from '../../fleet/database/schema.ts';
 import type { FleetDatabase } from '../../fleet/database/sql.ts';
 import { markSeen } from '../../fleet/database/workers.ts';
 import { loadTar } from '../../fleet/parcel/tar-stream.ts';
-import { tryStore } from '../../fleet/try-store.ts';
+import { tryEncryptionKey, tryStore } from '../../fleet/try-store.ts';
 import type { LaneProgram } from '../../fleet/worker/lane.ts';
 import { type FleetSchedule, nextTime } from '../../fleet/worker/plan-next.ts';
 import { Worker } from '../../fleet/worker/worker.ts';
 import type { ServedAccounts } from '../../fleet/worker/worker-events.ts';
-import { StorageError } from '../../model/errors.ts';
-import { isRunning } from '../../model/is-running.ts';
 import { version } from '../../model/version.ts';
 import type { WorkRequest } from '../frame/fleet-engine.ts';
 import type { LaneArguments } from './lane-arguments.ts';
+import { prepareScratch, type Scratch } from './prepare-scratch.ts';
 import { readSchedule } from './read-schedule.ts';
+import { warnOfQueue } from './warn-of-queue.ts';
 
 /** For taking, renewing and committing at once, and for the queue's own upkeep. */
 const CONNECTIONS = 4;
 /** How often the config is read again, ms. */
 const READ_EVERY_MS = 30_000;
-/** The same warning comes again after so long, ms. */
-const WARN_EVERY_MS = 10 * 60_000;
 
 /**
  * Works for a fleet until the signal aborts and every run has ended.
@@ -45,6 +42,7 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
     // Before an account is taken.
     await loadTar();
     await tryStore(settings, database);
+    await tryEncryptionKey(settings, database);
     const queue = await AccountQueue.open(database, warnOfQueue(request));
     const scratch = prepareScratch(request.scratch, worker);
     const identity = { worker, host: hostname(), pid: process.pid, lanes, version };
@@ -72,17 +70,6 @@ export async function workForFleet(request: WorkRequest): Promise<void> {
   } finally {
     await database.close();
   }
-}
-
-/** pg-boss tries its upkeep every few seconds: what goes on is said once in a while, and of a database that is away the worker tells. */
-function warnOfQueue({ clock, signal, onEvent }: WorkRequest): (error: Error) => void {
-  const saidAtMs = new Map<string, number>();
-  return ({ message }) => {
-    const nowMs = clock.monotonic();
-    if (signal.aborted || nowMs - (saidAtMs.get(message) ?? -Infinity) < WARN_EVERY_MS) return;
-    saidAtMs.set(message, nowMs);
-    onEvent({ type: 'warning', message: `the queue: ${message}` });
-  };
 }
 
 /** Adds accounts that are new, and moves those that wait for the schedule to its times as they are now. */
@@ -121,46 +108,6 @@ function rereadAccounts(
     await addAccounts(database, served.names);
     return served;
   };
-}
-
-/** Folders of this worker, and of all on this machine. */
-interface Scratch {
-  readonly own: string;
-  readonly extensions: string;
-}
-
-/**
- * Removes what killed workers of this machine left, and makes the folder of this one. Containers may share the folder: each
- * has a host name of its own, and processes of others cannot be looked at.
- */
-function prepareScratch(root: string, worker: string): Scratch {
-  for (const name of openScratch(root)) {
-    const [, host, pid] = /^worker-(.+)-(\d+)-[0-9a-f]{6}$/.exec(name) ?? [];
-    // A container that was restarted has the same process id again.
-    const isOver = Number(pid) === process.pid || !isRunning(Number(pid));
-    if (host === hostname() && isOver) rmSync(join(root, name), { recursive: true, force: true });
-  }
-  const own = join(root, `worker-${worker}`);
-  mkdirSync(own, { mode: 0o700 });
-  return { own, extensions: join(root, 'extensions') };
-}
-
-/** Makes the folder if there is none; returns the names in it. */
-function openScratch(root: string): readonly string[] {
-  try {
-    makeFolders(root, 0o700);
-    return readdirSync(root);
-  } catch (error) {
-    throw new StorageError(
-      `runs cannot work in ${root}: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        code: 'storage_failed',
-        hint: 'Name a folder on a local disk that this user may write to: --scratch. No account was taken.',
-        context: { path: root },
-        cause: error,
-      },
-    );
-  }
 }
 
 function describeProgram(

@@ -53,6 +53,8 @@ export interface CommandArgument {
   readonly name: string;
   readonly summary: string;
   readonly required: boolean;
+  /** One word may name several, separated by commas. */
+  readonly isList?: boolean;
 }
 
 /** A command as the command line sees it, with its option types erased. */

@@ -17,6 +17,7 @@ export function defineFleetChange({ what, description, examples }: FleetChangeCo
       name: 'NAME',
       summary: 'an account, or several separated by commas; * stands for any text',
       required: true,
+      isList: true,
     },
     options: {},
     examples,

@@ -162,7 +162,7 @@ function describeMissingExtension({ extensions, path }: FailedPlace, name: strin
     });
   return new ConfigError(`the engine's extension ${name} is missing`, {
     code: 'config_invalid',
-    hint: `${put.charAt(0).toUpperCase()}${put.slice(1)}`,
+    hint: `To get it, ${put}`,
     context,
   });
 }

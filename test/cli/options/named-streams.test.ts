@@ -47,3 +47,9 @@ describe('streams', () => {
     await expect(read('report items')).rejects.toThrow('does not take "items"');
   });
 });
+
+it('a word too many says how several are named where one word may name them', async () => {
+  const [several, spaced] = ['separate several by commas', 'put a text with spaces in quotes'];
+  await expect(read('fleet run acme globex')).rejects.toThrow(`fleet run does not take "globex"; ${several}`);
+  await expect(read('query select 1')).rejects.toThrow(`query does not take "1"; ${spaced}`);
+});
