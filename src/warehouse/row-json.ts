@@ -22,11 +22,15 @@ export function describeKey(columns: readonly ClientColumn[]): string {
   return `CAST(to_json([${values.join(', ')}]) AS VARCHAR)`;
 }
 
-/** SQL for a hash of a row's values. A column without a value has no part in it: a new column changes no row. */
+/**
+ * SQL for a hash of a row's values. A column without a value has no part in it: a new column changes no row. The engine's hash
+ * of two things is no more than an XOR with that of the second: without a hash of the result, values of two columns that
+ * change places, or that are equal before and after, would cancel each other out.
+ */
 export function describeHash(columns: readonly ClientColumn[]): string {
   const hashes = columns.map(({ name, type }) => {
     const column = `t.${quoteIdentifier(name)}`;
-    return `CASE WHEN ${column} IS NULL THEN 0::UBIGINT ELSE hash(${quoteLiteral(`${name} ${type}`)}, ${column}) END`;
+    return `CASE WHEN ${column} IS NULL THEN 0::UBIGINT ELSE hash(hash(${quoteLiteral(`${name} ${type}`)}, ${column})) END`;
   });
   return pairUp(hashes);
 }

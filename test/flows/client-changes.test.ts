@@ -78,6 +78,28 @@ describe('changes for a client', () => {
     expect((await receive(flow, second.position)).rows).toEqual([]);
   });
 
+  it('have rows whose columns were equal before and after, or have changed places', async () => {
+    const { flow, edit, syncAll } = createChanging();
+    edit((records) => {
+      for (const [at, record] of records.entries())
+        records[at] = { ...record, amount: at, price: at, from: `x${at}`, to: `y${at}` };
+    });
+    await syncAll();
+    const first = await receive(flow);
+    edit((records) => {
+      records[3] = { ...records[3], amount: 1_000, price: 1_000 };
+      records[4] = { ...records[4], from: 'y4', to: 'x4' };
+      records[5] = { ...records[5], amount: null, price: null };
+    });
+    await syncAll();
+    const next = await receive(flow, first.position);
+    expect(next.rows).toMatchObject([
+      { amount: 1_000, price: 1_000 },
+      { from: 'y4', to: 'x4' },
+      { amount: null, price: null },
+    ]);
+  });
+
   it('have deletes that the table only marks, and a row that came back is a row', async () => {
     const { flow, edit, syncAll } = createChanging({ ...keyed, deletes: 'soft' });
     await syncAll();
