@@ -17,8 +17,8 @@ export interface FleetWorld {
   readonly env: NodeJS.ProcessEnv;
   /** The address of its database for another user. */
   urlOf(user: string, password: string): string;
-  /** Runs a worker until its log has these words; returns the log. */
-  work(env: NodeJS.ProcessEnv, until: string): Promise<string>;
+  /** Runs a worker until its log matches; returns the log. */
+  work(env: NodeJS.ProcessEnv, until: RegExp): Promise<string>;
   /** Runs statements on its database, as an administrator does. */
   query(text: string): Promise<void>;
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export async function makeFleetWorld(project: string, env: NodeJS.ProcessEnv): P
         });
         child.stderr?.on('data', (chunk) => {
           log += String(chunk);
-          if (log.includes(until)) child.kill('SIGTERM');
+          if (until.test(log)) child.kill('SIGTERM');
         });
       }),
     async query(text) {
