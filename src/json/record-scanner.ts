@@ -1,4 +1,5 @@
 import { packSeen, SEEN_SIZE, SeenKind } from '../model/page.ts';
+import { isSafeWhole, isShortestDecimal } from './decimal-check.ts';
 import { isHexDigit, isSimpleEscape } from './json-grammar.ts';
 import { type KnownMember, MemberNames } from './member-names.ts';
 
@@ -222,7 +223,7 @@ export class RecordScanner {
       if (at === from) return GIVE_UP;
     }
     if (((bytes[at] as number) | 32) === LETTER_E) return GIVE_UP;
-    if (at - start > SAFE_NUMBER_LENGTH) return this.#lookAtNumber(start, at);
+    if (at - start > SAFE_NUMBER_LENGTH) return this.#lookAtNumber(start, at, isFraction);
     const endsInZero = bytes[at - 1] === ZERO;
     // The engine writes these another way, where it writes them again.
     if (isFraction ? endsInZero && isInArray : first > start && bytes[first] === ZERO) return GIVE_UP;
@@ -231,7 +232,12 @@ export class RecordScanner {
   }
 
   // Most long numbers are doubles as a serializer writes them: they read back as the same text.
-  #lookAtNumber(start: number, end: number): number {
+  #lookAtNumber(start: number, end: number, isFraction: boolean): number {
+    const check = isFraction ? isShortestDecimal : isSafeWhole;
+    if (check(this.#bytes, start, end)) {
+      this.#kind = isFraction ? SeenKind.fraction : SeenKind.integer;
+      return end;
+    }
     // The text of the page is made once: a call for each number takes longer than all of the rest.
     this.#text ??= this.#bytes.toString('latin1');
     const token = this.#text.slice(start, end);
