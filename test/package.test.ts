@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -67,6 +67,8 @@ describe.skipIf(!isBuilt)('the package', () => {
         .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
         .map((entry) => relative(root, join(entry.parentPath, entry.name)).replace(/\.ts$/, '')),
     );
+    const programs = ['bin', 'source-bin', 'tap-bin', 'lane-main', 'mcp-main'];
+    const chunks = packed.files.filter((path) => /^dist\/src\/cli\/chunks\/[\w-]+\.js$/.test(path));
     const shown = packed.files.filter((path) =>
       /^(?:docs\/.+\.md$|docs\/pictures\/|docker\/|examples\/|notebooks\/|python\/|src\/\w+\/README\.md$)/.test(
         path,
@@ -83,7 +85,12 @@ describe.skipIf(!isBuilt)('the package', () => {
         ...Object.keys(connectors).map((name) => `connectors/${name}/README.md`),
         'package.json',
         'sluice.schema.json',
-        ...sources.flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]),
+        ...sources
+          .filter((source) => !source.startsWith('src/cli/'))
+          .flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]),
+        ...programs.map((name) => `dist/src/cli/${name}.js`),
+        ...chunks,
+        'dist/src/cli/chunks/LICENSES.txt',
       ].toSorted(),
     );
   });
@@ -100,6 +107,33 @@ describe.skipIf(!isBuilt)('the package', () => {
       )
       .filter((target) => !packed.files.includes(target) && !folders.has(target));
     expect([...new Set(dead)]).toEqual([]);
+  });
+
+  it('has the command line in few files: what every command loads, and what a sync does', () => {
+    const folder = join(root, 'dist/src/cli');
+    const sizeOf = (name: string) =>
+      readdirSync(join(folder, 'chunks'))
+        .filter((file) => file.startsWith(`${name}-`))
+        .reduce((sum, file) => sum + statSync(join(folder, 'chunks', file)).size, 0);
+    expect(sizeOf('start')).toBeLessThan(500_000);
+    expect(sizeOf('sync')).toBeGreaterThan(1_000_000);
+    const installed = ['zod', 'yaml', 'yargs', '@duckdb/node-api'].map(
+      (name) => `${name} ${versionOf(name)}\n`,
+    );
+    const licenses = readFileSync(join(folder, 'chunks/LICENSES.txt'), 'utf8');
+    expect(installed.filter((title) => !licenses.includes(title))).toEqual([]);
+  });
+
+  it('starts where nothing is installed but what its programs import', () => {
+    const place = join(folder, 'installed');
+    mkdirSync(join(place, 'node_modules'), { recursive: true });
+    execFileSync('tar', ['xf', packed.tarball, '-C', place]);
+    const run = (...args: readonly string[]) =>
+      execFileSync(process.execPath, [join(place, 'package/dist/src/cli/bin.js'), ...args], {
+        encoding: 'utf8',
+      });
+    expect(run('--version').trim()).toBe(versionOf(root));
+    expect(run('--help')).toContain('sluice <command> [options]');
   });
 
   it('has entry points that fit its files', async () => {
@@ -137,6 +171,15 @@ describe.skipIf(!isBuilt)('the package', () => {
     ]);
   });
 });
+
+/** The version of an installed package, or of this project by its folder. */
+function versionOf(name: string): string {
+  const folder = name === root ? root : join(root, 'node_modules', name);
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly version: string;
+  };
+  return version;
+}
 
 interface NpmPack {
   readonly filename: string;

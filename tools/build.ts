@@ -1,7 +1,8 @@
-// npm run build: compiles src, state and connectors to dist. Arguments are tsc's.
+// npm run build: compiles src, state and connectors to dist, and bundles the command line. Arguments are tsc's.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { bundleCli } from './bundle-cli.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -12,6 +13,8 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
   cwd: root,
   stdio: 'inherit',
 });
-if (status === 0)
+if (status === 0) {
+  await bundleCli(dist);
   for (const bin of ['bin', 'source-bin', 'tap-bin']) chmodSync(join(dist, `src/cli/${bin}.js`), 0o755);
+}
 process.exitCode = status ?? 1;

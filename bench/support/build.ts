@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { bundleCli } from '../../tools/bundle-cli.ts';
 
 /** The files that are measured. */
 export interface Build {
@@ -35,6 +36,7 @@ export async function buildInto(folder: string): Promise<Build> {
     const said = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
     throw new Error(`the sources do not compile:\n${said}`);
   });
+  await bundleCli(join(folder, 'dist'));
   return {
     cli: join(folder, 'dist/src/cli/bin.js'),
     script: (name) => join(folder, 'dist/bench', `${name}.js`),

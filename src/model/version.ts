@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 export const version = readVersion();
 
 function readVersion(): string {
-  // src/model is two folders below it in a clone, dist/src/model three.
-  for (const path of ['../../package.json', '../../../package.json']) {
+  // src/model is two folders below it in a clone, dist/src/model three, dist/src/cli/chunks four.
+  for (const path of ['../../package.json', '../../../package.json', '../../../../package.json']) {
     try {
       const manifest = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as Record<
         string,
