@@ -51,9 +51,10 @@ say(`== the full proof: ${isFine ? 'passed' : 'FAILED'}, ${secondsSince(startMs)
 process.exitCode = isFine ? 0 : 1;
 
 async function runEveryTest(): Promise<PartEnd> {
-  const { passed, failed, skipped } = await runTests([], env);
+  const { passed, failed, skipped, slowest } = await runTests([], env);
   for (const text of failed) say(`FAILED ${text}`);
   for (const title of skipped) say(`skipped ${title}`);
+  for (const { file, seconds } of slowest) say(`${String(seconds).padStart(5)} s  ${file}`);
   // Root on Linux has all the means, so that nothing is skipped there unseen.
   const hasAllMeans = process.platform === 'linux' && process.getuid?.() === 0;
   return {

@@ -12,12 +12,19 @@ export interface TestCounts {
   readonly failed: readonly string[];
   /** Each skipped test. */
   readonly skipped: readonly string[];
+  /** The files that took longest, the slowest first; in seconds. */
+  readonly slowest: readonly { readonly file: string; readonly seconds: number }[];
 }
+
+const MOST_SLOW = 12;
 
 interface FileResult {
   readonly name: string;
   readonly status: string;
   readonly message?: string;
+  /** Epoch ms. */
+  readonly startTime: number;
+  readonly endTime: number;
   readonly assertionResults: readonly {
     readonly fullName: string;
     readonly status: string;
@@ -52,7 +59,7 @@ function count(file: string, { exitCode, output }: VitestEnd): TestCounts {
   try {
     ({ testResults: results } = JSON.parse(readFileSync(file, 'utf8')) as { testResults: FileResult[] });
   } catch {
-    return { passed: 0, failed: [`vitest wrote no results\n${output}`], skipped: [] };
+    return { passed: 0, failed: [`vitest wrote no results\n${output}`], skipped: [], slowest: [] };
   }
   const tests = results.flatMap(({ name, assertionResults }) =>
     assertionResults.map((test) => ({ ...test, title: `${relative(root, name)}: ${test.fullName}` })),
@@ -80,6 +87,13 @@ function count(file: string, { exitCode, output }: VitestEnd): TestCounts {
     skipped: tests
       .filter(({ status }) => status !== 'passed' && status !== 'failed')
       .map(({ title }) => title),
+    slowest: results
+      .map(({ name, startTime, endTime }) => ({
+        file: relative(root, name),
+        seconds: Math.round((endTime - startTime) / 1_000),
+      }))
+      .toSorted((a, b) => b.seconds - a.seconds)
+      .slice(0, MOST_SLOW),
   };
 }
 
