@@ -31,6 +31,8 @@ const BUNDLED: ReadonlySet<string> = new Set([
   'cli-table3',
   'didyoumean2',
   'p-queue',
+  'pino',
+  'pino-pretty',
   'yaml',
   'yargs',
   'zod',

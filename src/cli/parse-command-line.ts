@@ -37,6 +37,7 @@ export async function parseCommandLine(
   const columns = Math.min(terminalColumns, HELP_COLUMNS);
   const parser = buildParser(commands, {
     columns,
+    isHelpAsked: argv.some((word) => word.startsWith('--help') || /^-[^-]*h/.test(word)),
     choose: (command) => {
       chosen = command;
     },
@@ -73,6 +74,7 @@ function readHelpCommand(argv: readonly string[], commands: readonly CommandEntr
 interface CommandUse {
   /** The width of help. */
   readonly columns: number;
+  readonly isHelpAsked: boolean;
   readonly choose: (command: ChosenCommand) => void;
 }
 
@@ -155,26 +157,28 @@ function addCommand(
   parser: Argv,
   word: string,
   { name, summary, load }: CommandEntry,
-  { columns, choose }: CommandUse,
+  { columns, isHelpAsked, choose }: CommandUse,
 ): void {
   const builder = async (options: Argv) => {
     const command = await load();
     choose({ name, command });
-    const { argument, description } = command;
-    const { asWords, asOption } = takesStreams(command);
-    const word = argument?.name ?? (asOption ? 'streams' : undefined);
-    const shown = word === undefined ? '' : argument?.required === true ? ` ${word}` : ` [${word}]`;
-    options
-      .usage(`sluice ${name}${shown} [options]\n\n${description}`)
-      .epilogue(
-        `${describeOptions([...command.options, ...GLOBAL], columns)}\n\n${describeExamples(command)}`,
-      );
+    // yargs writes the help of a command that it runs, be it shown or not.
+    if (isHelpAsked) describeCommand(options, name, command, columns);
     addOptions(options, command.options);
-    if (asWords) options.option('streams', { type: 'string', hidden: true });
+    if (takesStreams(command).asWords) options.option('streams', { type: 'string', hidden: true });
     return options;
   };
   // Its types do not allow an asynchronous builder.
   parser.command(word, summary, builder as unknown as (options: Argv) => Argv);
+}
+
+function describeCommand(options: Argv, name: string, command: Command, columns: number): void {
+  const { argument, description } = command;
+  const word = argument?.name ?? (takesStreams(command).asOption ? 'streams' : undefined);
+  const shown = word === undefined ? '' : argument?.required === true ? ` ${word}` : ` [${word}]`;
+  options
+    .usage(`sluice ${name}${shown} [options]\n\n${description}`)
+    .epilogue(`${describeOptions([...command.options, ...GLOBAL], columns)}\n\n${describeExamples(command)}`);
 }
 
 function addOptions(parser: Argv, options: readonly Option<unknown>[]): void {
