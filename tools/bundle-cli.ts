@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { type ChunkingContext, rolldown } from 'rolldown';
 
 /** The programs of the command line, by their files in `dist/src/cli`. */
@@ -27,7 +27,6 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages of many files, and with them what they import. The others stay where they are installed. */
 const BUNDLED: ReadonlySet<string> = new Set([
-  '@duckdb/node-api',
   'cli-table3',
   'didyoumean2',
   'p-queue',
@@ -37,9 +36,6 @@ const BUNDLED: ReadonlySet<string> = new Set([
   'yargs',
   'zod',
 ]);
-// It loads the engine's library from its own folder.
-const NATIVE = '@duckdb/node-bindings';
-
 /**
  * Puts the built command line, and packages that it always loads, into few files: to read and link a thousand small
  * ones takes a third of the time of a sync with nothing to do. The library stays as it was compiled.
@@ -85,12 +81,10 @@ export async function bundleCli(dist: string): Promise<void> {
 }
 
 function isExternal(id: string, importer: string | undefined): boolean {
-  if (/^[./]/.test(id)) return false;
+  if (id.startsWith('.') || isAbsolute(id)) return false;
   if (isBuiltin(id)) return true;
-  const name = nameOfPackage(id);
-  if (name.startsWith(NATIVE)) return true;
   // Next to us there may be another version of what a package imports.
-  return !BUNDLED.has(name) && importer?.includes('/node_modules/') !== true;
+  return !BUNDLED.has(nameOfPackage(id)) && importer?.split(/[\\/]/).includes('node_modules') !== true;
 }
 
 function nameOfPackage(id: string): string {

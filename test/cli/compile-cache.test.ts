@@ -88,6 +88,9 @@ describe('the folder for compiled code', () => {
       expect(end).toMatchObject({ exitCode: 0, stderr: '' });
     }
     const files = readdirSync(join(home, '.cache/sluice/compiled'), { recursive: true, withFileTypes: true });
-    expect(files.filter((entry) => entry.isFile()).length).toBeGreaterThan(10);
+    const sizes = files
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(join(entry.parentPath, entry.name)).size);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(50_000);
   });
 });
