@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type ChunkingContext, rolldown } from 'rolldown';
@@ -39,14 +39,12 @@ const BUNDLED: ReadonlySet<string> = new Set([
 /**
  * Puts the built command line, and packages that it always loads, into few files: to read and link a thousand small
  * ones takes a third of the time of a sync with nothing to do. The library stays as it was compiled.
- * @param dist what `tsc` wrote; its `src/cli` is replaced
+ * @param dist what `tsc` wrote
+ * @param into an empty folder, or none yet, right below `dist/src`
  */
-export async function bundleCli(dist: string): Promise<void> {
-  const cli = join(dist, 'src/cli');
-  const bundled = `${cli}-bundled`;
-  rmSync(bundled, { recursive: true, force: true });
+export async function bundleCli(dist: string, into: string): Promise<void> {
   const bundle = await rolldown({
-    input: Object.fromEntries(PROGRAMS.map((name) => [name, join(cli, `${name}.js`)])),
+    input: Object.fromEntries(PROGRAMS.map((name) => [name, join(dist, 'src/cli', `${name}.js`)])),
     platform: 'node',
     external: isExternal,
     // Programs export nothing.
@@ -56,7 +54,7 @@ export async function bundleCli(dist: string): Promise<void> {
   });
   const groups = new Map<string, string>();
   const { output } = await bundle.write({
-    dir: bundled,
+    dir: into,
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
@@ -75,9 +73,7 @@ export async function bundleCli(dist: string): Promise<void> {
   });
   await bundle.close();
   const files = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-  writeFileSync(join(bundled, 'chunks/LICENSES.txt'), collectLicenses(files));
-  rmSync(cli, { recursive: true });
-  renameSync(bundled, cli);
+  writeFileSync(join(into, 'chunks/LICENSES.txt'), collectLicenses(files));
 }
 
 function isExternal(id: string, importer: string | undefined): boolean {

@@ -36,9 +36,11 @@ export async function buildInto(folder: string): Promise<Build> {
     const said = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
     throw new Error(`the sources do not compile:\n${said}`);
   });
-  await bundleCli(join(folder, 'dist'));
+  // The scripts import parts of the command line.
+  const bundled = join(folder, 'dist/src/bundled');
+  await bundleCli(join(folder, 'dist'), bundled);
   return {
-    cli: join(folder, 'dist/src/cli/bin.js'),
+    cli: join(bundled, 'bin.js'),
     script: (name) => join(folder, 'dist/bench', `${name}.js`),
   };
 }
