@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs';
 export type Columns = ReadonlyMap<string, string>;
 
 const CHANGES_TABLES = /^\s*(?:ALTER|ATTACH|CREATE|DETACH|DROP|USE)\b/i;
-// The engine may fail to replay these from its log; it replays CREATE and DROP.
+// The engine may fail to replay these from its log; it replays CREATE, DROP and COMMENT.
 const ALTERS = /^\s*ALTER\b/i;
+const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
 const TEMPORARY_ONLY = /^\s*(?:CREATE (?:OR REPLACE )?TEMP|DROP TABLE (?:IF EXISTS )?temp\.)/i;
 
 /**
@@ -35,7 +36,8 @@ export class FileShape {
 
   /** Call before a statement and after it, however it ended. */
   follow(sql: string): void {
-    const [first = '', ...others] = sql.split(';');
+    // A semicolon in a text or a name, such as a comment has, ends no statement.
+    const [first = '', ...others] = sql.includes(';') ? sql.replaceAll(QUOTED, '').split(';') : [sql];
     const isAlone = others.every((text) => text.trim() === '');
     if (ALTERS.test(first) || !isAlone) this.#isLogRisky = true;
     const mayChange = CHANGES_TABLES.test(first) && !TEMPORARY_ONLY.test(first);

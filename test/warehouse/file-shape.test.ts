@@ -75,6 +75,8 @@ describe('the log of a file', () => {
     const { database, file } = await openTempDatabase();
     await database.run('CREATE TABLE t (a INTEGER)');
     await database.run('INSERT INTO t VALUES (1)');
+    await database.run("COMMENT ON TABLE t IS 'one; it''s two; ALTER'");
+    await database.run('SELECT 1 AS "a;b"');
     await database.settleLog();
     expect(existsSync(`${file}.wal`)).toBe(true);
     for (const sql of ['ALTER TABLE t ADD COLUMN b INTEGER', 'SELECT 1; ALTER TABLE t DROP COLUMN b']) {
