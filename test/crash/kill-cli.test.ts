@@ -87,7 +87,7 @@ const dataCommit = firstSteps.findIndex(
 const commitPoints = commits.flatMap((at) =>
   (['before', 'after'] as const).map((when) => ({ step: 'sql COMMIT', nth: nthOf(firstSteps, at), when })),
 );
-/** From the last commit on, each step but looks, those that affect only one process, and progress, which goes by time. */
+/** From the last commit on, each step but looks, those that affect only one process, and progress, whose time varies. */
 const publishPoints = firstSteps.flatMap((step, at): CrashPoint[] =>
   at <= lastCommit || /^sql (?!CHECKPOINT)|^read|^openSync|^writeFileSync|progress\.json/.test(step)
     ? []
