@@ -117,9 +117,7 @@ describe.skipIf(!isBuilt)('the package', () => {
         .reduce((sum, file) => sum + statSync(join(folder, 'chunks', file)).size, 0);
     expect(sizeOf('start')).toBeLessThan(500_000);
     expect(sizeOf('sync')).toBeGreaterThan(1_000_000);
-    const installed = ['zod', 'yaml', 'yargs', 'pino'].map(
-      (name) => `${name} ${versionOf(name)}\n`,
-    );
+    const installed = ['zod', 'yaml', 'yargs', 'pino'].map((name) => `${name} ${versionOf(name)}\n`);
     const licenses = readFileSync(join(folder, 'chunks/LICENSES.txt'), 'utf8');
     expect(installed.filter((title) => !licenses.includes(title))).toEqual([]);
   });
