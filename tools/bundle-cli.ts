@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type ChunkingContext, rolldown } from 'rolldown';
@@ -36,6 +36,7 @@ const BUNDLED: ReadonlySet<string> = new Set([
   'yargs',
   'zod',
 ]);
+
 /**
  * Puts the built command line, and packages that it always loads, into few files: to read and link a thousand small
  * ones takes a third of the time of a sync with nothing to do. The library stays as it was compiled.
@@ -94,6 +95,9 @@ function nameOfPackage(id: string): string {
 function fillGroups(groups: Map<string, string>, dist: string, context: ChunkingContext): void {
   for (const [name, files] of Object.entries(GROUPS)) {
     const left = files.map((file) => resolve(dist, file));
+    const missing = left.filter((file) => !existsSync(file));
+    if (missing.length > 0)
+      throw new Error(`${missing.join(', ')} was not compiled: correct GROUPS in tools/bundle-cli.ts`);
     for (let id = left.pop(); id !== undefined; id = left.pop()) {
       const found = context.getModuleInfo(id);
       if (found === null || groups.has(id)) continue;
@@ -118,7 +122,8 @@ function collectLicenses(files: readonly string[]): string {
         readonly version: string;
       };
       const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
-      if (license === undefined) throw new Error(`${name} has no license file`);
+      if (license === undefined)
+        throw new Error(`${name} has no license file: take it out of BUNDLED in tools/bundle-cli.ts`);
       return `${name} ${version}\n\n${readFileSync(join(folder, license), 'utf8').trim()}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
