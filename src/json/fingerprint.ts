@@ -3,12 +3,28 @@ import type { Page, PageRecord } from '../model/page.ts';
 
 // A joint's record is compared several times: when its page comes, and with each page that should fit to it.
 const known = new WeakMap<PageRecord, string>();
+// Two pages have the record of a joint, mostly in the same spelling: its value is made and sorted once.
+const lately = new Map<string, string>();
+const MOST_LATELY = 64;
+const LONGEST_LATELY = 8192;
 
 /** Fingerprint of one record by value: member order and white space do not count. */
 export function hashOf(record: PageRecord | undefined): string | undefined {
   if (record === undefined) return undefined;
-  const found = known.get(record) ?? hashText(canonicalText(record.value));
+  const found = known.get(record) ?? hashSpelling(record);
   known.set(record, found);
+  return found;
+}
+
+function hashSpelling(record: PageRecord): string {
+  const { text } = record;
+  const found = lately.get(text) ?? hashText(canonicalText(record.value));
+  // The text of a record that is no longer bytes may be a part of its page's, and keep the whole of it.
+  const isOwnText = record.bytes !== undefined && text.length <= LONGEST_LATELY;
+  // Each spelling is asked for twice: known once, it need not be kept any longer.
+  if (!lately.delete(text) && isOwnText) lately.set(text, found);
+  const [oldest] = lately.size > MOST_LATELY ? lately.keys() : [];
+  if (oldest !== undefined) lately.delete(oldest);
   return found;
 }
 

@@ -27,15 +27,23 @@ export interface AlikeQuestion {
   readonly found: ViolationCounts;
 }
 
+/** What checking a scan's keys came to. */
+export interface CheckedKeys {
+  /** All rejected records of the scan. */
+  readonly rejected: RejectedRecords;
+  /** Columns in which no two incoming rows are equal, if that was found. */
+  readonly uniqueBy: readonly string[] | undefined;
+}
+
 /**
  * Rejects keys that differ in the API and are equal in the table: `1` and `"1"` in a text column, or texts with lone
  * surrogates, which have no UTF-8 form. The records of one such key are kept, the same in every scan; the others are
- * removed from the incoming rows. Returns all rejected records of the scan.
+ * removed from the incoming rows.
  */
-export async function rejectAlikeKeys(question: AlikeQuestion): Promise<RejectedRecords> {
+export async function rejectAlikeKeys(question: AlikeQuestion): Promise<CheckedKeys> {
   const { database, stream, scan, columns, rejected } = question;
   const fields = listKeyColumns(stream, columns);
-  if (fields.length === 0) return rejected;
+  if (fields.length === 0) return { rejected, uniqueBy: undefined };
   const key = withCompanions(
     fields.map(({ name }) => name),
     columns,
@@ -49,7 +57,10 @@ export async function rejectAlikeKeys(question: AlikeQuestion): Promise<Rejected
   if (scan.plan.mode === 'incremental') {
     for (const record of await listKnown(question, fields)) left.set(record.position, record);
   }
-  return left.size === 0 ? rejected : takeOut(question, fields, [...left.values()]);
+  return {
+    rejected: left.size === 0 ? rejected : await takeOut(question, fields, [...left.values()]),
+    uniqueBy: groups.size === 0 ? key : undefined,
+  };
 }
 
 /** Columns of a configured key. Values of a column with a configured type are meant to be equal in it. */

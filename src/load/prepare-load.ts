@@ -64,7 +64,14 @@ export async function prepareLoad(
   });
   const { releases } = projected;
   const found = held.findings.rejected;
-  const rejected = await rejectAlikeKeys({ database, stream, scan, columns, ...projected, found });
+  const { rejected, uniqueBy } = await rejectAlikeKeys({
+    database,
+    stream,
+    scan,
+    columns,
+    ...projected,
+    found,
+  });
   refuseTooManyRejects(stream, scan.rows, rejected, held.findings);
 
   const { tree } = held;
@@ -73,7 +80,7 @@ export async function prepareLoad(
   const cursorColumn = chooseCursor(turn, scan, columns, candidates);
   const left = changes.masked?.left ?? learned;
   const absent = findAbsentFields(context, stream, scan, { tree, learned: left });
-  const facts = { columns, candidates, cursor: cursorColumn };
+  const facts = { columns, candidates, cursor: cursorColumn, uniqueBy };
   const settled = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
   if ('instead' in settled) return settled;
   const { key, notes } = settled.done;

@@ -21,6 +21,8 @@ export interface KeyFacts {
   readonly candidates: readonly CandidateColumn[];
   /** Column of the cursor. */
   readonly cursor: string | undefined;
+  /** Columns in which no two incoming rows are equal, if that is known. */
+  readonly uniqueBy: readonly string[] | undefined;
 }
 
 /** A key, undefined if there is none, and what was learned about it. */
@@ -46,13 +48,14 @@ async function checkConfiguredKey(
   { database }: Loading,
   stream: Stream,
   scan: FetchedScan,
-  { columns, candidates, cursor, fields: named }: KeyFacts & { readonly fields: readonly string[] },
+  { columns, candidates, cursor, uniqueBy, fields: named }: KeyFacts & { readonly fields: readonly string[] },
 ): Promise<PreparedKey | undefined> {
   if (scan.rows === 0) return findConfiguredKey(named, columns);
   const fields = named.map((field) => resolveField(stream, 'key', field, columns));
   await refuseMissingKeys(database, stream, fields, columns);
   const names = withCompanions(fields, columns);
-  const duplicates = await countDuplicates(database, INCOMING, names);
+  const isUnique = uniqueBy?.every((name) => names.includes(name)) === true;
+  const duplicates = isUnique ? 0 : await countDuplicates(database, INCOMING, names);
   // Pages that moved repeat rows: that says nothing about the key.
   if (scan.verdict !== 'drifted' && (await areMost(database, duplicates))) {
     const fitting = await findKey(database, proposeKeys(candidates, cursor));

@@ -1,7 +1,8 @@
 import type { Database } from './database.ts';
-import { tableName } from './evolve-table.ts';
+import { toDay } from './count-days.ts';
+import { readColumns, tableName } from './evolve-table.ts';
 import { quoteLiteral } from './identifiers.ts';
-import { dayOf, readScope } from './live-rows.ts';
+import { readScope } from './live-rows.ts';
 
 /** The live rows of a table, or of a slice of it, by the days of a column. */
 export interface DatedRows {
@@ -51,5 +52,6 @@ export async function findDay(
 
 async function selectDays({ database, table, slice, column }: DatedRows) {
   const { own, live } = await readScope(database, table, slice);
-  return { day: dayOf('t', column), from: `${tableName(table)} t WHERE ${own} AND ${live}` };
+  const type = (await readColumns(database, table)).get(column) ?? '';
+  return { day: toDay(column, type), from: `${tableName(table)} t WHERE ${own} AND ${live}` };
 }

@@ -17,6 +17,11 @@ function record(text: string): PageRecord {
   return { text, value: parseExact(text), exact: true };
 }
 
+function stillBytes(text: string): PageRecord {
+  const source = Buffer.from(text);
+  return { ...record(text), exact: false, bytes: { source, start: 0, end: source.length } };
+}
+
 function page(records: readonly string[], total: number | undefined): Page {
   return {
     offset: 0,
@@ -80,6 +85,12 @@ describe('hashOf', () => {
 
   it('takes numbers by value', () => {
     expect(hashOf(record('{"a":1.0,"b":1e2}'))).toBe(hashOf(record('{"b":100,"a":1}')));
+  });
+
+  it('is the same for records that are still bytes, however often one is met and how many lie between', () => {
+    const texts = Array.from({ length: 300 }, (_, at) => `{"b":${at % 100},"a":"${'x'.repeat(at % 7)}"}`);
+    for (const text of [...texts, ...texts.toReversed(), ...texts])
+      expect(hashOf(stillBytes(text))).toBe(hashOf(record(text)));
   });
 
   it('of no record is none', () => {
