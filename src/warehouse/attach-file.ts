@@ -8,7 +8,7 @@ export async function attachFile(
   alias: string,
   options: DatabaseOptions,
 ): Promise<void> {
-  const { file, readOnly = false, folders, views = [], extensions = '', attachMore } = options;
+  const { file, readOnly = false, folders, views = [], extensions, attachMore } = options;
   await session.run(`ATTACH ${quoteLiteral(file)} AS ${alias} ${describeAttach(options)}`);
   await session.run(`USE ${alias}`);
   await attachMore?.(session);
@@ -20,6 +20,7 @@ export async function attachFile(
   // Otherwise COPY could still overwrite the file itself or an engine log.
   if (readOnly && reach.length === 0) await session.run(`SET disabled_filesystems = 'LocalFileSystem'`);
   // Only these two may be changed later.
-  if (!readOnly || extensions !== '') await session.run(`SET allowed_configs = ['memory_limit', 'threads']`);
+  if (!readOnly || extensions !== undefined)
+    await session.run(`SET allowed_configs = ['memory_limit', 'threads']`);
   await session.run('SET lock_configuration = true');
 }

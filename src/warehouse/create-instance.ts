@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
+import type { EngineExtensions } from './database-options.ts';
 import type { EngineMemory, EngineShare } from './engine-memory.ts';
 import { nameSpillFolder } from './spill-folder.ts';
 
 interface InstanceOptions {
   readonly folders: readonly string[];
   readonly readOnly?: boolean;
-  readonly extensions?: string | undefined;
+  readonly extensions?: EngineExtensions | undefined;
 }
 
 /** The same, and counts the engine as open. */
@@ -42,6 +43,7 @@ async function createInstance(
     allocator_bulk_deallocation_flush_threshold: '1MB',
     preserve_insertion_order: 'false',
     temp_directory: spillFolder,
-    ...(extensions !== undefined && { extension_directory: extensions }),
+    ...(extensions !== undefined && { extension_directory: extensions.folder }),
+    ...(extensions?.areChecked === true && { allow_unsigned_extensions: 'true' }),
   });
 }

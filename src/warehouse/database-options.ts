@@ -3,6 +3,14 @@ import type { SqlSession } from '../model/sql.ts';
 /** In place of a file: a database in memory, gone once it is released. */
 export const MEMORY_FILE = ':memory:';
 
+/** Where an engine has its extensions. */
+export interface EngineExtensions {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Whether their signatures were checked before, in this process: the engine does not check them again. */
+  readonly areChecked: boolean;
+}
+
 export interface DatabaseOptions {
   /** Absolute path, or `MEMORY_FILE`. */
   readonly file: string;
@@ -20,8 +28,8 @@ export interface DatabaseOptions {
   readonly alias?: string | undefined;
   /** Attaches the other files that statements need: the engine opens no file afterwards. */
   readonly attachMore?: ((session: SqlSession) => Promise<void>) | undefined;
-  /** Absolute path of the folder with the engine's extensions; none are loaded without it. */
-  readonly extensions?: string | undefined;
+  /** None are loaded without it. */
+  readonly extensions?: EngineExtensions | undefined;
   /** No statement runs once it is aborted, whatever `proceed` allows. */
   readonly endedBy?: AbortSignal | undefined;
 }

@@ -3,6 +3,7 @@ import type { SqlSession } from '../../model/sql.ts';
 import { Database } from '../../warehouse/database.ts';
 import { MEMORY_FILE } from '../../warehouse/database-options.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { areChecked, loadChecking } from './checked-extensions.ts';
 import type { LakehouseAccess } from './lakehouse.ts';
 
 /** What an engine needs to open a lakehouse. */
@@ -16,36 +17,51 @@ export interface LakehouseReach {
   readonly attach: (session: SqlSession) => Promise<void>;
 }
 
-/** Opens a lakehouse in an engine of its own, which can access nothing else but the one file. */
-export function openEngine(
+/**
+ * Opens a lakehouse in an engine of its own, which can access nothing else but the one file. The signatures of its
+ * extensions are checked by the first engine of this process that loads them.
+ */
+export async function openEngine(
   { file = MEMORY_FILE, writesFile = file === MEMORY_FILE, folders = [], readFile, prepare }: LakehouseAccess,
   { extensions, needs, places, attach }: LakehouseReach,
 ): Promise<Database> {
+  const { folder } = extensions;
+  const isChecked = await areChecked(folder, needs);
   return Database.open({
     file,
     readOnly: !writesFile,
     folders,
     views: places,
-    extensions: extensions.folder,
+    extensions: { folder, areChecked: isChecked },
     attachMore: async (session) => {
       await readFile?.(session);
-      for (const name of needs) await loadExtension(session, name, extensions.installs);
+      for (const name of needs) {
+        if (isChecked) await session.run(writeLoad(name));
+        else await loadChecking(session, { folder, name }, () => loadOrInstall(session, name, extensions));
+      }
       await attach(session);
       await prepare?.(session);
     },
   });
 }
 
-async function loadExtension(session: SqlSession, name: string, installs: boolean): Promise<void> {
-  const load = `LOAD ${quoteIdentifier(name)}`;
+async function loadOrInstall(
+  session: SqlSession,
+  name: string,
+  { installs }: ExtensionFolder,
+): Promise<void> {
   try {
-    await session.run(load);
+    await session.run(writeLoad(name));
   } catch (error) {
     if (!installs) throw error;
-    // The engine checks the signature of what it downloads, each time that it loads it.
+    // The engine checks the signature of what it downloads when it loads it.
     await session.run(`INSTALL ${quoteIdentifier(name)}`);
-    await session.run(load);
+    await session.run(writeLoad(name));
   }
+}
+
+function writeLoad(name: string): string {
+  return `LOAD ${quoteIdentifier(name)}`;
 }
 
 /** Extensions that reach an object store. */
