@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { temporaryName } from './archive-folder.ts';
@@ -52,7 +52,7 @@ export async function packRuns(
   return packChunks(folder, readRuns(recordsFile, runs), signal);
 }
 
-/** The same for lines from any other source. */
+/** The same for lines from any other source, which may reuse the memory of a chunk once the next one is asked for. */
 export async function packChunks(
   folder: string,
   chunks: AsyncIterable<Buffer>,
@@ -74,12 +74,15 @@ export async function packChunks(
     params: { [constants.ZSTD_c_checksumFlag]: 1, [constants.ZSTD_c_compressionLevel]: FASTEST },
   });
   try {
-    await pipeline(
-      Readable.from(watch(chunks), { objectMode: false, highWaterMark: CHUNK }),
+    const written = pipeline(
       compress,
       createWriteStream(temporary, { mode: 0o600, flush: true }),
       ...(signal === undefined ? [] : [{ signal }]),
     );
+    // What fails first is what the file's pipeline ends with.
+    const fed = feed(compress, watch(chunks)).catch((error: unknown) => compress.destroy(error as Error));
+    await Promise.allSettled([written, fed]);
+    await written;
     const sha256 = hash.digest('hex');
     const file = `${sha256.slice(0, 32)}.ndjson.zst`;
     return await keepOne(folder, temporary, { file, sha256, bytes, packedBytes: 0 }, signal);
@@ -87,6 +90,15 @@ export async function packChunks(
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
+}
+
+/** Writes chunks one after the other: the next one is asked for when the one before is compressed. */
+async function feed(compress: Writable, chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of chunks)
+    await new Promise<void>((done, failed) => {
+      compress.write(chunk, (error) => (error ? failed(error) : done()));
+    });
+  compress.end();
 }
 
 /**
@@ -119,8 +131,9 @@ async function* readRuns(
   all: Iterable<PageRuns> | AsyncIterable<PageRuns>,
 ): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
+  const space = { read: Buffer.allocUnsafeSlow(CHUNK), joined: Buffer.allocUnsafeSlow(2 * CHUNK) };
   try {
-    for await (const runs of all) for (const run of runs) yield* readRun(file, run);
+    for await (const runs of all) for (const run of runs) yield* readRun(file, run, space);
   } finally {
     await file.close();
   }
@@ -144,23 +157,43 @@ export function joinNeighbours(pages: readonly PackedPage[]): PageRuns {
   return runs;
 }
 
-async function* readRun(file: FileHandle, run: readonly PackedPage[]): AsyncGenerator<Buffer> {
+/**
+ * Memory for the runs of a scan, one after the other. Taken for each run, it would make the collector look at everything
+ * every few megabytes.
+ */
+interface RunSpace {
+  readonly read: Buffer;
+  readonly joined: Buffer;
+}
+
+async function* readRun(
+  file: FileHandle,
+  run: readonly PackedPage[],
+  space: RunSpace,
+): AsyncGenerator<Buffer> {
   const start = run[0]?.startByte ?? 0;
   const end = run.at(-1)?.endByte ?? start;
   // Only a single page can be longer than a chunk.
   let from = start;
-  for (; end - from > CHUNK; from += CHUNK) yield await readBytes(file, from, from + CHUNK);
-  const bytes = await readBytes(file, from, end);
-  yield Buffer.concat(
-    run.flatMap(({ startByte, endByte, ...page }) => [
-      bytes.subarray(Math.max(startByte, from) - from, endByte - from),
-      Buffer.from(`#${JSON.stringify(page)}\n`),
-    ]),
-  );
+  for (; end - from > CHUNK; from += CHUNK) yield await readBytes(file, from, space.read);
+  const bytes = await readBytes(file, from, space.read.subarray(0, end - from));
+  const pieces = run.flatMap(({ startByte, endByte, ...page }) => [
+    bytes.subarray(Math.max(startByte, from) - from, endByte - from),
+    Buffer.from(`#${JSON.stringify(page)}\n`),
+  ]);
+  yield joinInto(space.joined, pieces);
 }
 
-async function readBytes(file: FileHandle, start: number, end: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(end - start);
+/** The pieces one after the other, in a space if they fit. */
+function joinInto(space: Buffer, pieces: readonly Buffer[]): Buffer {
+  const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  if (size > space.length) return Buffer.concat(pieces);
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(space, at);
+  return space.subarray(0, size);
+}
+
+async function readBytes(file: FileHandle, start: number, bytes: Buffer): Promise<Buffer> {
   for (let at = 0; at < bytes.length;) {
     const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
     if (bytesRead === 0) throw new Error('the staged records end before their pages do');

@@ -1,12 +1,15 @@
 import type { Page, PageRecord } from '../model/page.ts';
 import { createFieldTree, type FieldTree, isRecordObject, observeRecord } from '../schema/observe-fields.ts';
 import { SeenObserver } from '../schema/observe-seen.ts';
+import { BufferPool } from './buffer-pool.ts';
 import { readStagedRecords, writeStagedLines } from './staged-records.ts';
 import { recordsFileOf, type StagedPageEntry, type StagedScan, StageStore } from './stage-store.ts';
 import type { AcceptedPage, StagedPage } from './scanned-page.ts';
 
 /** Positions of extra pages' records start here: beyond those of any scan. */
 export const BESIDES = 2 ** 40;
+
+const NOTHING = Buffer.alloc(0);
 
 /** A worker that processes pages as soon as they are on the disk. */
 export interface StageFollower {
@@ -20,6 +23,7 @@ export class ScanStage {
   readonly tree = createFieldTree();
   readonly folder: string;
   readonly #seen = new SeenObserver(this.tree);
+  readonly #pool = new BufferPool();
   #store: StageStore | undefined;
   #rowsBesides = 0;
 
@@ -72,9 +76,15 @@ export class ScanStage {
     onStaged?: () => void,
   ): Promise<void> {
     this.#observe(records);
-    const lines = writeStagedLines(firstPosition, records);
+    let space: Buffer = NOTHING;
+    const lines = writeStagedLines(firstPosition, records, (size) => (space = this.#pool.take(size)));
     const written = this.#store?.append({ entry: { ...entry, firstPosition }, lines });
-    written?.then(onStaged).catch(() => undefined);
+    written
+      ?.then(() => {
+        this.#pool.give(space);
+        onStaged?.();
+      })
+      .catch(() => undefined);
     await this.#store?.settle();
   }
 

@@ -47,11 +47,19 @@ function readerOf({ exact, plain }: PageRecord): keyof typeof READER_BYTES {
   return exact ? EXACT : plain === true ? ENGINE : PARSER;
 }
 
-/** The same lines as bytes; records that are still bytes of their page are copied directly. */
-export function writeStagedLines(firstPosition: number, records: readonly PageRecord[]): Buffer {
+/**
+ * The same lines as bytes, at the start of a buffer; records that are still bytes of their page are copied directly.
+ *
+ * @param take gives a buffer of at least a size
+ */
+export function writeStagedLines(
+  firstPosition: number,
+  records: readonly PageRecord[],
+  take: (size: number) => Buffer = (size) => Buffer.allocUnsafe(size),
+): Buffer {
   const own = records.map((record) => record.bytes ?? takeBytes(record.text));
   const size = own.reduce((sum, { start, end }) => sum + end - start + MOST_AROUND, 0);
-  const lines = Buffer.allocUnsafe(size);
+  const lines = take(size);
   let at = 0;
   for (let index = 0; index < records.length; index += 1) {
     const { source, start, end } = own[index] as RecordBytes;

@@ -1,0 +1,28 @@
+const STEP_BYTES = 1 << 16;
+/** Kept for later, bytes. */
+const MOST_FREE_BYTES = 1 << 21;
+
+/**
+ * Memory for pages on their way to the disk, used again: taken anew for each page, it would make the collector look
+ * at everything every few hundred pages.
+ */
+export class BufferPool {
+  #free: Buffer[] = [];
+  #freeBytes = 0;
+
+  /** A buffer of at least a size; its content is arbitrary. */
+  take(size: number): Buffer {
+    const at = this.#free.findIndex(({ length }) => length >= size);
+    const [found] = at === -1 ? [] : this.#free.splice(at, 1);
+    if (found === undefined) return Buffer.allocUnsafeSlow(Math.ceil(size / STEP_BYTES) * STEP_BYTES);
+    this.#freeBytes -= found.length;
+    return found;
+  }
+
+  /** Takes a buffer back that nobody reads or writes any longer. */
+  give(buffer: Buffer): void {
+    if (this.#freeBytes + buffer.length > MOST_FREE_BYTES) return;
+    this.#free.push(buffer);
+    this.#freeBytes += buffer.length;
+  }
+}
