@@ -1,5 +1,4 @@
 import type { CountAt, QuotaState } from '../model/quota.ts';
-import { CONNECT_DEADLINE_MS, HEADERS_DEADLINE_MS } from './deadlines.ts';
 import { ANSWER_POLL_MS, type QuotaWait } from './quota-wait.ts';
 
 /** The server's burst window, ms. */
@@ -9,9 +8,6 @@ export const BURST_WINDOW_MS = 1_000;
 const TIMER_MARGIN_MS = 20;
 
 const FILLS_MS = BURST_WINDOW_MS + TIMER_MARGIN_MS;
-
-// By then an answer has begun or its request was given up: older ones are of processes that are gone.
-const LATEST_ANSWER_MS = CONNECT_DEADLINE_MS + HEADERS_DEADLINE_MS;
 
 // Lists longer than this are coarsened: at a lifted burst limit the state must not grow with the rate.
 const LONGEST_LIST = 48;
@@ -29,8 +25,7 @@ const COARSE_MS = 50;
 
 /** How long the burst limit holds a request back; undefined when it may leave at `now`. */
 export function readBurstWait(state: QuotaState, now: number, burstPerSecond: number): QuotaWait | undefined {
-  const flying = state.inFlight.filter((slot) => slot.sentAtMs + LATEST_ANSWER_MS + FILLS_MS > now).length;
-  let excess = flying + 1 - burstPerSecond;
+  let excess = state.inFlight.length + 1 - burstPerSecond;
   for (const [, count] of state.burstBusy) excess += count;
   if (excess <= 0) return undefined;
   for (const [untilMs, count] of state.burstBusy) {

@@ -15,8 +15,8 @@ export function createOwner(): string {
 export function isOwnerGone(owner: string): boolean {
   const [place, pidText] = owner.split('.');
   const pid = Number(pidText);
-  if (place !== namePlace() || !Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false;
-  return !isRunning(pid);
+  if (!Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false;
+  return place === namePlace() && !isRunning(pid);
 }
 
 /**

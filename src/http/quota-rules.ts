@@ -61,7 +61,7 @@ export function reserveSlot(
   }
   const wait = findLongestWait([
     readDeferral(state, now),
-    readHourlyWait(state, now, limits),
+    readHourlyWait(state, limits, { now, id }),
     readBurstWait(state, now, readBurstLimit(state, limits.burstPerSecond)),
   ]);
   if (wait !== undefined) return { state, decision: { kind: 'wait', ...wait } };
@@ -156,19 +156,23 @@ function readDeferral(state: QuotaState, now: number): QuotaWait | undefined {
   return { untilMs: notBefore.atMs, reason: notBefore.reason, endsBy: 'time' };
 }
 
-function readHourlyWait(state: QuotaState, now: number, limits: QuotaLimits): QuotaWait | undefined {
-  const { window, partial } = state;
-  const flying = state.inFlight.length;
+function readHourlyWait(
+  state: QuotaState,
+  limits: QuotaLimits,
+  { now, id }: { readonly now: number; readonly id: string },
+): QuotaWait | undefined {
+  const { window, partial, inFlight } = state;
+  const flying = inFlight.length;
   // After a 429 one request goes alone: were the pause too short, one more 429 is enough to learn it.
-  if (state.consecutive429s > 0 && flying > 0) return waitForAnswer(now);
+  if (state.consecutive429s > 0 && flying > 0) return waitForAnswer(inFlight, now, id);
   if (window !== undefined) {
     const spare = countSpare(state, window, limits);
     if (spare > flying) return window.limit === undefined ? readCeilingWait(state, limits) : undefined;
-    if (spare > 0) return waitForAnswer(now);
+    if (spare > 0) return waitForAnswer(inFlight, now, id);
     return { untilMs: window.resetAtMs + RESET_SLACK_MS, reason: 'hourly-quota', endsBy: 'time' };
   }
   // Before the first answer of a window nobody knows what it holds: one request goes and asks.
-  if (!state.headersMissing && flying > 0) return waitForAnswer(now);
+  if (!state.headersMissing && flying > 0) return waitForAnswer(inFlight, now, id);
   // The own count holds while headers are missing, and when whole budgets of lost requests told nothing.
   const lost = state.unaccounted?.count ?? 0;
   if (!state.headersMissing && lost < readOwnBudget(state, limits)) return undefined;
@@ -176,7 +180,7 @@ function readHourlyWait(state: QuotaState, now: number, limits: QuotaLimits): Qu
   if (ownWait !== undefined || partial === undefined) return ownWait;
   const spare = partial.remaining - lost - limits.reserve;
   if (spare > flying) return undefined;
-  if (flying > 0) return waitForAnswer(now);
+  if (flying > 0) return waitForAnswer(inFlight, now, id);
   const untilMs =
     partial.resetAtMs === undefined ? partial.seenAtMs + BLIND_PROBE_MS : partial.resetAtMs + RESET_SLACK_MS;
   return untilMs <= now ? undefined : { untilMs, reason: 'hourly-quota', endsBy: 'time' };

@@ -59,6 +59,7 @@ export class Quota {
   #settled = 0;
   #spent = 0;
   #quotaWaitMs = 0;
+  #otherRunWaitMs = 0;
   #retryWaitMs = 0;
 
   constructor(options: QuotaOptions) {
@@ -72,9 +73,9 @@ export class Quota {
     });
   }
 
-  /** Time this run has waited for the quota, for 429s and between tries, ms. */
+  /** Time this run has waited for the quota, for other runs, for 429s and between tries, ms. */
   get waitedMs(): number {
-    return this.#quotaWaitMs + this.#retryWaitMs;
+    return this.#quotaWaitMs + this.#otherRunWaitMs + this.#retryWaitMs;
   }
 
   /** Time until the run's deadline, ms; undefined without one. */
@@ -219,7 +220,9 @@ export class Quota {
         if (leftMs > TOUCH_MS) await this.#state.touch();
       }
     } finally {
-      if (isCounted(wait)) this.#quotaWaitMs += clock.monotonic() - startMs;
+      const waitedMs = clock.monotonic() - startMs;
+      if (isCounted(wait)) this.#quotaWaitMs += waitedMs;
+      else if (wait.reason === 'other-run') this.#otherRunWaitMs += waitedMs;
     }
   }
 

@@ -74,7 +74,7 @@ export class SharedQuotaState {
     const reserved = await this.#update((before, now) => {
       offsetMs = readOffset(this.#clock);
       const limits = this.#limits;
-      const { decision, ...reserved } = reserveSlot(before, { now, limits, id: first });
+      const { decision, ...reserved } = reserveFirst(before, { now, limits, id: first });
       let { state } = reserved;
       let ahead = 0;
       for (const id of decision.kind === 'granted' ? others : []) {
@@ -89,7 +89,9 @@ export class SharedQuotaState {
     if (decision.kind !== 'wait') return reserved;
     // The clock may be set between the decision and its way back: the wait keeps its length.
     const movedMs = Math.round(readOffset(this.#clock) - offsetMs);
-    return { ...reserved, decision: { ...decision, untilMs: decision.untilMs + movedMs } };
+    const { untilMs, latestMs } = decision;
+    const latest = latestMs === undefined ? {} : { latestMs: latestMs + movedMs };
+    return { ...reserved, decision: { ...decision, untilMs: untilMs + movedMs, ...latest } };
   }
 
   /**
@@ -199,6 +201,19 @@ export class SharedQuotaState {
       return settleSlot(state, { id: slot.id, now, limits: this.#limits, outcome });
     }, before);
   }
+}
+
+/** Reserves a slot. Those whose answers it would wait for may be of a process that was killed since they were looked at. */
+function reserveFirst(
+  before: QuotaState,
+  request: Parameters<typeof reserveSlot>[1],
+): ReturnType<typeof reserveSlot> {
+  const reserved = reserveSlot(before, request);
+  const { decision, state } = reserved;
+  if (decision.kind !== 'wait' || decision.endsBy !== 'answer-or-time') return reserved;
+  const at = { nowMs: request.now, windowMs: request.limits.windowMs };
+  const alive = forgetDeadReservations(state, at, isOwnerGone);
+  return alive.inFlight.length === state.inFlight.length ? reserved : reserveSlot(alive, request);
 }
 
 /** Compares the wall clock with the one that nobody can set. A machine that was suspended looks the same. */

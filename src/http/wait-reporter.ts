@@ -1,5 +1,6 @@
 import type { Clock } from '../model/clock.ts';
 import type { QuotaSnapshot, WaitReason } from '../model/quota.ts';
+import type { QuotaWait } from './quota-wait.ts';
 
 /** Waits shorter than this are the normal pace and are not reported, ms. */
 const SHORTEST_REPORTED_WAIT_MS = 2_000;
@@ -16,7 +17,7 @@ export interface QuotaListener {
 /** One stretch of waiting, which may change its reason and its end. */
 export interface ReportedWait {
   /** Notifies the listener if the wait is or has become long, and its reason or end is new. */
-  update(wait: { readonly reason: WaitReason; readonly untilMs: number }): void;
+  update(wait: Pick<QuotaWait, 'reason' | 'untilMs' | 'latestMs'>): void;
   end(): void;
 }
 
@@ -28,9 +29,11 @@ export function createWaitReporter(clock: Clock, listener: QuotaListener | undef
     const startMs = clock.monotonic();
     let reported: { readonly reason: WaitReason; readonly untilMs: number } | undefined;
     return {
-      update(wait) {
-        const isLong = wait.untilMs - clock.now() >= SHORTEST_REPORTED_WAIT_MS;
+      update({ reason, untilMs, latestMs }) {
+        // Most answers come at once, whenever they may come at the latest.
+        const isLong = untilMs - clock.now() >= SHORTEST_REPORTED_WAIT_MS;
         if (!isLong && clock.monotonic() - startMs < SHORTEST_REPORTED_WAIT_MS) return;
+        const wait = { reason, untilMs: latestMs ?? untilMs };
         const isNew =
           reported === undefined ||
           wait.reason !== reported.reason ||

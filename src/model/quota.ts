@@ -84,14 +84,18 @@ export interface QuotaState {
 /** A time (or minute) and how many belong to it; a pair keeps the saved state small. */
 export type CountAt = readonly [at: number, count: number];
 
-/** Why a request has to wait; `first-response` means that an answer still in flight decides. */
-export type WaitReason = 'burst' | 'hourly-quota' | 'rate-limited' | 'first-response' | 'retry';
+/**
+ * Why a request has to wait; `first-response` means that an answer still in flight decides, `other-run` that only
+ * other runs have such answers to come.
+ */
+export type WaitReason = 'burst' | 'hourly-quota' | 'rate-limited' | 'first-response' | 'other-run' | 'retry';
 
 export const waitReasons = [
   'burst',
   'hourly-quota',
   'rate-limited',
   'first-response',
+  'other-run',
   'retry',
 ] as const satisfies readonly WaitReason[];
 
@@ -106,6 +110,8 @@ export function nameCause(reason: WaitReason): string {
       return 'the burst limit';
     case 'first-response':
       return 'the first response';
+    case 'other-run':
+      return 'an answer to another, perhaps killed, run with this key';
     case 'retry':
       return 'the next attempt';
   }

@@ -8,6 +8,12 @@ export const SHORT_WAIT_MS = 2_000;
 /** What a run waits for, until when and how much longer. */
 export function describeWait(reason: WaitReason, untilMs: number, nowMs: number): string {
   const leftMs = Math.max(0, untilMs - nowMs);
-  if (leftMs < 60_000) return `waiting for ${nameCause(reason)} (${formatDuration(leftMs)} left)`;
-  return `waiting for ${nameCause(reason)} until ${formatUpcoming(untilMs, nowMs)} (${formatDuration(leftMs)} left)`;
+  const left = `${isForAnswer(reason) ? 'at most ' : ''}${formatDuration(leftMs)} left`;
+  if (leftMs < 60_000) return `waiting for ${nameCause(reason)} (${left})`;
+  return `waiting for ${nameCause(reason)} until ${formatUpcoming(untilMs, nowMs)} (${left})`;
+}
+
+// An answer may come at any moment.
+function isForAnswer(reason: WaitReason): boolean {
+  return reason === 'first-response' || reason === 'other-run';
 }

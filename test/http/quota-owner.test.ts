@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createOwner, isOwnerGone } from '../../src/http/quota-owner.ts';
 import { Quota } from '../../src/http/quota.ts';
@@ -19,6 +20,23 @@ async function findDeadPid(): Promise<number> {
   const child = spawn(process.execPath, ['--eval', '']);
   await once(child, 'exit');
   return child.pid ?? 0;
+}
+
+/** A process that was killed and whose parent never asks how it ended, as the first process of many containers. */
+async function withZombie(use: (pid: number) => void): Promise<void> {
+  const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600']);
+  try {
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    // Only the shell would notice the end of its child.
+    while (!readFileSync(`/proc/${parent.pid}/cmdline`, 'utf8').startsWith('sleep'))
+      await new Promise(setImmediate);
+    process.kill(pid, 'SIGKILL');
+    while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await new Promise(setImmediate);
+    use(pid);
+  } finally {
+    parent.kill('SIGKILL');
+  }
 }
 
 function withPid(owner: string, pid: number): string {
@@ -49,6 +67,15 @@ describe('the owner of a reservation', () => {
     expect(isOwnerGone(withPid(createOwner(), await findDeadPid()))).toBe(true);
   });
 
+  it.runIf(process.platform === 'linux')(
+    'is gone when its process was killed, though its parent never asked how it ended',
+    async () => {
+      await withZombie((pid) => {
+        expect(isOwnerGone(withPid(createOwner(), pid))).toBe(true);
+      });
+    },
+  );
+
   it('is taken for alive when anything is uncertain', async () => {
     const dead = await findDeadPid();
     expect(isOwnerGone(createOwner())).toBe(false);
@@ -66,5 +93,27 @@ describe('the owner of a reservation', () => {
     await new Quota({ store, limits, clock, maxWaitMs: 0, owner }).acquire();
     await new Quota({ store, limits, clock, maxWaitMs: 0 }).acquire();
     expect(clock.monotonic()).toBeLessThanOrEqual(1_020);
+  });
+
+  it('that is killed while the next run waits for its answer does not hold it up any longer', async () => {
+    const clock = createVirtualClock();
+    const store = createMemoryQuotaStore();
+    const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)']);
+    const exit = once(child, 'exit');
+    try {
+      const owner = withPid(createOwner(), child.pid ?? 0);
+      await new Quota({ store, limits, clock, maxWaitMs: 0, owner }).acquire();
+      const quota = new Quota({ store, limits, clock, maxWaitMs: 0 });
+      await quota.snapshot();
+      const goOn = clock.hold();
+      const waiting = quota.acquire();
+      child.kill('SIGKILL');
+      await exit;
+      goOn();
+      await waiting;
+      expect(clock.monotonic()).toBeLessThanOrEqual(1_220);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 });

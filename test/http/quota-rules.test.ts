@@ -93,6 +93,30 @@ describe('before the first answer of a window', () => {
     expect(quota.reserve(late)).toMatchObject({ reason: 'first-response' });
   });
 
+  it('one that cannot be answered any more lets the next one ask, and still counts', () => {
+    const quota = play();
+    quota.reserve(0);
+    expect(quota.reserve(41_999)).toMatchObject({ kind: 'wait', reason: 'first-response' });
+    const { kind, id } = quota.reserve(42_000);
+    expect(kind).toBe('granted');
+    expect(quota.reserve(42_001)).toMatchObject({ kind: 'wait', reason: 'first-response' });
+    quota.settle(42_050, id, answered(window(600, 2, HOUR_MS)));
+    expect(readSnapshot(quota.state).remaining).toBe(1);
+    expect([quota.reserve(42_060).kind, quota.reserve(42_060).kind]).toEqual(['granted', 'wait']);
+  });
+
+  it('an answer that only another run can get is named, with the time by which it came', () => {
+    const state = reserveSlot(initialQuotaState(), { now: start, limits: base, id: 'a/1' }).state;
+    expect(reserveSlot(state, { now: start + 5, limits: base, id: 'a/2' }).decision).toMatchObject({
+      reason: 'first-response',
+      latestMs: start + 42_000,
+    });
+    expect(reserveSlot(state, { now: start + 5, limits: base, id: 'b/1' }).decision).toMatchObject({
+      reason: 'other-run',
+      latestMs: start + 42_000,
+    });
+  });
+
   it('a lost request lets the next one ask', () => {
     const quota = play();
     quota.ask(0, { kind: 'failed' });
@@ -229,8 +253,8 @@ describe('the burst limit', () => {
     const quota = play({ burstPerSecond: 1 });
     quota.ask(0, answered(window(600, 599, HOUR_MS)));
     quota.reserve(2_000);
-    expect(quota.reserve(2_000 + 41_019)).toMatchObject({ kind: 'wait', reason: 'burst' });
-    expect(quota.reserve(2_000 + 41_020).kind).toBe('granted');
+    expect(quota.reserve(2_000 + 41_999)).toMatchObject({ kind: 'wait', reason: 'burst' });
+    expect(quota.reserve(2_000 + 42_000).kind).toBe('granted');
   });
 
   it('keeps the state small however many leave', () => {
@@ -368,13 +392,13 @@ describe('a clock that was set back', () => {
 });
 
 describe('reservations of a dead process', () => {
-  it('expire after 150 s and count as spent', () => {
+  it('expire after 42 s and count as spent', () => {
     const quota = play();
     quota.ask(0, answered(window(600, 500, HOUR_MS)));
     quota.reserve(1_000);
-    quota.set(tidyState(quota.state, start + 150_999, 3_600_000));
+    quota.set(tidyState(quota.state, start + 42_999, 3_600_000));
     expect(quota.state.inFlight).toHaveLength(1);
-    quota.set(tidyState(quota.state, start + 151_000, 3_600_000));
+    quota.set(tidyState(quota.state, start + 43_000, 3_600_000));
     expect(quota.state.inFlight).toHaveLength(0);
     expect(readSnapshot(quota.state).remaining).toBe(499);
   });

@@ -200,6 +200,70 @@ describe('the budget against a model of the server', () => {
   });
 });
 
+/** How a process ends: not yet, or killed with a request on its way and the wall clock set so far before the next one starts, ms. */
+type Kill = 'none' | { readonly setByMs: number };
+
+/** Processes that are killed with a request on their way, and started again in their folder. */
+async function playKills(plan: Plan, kills: readonly Kill[]) {
+  const clock = createVirtualClock({ startMs: plan.startMs });
+  const latency = (n: number) => ({ thereMs: pick(plan.thereMs, n), backMs: pick(plan.backMs, n) });
+  const api = createModelApi({ ...plan, clock, latency });
+  const store = createMemoryQuotaStore();
+  let started = 0;
+  let killed = 0;
+  let left = plan.requestsPerHour * plan.windows + 1;
+  const open = () => createTools(clock, api, store, plan, `p${++started}`);
+  const work = async () => {
+    let tools = open();
+    while (left-- > 0) {
+      const kill = pick(kills, left);
+      if (kill === 'none' || killed >= kills.length) {
+        await attemptRequest(tools, request, options);
+        continue;
+      }
+      killed += 1;
+      await tools.quota.acquire();
+      void api.send({ url: request.url, headers: {} });
+      clock.stepWall(kill.setByMs);
+      tools = open();
+    }
+  };
+  await Promise.all(Array.from({ length: plan.processes }, work));
+  return { api, tookMs: clock.monotonic(), killed };
+}
+
+describe('processes that are killed with requests on their way', () => {
+  const none = fc.constant('none' as const);
+  const listKills = (setByMs: fc.Arbitrary<number>) =>
+    fc.array(fc.oneof(none, fc.record({ setByMs })), { minLength: 1, maxLength: 8 });
+
+  it('keep both limits together, and a kill costs a window at most', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan([]), listKills(fc.constant(0)), async (plan, kills) => {
+        const { api, tookMs, killed } = await playKills(plan, kills);
+        expect(Math.max(...api.windowCounts)).toBeLessThanOrEqual(plan.requestsPerHour);
+        expect(findLargestBurst(api.arrivalsMs)).toBeLessThanOrEqual(plan.burstPerSecond);
+        expect(api.rejectedCount).toBe(0);
+        expect(tookMs).toBeLessThan((plan.windows + killed) * HOUR_MS + 600_000);
+      }),
+      { numRuns: countRuns(60) },
+    );
+  });
+
+  it('start under any other clock with at most one request too many each, and wait no longer', async () => {
+    const anyClock = fc.integer({ min: -2 * DAY_MS, max: 2 * DAY_MS });
+    await fc.assert(
+      fc.asyncProperty(plan([]), listKills(anyClock), async (all, kills) => {
+        const plan = { ...all, processes: 1 };
+        const { api, tookMs, killed } = await playKills(plan, kills);
+        expect(api.rejectedCount).toBeLessThanOrEqual(killed);
+        expect(tookMs).toBeLessThan((plan.windows + killed) * HOUR_MS + 600_000);
+      }),
+      { numRuns: countRuns(60) },
+    );
+  });
+});
+
 describe('a 429 with a hint', () => {
   const answer = fc.oneof(
     { weight: 3, arbitrary: fc.constant(undefined) },

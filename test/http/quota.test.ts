@@ -238,13 +238,23 @@ describe('several processes with one key', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(900_000);
   });
 
-  it('expire what a dead one had reserved', async () => {
+  it('wait for the answer of one that may be dead for no longer than an answer may take', async () => {
     const { clock, store, quota } = setUp();
     await quota.acquire();
     const restarted = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b' });
     await restarted.acquire();
-    expect(clock.monotonic()).toBeGreaterThanOrEqual(150_000);
-    expect(clock.monotonic()).toBeLessThan(150_200);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(42_000);
+    expect(clock.monotonic()).toBeLessThan(42_200);
+    expect(restarted.waitedMs).toBe(clock.monotonic());
+  });
+
+  it('wait for it no longer when the clock of that one was two days ahead', async () => {
+    const { clock, store, quota } = setUp();
+    clock.stepWall(2 * 86_400_000);
+    await quota.acquire();
+    clock.stepWall(-2 * 86_400_000);
+    await new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b' }).acquire();
+    expect(clock.monotonic()).toBeLessThan(42_200);
   });
 });
 
@@ -259,20 +269,33 @@ describe('the listener', () => {
     ]);
   });
 
-  it('hears of a long wait for the answer of another process', async () => {
-    const reasons: string[] = [];
+  it('hears once of a long wait for the answer to another run, and until when it may take', async () => {
+    const heard: unknown[] = [];
     const { clock, store, quota } = setUp();
     await quota.acquire();
-    const listener = { onWait: (reason: string) => reasons.push(reason) };
+    const untilMs = clock.now() + 42_000;
+    const listener = { onWait: (reason: string, until: number) => heard.push([reason, until]) };
     const other = new Quota({ store, limits, clock, maxWaitMs: 0, owner: 'b', listener });
     const run = new AbortController();
     const waiting = fail(other.acquire(run.signal));
     await clock.sleep(1_900);
-    expect(reasons).toEqual([]);
-    await clock.sleep(1_000);
-    expect(reasons).toEqual(['first-response']);
+    expect(heard).toEqual([]);
+    await clock.sleep(10_000);
+    expect(heard).toEqual([['other-run', untilMs]]);
     run.abort();
     await waiting;
+  });
+
+  it('hears of a long wait for the first response of its own run', async () => {
+    const heard: unknown[] = [];
+    const { clock, quota } = setUp({ listener: { onWait: (reason) => heard.push(reason) } });
+    const first = await quota.acquire();
+    const second = quota.acquire();
+    await clock.sleep(5_000);
+    expect(heard).toEqual(['first-response']);
+    quota.settle(first, { kind: 'answered', observation: observe(clock, 599) });
+    await second;
+    expect(quota.waitedMs).toBe(0);
   });
 });
 

@@ -103,6 +103,17 @@ describe('waits', () => {
     ]);
   });
 
+  it('for an answer to another run name it, and how long they may last', () => {
+    const messages = readMessages([
+      [2_000, { type: 'waiting', reason: 'other-run', untilMs: NOW_MS + 41_000 }],
+      [3_000, { type: 'resumed' }],
+    ]);
+    expect(messages).toEqual([
+      'waiting for an answer to another, perhaps killed, run with this key (at most 39 s left)',
+      'resuming after 1 s of waiting',
+    ]);
+  });
+
   it('get another when they are prolonged', () => {
     const messages = readMessages([
       [0, { type: 'waiting', reason: 'retry', untilMs: NOW_MS + 5_000 }],
