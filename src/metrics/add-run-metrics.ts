@@ -86,7 +86,7 @@ function addTotals(registry: Registry, totals: NonNullable<MetricFacts['totals']
   addCounter(
     registry,
     'sluice_waited_seconds_total',
-    'Time runs waited for the quota, for 429s and before retries.',
+    'Time runs waited for the quota, for other runs, for 429s and before retries.',
     totals.waitedMs / 1_000,
   );
   if (totals.lastSuccessAt !== undefined)

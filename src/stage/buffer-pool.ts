@@ -3,12 +3,17 @@ const STEP_BYTES = 1 << 16;
 const MOST_FREE_BYTES = 1 << 21;
 
 /**
- * Memory for pages on their way to the disk, used again: taken anew for each page, it would make the collector look
+ * Memory for pages on their way to the disk, used again: allocated for each page, it would make the collector look
  * at everything every few hundred pages.
  */
 export class BufferPool {
   #free: Buffer[] = [];
   #freeBytes = 0;
+
+  /** Size of the buffers that nobody uses now. */
+  get freeBytes(): number {
+    return this.#freeBytes;
+  }
 
   /** A buffer of at least a size; its content is arbitrary. */
   take(size: number): Buffer {

@@ -10,7 +10,7 @@ const PAGE = 'docs/faults.md';
 const sections: Readonly<Record<string, readonly string[]>> = {
   '## A. Connections and the protocol': count(1, 35),
   '## B. What the API answers': count(36, 51),
-  '## C. Limits and time': [...count(52, 76), 'C1'],
+  '## C. Limits and time': [...count(52, 76), 'C1', 'C2'],
   '## D. Pages': count(77, 94),
   '## E. Records and columns': count(95, 111),
   '## F. State, crashes and processes': count(112, 129),
