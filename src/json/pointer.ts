@@ -1,11 +1,10 @@
 /** Member names of a JSON pointer (RFC 6901). */
 export function splitPointer(pointer: string): readonly string[] {
-  return pointer === ''
-    ? []
-    : pointer
-        .slice(1)
-        .split('/')
-        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (pointer === '') return [];
+  const parts = pointer.slice(1).split('/');
+  // Each page is read by several pointers, and hardly any name has a character that a pointer escapes.
+  if (!pointer.includes('~')) return parts;
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** The JSON pointer of a path of member names. */

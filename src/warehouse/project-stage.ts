@@ -104,7 +104,7 @@ async function readDirectly(
   rules: ProjectionRules,
 ): Promise<LeftRecords> {
   const { size } = await stat(recordsFile);
-  if (!(await completeEarly(size, columns, rules))) {
+  if (!(await completeEarly(database, size, columns, rules))) {
     // Dropped first: replacing it would hold the rows of two streams in memory at once.
     await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
     if (!(await readWhole(database, recordsFile, columns, rules))) return 'all';
@@ -118,6 +118,7 @@ async function readDirectly(
 
 /** Completes a partly read stage; false if that is not possible. */
 async function completeEarly(
+  database: Database,
   size: number,
   columns: readonly ColumnPlan[],
   { hold, quarantined, tree, early }: ProjectionRules,
@@ -125,6 +126,8 @@ async function completeEarly(
   if (early === undefined || tree === undefined || hold !== undefined || quarantined !== undefined)
     return false;
   try {
+    // Nothing is fetched any longer: the rest may be read by two threads.
+    await database.beginLoad(size);
     return await early.complete(size, tree, columns);
   } catch (error) {
     if (error instanceof BugError) return false;
