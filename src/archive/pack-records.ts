@@ -94,11 +94,22 @@ export async function packChunks(
 
 /** Writes chunks one after the other: the next one is asked for when the one before is compressed. */
 async function feed(compress: Writable, chunks: AsyncIterable<Buffer>): Promise<void> {
-  for await (const chunk of chunks)
-    await new Promise<void>((done, failed) => {
-      compress.write(chunk, (error) => (error ? failed(error) : done()));
-    });
+  for await (const chunk of chunks) await write(compress, chunk);
   compress.end();
+}
+
+async function write(compress: Writable, chunk: Buffer): Promise<void> {
+  const { promise, resolve: done, reject: failed } = Promise.withResolvers<void>();
+  // Without a callback for a chunk that waits for a slow file when the file fails, or when packing is stopped.
+  const close = () => {
+    failed(new Error('packing has ended'));
+  };
+  compress.once('close', close);
+  compress.write(chunk, (error) => {
+    if (error) failed(error);
+    else done();
+  });
+  await promise.finally(() => compress.off('close', close));
 }
 
 /**

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import fs, { readdirSync, readFileSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { ArchivedContent } from '../../src/archive/archived-scan.ts';
-import { type PackedPage, packRecords } from '../../src/archive/pack-records.ts';
+import { packChunks, type PackedPage, packRecords } from '../../src/archive/pack-records.ts';
 import { assertContentWhole, unpackRecords } from '../../src/archive/unpack-records.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 import { countRuns } from '../support/seeds.ts';
@@ -85,6 +86,29 @@ describe('packed records', () => {
     const { folder, pages } = stagePages([0]);
     await expect(packRecords(folder, join(folder, 'missing'), pages)).rejects.toThrow('ENOENT');
     expect(readdirSync(folder)).toEqual(['records.ndjson']);
+  });
+
+  it.each(['is full', 'is left'])('do not wait for a slow disk that %s', async (end) => {
+    const folder = makeTempFolder();
+    const leaving = new AbortController();
+    const write = vi.spyOn(fs, 'write').mockImplementationOnce((...args: unknown[]) => {
+      const fail = args.at(-1) as (error: Error) => void;
+      // Until then, whatever is compressed fills the memory on its way to the file.
+      setTimeout(() => {
+        if (end === 'is left') leaving.abort();
+        fail(new Error('no space left'));
+      }, 100);
+    });
+    async function* chunks() {
+      for (let at = 0; at < 50; at += 1) yield await Promise.resolve(randomBytes(2 ** 18));
+    }
+    try {
+      const packed = packChunks(folder, chunks(), leaving.signal);
+      await expect(packed).rejects.toThrow(end === 'is left' ? 'aborted' : 'no space left');
+    } finally {
+      write.mockRestore();
+    }
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 
