@@ -156,9 +156,13 @@ export class StageStore {
     });
   }
 
-  /** Waits only while too much is queued. */
+  /**
+   * Waits only while too much is queued. Throws the error of a failed write: nothing that comes after it is kept, so
+   * nothing more should be asked for.
+   */
   async settle(): Promise<void> {
     while (this.#writing !== undefined && this.#queuedBytes() > MOST_QUEUED_BYTES) await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
   #queuedBytes(): number {

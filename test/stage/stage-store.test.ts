@@ -221,6 +221,18 @@ describe('a stage', () => {
     await expect(begun).rejects.toBeInstanceOf(StorageError);
     await expect(begun).rejects.toMatchObject({ code: 'storage_failed', exitCode: 6 });
   });
+
+  it('takes no more pages once one could not be written: requests for them would be wasted', async () => {
+    const store = await StageStore.begin(makeTempFolder(), scan);
+    await store.append(makePage(0));
+    await store.settle();
+    // Writing fails from here on.
+    await store.close();
+    const failed = { code: 'storage_failed', exitCode: 6 };
+    await expect(store.append(makePage(1))).rejects.toMatchObject(failed);
+    await expect(store.settle()).rejects.toMatchObject(failed);
+    await expect(store.append(makePage(2))).rejects.toMatchObject(failed);
+  });
 });
 
 describe('readStagedRecords', () => {
