@@ -65,11 +65,11 @@ export async function listDaysToAsk(
   const { difference, oldest } = counts;
   if (difference >= 0 || oldest === undefined || from === undefined) return [];
   const left = oldest.left - difference;
-  const last = await findDay(dated, oldest.date, left);
+  const last = await findDay(dated, oldest.date, from, left);
   const first = last && addDays(last, 1);
   if (last === undefined || first === undefined || first >= from) return [];
-  const whole = await findDay(dated, first, 1);
-  const next = whole === undefined || whole >= from ? from : addDays(whole, 1);
+  const whole = await findDay(dated, first, from, 1);
+  const next = whole === undefined ? from : addDays(whole, 1);
   if (!(await isLoadedBefore(dated, next, counts))) return [];
   const isPart = (await countBetween(dated, oldest.date, first)) > left;
   // Where the API leaves the start date's own day out, the day before it is asked for.

@@ -36,15 +36,17 @@ export async function countBetween(
   );
 }
 
-/** The day (ISO) of the nth oldest row from a day on; undefined if there are fewer rows. */
+/** The day (ISO) of the nth oldest row from a day on, and before another; undefined if there are fewer rows. */
 export async function findDay(
   { database, ...rows }: DatedRows,
   date: string,
+  end: string,
   nth: number,
 ): Promise<string | undefined> {
   const { day, from } = await selectDays({ database, ...rows });
   const [row] = await database.all(
-    `SELECT CAST(${day} AS VARCHAR) AS day FROM ${from} AND ${day} >= ${quoteLiteral(date)}::DATE
+    `SELECT CAST(${day} AS VARCHAR) AS day FROM ${from}
+       AND ${day} >= ${quoteLiteral(date)}::DATE AND ${day} < ${quoteLiteral(end)}::DATE
        ORDER BY ${day} LIMIT 1 OFFSET ${nth - 1}`,
   );
   return row === undefined ? undefined : String(row['day']);

@@ -9,7 +9,7 @@ import type { LakehouseAccess } from './lakehouse.ts';
 /** What an engine needs to open a lakehouse. */
 export interface LakehouseReach {
   readonly extensions: ExtensionFolder;
-  /** Names of the extensions. */
+  /** Names of all extensions that attaching may load: what is not named would not be checked. */
   readonly needs: readonly string[];
   /** The only folders and buckets that the engine may access, with a slash at the end. */
   readonly places: readonly string[];
