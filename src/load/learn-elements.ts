@@ -5,13 +5,15 @@ import type { SeenElements } from '../run/scan.ts';
 import type { ElementFields } from '../schema/observe-fields.ts';
 import {
   createElementFields,
+  MAY_BE_ROUNDED_RE2,
   observeArrays,
+  ONLY_NULLS,
   packElementFields,
   unpackElementFields,
 } from '../schema/element-fields.ts';
 import type { Database } from '../warehouse/database.ts';
 import { readColumns, tableName } from '../warehouse/evolve-table.ts';
-import { quoteIdentifier } from '../warehouse/identifiers.ts';
+import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 
 /** Most bytes of arrays that are read at once, as far as rows next to each other are alike: they are in memory. */
 const BYTES_AT_ONCE = 4 * 2 ** 20;
@@ -77,7 +79,7 @@ async function observeColumn(
   { table, column, runId }: ArrayColumn,
 ): Promise<void> {
   const text = `CAST(${quoteIdentifier(column)} AS VARCHAR)`;
-  // Arrays without an object have no fields; the brace may be in a text.
+  // The brace may be in a text.
   const where = `${text} LIKE '[%{%' ${runId === undefined ? '' : 'AND _run_id = $1'}`;
   const values = runId === undefined ? [] : [runId];
   const parts = await database.all(
@@ -95,6 +97,24 @@ async function observeColumn(
     );
     if (typeof found?.['texts'] === 'string') observeArrays(fields, found['texts']);
   }
+  await observeValues(database, fields, { table, column, runId });
+}
+
+/** Arrays without a brace hold no object, but values that a view shows whole: the engine looks at these. */
+async function observeValues(
+  database: Database,
+  fields: ElementFields,
+  { table, column, runId }: ArrayColumn,
+): Promise<void> {
+  const text = `CAST(${quoteIdentifier(column)} AS VARCHAR)`;
+  const [found] = await database.all(
+    `SELECT bool_or(NOT regexp_full_match(${text}, ${quoteLiteral(ONLY_NULLS)})) AS others,
+            bool_or(regexp_matches(${text}, ${quoteLiteral(MAY_BE_ROUNDED_RE2)})) AS exact
+       FROM ${tableName(table)} WHERE ${text} LIKE '[%' AND ${text} NOT LIKE '%{%' ${runId === undefined ? '' : 'AND _run_id = $1'}`,
+    runId === undefined ? [] : [runId],
+  );
+  fields.hasOthers ||= found?.['others'] === true;
+  fields.needsExact ||= found?.['exact'] === true;
 }
 
 interface RowRange {

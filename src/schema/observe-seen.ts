@@ -1,6 +1,6 @@
 import { isInElement, SEEN_SIZE, SeenKind, type SeenMembers, type SeenPage } from '../model/page.ts';
 import { classifyString, Kind } from './field-kinds.ts';
-import { createElementFields, MAY_BE_ROUNDED } from './element-fields.ts';
+import { createElementFields, MAY_BE_ROUNDED, ONLY_NULLS } from './element-fields.ts';
 import {
   type ElementFields,
   type FieldNode,
@@ -9,7 +9,9 @@ import {
   MAX_NESTED_FIELDS,
 } from './observe-fields.ts';
 
-const BRACE = 123;
+const ZERO = 48;
+const NINE = 57;
+const WITHOUT_VALUE = new RegExp(`^${ONLY_NULLS}$`);
 
 /**
  * Adds records to a tree by what was seen in their bytes: what `observeRecord` does with their values, and what
@@ -54,8 +56,10 @@ export class SeenObserver {
     if (name === undefined || isInElement(name)) return;
     const start = seen[at + 1] as number;
     const end = seen[at + 2] as number;
-    // What `observeElements` is given are the arrays with a brace, be it in a text.
-    if (kind === SeenKind.array && !isByteIn(source, BRACE, start, end)) return;
+    // Most arrays of texts end here, unread.
+    const known = this.#tree.inArrays.byField.get(node);
+    if (kind === SeenKind.array && known?.hasOthers === true && !isDigitIn(source, start, end)) return;
+    if (kind === SeenKind.array && isWithoutValue(source.toString('utf8', start, end))) return;
     const fields = this.#fieldsOf(node);
     if (kind !== SeenKind.array) fields.hasObjects = true;
     if (kind !== SeenKind.objects) fields.hasOthers = true;
@@ -94,9 +98,17 @@ function isArray(kind: number): boolean {
   return kind === SeenKind.array || kind === SeenKind.objects || kind === SeenKind.mixed;
 }
 
-function isByteIn(bytes: Buffer, byte: number, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (bytes[at] === byte) return true;
+/** Where no digit is, no number is either. */
+function isDigitIn(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte >= ZERO && byte <= NINE) return true;
+  }
   return false;
+}
+
+function isWithoutValue(array: string): boolean {
+  return WITHOUT_VALUE.test(array);
 }
 
 /** Adds the member that stands at `at` in `page.seen` to its node. */

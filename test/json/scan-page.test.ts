@@ -118,8 +118,11 @@ function isValid(text: string): boolean {
 function readElements(tree: FieldTree, values: readonly unknown[]): ReadonlyMap<string, string> {
   const found = new Map<string, ElementFields>();
   const look = ({ path, children }: FieldNode, inside: readonly unknown[]) => {
-    const arrays = inside.filter((value) => Array.isArray(value)).map((value) => JSON.stringify(value));
-    for (const text of arrays.filter((one) => one.includes('{'))) {
+    const arrays = inside
+      .filter((value) => Array.isArray(value))
+      .filter((value) => value.some((one) => one !== null))
+      .map((value) => JSON.stringify(value));
+    for (const text of arrays) {
       const fields = found.get(pathKey(path)) ?? createElementFields();
       found.set(pathKey(path), fields);
       observeElements(fields, text);

@@ -141,3 +141,25 @@ describe('a new mask', () => {
     }
   });
 });
+
+describe('arrays without an object', () => {
+  it.each([
+    ['[5,null,"x"]', true, false],
+    ['[[]]', true, false],
+    ['[12345678901234567890]', true, true],
+    ['[null, null]', false, false],
+    ['[]', false, false],
+  ])('show in the view of the others what %s holds', async (array, hasOthers, needsExact) => {
+    const database = await Database.open({ file: MEMORY_FILE, folders: [] });
+    try {
+      await migrate(database, MEMORY_FILE);
+      await database.run('CREATE TABLE items (votes JSON, _run_id VARCHAR)');
+      await database.run(`INSERT INTO items VALUES ('[{"a":1}]', 'r'), ($1, 'r')`, [array]);
+      await learnElements({ database, runId: 'r' }, { name: 'items', table: 'items' });
+      const learned = (await readElements(database, 'items')).get('votes') ?? '';
+      expect(unpackElementFields([learned])).toMatchObject({ hasObjects: true, hasOthers, needsExact });
+    } finally {
+      await database.release();
+    }
+  });
+});
