@@ -7,8 +7,12 @@ import type { FoundRows } from './source.ts';
 
 /** The longest text of an answer, in characters: more would fill the context of the model that asked. */
 export const MOST_CHARACTERS = 40_000;
+/** The most of them for names and types of columns. */
+const MOST_IN_HEAD = MOST_CHARACTERS / 2;
 /** The longest value of a row; the rest of it can be read with substr(). */
 const MOST_IN_VALUE = 4_000;
+/** The same for each text of an error, all of which may be escapes. */
+const MOST_IN_ERROR = 2_000;
 
 /** An answer as the protocol carries it. */
 export interface Answer {
@@ -22,10 +26,20 @@ export function answerRows(found: FoundRows, limit: number): Answer {
   const { rows, cut } = cutValues(found.rows.slice(0, limit));
   const lines = formatQueryResult(readWholeNumbers({ columns, rows }), 'ndjson', undefined)
     .split('\n')
-    .slice(0, rows.length);
-  const head = writeJson(columns.map(({ name, type }) => ({ name, type })));
+    .slice(0, rows.length)
+    .map((line) => escapeHidden(line));
+  const heads = columns.map(({ name, type }) =>
+    escapeHidden(writeJson({ name: cutText(name), type: cutText(type) })),
+  );
+  const named = countFitting(heads, MOST_IN_HEAD);
+  const head = `[${heads.slice(0, named).join(',')}]`;
   const fitting = countFitting(lines, MOST_CHARACTERS - head.length);
   const notes = [
+    ...(named < columns.length
+      ? [
+          `Only the first ${formatCount(named)} of ${formatCount(columns.length)} columns are listed: select fewer columns.`,
+        ]
+      : []),
     ...(found.rows.length > limit ? [`There are more rows than the limit of ${formatCount(limit)}.`] : []),
     ...(fitting < lines.length
       ? [
@@ -50,7 +64,7 @@ export function answerRows(found: FoundRows, limit: number): Answer {
 
 /** A result of a command as JSON. */
 export function answerResult(result: unknown, hint: string): Answer {
-  const text = writeJson(result);
+  const text = escapeHidden(writeJson(result));
   if (text.length <= MOST_CHARACTERS) return toAnswer(text);
   const note = `\n… cut: this is the start of ${formatCount(text.length)} characters. ${hint}`;
   return toAnswer(`${text.slice(0, MOST_CHARACTERS).toWellFormed()}${note}`);
@@ -59,7 +73,9 @@ export function answerResult(result: unknown, hint: string): Answer {
 /** An error as a result that the model can read and act on. */
 export function answerError(error: SyncError): Answer {
   const { code, message, hint } = error;
-  const text = writeJson({ error: { code, message: cutText(message), hint: cutText(hint) } });
+  const text = writeJson({
+    error: { code, message: cutText(message, MOST_IN_ERROR), hint: cutText(hint, MOST_IN_ERROR) },
+  });
   return { ...toAnswer(text), isError: true };
 }
 
@@ -101,7 +117,7 @@ function cutValues(rows: FoundRows['rows']): { readonly rows: FoundRows['rows'];
   return { rows: kept, cut };
 }
 
-function cutText(text: string): string {
-  if (text.length <= MOST_IN_VALUE) return text;
-  return `${text.slice(0, MOST_IN_VALUE).toWellFormed()}… (${formatCount(text.length)} characters)`;
+function cutText(text: string, most = MOST_IN_VALUE): string {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most).toWellFormed()}… (${formatCount(text.length)} characters)`;
 }

@@ -65,6 +65,31 @@ describe('rows for a model', () => {
     expect(notes).toEqual(['Only the first 10 rows fit into an answer: select fewer columns, or aggregate.']);
   });
 
+  it('fit also where all characters are written as escapes', () => {
+    const text = textOf(
+      answer(
+        'VARCHAR',
+        Array.from({ length: 9 }, () => '\u200b'.repeat(4_000)),
+      ),
+    );
+    expect(text.length).toBeLessThan(MOST_CHARACTERS + 500);
+    expect((JSON.parse(text) as Rows).rowCount).toBe(1);
+    expect(textOf(answerResult('\u200b'.repeat(30_000), '')).length).toBeLessThan(MOST_CHARACTERS + 500);
+  });
+
+  it('fit where columns are many, or have long names', () => {
+    const many = Array.from({ length: 3_000 }, (_, at) => ({ name: `a_long_name_${at}`, type: 'BIGINT' }));
+    const wide = textOf(answerRows({ columns: many, rows: [many.map(() => 1)], leftOut: [] }, 5));
+    expect(wide.length).toBeLessThan(MOST_CHARACTERS + 500);
+    const { columns, rows, notes } = JSON.parse(wide) as Rows;
+    expect(rows).toEqual([]);
+    expect(notes?.[0]).toBe(
+      `Only the first ${columns.length} of 3,000 columns are listed: select fewer columns.`,
+    );
+    const long = [{ name: 'x'.repeat(90_000), type: 'INTEGER' }];
+    expect(textOf(answerRows({ columns: long, rows: [[1]], leftOut: [] }, 5)).length).toBeLessThan(5_000);
+  });
+
   it('have long values cut, and say so', () => {
     const { rows, notes } = read('VARCHAR', ['x'.repeat(10_000), 'y']);
     expect(rows[0]?.['a']).toBe(`${'x'.repeat(4_000)}… (10,000 characters)`);
