@@ -8,7 +8,7 @@ export function toTypeScript(tables: readonly ExportedTable[]): string {
 }
 
 const HEAD = `// Rows of the published tables, as \`sluice query --format json\` gives them: whole numbers that a double cannot
-// hold are text, and so are decimals, dates and JSON.
+// hold are text, and so are decimals and dates.
 `;
 
 function writeInterface(name: string, { table, columns, description }: ExportedTable): string {
@@ -22,7 +22,7 @@ function writeMember(column: ExportedColumn): string {
   const { name, type, field, required } = column;
   const from = field === undefined || field === name ? '' : `from ${field}, `;
   const comment = `  /** ${writeComment([describeNotes(column), `${from}${type}`].join(' ').trim())} */\n`;
-  return `${comment}  ${writeName(name)}: ${typeOf(type)}${required ? '' : ' | null'};`;
+  return `${comment}  ${writeName(name)}: ${typeOf(type)}${required || type === 'JSON' ? '' : ' | null'};`;
 }
 
 // What a field is called must not end the comment it stands in.
@@ -43,6 +43,9 @@ function typeOf(type: ExportedColumn['type']): string {
       return 'number | string';
     case 'DOUBLE':
       return 'number';
+    // Null is one of its values.
+    case 'JSON':
+      return 'unknown';
     default:
       return 'string';
   }

@@ -162,6 +162,13 @@ describe('schema export', () => {
     expect(table?.columns.map(({ name }) => name)).toContain('_synced_at');
   });
 
+  it('writes in TypeScript that a column of JSON has values, as a query gives them', async () => {
+    const flow = createItemsFlow([{ id: 1, tags: ['a', { b: 1 }] }], { stream: { key: ['id'] } });
+    await flow.sync();
+    const { files } = await exportSchema(flow.settings(), { format: 'typescript' });
+    expect(files[0]?.text).toMatch(/ {2}tags: unknown;/);
+  });
+
   it('refuses a stream without a table', async () => {
     const flow = await syncItems();
     const settings = flow.settings({ streams: { items: stream, other: { path: 'other' } } });
