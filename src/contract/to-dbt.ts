@@ -70,7 +70,7 @@ function writeColumn(table: DbtTable, column: ExportedColumn, isUnique: boolean)
   const source = field === undefined || field === name ? '' : `Field ${field}.`;
   const about = [describeNotes(column), source].filter((one) => one !== '').join(' ');
   const tests = [
-    ...(table.neverNull.has(name) ? [`${indent}- not_null`] : []),
+    ...(table.neverNull.has(name) ? writeNotNull(table, indent) : []),
     ...(isUnique ? writeUnique(table, undefined, indent) : []),
   ];
   return [
@@ -80,6 +80,13 @@ function writeColumn(table: DbtTable, column: ExportedColumn, isUnique: boolean)
     ...(about === '' ? [] : [`            description: ${quote(about)}`]),
     ...(tests.length === 0 ? [] : ['            data_tests:', ...tests]),
   ];
+}
+
+function writeNotNull({ columns }: ExportedTable, indent: string): readonly string[] {
+  // A row that was marked may be older than the contract file.
+  return columns.some(({ name }) => name === '_deleted_at')
+    ? [`${indent}- not_null:`, `${indent}    config:`, `${indent}      where: _deleted_at is null`]
+    : [`${indent}- not_null`];
 }
 
 /** dbt's own test, which also takes an expression; of several columns a row is one that has no null of its own. */

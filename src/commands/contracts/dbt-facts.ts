@@ -7,6 +7,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint, LearnedColumn, Stream } from '../../model/stream.ts';
 import { companionSource, toFieldName } from '../../schema/field-paths.ts';
 import { namesField } from '../../schema/field-rules.ts';
+import { countFilled } from '../../warehouse/column-facts.ts';
 import type { Database } from '../../warehouse/database.ts';
 
 // The report calls a stream late after the same time.
@@ -69,7 +70,21 @@ async function findNeverNull(database: Database, stream: Stream): Promise<Readon
     const field = column.path.map(toFieldName);
     return isPlain(column, field) && isNeverNull(schema.json, field);
   });
-  return new Set(found.map(({ name }) => name));
+  return withoutNulls(
+    database,
+    stream.table,
+    found.filter(({ type }) => type !== 'NULL').map(({ name }) => name),
+  );
+}
+
+/** A row that the API no longer has may be older than the contract file, and have a null where that allows none. */
+async function withoutNulls(
+  database: Database,
+  table: string,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows, filled } = await countFilled(database, table, names);
+  return new Set(names.filter((name) => filled.get(name) === rows));
 }
 
 function findLateness(stream: Stream | undefined): number {
