@@ -27,7 +27,7 @@ export interface TableFacts {
 export function describeTable(facts: TableFacts): DescribedTable {
   const { stream, connector, table, holds, held, learned, checkpoints } = facts;
   const findNotes = readNotes(stream.contract.schema?.json);
-  const key = findKey(checkpoints);
+  const key = findKey(facts);
   const byName = new Map(learned.map((column) => [column.name, column]));
   return {
     table,
@@ -42,20 +42,22 @@ export function describeTable(facts: TableFacts): DescribedTable {
       const type = engineType.replace(' WITH TIME ZONE', 'TZ');
       const column = byName.get(name);
       return column === undefined
-        ? describeOwn(name, type, facts)
+        ? describeOwn(name, type, { ...facts, key })
         : describeLearned(column, type, { ...facts, key, findNotes });
     }),
   };
 }
 
-function findKey(checkpoints: readonly Checkpoint[]): DescribedKey | undefined {
+/** The same key in two slices is two rows. */
+function findKey({ checkpoints, held }: TableFacts): DescribedKey | undefined {
   const known = checkpoints.filter(({ keyFields }) => keyFields !== undefined);
   const [first] = known;
   if (first?.keyFields === undefined) return undefined;
   const isProved = known.every(
     (one) => one.keyOrigin === 'config' || one.keyProvedOn.length >= KEY_PROOF_DAYS,
   );
-  return { columns: first.keyFields, origin: first.keyOrigin ?? 'learned', isProved };
+  const columns = [...first.keyFields, ...(held.has('_slice') ? ['_slice'] : [])];
+  return { columns, origin: first.keyOrigin ?? 'learned', isProved };
 }
 
 /** Of slices the oldest: from then on, all of them were verified. */
@@ -95,7 +97,11 @@ function describeLearned(
   };
 }
 
-function describeOwn(name: string, type: string, { withNulls }: TableFacts): DescribedColumn {
+function describeOwn(
+  name: string,
+  type: string,
+  { withNulls, key }: Pick<Known, 'withNulls' | 'key'>,
+): DescribedColumn {
   return {
     name,
     type,
@@ -103,7 +109,7 @@ function describeOwn(name: string, type: string, { withNulls }: TableFacts): Des
     companionOf: undefined,
     evidence: undefined,
     hasNulls: withNulls?.has(name),
-    isInKey: false,
+    isInKey: key?.columns.includes(name) === true,
     isHashed: false,
     absentSince: undefined,
     description: undefined,

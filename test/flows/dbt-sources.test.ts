@@ -97,6 +97,9 @@ describe('a sliced stream in the sources for dbt', () => {
     const { table } = await exportTable(flow);
     expect(table.data_tests).toEqual([{ unique: { arguments: { column_name: 'row("id", "_slice")' } } }]);
     expect(table.config.loaded_at_query).toMatch(/min\(last_verified_at\).*'entity=a', 'entity=b'/);
+    expect(table.description).toContain('one row for each (id, _slice)');
+    const [described] = await flow.query(`SELECT comment FROM duckdb_tables() WHERE table_name = 'items'`);
+    expect(described?.['comment']).toContain('One row per id, _slice;');
   });
 });
 
@@ -159,6 +162,31 @@ describe('not_null for dbt', () => {
     const asked = table.columns.filter(({ data_tests: tests }) => tests?.includes('not_null'));
     expect(asked.map(({ name }) => name)).toEqual(['id', 'meta__model']);
     expect(testsOf('id')).toEqual(['not_null', 'unique']);
+  });
+});
+
+describe('not_null where a row that left the API is older than the contract file', () => {
+  const required = { required: ['name'], properties: { name: { type: 'string' } } };
+  const sync = async (deletes: 'keep' | 'soft') => {
+    const flow = createItemsFlow(
+      (day) =>
+        day === '2026-01-31' ? [{ ...records[0], name: null }, ...records.slice(1)] : records.slice(1),
+      { stream: { key: ['id'], cursor: false, deletes } },
+    );
+    await flow.sync();
+    writeContractFile(flow, { ...required, additionalProperties: true });
+    await flow.clock.sleep(DAY_MS);
+    flow.simulator.advanceDay();
+    expect(await flow.sync()).toMatchObject({ exitCode: 0 });
+    return (await exportTable(flow)).testsOf('name');
+  };
+
+  it('is not asked of rows that are kept', async () => {
+    expect(await sync('keep')).toBeUndefined();
+  });
+
+  it('is asked of live rows alone where such rows are marked', async () => {
+    expect(await sync('soft')).toEqual([{ not_null: { config: { where: '_deleted_at is null' } } }]);
   });
 });
 

@@ -63,7 +63,8 @@ async function describeTable(
     description: findNotes([]).description,
     stream: stream.name,
     table: stream.table,
-    key,
+    // The same key in two slices is two rows.
+    key: key && (held.has('_slice') ? [...key, '_slice'] : key),
     columns: [...held].map(([name, engineType]): ExportedColumn => {
       const column = fields.get(name);
       return {
