@@ -5,13 +5,17 @@ import type { Dialect, View, ViewTable } from './view.ts';
 export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, isJoint: boolean): View {
   const state = (name: string) => dialect.locate('_sluice', name);
   const scan = isJoint ? ['account', 'stream', 'slice'] : ['stream', 'slice'];
-  const list = (alias: string) => scan.map((name) => `${alias}.${name}`).join(', ');
+  const listOf = (alias: string, names: readonly string[]) =>
+    names.map((name) => `${alias}.${name}`).join(', ');
+  const list = (alias: string) => listOf(alias, scan);
   const same = (left: string, right: string, names = scan) =>
     names.map((name) => `${left}.${name} = ${right}.${name}`).join(' AND ');
   const run = isJoint ? ['account', 'run_id'] : ['run_id'];
+  const stream = isJoint ? ['account', 'stream'] : ['stream'];
   // A scan that went without the count makes an earlier one old.
   const inApi = `CASE WHEN ${dialect.readMember('c.counts', 'uncountedAt')} IS NULL THEN ${dialect.readMember('c.counts', 'inApi')} END`;
   const countedAt = dialect.readMember('c.counts', 'at');
+  // A slice that left the config, and whose rows are gone, is only in earlier runs of its stream.
   // What a full scan declared holds until a newer scan adds rows.
   const isNewest = 'f.run_id = l.run_id';
   return {
@@ -25,7 +29,10 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
       SELECT DISTINCT ${list('s')}, s.run_id, c.whole_at FROM ${state('stream_runs')} AS s LEFT JOIN ${state('checkpoints')} AS c ON ${same('s', 'c')}
         WHERE s.verdict IN ('unverified', 'drifted', 'partial')),
     counted AS (${tables.length === 0 ? emptyCount(scan) : tables.map((table) => countTable(table, dialect, isJoint)).join(' UNION ALL ')}),
-    scans AS (SELECT ${list('c')} FROM ${state('checkpoints')} AS c UNION SELECT ${list('s')} FROM ${state('stream_runs')} AS s UNION SELECT ${list('t')} FROM counted AS t),
+    newest AS (SELECT ${listOf('s', run)}, s.stream, row_number() OVER (PARTITION BY ${listOf('s', stream)} ORDER BY r.started_at DESC NULLS LAST, s.run_id DESC) AS nth
+      FROM ${state('stream_runs')} AS s LEFT JOIN ${state('runs')} AS r ON ${same('s', 'r', run)} WHERE coalesce(s.mode, '') NOT IN ('rebuild', 'retry', 'state')),
+    scans AS (SELECT ${list('c')} FROM ${state('checkpoints')} AS c UNION SELECT ${list('t')} FROM counted AS t
+      UNION SELECT ${list('s')} FROM ${state('stream_runs')} AS s JOIN newest AS w ON ${same('s', 'w', [...run, 'stream'])} AND w.nth = 1),
     kept AS (SELECT ${list('q')}, count(*) AS records FROM ${state('quarantine')} AS q GROUP BY ${list('q')}),
     numbered AS (SELECT s.*, row_number() OVER (PARTITION BY ${list('s')} ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth,
       row_number() OVER (PARTITION BY ${list('s')}, s.mode = 'full' AND s.status = 'complete' ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth_full FROM ${state('stream_runs')} AS s)

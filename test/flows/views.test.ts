@@ -203,3 +203,34 @@ describe('the views of a synced table', () => {
     );
   });
 });
+
+describe('the health of slices', () => {
+  it('says nothing more of one that left the config with its rows', async () => {
+    const rowsFlow = createRowsFlow({
+      rows: (day) =>
+        Array.from({ length: (day + 1) * 4 }, (_, at) => ({
+          id: at,
+          date: dateOf(Math.floor(at / 4)),
+          entity: at % 2 === 0 ? 'a' : 'b',
+        })),
+      matches: ({ entity }, params) => params.get('entity') === entity || !params.has('entity'),
+      forbids: (_, day) => day === 2,
+    });
+    const sync = (entity: readonly string[]) => {
+      const items = { path: 'items', paginated: true, key: ['id'], deletes: 'hard' } as const;
+      const params = { entity: [...entity] };
+      const sliced = { ...items, params, sliceBy: ['entity'], maxDeleteRatio: 1 };
+      return rowsFlow.syncAfter(1, {
+        config: { streams: { ...noBuiltIns, items: sliced } },
+        fullRefresh: true,
+      });
+    };
+    const health = () =>
+      rowsFlow.flow.query('SELECT slice, verdict, rows_in_table AS n FROM _sluice.health ORDER BY slice');
+    expect(await sync(['a', 'b'])).toMatchObject({ exitCode: 0 });
+    expect((await health()).map(({ slice }) => slice)).toEqual(['entity=a', 'entity=b']);
+    expect(await sync(['a', 'c'])).toMatchObject({ exitCode: 3 });
+    expect(await sync(['a'])).toMatchObject({ exitCode: 0 });
+    expect(await health()).toEqual([{ slice: 'entity=a', verdict: 'verified', n: 8 }]);
+  });
+});
