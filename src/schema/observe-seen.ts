@@ -9,8 +9,16 @@ import {
   MAX_NESTED_FIELDS,
 } from './observe-fields.ts';
 
+const MINUS = 45;
+const POINT = 46;
 const ZERO = 48;
 const NINE = 57;
+const BACKSLASH = 92;
+const LETTER_E = 101;
+/** The bit in which a capital letter differs. */
+const LOWER = 32;
+/** Numbers of fewer characters, points included, are the same in a double. */
+const ROUNDED_LENGTH = 16;
 const WITHOUT_VALUE = new RegExp(`^${ONLY_NULLS}$`);
 
 /**
@@ -56,14 +64,13 @@ export class SeenObserver {
     if (name === undefined || isInElement(name)) return;
     const start = seen[at + 1] as number;
     const end = seen[at + 2] as number;
-    // Most arrays of texts end here, unread.
-    const known = this.#tree.inArrays.byField.get(node);
-    if (kind === SeenKind.array && known?.hasOthers === true && !isDigitIn(source, start, end)) return;
-    if (kind === SeenKind.array && isWithoutValue(source.toString('utf8', start, end))) return;
+    const hasOthers = this.#tree.inArrays.byField.get(node)?.hasOthers === true;
+    // Until one with a value was seen: an array of nulls shows nothing.
+    if (kind === SeenKind.array && !hasOthers && isWithoutValue(source.toString('utf8', start, end))) return;
     const fields = this.#fieldsOf(node);
     if (kind !== SeenKind.array) fields.hasObjects = true;
     if (kind !== SeenKind.objects) fields.hasOthers = true;
-    if (fields.needsExact) return;
+    if (fields.needsExact || !isWorthALook(source, start, end)) return;
     const text = source.toString('utf8', start, end);
     // As the table has it: an escape is the character there, and may be a digit.
     const asKept = text.includes('\\u') ? JSON.stringify(JSON.parse(text)) : text;
@@ -98,11 +105,17 @@ function isArray(kind: number): boolean {
   return kind === SeenKind.array || kind === SeenKind.objects || kind === SeenKind.mixed;
 }
 
-/** Where no digit is, no number is either. */
-function isDigitIn(bytes: Buffer, start: number, end: number): boolean {
+/** Whether an array may have what `MAY_BE_ROUNDED` finds, or an escape of it; most have none, and become no text. */
+function isWorthALook(bytes: Buffer, start: number, end: number): boolean {
+  let inNumber = 0;
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] as number;
-    if (byte >= ZERO && byte <= NINE) return true;
+    const isPart = (byte >= ZERO && byte <= NINE) || byte === POINT;
+    inNumber = isPart ? inNumber + 1 : 0;
+    if (inNumber >= ROUNDED_LENGTH || byte === BACKSLASH) return true;
+    const before = bytes[at - 1] as number;
+    if ((byte | LOWER) === LETTER_E && before >= ZERO && before <= NINE) return true;
+    if (byte === ZERO && before === MINUS) return true;
   }
   return false;
 }

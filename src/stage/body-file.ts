@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BodyCipher } from './body-cipher.ts';
-import { wrapStorageError } from './stage-store.ts';
+import { wrapStorageError } from './storage-errors.ts';
 
 // Small enough to be collected while young: objects that survive one collection stay for long.
 const READ_CHUNK_BYTES = 1 << 17;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { writeWhole } from '../files/write-whole.ts';
-import { StorageError } from '../model/errors.ts';
 import { appendBuffers } from './line-writer.ts';
+import { storageGuard, wrapStorageError } from './storage-errors.ts';
 
 const MOST_QUEUED_BYTES = 2 * 2 ** 20;
 /** Enough to write to the disk immediately, bytes. */
@@ -281,21 +281,4 @@ function parseEntry(line: string): StagedPageEntry | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function storageGuard<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  return work().catch((error: unknown) => {
-    throw wrapStorageError(folder, error);
-  });
-}
-
-/** Wraps the error of a failed file operation on a stage. */
-export function wrapStorageError(path: string, error: unknown): StorageError {
-  if (error instanceof StorageError) return error;
-  return new StorageError(`cannot stage pages in ${path}: ${(error as Error).message}`, {
-    code: 'storage_failed',
-    hint: 'Free some disk space or fix the permissions of the state folder, then run again; complete pages are kept.',
-    context: { path },
-    cause: error,
-  });
 }
