@@ -250,13 +250,14 @@ describe('processes that are killed with requests on their way', () => {
     );
   });
 
-  it('start under any other clock with at most one request too many each, and wait no longer', async () => {
+  it('start under any other clock with at most one refused request each, and wait no longer', async () => {
     const anyClock = fc.integer({ min: -2 * DAY_MS, max: 2 * DAY_MS });
     await fc.assert(
       fc.asyncProperty(plan([]), listKills(anyClock), async (all, kills) => {
         const plan = { ...all, processes: 1 };
         const { api, tookMs, killed } = await playKills(plan, kills);
-        expect(api.rejectedCount).toBeLessThanOrEqual(killed);
+        // That of the killed process, whose answer nobody sees, may be refused as well.
+        expect(api.rejectedCount).toBeLessThanOrEqual(2 * killed);
         expect(tookMs).toBeLessThan((plan.windows + killed) * HOUR_MS + 600_000);
       }),
       { numRuns: countRuns(60) },
