@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { temporaryName } from './archive-folder.ts';
@@ -68,21 +67,22 @@ export async function packChunks(
       yield chunk;
     }
   }
-  const compress = createZstdCompress({
+  // A variable, because the types know no such option; it is one of every stream.
+  const options = {
     // Each piece is a turn of the thread pool, which takes longer than compressing a small one.
     chunkSize: PACKED_CHUNK,
+    // Full with any chunk: the next one is asked for when the one before is compressed.
+    writableHighWaterMark: 1,
     params: { [constants.ZSTD_c_checksumFlag]: 1, [constants.ZSTD_c_compressionLevel]: FASTEST },
-  });
+  };
+  const compress = createZstdCompress(options);
   try {
-    const written = pipeline(
+    await pipeline(
+      watch(chunks),
       compress,
       createWriteStream(temporary, { mode: 0o600, flush: true }),
       ...(signal === undefined ? [] : [{ signal }]),
     );
-    // What fails first is what the file's pipeline ends with.
-    const fed = feed(compress, watch(chunks)).catch((error: unknown) => compress.destroy(error as Error));
-    await Promise.allSettled([written, fed]);
-    await written;
     const sha256 = hash.digest('hex');
     const file = `${sha256.slice(0, 32)}.ndjson.zst`;
     return await keepOne(folder, temporary, { file, sha256, bytes, packedBytes: 0 }, signal);
@@ -90,26 +90,6 @@ export async function packChunks(
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-}
-
-/** Writes chunks one after the other: the next one is asked for when the one before is compressed. */
-async function feed(compress: Writable, chunks: AsyncIterable<Buffer>): Promise<void> {
-  for await (const chunk of chunks) await write(compress, chunk);
-  compress.end();
-}
-
-async function write(compress: Writable, chunk: Buffer): Promise<void> {
-  const { promise, resolve: done, reject: failed } = Promise.withResolvers<void>();
-  // Without a callback for a chunk that waits for a slow file when the file fails, or when packing is stopped.
-  const close = () => {
-    failed(new Error('packing has ended'));
-  };
-  compress.once('close', close);
-  compress.write(chunk, (error) => {
-    if (error) failed(error);
-    else done();
-  });
-  await promise.finally(() => compress.off('close', close));
 }
 
 /**

@@ -70,7 +70,7 @@ function writeColumn(table: DbtTable, column: ExportedColumn, isUnique: boolean)
   const source = field === undefined || field === name ? '' : `Field ${field}.`;
   const about = [describeNotes(column), source].filter((one) => one !== '').join(' ');
   const tests = [
-    ...(table.neverNull.has(name) ? writeNotNull(table, indent) : []),
+    ...(table.neverNull.has(name) ? writeTest('not_null', onlyLive(table, indent), indent) : []),
     ...(isUnique ? writeUnique(table, undefined, indent) : []),
   ];
   return [
@@ -82,32 +82,30 @@ function writeColumn(table: DbtTable, column: ExportedColumn, isUnique: boolean)
   ];
 }
 
-function writeNotNull({ columns }: ExportedTable, indent: string): readonly string[] {
-  // A row that was marked may be older than the contract file.
-  return columns.some(({ name }) => name === '_deleted_at')
-    ? [`${indent}- not_null:`, `${indent}    config:`, `${indent}      where: _deleted_at is null`]
-    : [`${indent}- not_null`];
-}
-
 /** dbt's own test, which also takes an expression; of several columns a row is one that has no null of its own. */
 function writeUnique(
-  { columns }: ExportedTable,
+  table: ExportedTable,
   names: readonly string[] | undefined,
   indent: string,
 ): readonly string[] {
-  // A row that was marked may have the key of a live one.
-  const isMarkable = columns.some(({ name }) => name === '_deleted_at');
-  if (names === undefined && !isMarkable) return [`${indent}- unique`];
-  return [
-    `${indent}- unique:`,
-    ...(names === undefined
+  const column =
+    names === undefined
       ? []
       : [
           `${indent}    arguments:`,
           `${indent}      column_name: ${quote(`row(${names.map(quoteName).join(', ')})`)}`,
-        ]),
-    ...(isMarkable ? [`${indent}    config:`, `${indent}      where: _deleted_at is null`] : []),
-  ];
+        ];
+  return writeTest('unique', [...column, ...onlyLive(table, indent)], indent);
+}
+
+/** A row that was marked may have the key of a live one, and be older than the contract file. */
+function onlyLive({ columns }: ExportedTable, indent: string): readonly string[] {
+  const isMarkable = columns.some(({ name }) => name === '_deleted_at');
+  return isMarkable ? [`${indent}    config:`, `${indent}      where: _deleted_at is null`] : [];
+}
+
+function writeTest(name: string, details: readonly string[], indent: string): readonly string[] {
+  return details.length === 0 ? [`${indent}- ${name}`] : [`${indent}- ${name}:`, ...details];
 }
 
 function quoteName(name: string): string {

@@ -4,9 +4,9 @@ import type { Page, PageRecord } from '../model/page.ts';
 // A joint's record is compared several times: when its page comes, and with each page that should fit to it.
 const known = new WeakMap<PageRecord, string>();
 // Two pages have the record of a joint, mostly in the same spelling: its value is made and sorted once.
-const lately = new Map<string, string>();
-const MOST_LATELY = 64;
-const LONGEST_LATELY = 8192;
+const recent = new Map<string, string>();
+const MOST_RECENT = 64;
+const LONGEST_RECENT = 8192;
 
 /** Fingerprint of one record by value: member order and white space do not count. */
 export function hashOf(record: PageRecord | undefined): string | undefined {
@@ -18,13 +18,13 @@ export function hashOf(record: PageRecord | undefined): string | undefined {
 
 function hashSpelling(record: PageRecord): string {
   const { text } = record;
-  const found = lately.get(text) ?? hashText(canonicalText(record.value));
+  const found = recent.get(text) ?? hashText(canonicalText(record.value));
   // The text of a record that is no longer bytes may be a part of its page's, and keep the whole of it.
-  const isOwnText = record.bytes !== undefined && text.length <= LONGEST_LATELY;
+  const isOwnText = record.bytes !== undefined && text.length <= LONGEST_RECENT;
   // Each spelling is asked for twice: known once, it need not be kept any longer.
-  if (!lately.delete(text) && isOwnText) lately.set(text, found);
-  const [oldest] = lately.size > MOST_LATELY ? lately.keys() : [];
-  if (oldest !== undefined) lately.delete(oldest);
+  if (!recent.delete(text) && isOwnText) recent.set(text, found);
+  const [oldest] = recent.size > MOST_RECENT ? recent.keys() : [];
+  if (oldest !== undefined) recent.delete(oldest);
   return found;
 }
 

@@ -5,10 +5,10 @@ import type { SeenElements } from '../run/scan.ts';
 import type { ElementFields } from '../schema/observe-fields.ts';
 import {
   createElementFields,
-  MAY_BE_ROUNDED_RE2,
   observeArrays,
   ONLY_NULLS,
   packElementFields,
+  ROUNDED,
   unpackElementFields,
 } from '../schema/element-fields.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -73,45 +73,64 @@ interface ArrayColumn {
   readonly runId: string | undefined;
 }
 
+/** The rows of a column, as SQL. */
+interface ArrayRows {
+  /** A row's JSON as text. */
+  readonly text: string;
+  /** `FROM` and conditions, to which others may be added. */
+  readonly from: string;
+  readonly values: readonly string[];
+}
+
 async function observeColumn(
   database: Database,
   fields: ElementFields,
   { table, column, runId }: ArrayColumn,
 ): Promise<void> {
-  const text = `CAST(${quoteIdentifier(column)} AS VARCHAR)`;
-  // The brace may be in a text.
-  const where = `${text} LIKE '[%{%' ${runId === undefined ? '' : 'AND _run_id = $1'}`;
-  const values = runId === undefined ? [] : [runId];
+  const rows: ArrayRows = {
+    text: `CAST(${quoteIdentifier(column)} AS VARCHAR)`,
+    from: `FROM ${tableName(table)} WHERE ${runId === undefined ? 'true' : '_run_id = $1'}`,
+    values: runId === undefined ? [] : [runId],
+  };
+  await observeObjects(database, fields, rows);
+  if (!fields.hasOthers || !fields.needsExact) await observeValues(database, fields, rows);
+}
+
+/** Looks at arrays with a brace, which may be in a text. */
+async function observeObjects(
+  database: Database,
+  fields: ElementFields,
+  { text, from: all, values }: ArrayRows,
+): Promise<void> {
+  const from = `${all} AND ${text} LIKE '[%{%'`;
   const parts = await database.all(
     `SELECT CAST(rowid // ${ROWS_OF_PART} AS VARCHAR) AS part, CAST(sum(strlen(${text})) AS DOUBLE) AS bytes
-       FROM ${tableName(table)} WHERE ${where} GROUP BY rowid // ${ROWS_OF_PART} ORDER BY rowid // ${ROWS_OF_PART}`,
+       ${from} GROUP BY rowid // ${ROWS_OF_PART} ORDER BY rowid // ${ROWS_OF_PART}`,
     values,
   );
-  for (const { from, to } of planReads(
+  for (const range of planReads(
     parts.map(({ part, bytes }) => ({ part: BigInt(String(part)), bytes: Number(bytes) })),
   )) {
     // As one text: a row of its own for each takes longer than all the rest.
     const [found] = await database.all(
-      `SELECT string_agg(${text}, ',') AS texts FROM ${tableName(table)} WHERE rowid >= ${from} AND rowid < ${to} AND ${where}`,
+      `SELECT string_agg(${text}, ',') AS texts ${from} AND rowid >= ${range.from} AND rowid < ${range.to}`,
       values,
     );
     if (typeof found?.['texts'] === 'string') observeArrays(fields, found['texts']);
   }
-  await observeValues(database, fields, { table, column, runId });
 }
 
 /** Arrays without a brace hold no object, but values that a view shows whole: the engine looks at these. */
 async function observeValues(
   database: Database,
   fields: ElementFields,
-  { table, column, runId }: ArrayColumn,
+  { text, from, values }: ArrayRows,
 ): Promise<void> {
-  const text = `CAST(${quoteIdentifier(column)} AS VARCHAR)`;
   const [found] = await database.all(
     `SELECT bool_or(NOT regexp_full_match(${text}, ${quoteLiteral(ONLY_NULLS)})) AS others,
-            bool_or(regexp_matches(${text}, ${quoteLiteral(MAY_BE_ROUNDED_RE2)})) AS exact
-       FROM ${tableName(table)} WHERE ${text} LIKE '[%' AND ${text} NOT LIKE '%{%' ${runId === undefined ? '' : 'AND _run_id = $1'}`,
-    runId === undefined ? [] : [runId],
+            bool_or(regexp_matches(${text}, ${quoteLiteral(ROUNDED)})) AS exact
+       ${from} AND ${text} LIKE '[%' AND ${text} NOT LIKE '%{%'`,
+    values,
   );
   fields.hasOthers ||= found?.['others'] === true;
   fields.needsExact ||= found?.['exact'] === true;

@@ -28,11 +28,12 @@ export function createElementFields(): ElementFields {
   return { tree: createFieldTree(), hasObjects: false, hasOthers: false, isMap: false, needsExact: false };
 }
 
-// Sixteen characters of a number, an exponent, or a zero with a sign; in a text as well, which costs speed only.
-export const MAY_BE_ROUNDED = /[0-9.]{16}|[0-9][eE]|[[,:\s]-0(?![.0-9])/;
-
-/** The same for the engine, whose patterns cannot look ahead. */
-export const MAY_BE_ROUNDED_RE2 = String.raw`[0-9.]{16}|[0-9][eE]|[\[,:\s]-0(?:[^.0-9]|$)`;
+/**
+ * Sixteen characters of a number, an exponent, or a zero with a sign; in a text as well, which costs speed only. A pattern of
+ * the engine's, which cannot look ahead, and of ours.
+ */
+export const ROUNDED = String.raw`[0-9.]{16}|[0-9][eE]|[\[,:\s]-0(?:[^.0-9]|$)`;
+export const MAY_BE_ROUNDED = new RegExp(ROUNDED);
 
 /** An array without a value, as a pattern of the engine's and of ours. */
 export const ONLY_NULLS = String.raw`\[\s*(?:null\s*(?:,\s*null\s*)*)?\]`;

@@ -66,7 +66,8 @@ export class SeenObserver {
     const end = seen[at + 2] as number;
     const hasOthers = this.#tree.inArrays.byField.get(node)?.hasOthers === true;
     // Until one with a value was seen: an array of nulls shows nothing.
-    if (kind === SeenKind.array && !hasOthers && isWithoutValue(source.toString('utf8', start, end))) return;
+    if (kind === SeenKind.array && !hasOthers && WITHOUT_VALUE.test(source.toString('utf8', start, end)))
+      return;
     const fields = this.#fieldsOf(node);
     if (kind !== SeenKind.array) fields.hasObjects = true;
     if (kind !== SeenKind.objects) fields.hasOthers = true;
@@ -118,10 +119,6 @@ function isWorthALook(bytes: Buffer, start: number, end: number): boolean {
     if (byte === ZERO && before === MINUS) return true;
   }
   return false;
-}
-
-function isWithoutValue(array: string): boolean {
-  return WITHOUT_VALUE.test(array);
 }
 
 /** Adds the member that stands at `at` in `page.seen` to its node. */

@@ -7,27 +7,18 @@ const MOST_FREE_BYTES = 1 << 21;
  * at everything every few hundred pages.
  */
 export class BufferPool {
-  #free: Buffer[] = [];
-  #freeBytes = 0;
-
-  /** Size of the buffers that nobody uses now. */
-  get freeBytes(): number {
-    return this.#freeBytes;
-  }
+  readonly #free: Buffer[] = [];
 
   /** A buffer of at least a size; its content is arbitrary. */
   take(size: number): Buffer {
     const at = this.#free.findIndex(({ length }) => length >= size);
     const [found] = at === -1 ? [] : this.#free.splice(at, 1);
-    if (found === undefined) return Buffer.allocUnsafeSlow(Math.ceil(size / STEP_BYTES) * STEP_BYTES);
-    this.#freeBytes -= found.length;
-    return found;
+    return found ?? Buffer.allocUnsafeSlow(Math.ceil(size / STEP_BYTES) * STEP_BYTES);
   }
 
   /** Takes a buffer back that nobody reads or writes any longer. */
   give(buffer: Buffer): void {
-    if (this.#freeBytes + buffer.length > MOST_FREE_BYTES) return;
-    this.#free.push(buffer);
-    this.#freeBytes += buffer.length;
+    const free = this.#free.reduce((sum, { length }) => sum + length, 0);
+    if (free + buffer.length <= MOST_FREE_BYTES) this.#free.push(buffer);
   }
 }

@@ -9,8 +9,6 @@ import type { AcceptedPage, StagedPage } from './scanned-page.ts';
 /** Positions of extra pages' records start here: beyond those of any scan. */
 export const BESIDES = 2 ** 40;
 
-const NOTHING = Buffer.alloc(0);
-
 /** A worker that processes pages as soon as they are on the disk. */
 export interface StageFollower {
   /** A new, empty stage starts; the previous one is void. `tree` grows with its records. */
@@ -76,8 +74,7 @@ export class ScanStage {
     onStaged?: () => void,
   ): Promise<void> {
     this.#observe(records);
-    let space: Buffer = NOTHING;
-    const lines = writeStagedLines(firstPosition, records, (size) => (space = this.#pool.take(size)));
+    const { space, lines } = writeStagedLines(firstPosition, records, (size) => this.#pool.take(size));
     const written = this.#store?.append({ entry: { ...entry, firstPosition }, lines });
     written
       ?.then(() => {

@@ -47,29 +47,35 @@ function readerOf({ exact, plain }: PageRecord): keyof typeof READER_BYTES {
   return exact ? EXACT : plain === true ? ENGINE : PARSER;
 }
 
+/** Lines, and the memory at whose start they are. */
+export interface WrittenSpace {
+  readonly space: Buffer;
+  readonly lines: Buffer;
+}
+
 /**
- * The same lines as bytes, at the start of a buffer; records that are still bytes of their page are copied directly.
+ * The same lines as bytes; records that are still bytes of their page are copied directly.
  *
  * @param take gives a buffer of at least a size
  */
 export function writeStagedLines(
   firstPosition: number,
   records: readonly PageRecord[],
-  take: (size: number) => Buffer = (size) => Buffer.allocUnsafe(size),
-): Buffer {
+  take: (size: number) => Buffer,
+): WrittenSpace {
   const own = records.map((record) => record.bytes ?? takeBytes(record.text));
   const size = own.reduce((sum, { start, end }) => sum + end - start + MOST_AROUND, 0);
-  const lines = take(size);
+  const space = take(size);
   let at = 0;
   for (let index = 0; index < records.length; index += 1) {
     const { source, start, end } = own[index] as RecordBytes;
-    at = writeOpening(lines, at, firstPosition + index, records[index] as PageRecord);
-    at += source.copy(lines, at, start, end);
-    lines[at] = CLOSE_BRACE;
-    lines[at + 1] = LINE_FEED;
+    at = writeOpening(space, at, firstPosition + index, records[index] as PageRecord);
+    at += source.copy(space, at, start, end);
+    space[at] = CLOSE_BRACE;
+    space[at + 1] = LINE_FEED;
     at += 2;
   }
-  return lines.subarray(0, at);
+  return { space, lines: space.subarray(0, at) };
 }
 
 /** Writes the result of `openLine` and returns its end. Writes byte by byte, as a native call takes longer. */

@@ -15,9 +15,9 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
   // A scan that went without the count makes an earlier one old.
   const inApi = `CASE WHEN ${dialect.readMember('c.counts', 'uncountedAt')} IS NULL THEN ${dialect.readMember('c.counts', 'inApi')} END`;
   const countedAt = dialect.readMember('c.counts', 'at');
-  // A slice that left the config, and whose rows are gone, is only in earlier runs of its stream.
   // What a full scan declared holds until a newer scan adds rows.
   const isNewest = 'f.run_id = l.run_id';
+  // In `scans`: a slice that left the config, and whose rows are gone, is only in earlier runs of its stream.
   return {
     schema: '_sluice',
     name: 'health',

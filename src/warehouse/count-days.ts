@@ -3,7 +3,7 @@ import type { DayFacts } from '../model/report-data.ts';
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { readScope } from './live-rows.ts';
+import { dayOf, readScope } from './live-rows.ts';
 
 export interface DayOptions {
   /** Column to use instead of the first that holds dates. */
@@ -67,9 +67,7 @@ function chooseColumn(columns: ReadonlyMap<string, string>, cursor: string | und
 export function toDay(column: string, type: string): string {
   const name = `t.${quoteIdentifier(column)}`;
   if (type === 'DATE') return name;
-  if (type.startsWith('TIMESTAMP')) return `CAST(${name} AS DATE)`;
-  // A configured cursor may be a text column with some values that are not dates.
-  return `TRY_CAST(left(CAST(${name} AS VARCHAR), 10) AS DATE)`;
+  return type.startsWith('TIMESTAMP') ? `CAST(${name} AS DATE)` : dayOf('t', column);
 }
 
 // The engine supports dates that ISO and JavaScript do not: -5877641, infinity.

@@ -108,8 +108,8 @@ async function readDirectly(
     // Dropped first: replacing it would hold the rows of two streams in memory at once.
     await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
     if (!(await readWhole(database, recordsFile, columns, rules))) return 'all';
+    await database.beginLoad(size);
   }
-  await database.beginLoad(size);
   const isOdd = '_sluice_position IS NULL';
   if ((await database.count(`SELECT count(*) FROM ${INCOMING} WHERE ${isOdd}`)) === 0) return 'none';
   await database.run(`DELETE FROM ${INCOMING} WHERE ${isOdd}`);

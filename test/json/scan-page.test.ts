@@ -182,7 +182,9 @@ describe('scanPage', () => {
           expect(page.duplicateMembers).toBe(parsed.duplicateMembers);
           // A text that only looks like an odd escape is plain to the one that reads it byte by byte.
           expect(readAll(page.records)).toEqual(readAll(parsed.records));
-          expect(String(writeStagedLines(98, page.records))).toBe(formatStagedLines(98, parsed.records));
+          expect(String(writeStagedLines(98, page.records, (size) => Buffer.alloc(size)).lines)).toBe(
+            formatStagedLines(98, parsed.records),
+          );
         }
         const tree = observeScanned(usable.map(({ page }) => page.records));
         const expected = observeParsed(usable.flatMap(({ parsed }) => parsed.records));

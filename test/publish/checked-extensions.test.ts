@@ -1,11 +1,10 @@
 import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { version } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
 import { areChecked } from '../../src/publish/lakehouse/checked-extensions.ts';
 import { openEngine } from '../../src/publish/lakehouse/open-engine.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
-import { findExtensions } from '../support/lake-servers.ts';
+import { findExtensions, placeOf } from '../support/lake-servers.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
 const NAME = 'sqlite_scanner';
@@ -19,10 +18,8 @@ interface OwnFolder {
 
 async function makeFolder(): Promise<OwnFolder> {
   const folder = makeTempFolder();
-  const platform = `${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}`;
-  const place = join(version(), platform, `${NAME}.duckdb_extension`);
-  const file = join(folder, place);
-  const original = join(findExtensions() ?? '', place);
+  const file = join(folder, placeOf(NAME));
+  const original = join(findExtensions() ?? '', placeOf(NAME));
   await mkdir(dirname(file), { recursive: true });
   await copyFile(original, file);
   return { folder, file, original };

@@ -46,9 +46,13 @@ const run = promisify(execFile);
 /** The engine's `extension_directory` with all extensions for its version; undefined where one is missing. */
 export function findExtensions(): string | undefined {
   const folder = join(findProofCache(), 'extensions');
+  return extensions.every((name) => existsSync(join(folder, placeOf(name)))) ? folder : undefined;
+}
+
+/** Where the file of an extension is in such a folder. */
+export function placeOf(name: string): string {
   const platform = `${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}`;
-  const names = extensions.map((name) => join(folder, version(), platform, `${name}.duckdb_extension`));
-  return names.every((name) => existsSync(name)) ? folder : undefined;
+  return join(version(), platform, `${name}.duckdb_extension`);
 }
 
 /** Gives an engine the keys of a store, as SQL. */

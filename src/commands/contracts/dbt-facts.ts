@@ -2,6 +2,7 @@ import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
 import type { ExportedTable } from '../../contract/exported-table.ts';
 import { isNeverNull } from '../../contract/never-null.ts';
 import type { DbtTable } from '../../contract/to-dbt.ts';
+import { storedNames } from '../../load/key-columns.ts';
 import { HOUR_MS } from '../../model/dates.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint, LearnedColumn, Stream } from '../../model/stream.ts';
@@ -70,11 +71,7 @@ async function findNeverNull(database: Database, stream: Stream): Promise<Readon
     const field = column.path.map(toFieldName);
     return isPlain(column, field) && isNeverNull(schema.json, field);
   });
-  return withoutNulls(
-    database,
-    stream.table,
-    found.filter(({ type }) => type !== 'NULL').map(({ name }) => name),
-  );
+  return withoutNulls(database, stream.table, storedNames(found));
 }
 
 /** A row that the API no longer has may be older than the contract file, and have a null where that allows none. */
