@@ -1,4 +1,5 @@
 import { parseExactAgain } from '../json/parse-exact-again.ts';
+import { Kind, stringKinds } from './field-kinds.ts';
 import { toFieldName, toPathPart } from './field-paths.ts';
 import {
   createFieldTree,
@@ -95,6 +96,11 @@ export function unpackElementFields(texts: readonly string[]): ElementFields {
   return all;
 }
 
+/** Beside plain text other kinds of text say nothing: whether they were noticed depends on the order of the records. */
+function packKinds(kinds: number): number {
+  return (kinds & Kind.text) === 0 ? kinds : (kinds & ~stringKinds) | Kind.text;
+}
+
 function packChildren(node: FieldNode): Record<string, PackedNode> {
   const sorted = [...node.children].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(
@@ -102,7 +108,7 @@ function packChildren(node: FieldNode): Record<string, PackedNode> {
       // An own member even if it is called `__proto__`.
       toPathPart(name),
       {
-        k: child.kinds,
+        k: packKinds(child.kinds),
         ...(Number.isFinite(child.position) && { p: child.position }),
         ...(child.wholeDigits > 0 && { w: child.wholeDigits }),
         ...(child.scale > 0 && { s: child.scale }),

@@ -115,6 +115,16 @@ describe('the fields of elements', () => {
       { seed, numRuns: countRuns(4000) },
     );
   });
+
+  it('are packed alike whatever the order in which kinds of texts came', () => {
+    const pack = (...texts: readonly string[]) => {
+      const fields = createElementFields();
+      for (const text of texts) observeElements(fields, JSON.stringify([{ a: text }]));
+      return packElementFields(fields);
+    };
+    expect(pack('x', '2026-11-20')).toBe(pack('2026-11-20', 'x'));
+    expect(pack('2026-11-20')).not.toBe(pack('x'));
+  });
 });
 
 describe('a number', () => {
