@@ -5,6 +5,8 @@ const MOST_ELEMENT_LEVELS = 5;
 // Objects with more names than these are rare, and are read another way.
 const MOST_AT_ROOT = 1_000;
 const MOST_NESTED = 200;
+/** Where the pages of a process have more names together, they start over. */
+const MOST_RECENT = 256;
 
 /** A member's name where it stands in records, with what helps to find it again in the next record. */
 export interface KnownMember extends SeenName {
@@ -22,7 +24,7 @@ export interface KnownMember extends SeenName {
   elements: KnownMember | undefined;
 }
 
-/** The names that the records of one page have, numbered in the order they were met. */
+/** The names that the records of one or more pages have, numbered in the order they were met. */
 export class MemberNames {
   readonly root: KnownMember = createMember({
     id: -1,
@@ -71,6 +73,14 @@ export class MemberNames {
     this.all.push(member);
     return member;
   }
+}
+
+let recent = new MemberNames();
+
+/** The names of the pages before: the next one mostly has the same, and need not learn them. */
+export function takeRecentNames(): MemberNames {
+  if (recent.all.length > MOST_RECENT) recent = new MemberNames();
+  return recent;
 }
 
 /** What is known of a name before a record was read with it. */

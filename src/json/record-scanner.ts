@@ -1,7 +1,7 @@
 import { packSeen, SEEN_SIZE, SeenKind } from '../model/page.ts';
 import { isSafeWhole, isShortestDecimal } from './decimal-check.ts';
 import { isHexDigit, isSimpleEscape } from './json-grammar.ts';
-import { type KnownMember, MemberNames } from './member-names.ts';
+import { type KnownMember, takeRecentNames } from './member-names.ts';
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -33,6 +33,8 @@ const NEEDS_LOOK = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 // One page is read at a time, and without a pause: what is noted of it needs one place for all pages.
 let seen = new Int32Array(1 << 14);
+// Objects read so far, of all pages: names that pages share tell by it whether an object had them before.
+let objects = 0;
 
 /**
  * Reads JSON objects out of the bytes of a UTF-8 text: checks them, finds their ends, and notes each member's kind and
@@ -42,9 +44,8 @@ let seen = new Int32Array(1 << 14);
  * members of the objects that are its elements.
  */
 export class RecordScanner {
-  readonly names = new MemberNames();
+  readonly names = takeRecentNames();
   readonly #bytes: Buffer;
-  #objects = 0;
   #count = 0;
   #kind = 0;
   /** The page, a character for each byte; undefined until a long number is met. */
@@ -75,8 +76,8 @@ export class RecordScanner {
   /** `inside` is how many arrays, and objects in them, it is in. */
   #scanObject(start: number, parent: KnownMember, inside: number): number {
     const bytes = this.#bytes;
-    this.#objects += 1;
-    const object = this.#objects;
+    objects += 1;
+    const object = objects;
     let at = skipBlanks(bytes, start + 1);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     for (let position = 0; ; position += 1) {

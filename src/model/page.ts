@@ -32,7 +32,7 @@ export interface SeenMembers {
 /** What was found in the bytes of a page. */
 export interface SeenPage {
   readonly source: Buffer;
-  /** Names of members by their number. */
+  /** Names of members by their number; the pages before and after may have the same array, which only grows. */
   readonly names: readonly SeenName[];
   /**
    * Three numbers for each member of each record: what it is, as `packSeen` writes it, and the bytes at which its

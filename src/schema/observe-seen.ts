@@ -27,8 +27,8 @@ const WITHOUT_VALUE = new RegExp(`^${ONLY_NULLS}$`);
  */
 export class SeenObserver {
   readonly #tree: FieldTree;
-  #page: SeenPage | undefined;
-  /** Nodes of the page's names by their number; null for one that the tree does not take in. */
+  #names: SeenPage['names'] | undefined;
+  /** Nodes of the names by their number; null for one that the tree does not take in. */
   #nodes: (FieldNode | null)[] = [];
 
   constructor(tree: FieldTree) {
@@ -36,8 +36,9 @@ export class SeenObserver {
   }
 
   observe({ page, from, to }: SeenMembers): void {
-    if (page !== this.#page) {
-      this.#page = page;
+    // Pages share their names, mostly.
+    if (page.names !== this.#names) {
+      this.#names = page.names;
       this.#nodes = [];
     }
     const { seen } = page;

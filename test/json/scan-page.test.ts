@@ -273,6 +273,26 @@ describe('scanPage', () => {
     expect(found?.value).toMatchObject({ pagination: { total: 7, offset: 0 } });
   });
 
+  it('reads pages of several streams in turn, however many names they have together', () => {
+    const page = (stream: number, at: number) =>
+      write(
+        Array.from({ length: 3 }, (_, n) => {
+          const own = Array.from({ length: 40 }, (_, member) => `"s${stream}_${member}":${n}`);
+          return `{"id":${at + n},"meta":{"n":null,"of":"${stream}"},${own.join(',')}}`;
+        }),
+      );
+    // More streams than have room together, and each comes back when its names were met before, or forgotten.
+    const order = Array.from({ length: 40 }, (_, at) => (at * 7) % 11);
+    const found = order.map((stream, at) => ({ stream, records: scan(page(stream, at))?.records ?? [] }));
+    for (const stream of new Set(order)) {
+      const pages = found.filter((one) => one.stream === stream).map(({ records }) => records);
+      expect(pages.flat().every(({ members }) => members !== undefined)).toBe(true);
+      expect(describeFields(observeScanned(pages).root)).toEqual(
+        describeFields(observeParsed(pages.flat()).root),
+      );
+    }
+  });
+
   it('parses the few records of a page that it cannot read', () => {
     const found = scan(
       write([
