@@ -46,26 +46,27 @@ export async function listFewValues(
   return isFew ? rows.map((row) => String(row['v'])) : undefined;
 }
 
-// Most columns that have nulls have one among so many rows.
-const FIRST_ROWS = 2048;
+/** Each is a scan of its own, in one statement. */
+const SCANS_AT_ONCE = 50;
 
-/** The columns of a table in which a row has no value. A column without nulls is mostly told by its statistics. */
+/**
+ * The columns of a table in which a row has no value. Each is asked for one such row: statistics of row groups tell the
+ * engine where there can be none, also of rows that are not committed, for which it counts nothing without reading it.
+ */
 export async function findColumnsWithNulls(
   database: Database,
   table: string,
   columns: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const name = tableName(table);
   const found = new Set<string>();
-  for (let at = 0; at < columns.length; at += COLUMNS_AT_ONCE) {
-    const some = columns.slice(at, at + COLUMNS_AT_ONCE);
-    for (const from of [`(FROM ${name} LIMIT ${FIRST_ROWS})`, name]) {
-      const left = some.filter((column) => !found.has(column));
-      if (left.length === 0) continue;
-      const counts = left.map((column, i) => `count(${quoteIdentifier(column)}) < count(*) AS c${i}`);
-      const [row = {}] = await database.all(`SELECT ${counts.join(', ')} FROM ${from}`);
-      for (const [i, column] of left.entries()) if (row[`c${i}`] === true) found.add(column);
-    }
+  for (let at = 0; at < columns.length; at += SCANS_AT_ONCE) {
+    const some = columns.slice(at, at + SCANS_AT_ONCE);
+    const firsts = some.map(
+      (column, i) =>
+        `(SELECT ${i} AS i FROM ${tableName(table)} WHERE ${quoteIdentifier(column)} IS NULL LIMIT 1)`,
+    );
+    const rows = await database.all(firsts.join(' UNION ALL '));
+    for (const row of rows) found.add(some[Number(row['i'])] as string);
   }
   return found;
 }
