@@ -123,8 +123,8 @@ export async function applyMerge(database: Database, plan: MergePlan): Promise<M
   const versioned = toVersioned(request, scope);
   if (request.history) await catchUpHistory(database, versioned, request.syncedAt);
   await applyChanges(database, request, scope, versioned);
-  for (const temporary of [MATCHES, FRESH, SPARES, WRITTEN, GONE])
-    await database.run(`DROP TABLE ${temporary}`);
+  await database.run(`DROP VIEW ${WRITTEN}`);
+  for (const temporary of [MATCHES, FRESH, SPARES, GONE]) await database.run(`DROP TABLE ${temporary}`);
   const { inserted, updated, unchanged, deleted, markedGone } = change;
   return { inserted, updated, unchanged, deleted, markedGone };
 }
@@ -138,10 +138,10 @@ async function dropIncomingBefore(database: Database, window: CursorWindow): Pro
   await database.run(`DELETE FROM ${INCOMING} s WHERE NOT (${isInWindow('s', window)})`);
 }
 
-/** Positions of the rows to write: new and changed ones. */
+/** Lists the positions of the rows to write: new and changed ones. A view: as a table it would be a row for each of them. */
 async function listWritten(database: Database, insertOnly: boolean): Promise<void> {
   const rewritten = insertOnly ? `change = 'back'` : `change <> 'same'`;
-  await database.run(`CREATE OR REPLACE TEMP TABLE "~written" AS
+  await database.run(`CREATE OR REPLACE TEMP VIEW "~written" AS
     SELECT _sluice_position, NULL::BIGINT AS _sluice_row, 'new' AS change FROM ${FRESH}
     UNION ALL SELECT _sluice_position, _sluice_row, change FROM ${MATCHES} WHERE ${rewritten}`);
 }
