@@ -20,9 +20,10 @@ export interface PackedPage {
   readonly endByte: number;
 }
 
-// Large enough for several pages, small enough to create little garbage.
-const CHUNK = 1 << 18;
-const PACKED_CHUNK = 1 << 17;
+// Many pages: reading a chunk, and compressing it, is a turn of the thread pool each.
+const CHUNK = 1 << 19;
+// A compressed chunk always fits, so that the next turn has it all.
+const PACKED_CHUNK = CHUNK + (1 << 14);
 /** On records, level 3 takes longer and gives files of the same size. */
 const FASTEST = 1;
 
