@@ -60,6 +60,9 @@ export async function measureRestatement(options: PartOptions): Promise<readonly
         'peak MB',
       ],
       rows: results.map(writeRow),
+      ratios: {
+        'a day of 1,000 rows: load into the smallest table, of that into the largest': compareSizes(results),
+      },
       notes: [
         ...judge(results),
         'Load: from the last page to the commit, with preparing, merging, the checkpoint and packing the archive in it; the best of three days, which whatever else the machine did disturbed least, and the median next to it. Fetching and publishing are not in it; of them the medians.',
@@ -106,6 +109,12 @@ function writeRow({ mode, size, days, fileBytes }: Result): readonly string[] {
     writeNumber(fileBytes / 1e6),
     writeCount(Math.max(...days.map(({ peakMb }) => peakMb))),
   ];
+}
+
+/** Load into the smallest table over that into the largest: near 1 where a day costs what it brings. */
+function compareSizes(results: readonly Result[]): number {
+  const days = results.filter(({ mode }) => mode === 'fixed').toSorted((a, b) => a.size - b.size);
+  return best(days[0]?.days ?? [], 'loadSeconds') / best(days.at(-1)?.days ?? [], 'loadSeconds');
 }
 
 function middle(days: readonly Measured[], what: keyof Measured): number {

@@ -6,7 +6,7 @@ import type { CommittedScan } from '../run/scan.ts';
 import type { CommitStep } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
 import { applyCommit, evolveForCommit } from './apply-commit.ts';
-import { commentTable } from './comment-table.ts';
+import { commentTable, listNullable } from './comment-table.ts';
 import { beginCommit, type Commit } from './begin-commit.ts';
 import { bringForward } from './confirm-count.ts';
 import { countCommit } from './count-commit.ts';
@@ -63,6 +63,7 @@ async function writeCommit(
   record: CommitRecord,
 ): Promise<CommitStep<RecordedCommit>> {
   const schemaChanges = await evolveForCommit(context, commit);
+  const nullable = await listNullable(context.database, commit.stream, commit.load.columns);
   const planned = await planCommit(context, commit);
   if (!('done' in planned)) return planned;
   const { merge, keptBecause } = planned.done;
@@ -71,12 +72,12 @@ async function writeCommit(
   if (!('done' in counted)) return counted;
   const result = { merged, counted: counted.done, schemaChanges, keptBecause };
   const described = describeCommit(commit, result);
-  return { done: await recordCommit(context, commit, described, record) };
+  return { done: await recordCommit(context, { stream: commit.stream, nullable }, described, record) };
 }
 
 async function recordCommit(
   context: Loading,
-  { stream }: Commit,
+  { stream, nullable }: Pick<Commit, 'stream'> & { readonly nullable: ReadonlySet<string> },
   { committed, newColumns, warnings }: DescribedCommit,
   { describe, saveRun }: CommitRecord,
 ): Promise<RecordedCommit> {
@@ -84,7 +85,7 @@ async function recordCommit(
   await writeCheckpoint(database, committed.checkpoint);
   if (newColumns !== undefined && stream.slice !== undefined)
     await bringForward(database, stream.name, newColumns);
-  await commentTable(context, stream);
+  await commentTable(context, stream, nullable);
   const report = describe(committed);
   await writeStreamRun(database, runId, report);
   await saveRun(report);

@@ -50,20 +50,28 @@ export async function listFewValues(
 const SCANS_AT_ONCE = 50;
 
 /**
- * The columns of a table in which a row has no value. Each is asked for one such row: statistics of row groups tell the
- * engine where there can be none, also of rows that are not committed, for which it counts nothing without reading it.
+ * The columns of a table in which a row has no value. Each is asked for one such row: the engine knows from its
+ * statistics where there can be none, but reads every row of a table with rows that are not committed.
  */
-export async function findColumnsWithNulls(
+export function findColumnsWithNulls(
   database: Database,
   table: string,
+  columns: readonly string[],
+): Promise<ReadonlySet<string>> {
+  return findNulls(database, tableName(table), columns);
+}
+
+/** The same for a table whose name is already SQL. */
+export async function findNulls(
+  database: Database,
+  from: string,
   columns: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (let at = 0; at < columns.length; at += SCANS_AT_ONCE) {
     const some = columns.slice(at, at + SCANS_AT_ONCE);
     const firsts = some.map(
-      (column, i) =>
-        `(SELECT ${i} AS i FROM ${tableName(table)} WHERE ${quoteIdentifier(column)} IS NULL LIMIT 1)`,
+      (column, i) => `(SELECT ${i} AS i FROM ${from} WHERE ${quoteIdentifier(column)} IS NULL LIMIT 1)`,
     );
     const rows = await database.all(firsts.join(' UNION ALL '));
     for (const row of rows) found.add(some[Number(row['i'])] as string);
