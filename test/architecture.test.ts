@@ -429,6 +429,9 @@ describe('the command line', () => {
   });
 });
 
+/** The engine's binary. No source imports it: the bundled copy of the engine's package does. */
+const NATIVE = '@duckdb/node-bindings';
+
 describe('packages', () => {
   const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;
@@ -440,8 +443,15 @@ describe('packages', () => {
   const peers = Object.keys(manifest.peerDependencies);
 
   it('are dependencies when the sources import them, and imported when they are dependencies', () => {
-    const own = [...used].filter((name) => !peers.includes(name));
+    const own = [...used, NATIVE].filter((name) => !peers.includes(name));
     expect(own.toSorted()).toEqual(Object.keys(manifest.dependencies).toSorted());
+  });
+
+  it('have the binary that the bundled package of the engine was made for', () => {
+    const engine = readFileSync(path.join(root, 'node_modules/@duckdb/node-api/package.json'), 'utf8');
+    const { version, dependencies } = JSON.parse(engine) as typeof manifest & { readonly version: string };
+    expect(manifest.dependencies['@duckdb/node-api']).toBe(version);
+    expect(manifest.dependencies[NATIVE]).toBe(dependencies[NATIVE]);
   });
 
   it('are optional where only some need them, and tried in the version that is asked for', () => {

@@ -27,6 +27,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages of many files, and with them what they import. The others stay where they are installed. */
 const BUNDLED: ReadonlySet<string> = new Set([
+  '@duckdb/node-api',
   'cli-table3',
   'didyoumean2',
   'p-queue',
@@ -36,6 +37,9 @@ const BUNDLED: ReadonlySet<string> = new Set([
   'yargs',
   'zod',
 ]);
+
+/** What a bundled package imports and has to stay where it is installed: it chooses a binary of this platform. */
+const NATIVE = '@duckdb/node-bindings';
 
 /**
  * Puts the built command line, and packages that it always loads, into few files: to read and link a thousand small
@@ -79,7 +83,7 @@ export async function bundleCli(dist: string, into: string): Promise<void> {
 
 function isExternal(id: string, importer: string | undefined): boolean {
   if (id.startsWith('.') || isAbsolute(id)) return false;
-  if (isBuiltin(id)) return true;
+  if (isBuiltin(id) || id === NATIVE) return true;
   // Next to us there may be another version of what a package imports.
   return !BUNDLED.has(nameOfPackage(id)) && importer?.split(/[\\/]/).includes('node_modules') !== true;
 }

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import fsPromises, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
-import { DuckDBConnection } from '@duckdb/node-api';
+import { listConnections } from './connection-classes.ts';
 
 /** A statement or a call to the file system that a run makes, e.g. `sql COMMIT` or `rename published.json.tmp`. */
 export interface Step {
@@ -119,8 +119,9 @@ export async function hookSteps(hook: StepHook, concerns: (path: string) => bool
     else paths.set(result as object, String(path));
   };
 
-  for (const name of SQL_METHODS)
-    replace(DuckDBConnection.prototype, name, (_, [sql]) => `sql ${nameStatement(String(sql))}`);
+  for (const connection of await listConnections())
+    for (const name of SQL_METHODS)
+      replace(connection, name, (_, [sql]) => `sql ${nameStatement(String(sql))}`);
   for (const name of ASYNC_CALLS)
     replace(fsPromises, name, byPath(name), name === 'open' ? remember : undefined);
   // Where a link points to is its first argument.
