@@ -13,10 +13,23 @@ export function createOwner(): string {
  * and its process id is free. Anything less certain is alive, and its reservation expires by itself.
  */
 export function isOwnerGone(owner: string): boolean {
-  const [place, pidText] = owner.split('.');
-  const pid = Number(pidText);
-  if (!Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false;
-  return place === namePlace() && !isRunning(pid);
+  const pid = readPid(owner);
+  return pid !== undefined && pid !== process.pid && isOfThisPlace(owner) && !isRunning(pid);
+}
+
+/** Whether the owner of a reservation is on this machine, in this process namespace, and has not ended. */
+export function isOwnerHere(owner: string): boolean {
+  const pid = readPid(owner);
+  return pid !== undefined && isOfThisPlace(owner) && isRunning(pid);
+}
+
+function readPid(owner: string): number | undefined {
+  const pid = Number(owner.split('.')[1]);
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;
+}
+
+function isOfThisPlace(owner: string): boolean {
+  return owner.startsWith(`${namePlace()}.`);
 }
 
 /**

@@ -50,9 +50,15 @@ export type SlotOutcome =
 /** Invariant 5: no request leaves without a slot. Reserves one at `now` (epoch ms), or tells what to wait for. */
 export function reserveSlot(
   before: QuotaState,
-  request: { readonly now: number; readonly limits: QuotaLimits; readonly id: string },
+  request: {
+    readonly now: number;
+    readonly limits: QuotaLimits;
+    readonly id: string;
+    /** What the wall clock is ahead of the machine's own one, ms. */
+    readonly offsetMs?: number;
+  },
 ): { readonly state: QuotaState; readonly decision: Decision } {
-  const { limits, id } = request;
+  const { limits, id, offsetMs } = request;
   const state = tidyState(before, request.now, request.limits.windowMs);
   const now = state.lastUsedAtMs;
   const capacity = readCapacity(state, limits);
@@ -67,7 +73,7 @@ export function reserveSlot(
   if (wait !== undefined) return { state, decision: { kind: 'wait', ...wait } };
   const reserved = {
     ...state,
-    inFlight: [...state.inFlight, { id, sentAtMs: now }],
+    inFlight: [...state.inFlight, { id, sentAtMs: now, ...(offsetMs !== undefined && { offsetMs }) }],
     sendsByMinute: countSend(state.sendsByMinute, now),
   };
   return { state: reserved, decision: { kind: 'granted' } };

@@ -1,4 +1,4 @@
-import type { QuotaState } from '../model/quota.ts';
+import type { QuotaState, Reservation } from '../model/quota.ts';
 import { RESERVATION_LIFETIME_MS } from './deadlines.ts';
 import { dropFreeSlots, fillBurstSlot } from './quota-burst.ts';
 import { dropOldSends, moveSends } from './quota-own-count.ts';
@@ -88,6 +88,28 @@ export function followClock(
 }
 
 /**
+ * Moves a state forward where the wall clock was set before this process started. Others that run may not have moved it
+ * yet: one with a request on its way changes nothing until the answer comes. Its reservation tells how far the clock was
+ * set, if its owner `isHere`: on this machine, and running.
+ */
+export function followStepBefore(
+  state: QuotaState,
+  { now, offsetMs }: { readonly now: number; readonly offsetMs: number },
+  isHere: (id: string) => boolean,
+): QuotaState {
+  const stepsMs = state.inFlight
+    .map((slot) => ({ ...slot, stepMs: offsetMs - (slot.offsetMs ?? offsetMs) }))
+    .filter((slot) => slot.stepMs > TOLERATED_MS && mayBeOnItsWay(slot, now - slot.stepMs) && isHere(slot.id))
+    .map(({ stepMs }) => stepMs);
+  return stepsMs.length === 0 ? state : moveTimes(state, Math.max(...stepsMs));
+}
+
+/** False where a process of the same id left the reservation, before the machine started or long ago. */
+function mayBeOnItsWay({ sentAtMs }: Reservation, now: number): boolean {
+  return sentAtMs < now + SMALLEST_STEP_BACK_MS && now < sentAtMs + RESERVATION_LIFETIME_MS;
+}
+
+/**
  * Moves every time with a clock that was set, or to another machine's clock, and adds the move to `movedMs`. Each wait
  * keeps what is left of it: nothing is waited for twice, and nothing becomes due before its time. A move by whole
  * milliseconds and the move back give the same state again.
@@ -114,10 +136,16 @@ export function moveTimes(state: QuotaState, byMs: number): QuotaState {
       atMs: notBefore.atMs + byMs,
       recordedAtMs: notBefore.recordedAtMs + byMs,
     },
-    inFlight: state.inFlight.map((slot) => ({ ...slot, sentAtMs: slot.sentAtMs + byMs })),
+    inFlight: state.inFlight.map((slot) => moveReservation(slot, byMs)),
     unaccounted: unaccounted && { ...unaccounted, lastAtMs: unaccounted.lastAtMs + byMs },
     slowedBurst: slowedBurst && { ...slowedBurst, untilMs: slowedBurst.untilMs + byMs },
     burstBusy: state.burstBusy.map(([untilMs, count]) => [untilMs + byMs, count]),
     sendsByMinute: moveSends(state.sendsByMinute, byMs),
   };
+}
+
+function moveReservation(slot: Reservation, byMs: number): Reservation {
+  const { sentAtMs, offsetMs } = slot;
+  const moved = { ...slot, sentAtMs: sentAtMs + byMs };
+  return offsetMs === undefined ? moved : { ...moved, offsetMs: offsetMs + byMs };
 }

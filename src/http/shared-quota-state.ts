@@ -7,9 +7,9 @@ import {
   type QuotaState,
   type QuotaStore,
 } from '../model/quota.ts';
-import { isOwnerGone } from './quota-owner.ts';
+import { isOwnerGone, isOwnerHere } from './quota-owner.ts';
 import { type Decision, readSnapshot, reserveSlot, settleSlot, type SlotOutcome } from './quota-rules.ts';
-import { followClock, forgetDeadReservations, tidyState } from './quota-tidy.ts';
+import { followClock, followStepBefore, forgetDeadReservations, tidyState } from './quota-tidy.ts';
 import { readRoom } from './quota-window.ts';
 
 // A busy process reserves its next slots before these have passed, and one update does for both.
@@ -73,12 +73,12 @@ export class SharedQuotaState {
     let offsetMs = 0;
     const reserved = await this.#update((before, now) => {
       offsetMs = readOffset(this.#clock);
-      const limits = this.#limits;
-      const { decision, ...reserved } = reserveFirst(before, { now, limits, id: first });
+      const request = { now, limits: this.#limits, offsetMs: Math.round(offsetMs) };
+      const { decision, ...reserved } = reserveFirst(before, { ...request, id: first });
       let { state } = reserved;
       let ahead = 0;
       for (const id of decision.kind === 'granted' ? others : []) {
-        const next = reserveSlot(state, { now, limits, id });
+        const next = reserveSlot(state, { ...request, id });
         if (next.decision.kind !== 'granted') break;
         ({ state } = next);
         ahead += 1;
@@ -182,13 +182,18 @@ export class SharedQuotaState {
     return changed.result;
   }
 
-  /** Brings the state up to the clock, and forgets with the first change what processes that are gone reserved. */
+  /**
+   * Brings the state up to the clock. The first change also follows a step of the clock that was made before it, and
+   * forgets what processes that are gone reserved.
+   */
   #follow(before: QuotaState): { readonly state: QuotaState; readonly now: number } {
     let state = before;
     if (this.#readTime === undefined) {
       const at = { nowMs: this.#clock.now(), windowMs: this.#limits.windowMs };
+      const step = { now: at.nowMs, offsetMs: Math.round(readOffset(this.#clock)) };
       this.#readTime = createClockWatch(this.#clock);
-      state = this.#seen = forgetDeadReservations(before, at, isOwnerGone);
+      state = followStepBefore(before, step, isOwnerHere);
+      state = this.#seen = forgetDeadReservations(state, at, isOwnerGone);
     }
     const { now, stepMs } = this.#readTime();
     return { state: followClock(state, { now, stepMs, seenMovedMs: this.#seen.movedMs }), now };

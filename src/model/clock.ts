@@ -5,7 +5,7 @@
 export interface Clock {
   /** Wall time in milliseconds since the epoch; it may jump when the machine's clock is set. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never jumps backwards. */
+  /** Milliseconds from an arbitrary start, the same for all processes of a machine; never jumps backwards. */
   monotonic(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -17,7 +17,8 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // performance.now() would begin with each process.
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   async sleep(ms, signal) {
     const end = performance.now() + ms;
     for (;;) {

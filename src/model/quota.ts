@@ -49,6 +49,8 @@ export interface Deferral {
 export interface Reservation {
   readonly id: string;
   readonly sentAtMs: number;
+  /** What the wall clock was ahead of the machine's own one then, ms; moved with all times. */
+  readonly offsetMs?: number;
 }
 
 /** The shared memory of one key's use of the API; a plain value, saved as JSON. All times are epoch ms. */
@@ -235,7 +237,12 @@ function isDeferral(value: unknown): boolean {
 }
 
 function isReservation(value: unknown): boolean {
-  return isRecord(value) && typeof value['id'] === 'string' && isTime(value['sentAtMs']);
+  return (
+    isRecord(value) &&
+    typeof value['id'] === 'string' &&
+    isTime(value['sentAtMs']) &&
+    isMissingOr(value['offsetMs'], isTime)
+  );
 }
 
 function isUnaccounted(value: unknown): boolean {

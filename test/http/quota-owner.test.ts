@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createOwner, isOwnerGone } from '../../src/http/quota-owner.ts';
+import { createOwner, isOwnerGone, isOwnerHere } from '../../src/http/quota-owner.ts';
 import { Quota } from '../../src/http/quota.ts';
 import { createMemoryQuotaStore } from '../../state/memory-quota-store.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -65,6 +65,15 @@ describe('the owner of a reservation', () => {
 
   it('is gone when its process has ended on this machine', async () => {
     expect(isOwnerGone(withPid(createOwner(), await findDeadPid()))).toBe(true);
+  });
+
+  it('is here when its process is seen to run on this machine', async () => {
+    const owner = createOwner();
+    expect(isOwnerHere(owner)).toBe(true);
+    expect(isOwnerHere(withPid(owner, process.ppid))).toBe(true);
+    expect(isOwnerHere(withPid(owner, await findDeadPid()))).toBe(false);
+    for (const other of ['', 'p1', '..', withPid(owner, NaN), `00000000.${process.pid}.abcdef`])
+      expect(isOwnerHere(other)).toBe(false);
   });
 
   it.runIf(process.platform === 'linux')(

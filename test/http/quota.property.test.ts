@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { attemptRequest, type AttemptTools } from '../../src/http/attempt.ts';
+import { createOwner } from '../../src/http/quota-owner.ts';
 import { Quota } from '../../src/http/quota.ts';
 import type { Transport } from '../../src/model/http.ts';
 import type { QuotaLimits, QuotaStore } from '../../src/model/quota.ts';
@@ -95,7 +96,7 @@ async function play(plan: Plan): Promise<{ readonly api: ModelApi; readonly cloc
   };
   const jobs: Promise<void>[] = [];
   for (let p = 0; p < plan.processes; p++) {
-    const tools = createTools(clock, api, openStore(), plan, `p${p}`);
+    const tools = createTools(clock, api, openStore(), plan);
     for (let w = 0; w < plan.workers; w++) jobs.push(process(tools));
   }
   const stop = new AbortController();
@@ -130,7 +131,8 @@ function createTools(
   transport: Transport,
   store: QuotaStore,
   plan: Pick<Plan, 'requestsPerHour' | 'burstPerSecond'>,
-  owner: string,
+  /** By default one that is seen to run on this machine. */
+  owner = createOwner(),
 ): AttemptTools {
   const limits: QuotaLimits = {
     ceilingPerWindow: undefined,

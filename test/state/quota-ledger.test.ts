@@ -67,7 +67,10 @@ describe('a quota ledger', () => {
       knownLimit: 600,
       notBefore: { atMs: 2, recordedAtMs: 1, reason: 'rate-limited' },
       consecutive429s: 2,
-      inFlight: [{ id: 'a.1.b/7', sentAtMs: 3 }],
+      inFlight: [
+        { id: 'a.1.b/7', sentAtMs: 3 },
+        { id: 'a.1.b/8', sentAtMs: 4, offsetMs: 2 },
+      ],
       unaccounted: { count: 1, lastAtMs: 4 },
       burstBusy: [[5, 1]],
       slowedBurst: { perSecond: 5, untilMs: 1_795_000_060_000 },

@@ -187,6 +187,8 @@ function toMachine(state: QuotaState, { byMs, movedMs }: Move): QuotaState {
   return { ...moveTimes(state, byMs), movedMs };
 }
 
+/** Leaves out what tells of steps of a machine's clock: they move nothing in the row. */
 function toServer(state: QuotaState, byMs: number): QuotaState {
-  return { ...moveTimes(state, -byMs), movedMs: 0 };
+  const moved = moveTimes(state, -byMs);
+  return { ...moved, movedMs: 0, inFlight: moved.inFlight.map(({ id, sentAtMs }) => ({ id, sentAtMs })) };
 }
