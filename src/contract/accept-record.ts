@@ -1,5 +1,5 @@
 import type { Contract, ContractMode, ForcedType } from '../model/schema.ts';
-import { convertValue } from '../schema/convert-value.ts';
+import { convertExact, convertValue } from '../schema/convert-value.ts';
 import { isRecordObject } from '../schema/observe-fields.ts';
 import type { ValidateRecord } from './compile-schema.ts';
 import type { FieldShape } from './field-shape.ts';
@@ -17,7 +17,11 @@ export interface ContractInForce {
   /** What earlier scans learned; undefined as long as everything is new. */
   readonly learned: LearnedField | undefined;
   /** Fields whose type config decides, by their names from the record's root. */
-  readonly forced: readonly { readonly path: readonly string[]; readonly type: ForcedType }[];
+  readonly forced: readonly {
+    readonly path: readonly string[];
+    readonly type: ForcedType;
+    readonly isExact?: boolean | undefined;
+  }[];
   /** Fields that tell records apart, by their names from the record's root: without them a record cannot become a row. */
   readonly key?: readonly (readonly string[])[];
   /** Top-level fields that a record is given where it lacks them. */
@@ -106,9 +110,10 @@ function compileIsForced(forced: ContractInForce['forced']): IsExempt {
 }
 
 function findUnconvertible(record: RecordObject, forced: ContractInForce['forced']): readonly Violation[] {
-  return forced.flatMap(({ path, type }): readonly Violation[] => {
+  return forced.flatMap(({ path, type, isExact }): readonly Violation[] => {
     const value = readMember(record, path);
-    if (value === undefined || value === null || convertValue(value, type) !== undefined) return [];
+    const convert = isExact === true ? convertExact : convertValue;
+    if (value === undefined || value === null || convert(value, type) !== undefined) return [];
     return [{ path, kind: 'forced', reason: `is no ${type}: ${describeKind(value)}` }];
   });
 }

@@ -98,15 +98,14 @@ export async function checkContract(
   };
 }
 
-/** The types of fields with decimals, where these are to be exact: that takes the digits of every value. */
+/** The types of fields with decimals, where these are or have to be exact: that takes the digits of every value. */
 async function chooseDecimals(
   { stream, learned }: ContractQuestion,
   scan: { readonly recordsFile: string; readonly tree: FieldTree },
   typed: readonly ForcedField[],
   signal: AbortSignal | undefined,
 ): Promise<readonly ForcedField[]> {
-  if (stream.decimals !== 'exact') return [];
-  const decimals = new DecimalFields(scan.tree.root, learned);
+  const decimals = new DecimalFields(scan.tree.root, learned, stream.decimals);
   if (decimals.isEmpty) return [];
   for await (const records of readStagedRecords(scan.recordsFile, signal))
     for (const { value } of records) decimals.measure(value);
@@ -116,8 +115,8 @@ async function chooseDecimals(
 
 /** Whether the contract accepts every record with these fields unchanged. */
 export function acceptsAll(question: ContractQuestion, tree: FieldTree): boolean {
-  if (question.stream.decimals === 'exact' && !new DecimalFields(tree.root, question.learned).isEmpty)
-    return false;
+  const decimals = new DecimalFields(tree.root, question.learned, question.stream.decimals);
+  if (!decimals.isEmpty) return false;
   const { fields } = findForcedTypes(question.stream.columns, tree.root, question.learned);
   const key = findKeyPaths(question.stream, tree, question.learned);
   const contract = buildContract(question, fields, key);
@@ -138,7 +137,7 @@ function buildContract(
     modes: stream.contract,
     schema: schema && { validate: compileSchema(schema.json), shape: readFieldShape(schema.json) },
     learned: isLearning ? undefined : buildLearnedFields(learned),
-    forced: forced.map(({ path, type }) => ({ path: path.map(toFieldName), type })),
+    forced: forced.map(({ path, type, isExact }) => ({ path: path.map(toFieldName), type, isExact })),
     key: key.map((path) => path.map(toFieldName)),
     fill: stream.slice === undefined ? {} : listSliceValues(stream, hashKey),
     isMasked: compileNames(

@@ -94,7 +94,7 @@ async function askForced(
     const survives =
       isSame ||
       (await convertsExactly(database, table, { column: column.name, from: column.type, to: type }));
-    found.set(pathKey(path), { type, converts, survives });
+    found.set(pathKey(path), { type, converts, survives, isExact });
   }
   return found;
 }

@@ -45,6 +45,11 @@ export function convertValue(value: unknown, type: ForcedType): string | undefin
   }
 }
 
+/** The same for a type that a field has because its numbers are to be exact: text stays text, whatever it spells. */
+export function convertExact(value: unknown, type: ForcedType): string | undefined {
+  return typeof value === 'string' && type !== 'VARCHAR' ? undefined : convertValue(value, type);
+}
+
 /** A value as text: strings and numbers as they were written, lists and objects as JSON. */
 export function toPlainText(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;

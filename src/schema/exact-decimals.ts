@@ -1,4 +1,4 @@
-import { normalizeDecimal } from '../json/exact-number.ts';
+import { ExactNumber, normalizeDecimal } from '../json/exact-number.ts';
 import type { ForcedType } from '../model/schema.ts';
 import type { LearnedColumn } from '../model/stream.ts';
 import { decimalRoom } from './column-types.ts';
@@ -24,21 +24,26 @@ interface MeasuredField {
 
 /**
  * Chooses exact types for fields of numbers with decimals: a DECIMAL with room for every value, or text where 38 digits
- * are too few. What was a DECIMAL keeps at least its decimals.
+ * are too few. What was a DECIMAL keeps at least its decimals. Where decimals need not be exact, it does so only for
+ * columns that are DECIMAL already: they hold a double whose digits fit, and these are not counted elsewhere.
  */
 export class DecimalFields {
   readonly #fields: readonly MeasuredField[];
 
-  constructor(root: FieldNode, learned: readonly LearnedColumn[]) {
+  constructor(root: FieldNode, learned: readonly LearnedColumn[], decimals: 'double' | 'exact') {
     const known = new Map(learned.map((column) => [pathKey(column.path), column]));
     this.#fields = listNodes(root).flatMap(({ path, kinds, children }) => {
       const column = known.get(pathKey(path));
       const type = column?.type ?? 'NULL';
-      const isNumber = (kinds & numberKinds) !== 0 && (kinds & ~(numberKinds | Kind.null)) === 0;
+      // Other values go next to a column of numbers, and leave it as it is.
       const isDecimal = decimalRoom(type) !== undefined || type === 'DOUBLE';
+      const isOnlyNumbers = (kinds & ~(numberKinds | Kind.null)) === 0 && children.size === 0;
+      const isNew = (kinds & FRACTIONS) !== 0 && ['NULL', 'BIGINT', 'HUGEINT'].includes(type);
       const isWanted =
-        isDecimal || ((kinds & FRACTIONS) !== 0 && ['NULL', 'BIGINT', 'HUGEINT'].includes(type));
-      if (!isNumber || !isWanted || children.size > 0 || companionSource(path) !== undefined) return [];
+        decimals === 'exact'
+          ? isDecimal || (isOnlyNumbers && isNew)
+          : decimalRoom(type) !== undefined && (kinds & Kind.double) !== 0;
+      if ((kinds & numberKinds) === 0 || !isWanted || companionSource(path) !== undefined) return [];
       return [{ path, names: path.map(toFieldName), learned: column, whole: 0, scale: 0 }];
     });
   }
@@ -53,7 +58,7 @@ export class DecimalFields {
       let value = record;
       for (const name of field.names)
         value = isRecordObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-      if (value === null || value === undefined) continue;
+      if (typeof value !== 'number' && !(value instanceof ExactNumber)) continue;
       const { whole, scale } = countDigits(toPlainText(value));
       field.whole = Math.max(field.whole, whole);
       field.scale = Math.max(field.scale, scale);

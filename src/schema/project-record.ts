@@ -1,7 +1,7 @@
 import { ExactNumber, isJsonNumber } from '../json/exact-number.ts';
 import type { ColumnType, ForcedType } from '../model/schema.ts';
 import { decimalRoom, kindsHeldBy } from './column-types.ts';
-import { convertValue, toPlainText } from './convert-value.ts';
+import { convertExact, convertValue, toPlainText } from './convert-value.ts';
 import { classifyExactNumber, classifyString, Kind } from './field-kinds.ts';
 import { companionSource, toFieldName } from './field-paths.ts';
 import { pathKey } from './name-columns.ts';
@@ -47,10 +47,11 @@ type WriteCell = (value: unknown) => string | undefined;
 function compileCell(column: ColumnPlan, main: ColumnPlan | undefined): WriteCell {
   const { type, takes } = column;
   const { forcedType = main?.forcedType } = column;
+  const convert = (main ?? column).isExact === true ? convertExact : convertValue;
   // Anything can be text or JSON.
   if (forcedType !== undefined && forcedType !== 'VARCHAR' && forcedType !== 'JSON') {
     return (value) => {
-      const text = convertValue(value, forcedType);
+      const text = convert(value, forcedType);
       if (column.companion) return text === undefined ? cellText(value, type) : undefined;
       return text === undefined ? undefined : cellOfText(text, forcedType);
     };

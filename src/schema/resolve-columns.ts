@@ -19,6 +19,8 @@ export interface ColumnPlan {
   readonly companion: boolean;
   /** The type config gives the column; its values are converted to it. */
   readonly forcedType?: ForcedType | undefined;
+  /** That type was chosen for exact decimals, not by config: text is not read as a number. */
+  readonly isExact?: boolean | undefined;
   /** Values the table has in the column do not all survive a cast to its type: those move to the companion. */
   readonly splits?: boolean | undefined;
 }
@@ -26,6 +28,8 @@ export interface ColumnPlan {
 /** A type that config gives a field. */
 export interface ForcedColumn {
   readonly type: ForcedType;
+  /** Chosen for exact decimals: see `ColumnPlan`. */
+  readonly isExact?: boolean | undefined;
   /** Every value of the scan can be converted to it. */
   readonly converts: boolean;
   /** Every value that the table has in the column can. */
@@ -162,7 +166,7 @@ function planForced(
   path: readonly string[],
   position: readonly number[],
   existing: LearnedColumn | undefined,
-  { type, converts, survives }: ForcedColumn,
+  { type, converts, survives, isExact }: ForcedColumn,
 ): DraftPlan {
   const before = existing?.type;
   const splits = !survives && before !== undefined && before !== 'NULL' && before !== type;
@@ -173,6 +177,7 @@ function planForced(
     takes: ~0,
     companion: false,
     forcedType: type,
+    isExact,
     splits,
     position,
     flattened: false,
@@ -191,6 +196,7 @@ function planCompanion(main: DraftPlan, known: ReadonlyMap<string, LearnedColumn
     path,
     type: 'VARCHAR',
     forcedType: undefined,
+    isExact: undefined,
     splits: undefined,
     existingType: known.get(pathKey(path))?.type,
     takes: leftOverBy(main),
