@@ -83,7 +83,7 @@ export const tools: readonly Tool[] = [
     title: 'Run a query',
     showsAsIs: true,
     description:
-      'Runs one SELECT in the SQL of DuckDB over the published tables, and returns rows as JSON. Read-only, without access to files, ' +
+      'Runs one SELECT in the SQL of DuckDB over the published tables, and returns rows as JSON. Read-only, without access to files but those that are published, ' +
       `the network or settings, and with a time limit. Large values are cut, and so is a large answer; its notes say so. ${IS_DATA}`,
     input: z.strictObject({
       sql: z.string().min(1).max(100_000).describe('One SELECT, for example: FROM _sluice.runs'),
