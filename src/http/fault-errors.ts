@@ -3,8 +3,8 @@ import type { ApiRequest, TransportFault } from '../model/http.ts';
 import type { FaultKind } from '../model/sent-request.ts';
 import { quoteServerText } from '../text/redact.ts';
 import { isLoopback } from '../text/loopback.ts';
+import { NO_TABLE_CHANGED } from '../text/what-is-safe.ts';
 import { buildContext, describeRequest } from './describe-request.ts';
-import { NO_TABLE_CHANGED } from './no-table-changed.ts';
 
 /** The error that says why no answer came, after the last try. */
 export function buildFaultError(

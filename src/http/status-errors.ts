@@ -12,12 +12,12 @@ import {
 } from '../model/errors.ts';
 import type { ApiRequest, TransportResponse } from '../model/http.ts';
 import { quoteServerText } from '../text/redact.ts';
+import { NO_TABLE_CHANGED } from '../text/what-is-safe.ts';
 import { buildContext, describeRequest, readRequestId } from './describe-request.ts';
 import { readErrorEnvelope } from './error-envelope.ts';
 import { readSingleHeader } from './header-values.ts';
 import { formatUtc } from './quota-errors.ts';
 import { isRetryableStatus } from './retry-delay.ts';
-import { NO_TABLE_CHANGED } from './no-table-changed.ts';
 
 /** An answer without success, after the last try. */
 export interface FailedAnswer {
@@ -67,7 +67,7 @@ export function buildStatusError(answer: FailedAnswer): SyncError {
     case 404:
       return new NotFoundError(message, {
         code: 'stream_not_found',
-        hint: `Check the stream's path and the ids in its params (account, competitor, topic), or disable the stream. Its table is kept.`,
+        hint: `Check the stream's path and the ids in its params (account, competitor, topic), or disable the stream. ${NO_TABLE_CHANGED}`,
         context,
       });
     case 407:

@@ -66,7 +66,8 @@ export abstract class SyncError extends Error {
   abstract readonly exitCode: ExitCode;
   readonly recovery: Recovery = 'stop-stream';
   readonly code: ErrorCode;
-  readonly hint: string;
+  /** A sync corrects what it says is safe, once it knows what the stream has. */
+  hint: string;
   readonly context: ErrorContext;
 
   constructor(message: string, options: ErrorOptions) {

@@ -1,7 +1,8 @@
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
-import { type Checkpoint, nameOf, type Stream } from '../model/stream.ts';
+import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { preferStagedFullScan } from '../read/staged-full-scan.ts';
+import { hintOfStream } from '../text/what-is-safe.ts';
 import { reportUnmoved } from '../read/skip-unchanged.ts';
 import { reportStream, type SaveRun, type StagedSoFar, type Started } from '../run/report-stream.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -47,6 +48,10 @@ export async function syncStream(
     return { report, error: undefined, committed };
   } catch (thrown) {
     const error = toSyncError(thrown);
+    error.hint = hintOfStream(error.hint, {
+      slice: sliceIdOf(stream),
+      wasCommitted: checkpoint !== undefined,
+    });
     const report = reportStream(context, stream, started, {
       status: statusOf(stream, checkpoint, error),
       mode,

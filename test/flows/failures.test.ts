@@ -71,6 +71,25 @@ describe('a refused key', () => {
   });
 });
 
+describe('what is said to be safe', () => {
+  it.each([401, 403, 404, 500])('after other streams were committed is the own table: %s', async (status) => {
+    const flow = createFlow({ config: { streams: { commerce_top_products: {} } } });
+    const fails = when({ path: 'commerce/top-products', count: Infinity }, errorStatus(status));
+    flow.simulator.setFaults([fails]);
+    const first = streamOf(await flow.sync(), 'commerce_top_products').error;
+    expect(first?.hint).not.toMatch(/No table|Its table/);
+    flow.simulator.setFaults([]);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0 });
+    flow.simulator.setFaults([fails]);
+    const report = await flow.sync({ force: true });
+    expect(statuses(report).slice(0, 3)).toEqual(['complete', 'complete', 'complete']);
+    const hint = streamOf(report, 'commerce_top_products').error?.hint;
+    expect(hint).toContain('Its table is unchanged.');
+    expect(hint).not.toContain('No table');
+    if (status === 401) expect(report.error?.hint).toBe(hint);
+  });
+});
+
 describe('a key without permission', () => {
   it('for one stream ends with 5, and the others are committed', async () => {
     const keys = [{ key: DEMO_KEY, forbidden: ['prompts/analytics'] }];
