@@ -4,6 +4,7 @@ import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { Instead } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
+import { formatCountOf } from '../text/format-count.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { isInWindow, readScope } from '../warehouse/live-rows.ts';
 import { type AbsentDecision, type AbsentFacts, decideAbsent } from './absent-rows.ts';
@@ -73,7 +74,9 @@ async function refuseEmptiedSource(
   );
   if (held === 0) return;
   const of = stream.slice === undefined ? '' : ' of this slice';
-  throw new ResponseError(`${nameOf(stream)}: the API returned no records, the table holds ${held}${of}`, {
+  const since = window === undefined ? '' : ` from ${window.date} on`;
+  const rows = `${formatCountOf(held, 'row')}${of}${since}`;
+  throw new ResponseError(`${nameOf(stream)}: the API returned no records, the table holds ${rows}`, {
     code: 'source_emptied',
     hint: 'The table is unchanged. If the source really is empty, run again with --allow-empty.',
     context: { stream: stream.name },

@@ -274,7 +274,10 @@ describe('a source that is suddenly empty', () => {
     flow.simulator.editRecords('items', () => []);
     const report = await flow.sync({ force: true });
     expect(report.exitCode).toBe(4);
-    expect(streamOf(report).error).toMatchObject({ code: 'source_emptied' });
+    expect(streamOf(report).error).toMatchObject({
+      code: 'source_emptied',
+      message: 'items: the API returned no records, the table holds 350 rows',
+    });
     expect(await flow.rows('items')).toHaveLength(350);
 
     const allowed = await flow.sync({ force: true, allowEmpty: true });
@@ -299,6 +302,22 @@ describe('a source that is suddenly empty', () => {
     expect(report.exitCode).toBe(0);
     expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 0 });
     expect((await flow.table('items')).rows).toEqual([]);
+  });
+
+  it('is told with the rows of the days asked for, and with the sign between thousands', async () => {
+    const flow = createItemsFlow(makeItems(1_040), { endpoint: { dateField: 'date' } });
+    await flow.sync();
+    await flow.sync({ force: true });
+    flow.simulator.editRecords('items', () => []);
+    const told = async (options: Parameters<Flow['sync']>[0]) =>
+      streamOf(await flow.sync({ force: true, ...options })).error?.message;
+    expect(await told({ fullRefresh: true })).toBe(
+      'items: the API returned no records, the table holds 1,040 rows',
+    );
+    const [row] = await flow.query("SELECT count(*)::INTEGER AS n FROM items WHERE date >= '2026-01-08'");
+    expect(await told({ from: '2026-01-07' })).toBe(
+      `items: the API returned no records, the table holds ${String(row?.['n'])} rows from 2026-01-08 on`,
+    );
   });
 
   it('is not an accident when --from asks for days that hold nothing yet', async () => {
