@@ -1,3 +1,4 @@
+import { toAbortError } from '../model/abort.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
@@ -47,7 +48,7 @@ export async function syncStream(
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed };
   } catch (thrown) {
-    const error = toSyncError(thrown);
+    const error = toStreamError(context, thrown);
     error.hint = hintOfStream(error.hint, {
       slice: sliceIdOf(stream),
       wasCommitted: checkpoint !== undefined,
@@ -100,6 +101,12 @@ function announce({ emit }: RunContext, { stream, plan }: PlannedScan): void {
     mode: plan.mode,
     ...(plan.from === undefined ? {} : { from: plan.from }),
   });
+}
+
+/** A stop that interrupts a statement is the stop that was asked for. */
+function toStreamError({ signal }: RunContext, thrown: unknown): SyncError {
+  const error = toSyncError(thrown);
+  return error.code === 'aborted' && signal?.aborted === true ? toAbortError(signal) : error;
 }
 
 function statusOf(stream: Stream, checkpoint: Checkpoint | undefined, error: SyncError): StreamStatus {

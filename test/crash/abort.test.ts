@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AbortedError } from '../../src/model/errors.ts';
 import type { ProgressEvent } from '../../src/model/progress.ts';
 import { expectRows } from '../support/published.ts';
 import { readStagedOffsets } from './read-outcome.ts';
@@ -15,8 +16,15 @@ const byNumber = (one: number, other: number) => one - other;
 const ITEMS = makeItems(900);
 const CLEAN = countScanRequests(900);
 
+/** The event that a sync is told to stop at, and why. */
+interface Stop {
+  readonly type: ProgressEvent['type'];
+  readonly nth?: number;
+  readonly reason?: Error;
+}
+
 /** Runs a sync that is told to stop at the nth event of a type. */
-async function syncUntil(flow: Flow, type: ProgressEvent['type'], nth = 1) {
+async function syncUntil(flow: Flow, { type, nth = 1, reason }: Stop) {
   const stop = new AbortController();
   let seen = 0;
   let requestsBefore = 0;
@@ -27,7 +35,7 @@ async function syncUntil(flow: Flow, type: ProgressEvent['type'], nth = 1) {
       seen += 1;
       if (seen !== nth) return;
       requestsBefore = flow.arrivals.length;
-      stop.abort();
+      stop.abort(reason);
     },
   });
   return { report, requestsAfter: flow.arrivals.length - requestsBefore };
@@ -37,7 +45,7 @@ describe('a run that is told to stop', () => {
   it('ends with 130 at any page, sends no more than what was on its way, and the next run continues', async () => {
     for (let nth = 1; nth <= CLEAN - 1; nth += 3) {
       const flow = createItemsFlow(ITEMS);
-      const { report, requestsAfter } = await syncUntil(flow, 'page-staged', nth);
+      const { report, requestsAfter } = await syncUntil(flow, { type: 'page-staged', nth });
       expect(report).toMatchObject({ exitCode: 130, status: 'interrupted' });
       expect(streamOf(report)).toMatchObject({ status: 'stopped' });
       expect(requestsAfter).toBeLessThanOrEqual(16);
@@ -46,6 +54,15 @@ describe('a run that is told to stop', () => {
       expect(next.exitCode).toBe(0);
       expect(next.requests).toBeLessThanOrEqual(CLEAN - nth + 1);
       expect(await flow.rows('items')).toEqual(expectRows(ITEMS));
+    }
+  });
+
+  it('says what stopped it while pages are read as well as while their rows are loaded', async () => {
+    for (const type of ['page-staged', 'stream-loading', 'stream-committing'] as const) {
+      const reason = new AbortedError('stopped by SIGINT', { code: 'aborted', hint: '', exitCode: 130 });
+      const { report } = await syncUntil(createItemsFlow(ITEMS), { type, reason });
+      expect(report.error?.message).toBe('stopped by SIGINT');
+      expect(streamOf(report).error?.message).toBe('stopped by SIGINT');
     }
   });
 
@@ -104,7 +121,7 @@ describe('a run that is told to stop', () => {
 
   it('while it loads ends with 130 or with its commit, and never with half of it', async () => {
     const flow = createItemsFlow(ITEMS);
-    const { report } = await syncUntil(flow, 'stream-loading');
+    const { report } = await syncUntil(flow, { type: 'stream-loading' });
     expect(report.exitCode).toBe(130);
     expect(flow.isPublished()).toBe(false);
     const next = await flow.sync();
@@ -115,7 +132,7 @@ describe('a run that is told to stop', () => {
 
   it('after a stream keeps that one’s commit and begins no other', async () => {
     const flow = createFlow({ simulator: { sizes: { historyDays: 4 } } });
-    const { report, requestsAfter } = await syncUntil(flow, 'stream-finished', 1);
+    const { report, requestsAfter } = await syncUntil(flow, { type: 'stream-finished', nth: 1 });
     expect(report.exitCode).toBe(130);
     expect(report.streams.map(({ status }) => status)).toEqual(['complete', 'not-run', 'not-run', 'not-run']);
     expect(requestsAfter).toBe(0);
@@ -126,7 +143,7 @@ describe('a run that is told to stop', () => {
   it('after its last commit never ends with 0 while readers lack what it committed', async () => {
     for (const type of ['stream-finished', 'publishing'] as const) {
       const flow = createItemsFlow(ITEMS);
-      const { report } = await syncUntil(flow, type);
+      const { report } = await syncUntil(flow, { type });
       expect([0, 130]).toContain(report.exitCode);
       expect(flow.isPublished()).toBe(report.exitCode === 0);
       const next = await flow.sync();
