@@ -9,9 +9,17 @@ export interface RefusedRun {
   readonly since: string;
 }
 
-/** Whether a sync was only turned away because another run held the state folder. */
+/** Whether a sync was only turned away because another run or program held what it needs. */
 export function isTurnedAway({ error }: Pick<RefusedRun, 'error'>): boolean {
   return error.code === 'state_locked';
+}
+
+/** What held it, as a sentence goes on after a colon. */
+export function describeHolder({ error: { message } }: Pick<RefusedRun, 'error'>): string {
+  if (message.startsWith('another run holds ')) return 'another run held the state folder';
+  const [, file, holder] = /^(.+) is open in another process: (.+ \(PID \d+\))?/s.exec(message) ?? [];
+  if (file === undefined) return message;
+  return holder === undefined ? `another program had ${file} open` : `${holder} had ${file} open`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isTurnedAway, type RefusedRun } from '../model/refused-run.ts';
+import { describeHolder, isTurnedAway, type RefusedRun } from '../model/refused-run.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import { formatMoment } from '../text/format-moment.ts';
 import { toSafeBlock } from './safe-text.ts';
@@ -11,7 +11,7 @@ export function describeRefusal(refused: RefusedRun | undefined): string {
   const many = `${formatCountOf(times, 'sync')} in a row since ${formatMoment(since)}`;
   if (isTurnedAway(refused)) {
     const who = times === 1 ? `A sync was turned away ${at}` : `${many} were turned away, the last ${at}`;
-    return `${who}: another run held the state folder.\n  next: once that has ended: sluice sync`;
+    return toSafeBlock(`${who}: ${describeHolder(refused)}.\n  next: once that has ended: sluice sync`);
   }
   const who =
     times === 1

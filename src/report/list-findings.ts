@@ -1,7 +1,7 @@
 import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
 import { listNames } from '../text/list-names.ts';
 import { describeEnd, withoutName } from '../text/name-once.ts';
-import { isTurnedAway } from '../model/refused-run.ts';
+import { describeHolder, isTurnedAway } from '../model/refused-run.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { isOfSharedKeys } from '../model/run-report.ts';
 import { formatCountOf } from '../text/format-count.ts';
@@ -54,8 +54,8 @@ function findRefused({ refused }: ReportData): readonly Finding[] {
   const many = `${formatCountOf(times, 'sync')} in a row, from ${formatMoment(since)} to ${formatMoment(startedAt)}`;
   if (isTurnedAway(refused)) {
     const who = times === 1 ? `A sync (${formatMoment(startedAt)}) was` : `${many}, were`;
-    const what = `${who} turned away: another run held the state folder.`;
-    return [{ tone: 'note', what, todo: 'Run `sluice sync` once that run has ended.' }];
+    const what = `${who} turned away: ${describeHolder(refused)}.`;
+    return [{ tone: 'note', what, todo: 'Run `sluice sync` once that has ended.' }];
   }
   const who =
     times === 1
