@@ -4,7 +4,7 @@ import { lockStateFolder } from '../../state/lock.ts';
 import { readMeta } from '../../state/migrations.ts';
 import type { AccountOfConfig } from '../model/account.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { buildNothingFoundError, LockedError, type SyncError, toSyncError } from '../model/errors.ts';
+import { LockedError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
 import { hintAfterRequests } from '../text/hint-after-requests.ts';
 import type { Transport } from '../model/http.ts';
@@ -13,7 +13,6 @@ import type { QuotaSnapshot } from '../model/quota.ts';
 import type { CheckItem, CheckReport } from '../model/reports.ts';
 import { toReportedError } from '../model/run-report.ts';
 import type { Settings } from '../model/settings.ts';
-import { sliceStream, type Stream } from '../model/stream.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { Database } from '../warehouse/database.ts';
 import { checkDisk } from './plan/estimate-disk.ts';
@@ -25,14 +24,10 @@ import { openApi } from '../run/open-api.ts';
 import { assertIdentity } from '../../state/owner.ts';
 import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
 import { findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
-import { requestPage } from '../read/request-page.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
-import { type Asking, sampleDocument } from '../read/sample-document.ts';
 import { workFile } from '../../state/work-file.ts';
-import { findUnseenNames } from '../storage/unseen-names.ts';
-
-/** Records of an unpaginated answer in which config's names are looked up. */
-const SAMPLE_RECORDS = 100;
+import { checkEndpoints } from './check-endpoints.ts';
+import { attempt, okItem, type Outcome, warningItem } from './check-outcome.ts';
 
 export interface CheckOptions {
   /** The account of the config. */
@@ -41,11 +36,6 @@ export interface CheckOptions {
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
   readonly readDisk?: ReadDisk | undefined;
-}
-
-interface Outcome {
-  readonly item: CheckItem;
-  readonly error: SyncError | undefined;
 }
 
 /**
@@ -177,63 +167,6 @@ async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
   }));
 }
 
-/** The API and the streams to try. */
-type CheckedApi = Asking & { readonly settings: Settings };
-
-async function checkEndpoints(
-  asking: CheckedApi,
-  refused: SyncError | undefined,
-): Promise<readonly Outcome[]> {
-  const { settings, source } = asking;
-  const outcomes: Outcome[] = [];
-  let stopped = refused;
-  // The first slice stands for all slices of a stream: one request per stream.
-  for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
-    if (stopped !== undefined) {
-      outcomes.push({
-        item: {
-          name: stream.name,
-          status: 'skipped',
-          detail: 'not tried after the failure above',
-          fix: undefined,
-        },
-        error: undefined,
-      });
-      continue;
-    }
-    let warnings: readonly string[] = [];
-    const outcome = await attempt(stream.name, async () => {
-      const checked = await checkEndpoint(asking, stream);
-      warnings = checked.warnings;
-      return checked.item;
-    });
-    if (outcome.error?.code === 'stream_not_found' && !stream.named) {
-      outcomes.push({
-        item: warningItem(
-          stream.name,
-          `the API has no ${stream.path} (404); set its path, or enabled: false`,
-        ),
-        error: undefined,
-      });
-      continue;
-    }
-    // A rejected key is not the fault of the first endpoint.
-    outcomes.push(
-      outcome.error?.code === 'key_rejected'
-        ? { ...outcome, item: { ...outcome.item, name: 'key' } }
-        : outcome,
-    );
-    outcomes.push(
-      ...warnings.map((detail) => ({ item: warningItem(stream.name, detail), error: undefined })),
-    );
-    if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
-  }
-  if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
-    outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(source.baseUrl))));
-  }
-  return outcomes;
-}
-
 /** A key counts as accepted once any endpoint returned data; a rejected one fails at its endpoint. */
 function describeKey(endpoints: readonly Outcome[]): readonly Outcome[] {
   const accepted = endpoints.some(({ item }) => item.status === 'ok');
@@ -251,45 +184,10 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
   ];
 }
 
-async function checkEndpoint(
-  asking: Asking,
-  stream: Stream,
-): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
-  const { total, records, masked, slowness } = await askEndpoint(asking, stream);
-  const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
-  const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
-  return {
-    item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
-    warnings: [...(slowness === undefined ? [] : [slowness]), ...findUnseenNames(stream, records, masked)],
-  };
-}
-
-async function askEndpoint(asking: Asking, stream: Stream) {
-  if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
-  return { ...(await requestPage(asking, stream, { offset: 0 })), slowness: undefined };
-}
-
-async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {
-  try {
-    return { item: await check(), error: undefined };
-  } catch (thrown) {
-    const error = toSyncError(thrown);
-    return { item: { name, status: 'failed', detail: error.message, fix: error.hint }, error };
-  }
-}
-
 function decideCheckCode(outcomes: readonly Outcome[]): number {
   const codes = new Set(outcomes.flatMap(({ error }) => error?.exitCode ?? []));
   const [first] = codes;
   if (first === undefined) return 0;
   // A setup error outweighs the failure of one endpoint.
   return [2, 3, 6, 75].find((code) => codes.has(code as never)) ?? first;
-}
-
-function okItem(name: string, detail: string): CheckItem {
-  return { name, status: 'ok', detail, fix: undefined };
-}
-
-function warningItem(name: string, detail: string): CheckItem {
-  return { name, status: 'warning', detail, fix: undefined };
 }

@@ -19,16 +19,43 @@ export function findUnseenNames(
   return listUnseen(stream, records, masked).map(({ sentence }) => sentence);
 }
 
-/** Throws if a field of a configured key is in no record of a scan's first page: every record needs it. */
-export function refuseUnseenKey(stream: Stream, { records, masked }: Page): void {
-  const unseen = listUnseen(stream, records, masked ?? new Set()).find(({ where }) => where === 'key');
-  if (unseen === undefined) return;
-  throw new StreamConfigError(unseen.sentence, {
-    code: 'config_invalid',
-    hint: `The table is unchanged. Name fields that every record has as streams.${stream.name}.key, or set it to auto. Fields of this stream: ${unseen.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ')}.`,
-    context: { stream: stream.name },
-  });
+/** The first records of a stream, and those of its masked fields that they had. */
+export interface Sample extends Pick<Page, 'records'> {
+  readonly masked?: ReadonlySet<string> | undefined;
 }
+
+/** Throws if a field of a configured key is in no record of a scan's first page: every record needs it. */
+export function refuseUnseenKey(stream: Stream, sample: Sample): void {
+  refuseUnseen(stream, sample, ['key']);
+}
+
+/** The same for all records of a stream: one of them must also have the field of a configured cursor. */
+export function refuseAbsentNames(stream: Stream, sample: Sample): void {
+  refuseUnseen(stream, sample, ['key', 'cursor']);
+}
+
+function refuseUnseen(
+  stream: Stream,
+  { records, masked }: Sample,
+  needed: readonly (keyof typeof ADVICE)[],
+): void {
+  const unseen = listUnseen(stream, records, masked ?? new Set());
+  for (const what of needed) {
+    const found = unseen.find(({ where }) => where === what);
+    if (found === undefined) continue;
+    const fields = found.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ');
+    throw new StreamConfigError(found.sentence, {
+      code: 'config_invalid',
+      hint: `The table is unchanged. ${ADVICE[what]} streams.${stream.name}.${what}, or set it to auto. Fields of this stream: ${fields}.`,
+      context: { stream: stream.name },
+    });
+  }
+}
+
+const ADVICE = {
+  key: 'Name fields that every record has as',
+  cursor: 'Name a field of the records as',
+} as const;
 
 const MOST_NAMED = 30;
 

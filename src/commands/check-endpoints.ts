@@ -1,0 +1,95 @@
+import { buildNothingFoundError, type SyncError } from '../model/errors.ts';
+import type { Page } from '../model/page.ts';
+import type { CheckItem } from '../model/reports.ts';
+import type { Settings } from '../model/settings.ts';
+import { sliceStream, type Stream } from '../model/stream.ts';
+import { requestPage } from '../read/request-page.ts';
+import { type Asking, sampleDocument } from '../read/sample-document.ts';
+import { findUnseenNames, refuseAbsentNames, refuseUnseenKey, type Sample } from '../storage/unseen-names.ts';
+import { attempt, okItem, type Outcome, warningItem } from './check-outcome.ts';
+
+/** Records of an unpaginated answer in which config's names are looked up. */
+const SAMPLE_RECORDS = 100;
+
+/** The API and the streams to try. */
+type CheckedApi = Asking & { readonly settings: Settings };
+
+/** Asks each stream for its first page, until the API stops answering. */
+export async function checkEndpoints(
+  asking: CheckedApi,
+  refused: SyncError | undefined,
+): Promise<readonly Outcome[]> {
+  const { settings, source } = asking;
+  const outcomes: Outcome[] = [];
+  let stopped = refused;
+  // The first slice stands for all slices of a stream: one request per stream.
+  for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
+    if (stopped !== undefined) {
+      outcomes.push({
+        item: {
+          name: stream.name,
+          status: 'skipped',
+          detail: 'not tried after the failure above',
+          fix: undefined,
+        },
+        error: undefined,
+      });
+      continue;
+    }
+    let warnings: readonly string[] = [];
+    const outcome = await attempt(stream.name, async () => {
+      const checked = await checkEndpoint(asking, stream);
+      warnings = checked.warnings;
+      return checked.item;
+    });
+    if (outcome.error?.code === 'stream_not_found' && !stream.named) {
+      outcomes.push({
+        item: warningItem(
+          stream.name,
+          `the API has no ${stream.path} (404); set its path, or enabled: false`,
+        ),
+        error: undefined,
+      });
+      continue;
+    }
+    // A rejected key is not the fault of the first endpoint.
+    outcomes.push(
+      outcome.error?.code === 'key_rejected'
+        ? { ...outcome, item: { ...outcome.item, name: 'key' } }
+        : outcome,
+    );
+    outcomes.push(
+      ...warnings.map((detail) => ({ item: warningItem(stream.name, detail), error: undefined })),
+    );
+    if (outcome.error?.recovery === 'stop-run') stopped = outcome.error;
+  }
+  if (outcomes.length > 0 && outcomes.every(({ item }) => item.status === 'warning')) {
+    outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(source.baseUrl))));
+  }
+  return outcomes;
+}
+
+async function checkEndpoint(
+  asking: Asking,
+  stream: Stream,
+): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
+  const { total, records, masked, slowness } = await askEndpoint(asking, stream);
+  refuseUnread(stream, { total, records, masked });
+  const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
+  const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
+  return {
+    item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
+    warnings: [...(slowness === undefined ? [] : [slowness]), ...findUnseenNames(stream, records, masked)],
+  };
+}
+
+/** Refuses names that a sync would refuse: by its first page, or by all records where this page has them all. */
+function refuseUnread(stream: Stream, sample: Sample & Pick<Page, 'total'>): void {
+  if (sample.records.length === sample.total) refuseAbsentNames(stream, sample);
+  else refuseUnseenKey(stream, sample);
+}
+
+async function askEndpoint(asking: Asking, stream: Stream) {
+  if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
+  return { ...(await requestPage(asking, stream, { offset: 0 })), slowness: undefined };
+}
