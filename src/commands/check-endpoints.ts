@@ -2,7 +2,8 @@ import { buildNothingFoundError, type SyncError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
 import type { CheckItem } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
-import { sliceStream, type Stream } from '../model/stream.ts';
+import { mayBeUnavailable, nameOf, sliceStream, type Stream } from '../model/stream.ts';
+import { readKnown } from './plan/known-sizes.ts';
 import { requestPage } from '../read/request-page.ts';
 import { type Asking, sampleDocument } from '../read/sample-document.ts';
 import { findUnseenNames, refuseAbsentNames, refuseUnseenKey, type Sample } from '../storage/unseen-names.ts';
@@ -43,13 +44,7 @@ export async function checkEndpoints(
       return checked.item;
     });
     if (outcome.error?.code === 'stream_not_found' && !stream.named) {
-      outcomes.push({
-        item: warningItem(
-          stream.name,
-          `the API has no ${stream.path} (404); set its path, or enabled: false`,
-        ),
-        error: undefined,
-      });
+      outcomes.push(await judgeMissing(settings, stream, outcome));
       continue;
     }
     // A rejected key is not the fault of the first endpoint.
@@ -67,6 +62,16 @@ export async function checkEndpoints(
     outcomes.push(await attempt('base URL', () => Promise.reject(buildNothingFoundError(source.baseUrl))));
   }
   return outcomes;
+}
+
+/** A built-in stream may be missing, unless it was there before: then a sync fails. */
+async function judgeMissing(settings: Settings, stream: Stream, outcome: Outcome): Promise<Outcome> {
+  // A state that cannot be read is reported by itself.
+  const known = await readKnown(settings).catch(() => undefined);
+  const isGone = !mayBeUnavailable(stream, known?.checkpoints.get(nameOf(stream)));
+  if (isGone) return { ...outcome, isGone };
+  const detail = `the API has no ${stream.path} (404); set its path, or enabled: false`;
+  return { item: warningItem(stream.name, detail), error: undefined };
 }
 
 async function checkEndpoint(

@@ -5,6 +5,8 @@ import type { CheckItem } from '../model/reports.ts';
 export interface Outcome {
   readonly item: CheckItem;
   readonly error: SyncError | undefined;
+  /** A stream that has a table and that the API no longer has. */
+  readonly isGone?: true;
 }
 
 export async function attempt(name: string, check: () => Promise<CheckItem>): Promise<Outcome> {

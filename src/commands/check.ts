@@ -74,8 +74,9 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     outcomes.push(...warnings.map((item) => ({ item, error: undefined })));
     outcomes.push(...describeKey(endpoints), ...describeQuota(quota, clock.now()), ...endpoints);
     const spent = source.client.usage.requests;
-    const exitCode = decideCheckCode(outcomes);
-    const failed = outcomes.find(({ error }) => error?.exitCode === exitCode)?.error;
+    const exitCode = decideCheckCode(outcomes, endpoints);
+    const failures = outcomes.flatMap(({ error }) => error ?? []);
+    const failed = failures.find((error) => error.exitCode === exitCode) ?? failures[0];
     return {
       ok: failed === undefined,
       exitCode,
@@ -184,10 +185,14 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
   ];
 }
 
-function decideCheckCode(outcomes: readonly Outcome[]): number {
-  const codes = new Set(outcomes.flatMap(({ error }) => error?.exitCode ?? []));
+function decideCheckCode(outcomes: readonly Outcome[], endpoints: readonly Outcome[]): number {
+  const failures = outcomes.filter(({ error }) => error !== undefined);
+  const codes = new Set(failures.flatMap(({ error }) => error?.exitCode ?? []));
   const [first] = codes;
   if (first === undefined) return 0;
+  // A sync reads the other streams, and ends with 5.
+  const works = endpoints.some(({ item }) => item.status === 'ok');
+  if (works && failures.every(({ isGone }) => isGone)) return 5;
   // A setup error outweighs the failure of one endpoint.
   return [2, 3, 6, 75].find((code) => codes.has(code as never)) ?? first;
 }

@@ -206,3 +206,8 @@ export interface LearnedColumn {
 
 /** Days on which a learned key must hold before it is trusted. */
 export const KEY_PROOF_DAYS = 2;
+
+/** Whether a 404 may mean that the API never had this stream: if it was read before, it is gone. */
+export function mayBeUnavailable({ named }: Stream, checkpoint: Checkpoint | undefined): boolean {
+  return !named && checkpoint === undefined;
+}

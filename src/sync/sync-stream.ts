@@ -1,7 +1,7 @@
 import { toAbortError } from '../model/abort.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
-import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { type Checkpoint, mayBeUnavailable, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { preferStagedFullScan } from '../read/staged-full-scan.ts';
 import { hintOfStream } from '../text/what-is-safe.ts';
 import { reportUnmoved } from '../read/skip-unchanged.ts';
@@ -111,7 +111,6 @@ function toStreamError({ signal }: RunContext, thrown: unknown): SyncError {
 
 function statusOf(stream: Stream, checkpoint: Checkpoint | undefined, error: SyncError): StreamStatus {
   if (error.exitCode === 75 || error.exitCode === 130 || error.exitCode === 143) return 'stopped';
-  // One that was there before is gone: the API did offer this endpoint.
-  const neverWas = error.code === 'stream_not_found' && !stream.named && checkpoint === undefined;
+  const neverWas = error.code === 'stream_not_found' && mayBeUnavailable(stream, checkpoint);
   return neverWas ? 'unavailable' : 'failed';
 }

@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { runCheck } from '../support/run-check.ts';
-import { createItemsFlow, makeItems } from '../support/sync-harness.ts';
+import { planSync } from '../../src/commands/plan/plan.ts';
+import { errorStatus } from '../../src/simulator/fault-effects.ts';
+import { when } from '../../src/simulator/faults.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
+import { createFlow, createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
+
+const DAY_MS = 86_400_000;
+const missing = when({ path: 'commerce/top-products' }, errorStatus(404, 'No such endpoint.'));
+
+function plan(flow: Flow) {
+  const { simulator, clock } = flow;
+  return planSync(flow.settings(), { clock, transport: createSimulatorTransport(simulator, clock, {}) });
+}
 
 describe('check of the fields that config names', () => {
   it.each([
@@ -32,5 +44,44 @@ describe('check of the fields that config names', () => {
     );
     const empty = createItemsFlow([], { stream: { key: ['idd'], cursor } });
     expect((await runCheck(empty, 'items')).report).toMatchObject({ ok: true, exitCode: 0 });
+  });
+});
+
+describe('a built-in stream that answers 404', () => {
+  it('is a warning of check where it was never read, and planned as in the sync', async () => {
+    const flow = createFlow();
+    flow.simulator.setFaults([missing]);
+    const { report, found } = await runCheck(flow, 'commerce_top_products');
+    expect(report).toMatchObject({ ok: true, exitCode: 0 });
+    expect(found?.status).toBe('warning');
+    const { streams, totals } = await plan(flow);
+    expect(streams.at(-1)).toMatchObject({ action: 'unavailable', requests: 1, error: undefined });
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: totals.requests });
+  });
+
+  it('fails in check and plan as in the sync where it has a table', async () => {
+    const flow = createFlow();
+    await flow.sync();
+    flow.clock.stepWall(2 * DAY_MS);
+    flow.simulator.setFaults([missing]);
+    const { report, found } = await runCheck(flow, 'commerce_top_products');
+    expect(report).toMatchObject({ ok: false, exitCode: 5, error: { code: 'stream_not_found' } });
+    expect(found?.status).toBe('failed');
+    const { streams, totals } = await plan(flow);
+    expect(streams.at(-1)).toMatchObject({
+      action: 'failed',
+      requests: 1,
+      error: { code: 'stream_not_found' },
+    });
+    expect(await flow.sync()).toMatchObject({ exitCode: 5, requests: totals.requests });
+  });
+
+  it('ends check with its own code where no other stream answers', async () => {
+    const flow = createFlow();
+    await flow.sync();
+    flow.simulator.setFaults([errorStatus(404, 'No such endpoint.')]);
+    flow.clock.stepWall(2 * DAY_MS);
+    expect((await runCheck(flow, 'commerce_top_products')).report.exitCode).toBe(4);
+    expect((await flow.sync()).exitCode).toBe(4);
   });
 });

@@ -7,7 +7,14 @@ import type { Transport } from '../../model/http.ts';
 import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
 import type { PlannedStream, PlanReport } from '../../model/reports.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
-import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
+import {
+  type Checkpoint,
+  mayBeUnavailable,
+  nameOf,
+  sliceIdOf,
+  sliceStream,
+  type Stream,
+} from '../../model/stream.ts';
 import { countWork } from './count-work.ts';
 import { estimateDisk } from './estimate-disk.ts';
 import { estimateDuration, requestsPerDay, requestsPerWindow, totalOf } from '../../plan/estimate.ts';
@@ -194,16 +201,12 @@ async function planOne(
     return note === undefined ? planned : addNote(planned, note);
   } catch (thrown) {
     const error = toSyncError(thrown);
-    if (error.code !== 'stream_not_found' || stream.named)
-      return { ...base, action: 'failed', error: toReportedError(error) };
-    return {
-      ...base,
-      action: 'unavailable',
-      rows: 0,
-      pages: 0,
-      requests: 0,
-      note: 'the API has no such endpoint (404)',
-    };
+    const failed: PlannedStream = { ...base, action: 'failed', error: toReportedError(error) };
+    if (error.code !== 'stream_not_found') return failed;
+    // The sync asks once, too.
+    const nothing = { rows: 0, pages: 0, requests: 1 };
+    if (!mayBeUnavailable(stream, checkpoint)) return { ...failed, ...nothing };
+    return { ...base, ...nothing, action: 'unavailable', note: 'the API has no such endpoint (404)' };
   }
 }
 
