@@ -34,7 +34,7 @@ import { readNewest } from './read-newest.ts';
 import { readRecentRuns } from './read-runs.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
-import { isFresh } from '../plan/plan-scan.ts';
+import { findDeferral, isFresh } from '../plan/plan-scan.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
 import { findRestoreSource } from '../storage/restore-work-file.ts';
@@ -183,6 +183,7 @@ function describeStream(
 ): StreamStatusRow {
   const name = nameOf(stream);
   const { checkpoint, rows, newest } = facts.get(name) ?? {};
+  const deferredMs = findDeferral(stream, checkpoint, nowMs);
   const isDamaged = losses.some(({ table }) => table === stream.table);
   return {
     stream: stream.name,
@@ -201,6 +202,7 @@ function describeStream(
       isFresh(stream, withoutFreshness(checkpoint, unsettled), {}, nowMs),
     counts: checkpoint?.counts,
     fullRefreshDue: checkpoint?.fullRefreshDue,
+    ...(deferredMs !== undefined && { fullRefreshFrom: new Date(deferredMs).toISOString() }),
     wholeAt: checkpoint?.wholeAt,
     provedFrom: checkpoint?.provedFrom,
     keyColumns: checkpoint?.keyFields,

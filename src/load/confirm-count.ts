@@ -1,10 +1,10 @@
-import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
+import { adviseTooManyGone, describeDeferral, describeDifference } from '../model/describe-difference.ts';
 import { sliceIdOf, type Checkpoint, type CountedRows, type Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { countMissingRows } from '../warehouse/missing-rows.ts';
 import { countOwnRecords } from '../warehouse/record-versions.ts';
 import type { TableChange } from '../warehouse/merge-rows.ts';
-import { isDayOver, mayBringForward } from '../plan/plan-scan.ts';
+import { findNextForward, isDayOver, mayBringForward } from '../plan/plan-scan.ts';
 import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { type NotCommitted, readInFull } from '../run/step.ts';
@@ -80,14 +80,14 @@ export async function bringForward(database: Database, stream: string, reason: s
   );
 }
 
-function sayWhen({ at, broughtForwardAt }: CountedRows): string {
+function sayWhen({ at, broughtForwardAt }: CountedRows, stream: Stream): string {
   if (broughtForwardAt === undefined || isDayOver(broughtForwardAt, Date.parse(at)))
     return 'the next sync reads the stream in full, as soon as the quota has room for it';
-  return 'it was read in full today already, for the same reason: a sync tomorrow does so again, sluice sync --full-refresh does it now';
+  return describeDeferral(stream.name, findNextForward(broughtForwardAt));
 }
 
 /** Explains a difference and what happens next. */
 export function warnOfDifference(counts: CountedRows, stream: Stream): string {
-  const next = isBeyondGuard(stream, counts) ? adviseTooManyGone(stream.name) : sayWhen(counts);
+  const next = isBeyondGuard(stream, counts) ? adviseTooManyGone(stream.name) : sayWhen(counts, stream);
   return `${describeDifference(counts)}; ${next}`;
 }

@@ -1,6 +1,7 @@
-import { describeDifference } from '../model/describe-difference.ts';
+import { describeDeferral, describeDifference } from '../model/describe-difference.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { findDeferral } from '../plan/plan-scan.ts';
 import type { CommittedScan, FetchedScan } from '../run/scan.ts';
 import { describeKept, describeMarkedGone } from './absent-rows.ts';
 import type { MergedCommit } from './apply-commit.ts';
@@ -36,7 +37,7 @@ export function describeCommit(commit: Commit, result: CommitResult): DescribedC
   const { merged: counts, left, rowsInTable, kept } = result.merged;
   const { markedGone, ...merged } = counts;
   const { isCounted, different, suspectedOn } = result.counted;
-  const newColumns = describeNewColumns(scan, schemaChanges, kept);
+  const newColumns = describeNewColumns(scan, load, schemaChanges, kept);
   const reached = reachCheckpoint(commit, result.counted, newColumns);
   const rehashed = decision.absent === 'keep' ? describeRehashed(stream, load, merged.inserted) : [];
   return {
@@ -58,7 +59,9 @@ export function describeCommit(commit: Commit, result: CommitResult): DescribedC
         ...describeGone(commit, decision, suspectedOn),
         ...(keptBecause === undefined ? [] : [`nothing was deleted: ${keptBecause}`]),
         ...(isCounted ? describeLeftApi(checkpoint?.counts, reached.counts) : []),
-        ...[newColumns, moved].filter((note) => note !== undefined),
+        ...[newColumns && addDeferral(newColumns, commit, reached), moved].filter(
+          (note) => note !== undefined,
+        ),
         ...describeMarkedGone(markedGone + left.markedGone),
         ...left.notes,
       ],
@@ -71,6 +74,11 @@ export function describeCommit(commit: Commit, result: CommitResult): DescribedC
       ...(different === undefined ? [] : [warnOfDifference(different, stream)]),
     ],
   };
+}
+
+function addDeferral(note: string, { stream, at }: Commit, reached: Checkpoint): string {
+  const fromMs = findDeferral(stream, reached, Date.parse(at));
+  return fromMs === undefined ? note : `${note}; ${describeDeferral(stream.name, fromMs)}`;
 }
 
 function reachCheckpoint(

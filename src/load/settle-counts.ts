@@ -1,7 +1,7 @@
 import { formatCountOf, verbOf } from '../text/format-count.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import type { CountedRows, OldestRows, Stream } from '../model/stream.ts';
-import type { FetchedScan } from '../run/scan.ts';
+import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { compareCounts, countRepeated, isBeyondGuard, keepsGone } from './compare-counts.ts';
 import { sumRows, type SuspectedRows } from './gone-rows.ts';
 import { areOldestGone, type RowsSince } from './oldest-left.ts';
@@ -130,17 +130,21 @@ export function describeLeftApi(
   ];
 }
 
-/** Reports new columns of an incremental scan. */
+/** Reports new columns of an incremental scan. A companion lacks nothing: older values fit its main column. */
 export function describeNewColumns(
   scan: Pick<FetchedScan, 'plan'>,
+  { columns }: Pick<PreparedLoad, 'columns'>,
   changes: readonly SchemaChange[],
   olderRows: number,
 ): string | undefined {
-  const added = changes.filter(({ change }) => change === 'added').map(({ column }) => column);
+  const companions = new Set(columns.filter(({ companion }) => companion).map(({ name }) => name));
+  const added = changes
+    .filter(({ change, column }) => change === 'added' && !companions.has(column))
+    .map(({ column }) => column);
   if (scan.plan.mode === 'full' || added.length === 0 || olderRows <= 0) return undefined;
-  const columns = `${added.length === 1 ? 'column' : 'columns'} ${added.join(', ')}`;
+  const names = `${added.length === 1 ? 'column' : 'columns'} ${added.join(', ')}`;
   const rows = `${formatCountOf(olderRows, 'older row')} ${verbOf(olderRows, 'has', 'have')} no value yet`;
-  return `new ${columns}: ${rows}`;
+  return `new ${names}: ${rows}`;
 }
 
 /** Why the next full refresh should not wait; undefined if it can. */

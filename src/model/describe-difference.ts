@@ -1,4 +1,5 @@
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
+import { formatMoment } from '../text/format-moment.ts';
 import type { CountedRows } from './stream.ts';
 
 /** A difference in words, for the notes and as the reason for the next full refresh. */
@@ -10,6 +11,11 @@ export function describeDifference({ inApi = 0, inTable, difference, kept, suspe
   return difference > 0
     ? `${api}: ${rows} ${verbOf(difference, 'is', 'are')} missing`
     : `${api}: ${rows} ${verbOf(-difference, 'is', 'are')} no longer there`;
+}
+
+/** When a stream is read in full again that was read in full for such a reason shortly before. */
+export function describeDeferral(stream: string, fromMs: number): string {
+  return `it was read in full shortly before, so a sync does that again from ${formatMoment(fromMs)} on; sluice sync --full-refresh --streams ${stream} does it at once`;
 }
 
 /** What to do about a difference that no sync repairs by itself because too many rows would be deleted. */

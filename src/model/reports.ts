@@ -139,6 +139,8 @@ export interface StreamStatusRow {
   readonly counts?: CountedRows | undefined;
   /** Why the next full refresh should not wait; undefined if it may. */
   readonly fullRefreshDue?: string | undefined;
+  /** ISO time from which a sync does that, if one did shortly before; undefined if the next sync may. */
+  readonly fullRefreshFrom?: string | undefined;
   /** ISO time at which the last full scan began that was verified, and the date from which verified scans read since. */
   readonly wholeAt?: string | undefined;
   readonly provedFrom?: string | undefined;

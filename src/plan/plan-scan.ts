@@ -29,12 +29,12 @@ export function planStream(
   if (options.completed?.includes(nameOf(stream)) === true)
     return { action: 'skip', reason: 'read by an earlier run of this sync' };
   if (isFresh(stream, checkpoint, options, facts.nowMs) && findDue(stream, checkpoint, facts) === undefined) {
-    return {
-      action: 'skip',
-      reason: `verified ${formatMoment(checkpoint?.lastVerifiedAt ?? '')}, still fresh`,
-    };
+    const reason = `verified ${formatMoment(checkpoint?.lastVerifiedAt ?? '')}, still fresh`;
+    return { action: 'skip', reason: addDeferral(reason, stream, checkpoint, facts) };
   }
-  return { action: 'scan', scan: planScan(stream, checkpoint, options, facts) };
+  const scan = planScan(stream, checkpoint, options, facts);
+  if (scan.mode === 'full') return { action: 'scan', scan };
+  return { action: 'scan', scan: { ...scan, reason: addDeferral(scan.reason, stream, checkpoint, facts) } };
 }
 
 /** Why a full refresh is brought forward, if it can be read as one version of the data. */
@@ -48,6 +48,38 @@ function findDue(
   const rows = checkpoint.counts?.inApi ?? checkpoint.rowsDeclared ?? 0;
   const { requests } = stream.paginated ? countRequests(rows, stream.pageSize) : { requests: 1 };
   return requests <= readable ? checkpoint.fullRefreshDue : undefined;
+}
+
+function addDeferral(
+  reason: string,
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  { nowMs }: PlanFacts,
+): string {
+  const fromMs = findDeferral(stream, checkpoint, nowMs);
+  return fromMs === undefined
+    ? reason
+    : `${reason}; a full refresh is due, from ${formatMoment(fromMs)} on, or with --full-refresh`;
+}
+
+/**
+ * When a full refresh that is due may be brought forward again, epoch ms; undefined if it may now, if none is due, or
+ * if the next scan is a full one in any case.
+ */
+export function findDeferral(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  nowMs: number,
+): number | undefined {
+  const { fullRefreshDue, counts } = checkpoint ?? {};
+  if (fullRefreshDue === undefined || counts?.broughtForwardAt === undefined) return undefined;
+  const next = planScan(stream, checkpoint, {}, { nowMs, readable: Infinity });
+  return next.mode === 'full' ? undefined : findNextForward(counts.broughtForwardAt);
+}
+
+/** When the next full refresh may be brought forward after one at that time, epoch ms. */
+export function findNextForward(broughtForwardAt: string): number {
+  return Date.parse(broughtForwardAt) + LEAST_BETWEEN_MS;
 }
 
 /** Whether no full refresh was brought forward recently: if rows arrive late all day, one per day is enough. */

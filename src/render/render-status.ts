@@ -1,4 +1,4 @@
-import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
+import { adviseTooManyGone, describeDeferral, describeDifference } from '../model/describe-difference.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
@@ -217,17 +217,20 @@ function describeRows({ rows, counts }: StreamStatusRow): string {
 /** Why streams need a full refresh, and what to do. */
 function describeDue({ streams }: StatusReport): string {
   const due = streams.filter(isDue);
-  const lines = due.slice(0, MOST_NAMES).map(({ stream, slice, fullRefreshDue, counts }) => {
+  const lines = due.slice(0, MOST_NAMES).map((row) => {
+    const { stream, slice, fullRefreshDue, fullRefreshFrom, counts } = row;
     const why =
       fullRefreshDue ?? (counts && `${describeDifference(counts)}; ${adviseTooManyGone(stream)}`) ?? '';
-    return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why)}`;
+    const when =
+      fullRefreshFrom === undefined ? '' : `; ${describeDeferral(stream, Date.parse(fullRefreshFrom))}`;
+    return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why + when)}`;
   });
   if (lines.length === 0) return '';
   const more = due.length - MOST_NAMES;
   return [
     ...lines,
     ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
-    ...(due.some(({ fullRefreshDue }) => fullRefreshDue !== undefined)
+    ...(due.some((row) => row.fullRefreshDue !== undefined && row.fullRefreshFrom === undefined)
       ? ['  next: sluice sync reads such a stream in full as soon as the quota allows it']
       : []),
   ].join('\n');

@@ -1,4 +1,4 @@
-import { adviseTooManyGone, describeDifference } from '../model/describe-difference.ts';
+import { adviseTooManyGone, describeDeferral, describeDifference } from '../model/describe-difference.ts';
 import { listNames } from '../text/list-names.ts';
 import { describeEnd, withoutName } from '../text/name-once.ts';
 import { describeHolder, isTurnedAway } from '../model/refused-run.ts';
@@ -136,7 +136,7 @@ function describeGroup(first: JudgedStream, names: readonly string[], lateAfterM
   const isStuck = state === 'differs' && facts.fullRefreshDue === undefined;
   const todo =
     hint ??
-    (isStuck ? toSentence(adviseTooManyGone(facts.stream)) : todos[state]) ??
+    (isStuck ? toSentence(adviseTooManyGone(facts.stream)) : (sayDeferral(first) ?? todos[state])) ??
     'Run `sluice runs` to see what happened.';
   return { tone, what: endSentence(what), todo };
 }
@@ -149,6 +149,12 @@ function describeGroupState(stream: JudgedStream, lateAfterMs: number): string {
 function explainDifference({ state, facts }: JudgedStream): string | undefined {
   if (state !== 'differs') return undefined;
   return facts.fullRefreshDue ?? (facts.counts && describeDifference(facts.counts));
+}
+
+function sayDeferral({ state, facts }: JudgedStream): string | undefined {
+  const { stream, fullRefreshFrom } = facts;
+  if (state !== 'differs' || fullRefreshFrom === undefined) return undefined;
+  return toSentence(describeDeferral(stream, Date.parse(fullRefreshFrom)));
 }
 
 /** What a stream failed of or was stopped by, without its name in front. */

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { expectSame, FIRST_DAY, keyed, PER_DAY, rowsOf } from '../support/daily-rows.ts';
 import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
+import { HOUR_MS } from '../../src/model/dates.ts';
+import { planOffline } from '../../src/commands/plan/plan.ts';
+import { readStatus } from '../../src/commands/status.ts';
+import { renderStatus } from '../../src/render/render-status.ts';
 import { streamOf } from '../support/sync-harness.ts';
 
 // Incremental scans prove their own days alone; the count of the whole stream covers the others.
@@ -67,7 +71,7 @@ describe('the count of a sync', () => {
     const again = await rowsFlow.syncAfter(0.5, { force: true });
     expect(streamOf(again)).toMatchObject({ mode: 'incremental', difference: 1 });
     expect(again.warnings.join()).toMatch(
-      /1 row is missing; it was read in full today already.*a sync tomorrow/,
+      /1 row is missing; it was read in full shortly before, so a sync does that again from 2026-\d\d-\d\d \d\d:\d\d:\d\d UTC on; sluice sync --full-refresh --streams items does it at once/,
     );
     expect(streamOf(await rowsFlow.syncAfter(0.5))).toMatchObject({ mode: 'full', verdict: 'verified' });
     await expectSame(rowsFlow);
@@ -137,6 +141,71 @@ describe('the count of a sync', () => {
     expect(await rowsFlow.flow.query('SELECT count(*) AS n FROM main.items WHERE rank IS NULL')).toEqual([
       { n: 0 },
     ]);
+  });
+
+  it('says when a second new column is filled, as the stream was read in full shortly before', async () => {
+    let known = 0;
+    const rowsFlow = createRowsFlow(
+      {
+        rows: (day) =>
+          rowsOf(day).map((row) => ({
+            ...row,
+            ...(known > 0 && { rank: 7 }),
+            ...(known > 1 && { place: 7 }),
+          })),
+      },
+      keyed,
+    );
+    await rowsFlow.syncAfter(0);
+    known = 1;
+    await rowsFlow.syncAfter(1);
+    expect(streamOf(await rowsFlow.syncAfter(0))).toMatchObject({ mode: 'full' });
+    const { flow } = rowsFlow;
+    const fromMs = flow.clock.now() + 20 * HOUR_MS;
+    known = 2;
+    const when =
+      /it was read in full shortly before, so a sync does that again from (\S+ \S+) UTC on; sluice sync --full-refresh --streams items does it at once/;
+    const report = streamOf(await rowsFlow.syncAfter(0, { force: true }));
+    expect(report).toMatchObject({ mode: 'incremental' });
+    const note = report.reasons.find((reason) => reason.startsWith('new column place: 108 older rows'));
+    expect(note).toMatch(when);
+    const time = when.exec(note ?? '')?.[1] ?? '';
+    expect(Math.abs(Date.parse(`${time}Z`) - fromMs)).toBeLessThan(60_000);
+    const nowMs = flow.clock.now();
+    const status = await readStatus(flow.settings(), nowMs);
+    const shown = renderStatus(status, { nowMs, columns: undefined });
+    expect(shown).toContain(
+      `items: new column place: 108 older rows have no value yet; it was read in full shortly before, so a sync does that again from ${time} UTC on`,
+    );
+    expect(shown).not.toContain('as soon as the quota allows it');
+    const { streams } = await planOffline(flow.settings(), { clock: flow.clock });
+    expect(streams[0]?.note).toContain(
+      `still fresh; a full refresh is due, from ${time} UTC on, or with --full-refresh`,
+    );
+    expect(streamOf(await rowsFlow.syncAfter(0, { force: true }))).toMatchObject({ mode: 'incremental' });
+    flow.clock.stepWall(fromMs + 60_000 - flow.clock.now());
+    const later = await readStatus(flow.settings(), flow.clock.now());
+    expect(later.streams.find(({ stream }) => stream === 'items')).not.toHaveProperty('fullRefreshFrom');
+    expect(renderStatus(later, { nowMs: flow.clock.now(), columns: undefined })).toContain(
+      'as soon as the quota allows it',
+    );
+    expect(streamOf(await rowsFlow.syncAfter(0, { force: true }))).toMatchObject({ mode: 'full' });
+  });
+
+  it('does not miss values of older rows in a new column beside another one', async () => {
+    const rowsFlow = createRowsFlow(
+      {
+        rows: (day) =>
+          rowsOf(day).map((row) => (day === 1 && row['date'] === dateOf(1) ? { ...row, score: 'low' } : row)),
+      },
+      keyed,
+    );
+    await rowsFlow.syncAfter(0);
+    const report = streamOf(await rowsFlow.syncAfter(1));
+    expect(report.schemaChanges).toMatchObject([{ column: 'score__text', change: 'added' }]);
+    expect(report).toMatchObject({ mode: 'incremental' });
+    expect(report.reasons.join()).not.toContain('no value yet');
+    expect(streamOf(await rowsFlow.syncAfter(0))).toMatchObject({ status: 'fresh' });
   });
 });
 
