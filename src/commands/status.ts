@@ -35,6 +35,7 @@ import { readRecentRuns } from './read-runs.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { findDeferral, isFresh } from '../plan/plan-scan.ts';
+import { listUnpublished } from '../plan/unpublished-streams.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
 import { findRestoreSource } from '../storage/restore-work-file.ts';
@@ -65,13 +66,12 @@ export async function readStatus(
   if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
   const known = opened === undefined ? await withHeld(settings, read) : await read(opened);
   const held = known ?? nothingHeld;
+  const told = { unsettled, unpublished: listUnpublished(runs) };
   return {
     duckdbPath: readersFile,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
     elsewhere: listElsewhere(settings, runs),
-    streams: settings.streams
-      .flatMap(sliceStream)
-      .map((stream) => describeStream(stream, held, unsettled, nowMs)),
+    streams: settings.streams.flatMap(sliceStream).map((stream) => describeStream(stream, held, told, nowMs)),
     // A rebuild, for example, does not see the quota.
     quota: findQuota(underWay) ?? runs.find(({ quota }) => quota !== undefined)?.quota,
     lastRun,
@@ -130,6 +130,12 @@ interface Held {
   readonly unproved: UnprovedStreams;
 }
 
+/** What the run file says of streams, by `nameScan`. */
+interface Told {
+  readonly unsettled: ReadonlyMap<string, UnsettledAttempt>;
+  readonly unpublished: ReadonlyMap<string, string>;
+}
+
 const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [], unproved: new Map() };
 
 async function readHeld(
@@ -178,18 +184,21 @@ async function countRows(database: Database, table: string, slice: string): Prom
 function describeStream(
   stream: Stream,
   { facts, quarantined, losses, unproved }: Held,
-  unsettled: ReadonlyMap<string, UnsettledAttempt>,
+  { unsettled, unpublished }: Told,
   nowMs: number,
 ): StreamStatusRow {
   const name = nameOf(stream);
   const { checkpoint, rows, newest } = facts.get(name) ?? {};
   const deferredMs = findDeferral(stream, checkpoint, nowMs);
+  const committedBy = unpublished.get(name);
+  const isUnpublished = committedBy !== undefined && checkpoint?.runId !== committedBy;
   const isDamaged = losses.some(({ table }) => table === stream.table);
   return {
     stream: stream.name,
     slice: sliceIdOf(stream),
     ...(isDamaged && { isDamaged }),
     ...(isUnproved(unproved, stream) && { isUnproved: true }),
+    ...(isUnpublished && { isUnpublished }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     unsettled: unsettled.get(name),
     rows,

@@ -119,6 +119,8 @@ export interface StreamStatusRow {
   readonly isDamaged?: true | undefined;
   /** Its rows were read with a different key, and the current one is not checked for them yet. */
   readonly isUnproved?: true | undefined;
+  /** The last sync of it is committed, but not published yet: what is shown here is older, or nothing. */
+  readonly isUnpublished?: true | undefined;
   readonly stream: string;
   /** Empty for a stream without slices. */
   readonly slice: string;

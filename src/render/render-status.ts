@@ -1,8 +1,8 @@
-import { adviseTooManyGone, describeDeferral, describeDifference } from '../model/describe-difference.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
+import { describeStanding, isDue, MOST_NAMES } from './describe-standing.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, describeUnderWay, summarizeRun } from './describe-run.ts';
@@ -49,11 +49,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeLosses(report),
     describeRefusal(report.refused),
     describeUnsettled(report),
-    describeDue(report),
-    describeUncounted(report),
-    describeUnproved(report),
-    describeStale(report),
-    describeScope(report),
+    ...describeStanding(report.streams),
     lines.filter((line) => line !== '').join('\n'),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))]
@@ -87,19 +83,6 @@ function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
   if (left === '') return 'Quota: not known since the last window ended.';
   const isOver = lastRun !== undefined && !isUnfinished(lastRun.status);
   return `${isOver ? 'Quota when that run ended' : 'Quota when last seen'}: ${left}.`;
-}
-
-/** Streams whose last sync was not compared with the API as a whole: what is known of that is older. */
-function describeUncounted({ streams }: StatusReport): string {
-  const uncounted = streams.filter(({ counts }) => counts?.uncountedAt !== undefined);
-  if (uncounted.length === 0) return '';
-  const names = uncounted.slice(0, MOST_NAMES).map(({ stream, slice, counts }) => {
-    const at = counts === undefined ? '' : ` (last counted ${formatMoment(counts.at)})`;
-    return `${toSafeLine(nameScan(stream, slice))}${at}`;
-  });
-  const more = uncounted.length - names.length;
-  const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
-  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. Counted again by the next full scan; or sooner, by a sync with requests to spare, unless the stream is one document.`;
 }
 
 /** Published files that changed after publishing: the counts above may be wrong, and readers may fail. */
@@ -164,8 +147,6 @@ function describeQuarantine({ quarantined, streams }: StatusReport): string {
   return `Quarantine: ${formatCountOf(quarantined, 'record')}${where}; see: sluice quarantine list`;
 }
 
-const MOST_NAMES = 3;
-
 function describePublished({ published, unpublished, duckdbPath, lastRun }: StatusReport): string {
   const path = toSafeLine(duckdbPath);
   if (unpublished !== undefined)
@@ -185,27 +166,16 @@ function describeElsewhere({ elsewhere = [] }: StatusReport): readonly string[] 
   });
 }
 
-function describeUnproved({ streams }: StatusReport): string {
-  const names = new Set(streams.filter(({ isUnproved }) => isUnproved).map(({ stream }) => stream));
-  if (names.size === 0) return '';
-  const list = [...names].map(toSafeLine).join(', ');
-  return `Read with a different key: ${list}. Before rows are added, the next sync checks that the current key reads the same data.`;
-}
-
 // As in a new container: nothing that was published is lost.
 function describeRestore({ restoresFrom }: StatusReport): string {
   if (restoresFrom === undefined) return '';
   return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)} and rereads what was committed after that was published.`;
 }
 
-/** The verdict, or `differs` if the table is known to differ from the API. */
-function isDue({ fullRefreshDue, counts }: StreamStatusRow): boolean {
-  return fullRefreshDue !== undefined || (counts?.difference ?? 0) !== 0;
-}
-
 function describeVerdict(row: StreamStatusRow): string {
   if (row.isDamaged === true) return 'damaged';
-  const verdict = row.unsettled?.status ?? row.verdict ?? 'never';
+  const none = row.isUnpublished === true ? 'committed' : 'never';
+  const verdict = row.unsettled?.status ?? row.verdict ?? none;
   return verdict === 'verified' && isDue(row) ? 'differs' : verdict;
 }
 
@@ -214,67 +184,9 @@ function describeRows({ rows, counts }: StreamStatusRow): string {
   return differs ? `${formatCount(rows)} of ${formatCount(counts.inApi)}` : formatCount(rows);
 }
 
-/** Why streams need a full refresh, and what to do. */
-function describeDue({ streams }: StatusReport): string {
-  const due = streams.filter(isDue);
-  const lines = due.slice(0, MOST_NAMES).map((row) => {
-    const { stream, slice, fullRefreshDue, fullRefreshFrom, counts } = row;
-    const why =
-      fullRefreshDue ?? (counts && `${describeDifference(counts)}; ${adviseTooManyGone(stream)}`) ?? '';
-    const when =
-      fullRefreshFrom === undefined ? '' : `; ${describeDeferral(stream, Date.parse(fullRefreshFrom))}`;
-    return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why + when)}`;
-  });
-  if (lines.length === 0) return '';
-  const more = due.length - MOST_NAMES;
-  return [
-    ...lines,
-    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
-    ...(due.some((row) => row.fullRefreshDue !== undefined && row.fullRefreshFrom === undefined)
-      ? ['  next: sluice sync reads such a stream in full as soon as the quota allows it']
-      : []),
-  ].join('\n');
-}
-
 function describeWatermark({ watermark, newest }: StreamStatusRow): string {
   if (watermark === undefined) return '-';
   return newest?.stale === true ? `${watermark}, stale` : watermark;
-}
-
-/** Streams of which only the newest days are verified. */
-function describeScope({ streams }: StatusReport): string {
-  const partial = streams.filter(
-    ({ verdict, wholeAt, provedFrom }) =>
-      verdict === 'verified' && wholeAt === undefined && provedFrom !== undefined,
-  );
-  const lines = partial.slice(0, MOST_NAMES).map(({ stream, slice, provedFrom = '' }) => {
-    const name = toSafeLine(nameScan(stream, slice));
-    return `${name} is verified from ${provedFrom} on only: no full scan of it was verified`;
-  });
-  if (lines.length === 0) return '';
-  const more = partial.length - MOST_NAMES;
-  return [
-    ...lines,
-    ...(more > 0 ? [`The same is true of ${formatCountOf(more, 'more stream')}.`] : []),
-    '  next: sluice sync --full-refresh reads everything again; its verdict says what keeps it from being verified',
-  ].join('\n');
-}
-
-/** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
-function describeStale({ streams }: StatusReport): string {
-  const stale = streams.filter(({ newest }) => newest?.stale === true);
-  const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {
-    const name = toSafeLine(nameScan(stream, slice));
-    const since = newest === undefined ? '' : formatMoment(newest.since);
-    return `${name} is stale: nothing newer than ${newest?.date ?? ''} has arrived since ${since}, although it was synced`;
-  });
-  if (lines.length === 0) return '';
-  const more = stale.length - MOST_NAMES;
-  return [
-    ...lines,
-    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${more === 1 ? 'is' : 'are'} stale.`] : []),
-    '  next: ask the provider whether the source was refreshed; no sync can read data that is not there yet',
-  ].join('\n');
 }
 
 function describeAge({ verifiedAt, fresh }: StreamStatusRow, nowMs: number): string {

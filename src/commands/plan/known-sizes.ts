@@ -4,7 +4,9 @@ import { type Checkpoint, nameScan, type Stream } from '../../model/stream.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import type { Database } from '../../warehouse/database.ts';
 import type { ScanPlan } from '../../plan/scan-plan.ts';
-import { withHeld } from '../../storage/with-held.ts';
+import { withHeld, withState } from '../../storage/with-held.ts';
+import { readRunFile } from '../../../state/run-file.ts';
+import { listUnpublished } from '../../plan/unpublished-streams.ts';
 import { listUnsettled, withoutFreshness } from '../../plan/last-attempts.ts';
 
 /** What earlier runs learned. */
@@ -15,14 +17,17 @@ export interface Known {
 }
 
 export async function readKnown(settings: OfflineSettings): Promise<Known> {
-  const checkpoints = (await withHeld(settings, readCheckpoints)) ?? [];
+  // What is committed, but not published yet, is in the work file alone: the next sync continues from there.
+  const isAhead = listUnpublished(readRunFile(settings.stateDir)).size > 0;
+  const read = isAhead ? withState : withHeld;
+  const checkpoints = (await read(settings, readCheckpoints)) ?? [];
   const unsettled = listUnsettled(settings.stateDir);
   return {
     checkpoints: new Map(
       checkpoints.map((held) => [nameScan(held.stream, held.slice), withoutFreshness(held, unsettled)]),
     ),
     countFrom: (stream, column, from) =>
-      withHeld(settings, (database) => countRowsFrom(database, stream, column, from)).catch(() => undefined),
+      read(settings, (database) => countRowsFrom(database, stream, column, from)).catch(() => undefined),
   };
 }
 

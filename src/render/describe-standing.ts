@@ -1,0 +1,121 @@
+import { adviseTooManyGone, describeDeferral, describeDifference } from '../model/describe-difference.ts';
+import type { StreamStatusRow } from '../model/reports.ts';
+import { nameScan } from '../model/stream.ts';
+import { formatCountOf, verbOf } from '../text/format-count.ts';
+import { formatMoment } from '../text/format-moment.ts';
+import { toSafeLine } from './safe-text.ts';
+
+type Streams = readonly StreamStatusRow[];
+
+/** How many names a list has before the rest is a number. */
+export const MOST_NAMES = 3;
+
+/** What `status` says of streams below their table: a block for each thing to know, empty where there is none. */
+export function describeStanding(streams: Streams): readonly string[] {
+  return [
+    describeUnpublished(streams),
+    describeDue(streams),
+    describeUncounted(streams),
+    describeUnproved(streams),
+    describeStale(streams),
+    describeScope(streams),
+  ];
+}
+
+/** Names for a sentence: the first ones, and how many more there are. */
+function listSome(rows: Streams): string {
+  const names = rows.slice(0, MOST_NAMES).map(({ stream, slice }) => toSafeLine(nameScan(stream, slice)));
+  const more = rows.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : ''}`;
+}
+
+/** As after a signal: what readers have is older than what was committed. */
+function describeUnpublished(streams: Streams): string {
+  const rows = streams.filter(({ isUnpublished }) => isUnpublished);
+  if (rows.length === 0) return '';
+  return `${listSome(rows)} ${verbOf(rows.length, 'is', 'are')} committed, but not published yet: the next sync publishes ${rows.length === 1 ? 'it' : 'them'}.`;
+}
+
+/** Whether the table is known to differ from the API. */
+export function isDue({ fullRefreshDue, counts }: StreamStatusRow): boolean {
+  return fullRefreshDue !== undefined || (counts?.difference ?? 0) !== 0;
+}
+
+/** Why streams need a full refresh, and what to do. */
+function describeDue(streams: Streams): string {
+  const due = streams.filter(isDue);
+  const lines = due.slice(0, MOST_NAMES).map((row) => {
+    const { stream, slice, fullRefreshDue, fullRefreshFrom, counts } = row;
+    const why =
+      fullRefreshDue ?? (counts && `${describeDifference(counts)}; ${adviseTooManyGone(stream)}`) ?? '';
+    const when =
+      fullRefreshFrom === undefined ? '' : `; ${describeDeferral(stream, Date.parse(fullRefreshFrom))}`;
+    return `${toSafeLine(nameScan(stream, slice))}: ${toSafeLine(why + when)}`;
+  });
+  if (lines.length === 0) return '';
+  const more = due.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${verbOf(more, 'differs', 'differ')}.`] : []),
+    ...(due.some((row) => row.fullRefreshDue !== undefined && row.fullRefreshFrom === undefined)
+      ? ['  next: sluice sync reads such a stream in full as soon as the quota allows it']
+      : []),
+  ].join('\n');
+}
+
+/** Streams whose last sync was not compared with the API as a whole: what is known of that is older. */
+function describeUncounted(streams: Streams): string {
+  const uncounted = streams.filter(({ counts }) => counts?.uncountedAt !== undefined);
+  if (uncounted.length === 0) return '';
+  const names = uncounted.slice(0, MOST_NAMES).map(({ stream, slice, counts }) => {
+    const at = counts === undefined ? '' : ` (last counted ${formatMoment(counts.at)})`;
+    return `${toSafeLine(nameScan(stream, slice))}${at}`;
+  });
+  const more = uncounted.length - names.length;
+  const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
+  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. Counted again by the next full scan; or sooner, by a sync with requests to spare, unless the stream is one document.`;
+}
+
+/** Streams whose rows the current key has not shown yet. */
+function describeUnproved(streams: Streams): string {
+  const names = new Set(streams.filter(({ isUnproved }) => isUnproved).map(({ stream }) => stream));
+  if (names.size === 0) return '';
+  const list = [...names].map(toSafeLine).join(', ');
+  return `Read with a different key: ${list}. Before rows are added, the next sync checks that the current key reads the same data.`;
+}
+
+/** Streams with no newer data: their syncs succeed, but the source delivers nothing. */
+function describeStale(streams: Streams): string {
+  const stale = streams.filter(({ newest }) => newest?.stale === true);
+  const lines = stale.slice(0, MOST_NAMES).map(({ stream, slice, newest }) => {
+    const name = toSafeLine(nameScan(stream, slice));
+    const since = newest === undefined ? '' : formatMoment(newest.since);
+    return `${name} is stale: nothing newer than ${newest?.date ?? ''} has arrived since ${since}, although it was synced`;
+  });
+  if (lines.length === 0) return '';
+  const more = stale.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`${formatCountOf(more, 'more stream')} ${more === 1 ? 'is' : 'are'} stale.`] : []),
+    '  next: ask the provider whether the source was refreshed; no sync can read data that is not there yet',
+  ].join('\n');
+}
+
+/** Streams of which only the newest days are verified. */
+function describeScope(streams: Streams): string {
+  const partial = streams.filter(
+    ({ verdict, wholeAt, provedFrom }) =>
+      verdict === 'verified' && wholeAt === undefined && provedFrom !== undefined,
+  );
+  const lines = partial.slice(0, MOST_NAMES).map(({ stream, slice, provedFrom = '' }) => {
+    const name = toSafeLine(nameScan(stream, slice));
+    return `${name} is verified from ${provedFrom} on only: no full scan of it was verified`;
+  });
+  if (lines.length === 0) return '';
+  const more = partial.length - MOST_NAMES;
+  return [
+    ...lines,
+    ...(more > 0 ? [`The same is true of ${formatCountOf(more, 'more stream')}.`] : []),
+    '  next: sluice sync --full-refresh reads everything again; its verdict says what keeps it from being verified',
+  ].join('\n');
+}
