@@ -85,6 +85,13 @@ export function listKeyColumns({ columns, key = [] }: ClientStream): readonly Cl
   return key.flatMap((name) => columns.filter((column) => column.name === name));
 }
 
+/** Who reads, and when. */
+export interface ReadMoment {
+  readonly nowMs: number;
+  /** Where the client is; undefined if it has nothing yet, or does not know. */
+  readonly from: ChangePosition | undefined;
+}
+
 /**
  * Records what changed in a published table since the last call, under a new version.
  *
@@ -94,8 +101,9 @@ export function listKeyColumns({ columns, key = [] }: ClientStream): readonly Cl
 export function recordChanges(
   database: Database,
   stream: ClientStream,
-  { isMarkable, nowMs }: { readonly isMarkable: boolean; readonly nowMs: number },
+  { isMarkable, ...moment }: ReadMoment & { readonly isMarkable: boolean },
 ): Promise<RecordedStream | undefined> {
+  const { nowMs, from } = moment;
   return database.transaction(async () => {
     const live = isMarkable ? 't._deleted_at IS NULL' : 'true';
     const key = describeKey(listKeyColumns(stream));
@@ -110,10 +118,12 @@ export function recordChanges(
         : 'CREATE OR REPLACE TEMP TABLE "~marked" (key VARCHAR, deleted_at TIMESTAMPTZ)',
     );
     const logged = await openStream(database, stream);
-    const version = Math.max(logged.version + 1, nowMs);
+    const version = nextVersion(logged, moment);
     const isChanged = await writeChanges(database, stream, { version, nowMs });
     const oldest = await pruneDeleted(database, stream, logged, nowMs);
-    const found = { log: logged.log, version: isChanged ? version : logged.version, oldest };
+    // Rows of a new or a restored log are newer than all that the client has, and so is a table that is sent whole.
+    const isNew = isChanged || from === undefined || from.version > logged.version;
+    const found = { log: logged.log, version: isNew ? version : logged.version, oldest };
     await database.run(`UPDATE work.main.streams SET version = $1, oldest = $2 WHERE name = $3`, [
       found.version,
       found.oldest,
@@ -124,19 +134,30 @@ export function recordChanges(
   });
 }
 
-/** The log of a stream; a new one where its key is not what it was. */
+/** Records that a table is sent whole whose rows cannot be told apart. Returns its version. */
+export function recordWhole(database: Database, stream: ClientStream, moment: ReadMoment): Promise<number> {
+  return database.transaction(async () => {
+    const version = nextVersion(await openStream(database, stream), moment);
+    await database.run('UPDATE work.main.streams SET version = $1 WHERE name = $2', [version, stream.name]);
+    return version;
+  });
+}
+
+/** Above all that were given out, also while the clock was ahead, and above that of the client: its log may be lost. */
+function nextVersion({ version }: LoggedStream, { nowMs, from }: ReadMoment): number {
+  return Math.max(version + 1, nowMs, (from?.version ?? 0) + 1);
+}
+
+/** The log of a stream; where its key is not what it was, a new one, which goes on from the version of the old one. */
 async function openStream(database: Database, stream: ClientStream): Promise<LoggedStream> {
   const shape = JSON.stringify(listKeyColumns(stream).map(({ name, type }) => [name, type]));
   const [known] = await database.all(
-    'SELECT log, oldest, version FROM work.main.streams WHERE name = $1 AND shape = $2',
-    [stream.name, shape],
+    'SELECT log, oldest, version, shape FROM work.main.streams WHERE name = $1',
+    [stream.name],
   );
-  if (known !== undefined)
-    return {
-      log: String(known['log']),
-      oldest: Number(known['oldest']),
-      version: Number(known['version']),
-    };
+  const version = Number(known?.['version'] ?? 0);
+  if (known?.['shape'] === shape)
+    return { log: String(known['log']), oldest: Number(known['oldest']), version };
   const log = randomUUID();
   await database.run(`DROP TABLE IF EXISTS ${nameKeys(stream)}`);
   await database.run(
@@ -144,13 +165,14 @@ async function openStream(database: Database, stream: ClientStream): Promise<Log
   );
   for (const table of ['streams', 'versions'])
     await database.run(`DELETE FROM work.main.${table} WHERE name = $1`, [stream.name]);
-  await database.run('INSERT INTO work.main.streams VALUES ($1, $2, $3, $4, 0, 0)', [
+  await database.run('INSERT INTO work.main.streams VALUES ($1, $2, $3, $4, 0, $5)', [
     stream.name,
     log,
     stream.masks,
     shape,
+    version,
   ]);
-  return { log, oldest: 0, version: 0 };
+  return { log, oldest: 0, version };
 }
 
 /** Writes the keys of new, changed and deleted rows; true if there are some. */

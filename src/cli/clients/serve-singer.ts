@@ -87,12 +87,13 @@ async function sendStream(
   if (delivery === undefined) return;
   const { stream, position, again, isWhole } = delivery;
   if (again !== undefined) note(context, `warning: ${name}: the whole table is sent again, as ${again}`);
-  const nowMs = context.clock.now();
-  const tableVersion = isWhole
-    ? Math.max(nowMs, (from?.table_version ?? 0) + 1)
-    : (from?.table_version ?? nowMs);
+  // A state may be lost, and the clock may have been ahead: the log still has the highest version that was given out.
+  const tableVersion =
+    isWhole || from === undefined
+      ? Math.max(position.version, (from?.table_version ?? 0) + 1)
+      : from.table_version;
   await lines.writeJson(schemaMessage(stream, columns));
-  const extractedAt = new Date(nowMs).toISOString();
+  const extractedAt = new Date(context.clock.now()).toISOString();
   const count = await sendRows(lines, delivery, createSingerWriter(stream, { tableVersion, extractedAt }));
   // The rows of earlier versions are those that are gone.
   if (isWhole) await lines.writeJson(activateMessage(name, tableVersion));

@@ -11,6 +11,7 @@ import {
   openChangeLog,
   PUBLISHED,
   recordChanges,
+  recordWhole,
   type RecordedStream,
 } from '../../warehouse/change-log.ts';
 import { DamagedFileError } from '../../warehouse/database-errors.ts';
@@ -128,9 +129,9 @@ async function deliverStream(
   { readersFile }: OfflineSettings,
   { found: { stream, isMarkable }, request, clock }: DeliveryScope,
 ): Promise<StreamDelivery> {
-  const nowMs = clock.now();
+  const moment = { nowMs: clock.now(), from: request.from };
   const logged =
-    stream.key === undefined ? undefined : await recordChanges(database, stream, { isMarkable, nowMs });
+    stream.key === undefined ? undefined : await recordChanges(database, stream, { isMarkable, ...moment });
   const columns = stream.columns.filter(({ name }) => request.columns?.includes(name) ?? true);
   const selection = { stream, columns, isMarkable };
   const stamp = stampOf(readersFile);
@@ -141,7 +142,7 @@ async function deliverStream(
       isWhole: true,
       again:
         stream.key === undefined ? undefined : `rows share the key (${stream.key.join(', ')}) at the moment`,
-      position: { log: 'whole', version: nowMs },
+      position: { log: 'whole', version: await recordWhole(database, stream, moment) },
       rows: guard(readSentRows(database, { ...selection, after: undefined, deletedAfter: undefined })),
     };
   const { log, version } = logged;
