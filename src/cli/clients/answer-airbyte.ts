@@ -13,14 +13,20 @@ export async function answerAirbyte(
 ): Promise<CommandOutcome> {
   const lines = createLineWriter(context);
   try {
-    return toOutcome(await answer(lines));
+    const exitCode = await answer(lines);
+    await lines.finish();
+    return toOutcome(exitCode);
   } catch (thrown) {
     const error = toSyncError(thrown);
     if (error instanceof AbortedError) throw error;
     const reported = toReportedError(error);
-    await lines
-      .writeJson(errorMessage(describeFailure(reported), context.clock.now()))
-      .catch(() => undefined);
+    try {
+      await lines.writeJson(errorMessage(describeFailure(reported), context.clock.now()));
+      await lines.finish();
+    } catch {
+      // Nobody reads the line: it is told on stderr.
+      throw error;
+    }
     return { ...toOutcome(error.exitCode), error: reported };
   }
 }

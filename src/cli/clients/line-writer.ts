@@ -2,6 +2,7 @@ import { toAbortError } from '../../model/abort.ts';
 import { StorageError } from '../../model/errors.ts';
 import type { CliContext } from '../frame/context.ts';
 import type { OutputStream } from '../terminal/output.ts';
+import { flushStreams, isReaderGone } from '../terminal/pipes.ts';
 
 /** Writes lines for another program to stdout, no faster than it takes them. */
 export interface LineWriter {
@@ -9,20 +10,37 @@ export interface LineWriter {
   readonly write: (lines: string) => Promise<void>;
   /** A value as one line of JSON, with every known secret masked. */
   readonly writeJson: (value: unknown) => Promise<void>;
+  /** Waits until all lines have left; the reader may have gone before the last ones. */
+  readonly finish: () => Promise<void>;
 }
 
 /** Opens stdout for another program; each call throws once the reader is gone or the process is to stop. */
 export function createLineWriter({ output, signal }: CliContext): LineWriter {
   const { stream } = output.stdout;
+  let isGone = false;
+  // The stdout of a process is never destroyed: only the error says it.
+  stream.on?.('error', (error) => {
+    isGone ||= isReaderGone(error);
+  });
+  const assertRead = () => {
+    if (isGone || stream.destroyed === true) throw describeGone();
+  };
   const write = async (lines: string) => {
     if (signal.aborted) throw toAbortError(signal);
-    if (stream.destroyed === true) throw describeGone();
+    assertRead();
     if (stream.write(lines) !== false) return;
     await waitForRoom(stream, signal);
-    if ((stream.destroyed as boolean | undefined) === true) throw describeGone();
+    assertRead();
     if (signal.aborted) throw toAbortError(signal);
   };
-  return { write, writeJson: (value) => write(`${output.mask(JSON.stringify(value))}\n`) };
+  return {
+    write,
+    writeJson: (value) => write(`${output.mask(JSON.stringify(value))}\n`),
+    finish: async () => {
+      await flushStreams([stream]);
+      assertRead();
+    },
+  };
 }
 
 function waitForRoom(stream: OutputStream, signal: AbortSignal): Promise<void> {

@@ -58,6 +58,7 @@ export const singerCommand = defineCommand({
       const { streams, missing } = await findStreams(context, globals, connection);
       for (const sentence of missing) context.output.writeNote(`warning: ${sentence}`);
       await lines.writeJson(singerCatalog(streams));
+      await lines.finish();
       return toOutcome(0);
     }
     const selected = readSelection(context, values.catalog ?? values.properties, connection);
@@ -65,7 +66,9 @@ export const singerCommand = defineCommand({
     const { bookmarks, ignored } = parseSingerState(state);
     for (const part of ignored)
       context.output.writeNote(`warning: ${part} was not written by Sluice: rows may be sent again`);
-    return toOutcome(await serveSinger(context, globals, lines, { connection, selected, bookmarks }));
+    const exitCode = await serveSinger(context, globals, lines, { connection, selected, bookmarks });
+    await lines.finish();
+    return toOutcome(exitCode);
   },
 });
 

@@ -3,13 +3,17 @@ import type { Screen } from '../../render/screen.ts';
 
 /** The part of a writable stream the command line uses; `process.stdout` is one, tests pass their own. */
 export interface OutputStream {
-  write(text: string): unknown;
+  write(text: string, done?: () => void): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
   /** For writers that wait until there is room again. */
   once?(event: 'drain' | 'close' | 'error', listener: () => void): unknown;
   off?(event: 'drain' | 'close' | 'error', listener: () => void): unknown;
+  /** For writers that must know of a reader that is gone. */
+  on?(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
   readonly destroyed?: boolean;
+  readonly writableEnded?: boolean;
+  readonly writableLength?: number;
 }
 
 /** The two streams a command writes to: results on stdout, everything else on stderr. */

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import type { OutputStream } from './output.ts';
 
 /**
  * Ignores a reader that closed its end (`| head`): the work is done, nobody reads the rest. Any other failure
@@ -6,22 +7,28 @@ import type { Writable } from 'node:stream';
  */
 export function watchPipes(stdout: Writable, stderr: Writable, onFailure: (error: Error) => void): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') onFailure(error);
+    if (!isReaderGone(error)) onFailure(error);
   });
   // A log that cannot be written must not fail the run.
   stderr.on('error', () => undefined);
 }
 
+/** Whether a write failed because the reader has closed its end. */
+export function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
+}
+
 /** Resolves when everything written has left this process, or can no longer. */
-export async function flushStreams(streams: readonly Writable[]): Promise<void> {
+export async function flushStreams(streams: readonly OutputStream[]): Promise<void> {
   await Promise.all(streams.map(flush));
   // A failed write is reported one turn of the event loop later.
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-function flush(stream: Writable): Promise<void> {
+function flush(stream: OutputStream): Promise<void> {
   return new Promise((resolve) => {
-    if (stream.destroyed || stream.writableEnded || stream.writableLength === 0) resolve();
+    const { destroyed = false, writableEnded = false, writableLength = 0 } = stream;
+    if (destroyed || writableEnded || writableLength === 0) resolve();
     else stream.write('', () => resolve());
   });
 }
