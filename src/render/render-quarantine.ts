@@ -42,7 +42,7 @@ export function renderQuarantine(list: QuarantineList, columns: number | undefin
       { title: 'ID' },
       { title: 'STREAM', dropAt: 3 },
       { title: 'FIELD', dropAt: 4 },
-      { title: 'PAGE', align: 'right', dropAt: 1 },
+      { title: 'OFFSET', align: 'right', dropAt: 1 },
       { title: 'ROW', align: 'right', dropAt: 1 },
       { title: 'QUARANTINED', dropAt: 2 },
     ],

@@ -47,6 +47,7 @@ describe('quarantine list', () => {
     expect(stdout).toContain(
       '2,000 records in quarantine, the newest 2 above. To see one in full: sluice quarantine show 3fa94c17b2',
     );
+    expect(stdout).toMatch(/^ID .* OFFSET +ROW /m);
     expect(stdout).not.toContain('\u001b');
     expect(calls.find(({ name }) => name === 'listQuarantine')?.arguments[1]).toEqual({ limit: 20 });
   });
