@@ -2,7 +2,10 @@ import type { ColumnType, JsonType } from './schema.ts';
 
 /** A column as programs of other ecosystems receive it. */
 export interface ClientColumn {
+  /** In catalogs and records. */
   readonly name: string;
+  /** In the table, where that is another name; undefined if it is the same. */
+  readonly column?: string | undefined;
   readonly type: Exclude<ColumnType, 'NULL'>;
   /** JSON types its values have had; undefined if not remembered. */
   readonly jsonTypes?: readonly JsonType[] | undefined;

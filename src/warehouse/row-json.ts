@@ -3,7 +3,7 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 
 /** SQL for the JSON members of a row of `t`, e.g. `"id":1,"name":null`; numbers are as exact as in the table. */
 export function describeMembers(columns: readonly ClientColumn[]): string {
-  return joinMembers(columns.map((column) => describeMember(column, `t.${quoteIdentifier(column.name)}`)));
+  return joinMembers(columns.map((column) => describeMember(column, `t.${quoteColumn(column)}`)));
 }
 
 /** SQL for the same members of a key that `describeKey` wrote, in the column `key` of `t`. */
@@ -28,9 +28,10 @@ export function describeKey(columns: readonly ClientColumn[]): string {
  * change places, or that are equal before and after, would cancel each other out.
  */
 export function describeHash(columns: readonly ClientColumn[]): string {
-  const hashes = columns.map(({ name, type }) => {
-    const column = `t.${quoteIdentifier(name)}`;
-    return `CASE WHEN ${column} IS NULL THEN 0::UBIGINT ELSE hash(hash(${quoteLiteral(`${name} ${type}`)}, ${column})) END`;
+  const hashes = columns.map((column) => {
+    const value = `t.${quoteColumn(column)}`;
+    const words = quoteLiteral(`${column.column ?? column.name} ${column.type}`);
+    return `CASE WHEN ${value} IS NULL THEN 0::UBIGINT ELSE hash(hash(${words}, ${value})) END`;
   });
   return pairUp(hashes);
 }
@@ -52,10 +53,14 @@ function describeMember(column: ClientColumn, value: string): string {
   return `${name} || coalesce(${describeValue(column, value)}, 'null')`;
 }
 
+function quoteColumn({ name, column = name }: ClientColumn): string {
+  return quoteIdentifier(column);
+}
+
 /** A row from before the stream had slices has none; a key without a value is not equal to itself elsewhere. */
-function readValue({ name }: ClientColumn): string {
-  const value = `t.${quoteIdentifier(name)}`;
-  return name === '_slice' ? `coalesce(${value}, '')` : value;
+function readValue(column: ClientColumn): string {
+  const value = `t.${quoteColumn(column)}`;
+  return column.name === '_slice' ? `coalesce(${value}, '')` : value;
 }
 
 function describeValue({ name, type }: ClientColumn, value: string): string {

@@ -1,7 +1,8 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withChanges } from '../../src/commands/clients/read-changes.ts';
+import { describeSingerSchema } from '../../src/clients/singer-catalog.ts';
+import { listClientStreams, withChanges } from '../../src/commands/clients/read-changes.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { createChanging, keyed, receive } from '../support/client-flow.ts';
 import { createItemsFlow, DAY_MS, makeItems } from '../support/sync-harness.ts';
@@ -219,6 +220,37 @@ describe('changes for a client', () => {
     expect(lines).toEqual([
       '"id":9007199254740993,"huge":"123456789012345678901234567890","at":"2026-01-01T08:00:00.000000Z","list":[1.1,9007199254740993],"day":"2026-01-01","quote":"a\\"b\\n","half":0.5',
     ]);
+  });
+
+  it('have fields that are named like columns of the protocols, under a name of their own', async () => {
+    const named = {
+      id: 1,
+      _sdc_deleted_at: 'a',
+      _sdc_deleted_at__api: 'b',
+      _ab_cdc_cursor: 7,
+      _ab_cdc_updated_at: 'c',
+    };
+    const flow = createItemsFlow([named], {
+      stream: { key: ['id', '_ab_cdc_cursor'], cursor: false, deletes: 'hard', maxDeleteRatio: 1 },
+    });
+    await flow.sync();
+    const first = await receive(flow);
+    const sent = { _sdc_deleted_at__api: 'a', _sdc_deleted_at__api__api: 'b', _ab_cdc_updated_at__api: 'c' };
+    expect(first.rows).toEqual([{ id: 1, _ab_cdc_cursor__api: 7, ...sent }]);
+    const [stream] = await listClientStreams(flow.settings());
+    if (stream === undefined) throw new Error('there is no stream');
+    expect(stream.key).toEqual(['id', '_ab_cdc_cursor__api']);
+    const { properties } = describeSingerSchema(stream);
+    expect(Object.keys(properties as object).toSorted()).toEqual(
+      [...Object.keys(first.rows[0] ?? {}), '_sdc_deleted_at'].toSorted(),
+    );
+    expect(Object.keys(first.rows[0] ?? {})).toEqual(stream.columns.map(({ name }) => name));
+    flow.simulator.editRecords('items', () => [{ ...named, id: 2 }]);
+    flow.clock.stepWall(DAY_MS);
+    await flow.sync({ fullRefresh: true });
+    const second = await receive(flow, first.position);
+    expect(second.rows).toMatchObject([{ id: 2, ...sent }]);
+    expect(second.deleted).toEqual([{ id: 1, _ab_cdc_cursor__api: 7 }]);
   });
 
   it('have keys with dates, and none for a table without rows', async () => {

@@ -4,6 +4,7 @@ import type { ClientColumn, ClientStream } from '../../model/client-stream.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readColumns } from '../../warehouse/evolve-table.ts';
+import { nameSent } from './name-sent.ts';
 
 /** Columns that say when Sluice wrote a row: they are not data. */
 const OWN = new Set(['_run_id', '_synced_at', '_deleted_at', '_slice']);
@@ -33,7 +34,7 @@ export async function describeStreams(
     const isSliced = columns.has('_slice');
     const data = await listColumns(database, stream, columns);
     const slice: ClientColumn = { name: '_slice', type: 'VARCHAR' };
-    const key = findKey(own.map(({ keyFields }) => keyFields));
+    const key = findKey(own.map(({ keyFields }) => keyFields))?.map(nameSent);
     described.push({
       isMarkable: columns.has('_deleted_at'),
       stream: {
@@ -60,7 +61,13 @@ async function listColumns(
     .map(([name, engineType]) => {
       const { type = 'NULL', jsonTypes } = learned.get(name) ?? {};
       // A lake may hold a column in a wider type than the one that was learned.
-      return { name, type: type === 'NULL' ? toColumnType(engineType) : type, jsonTypes };
+      const sent = nameSent(name);
+      return {
+        name: sent,
+        ...(sent !== name && { column: name }),
+        type: type === 'NULL' ? toColumnType(engineType) : type,
+        jsonTypes,
+      };
     });
 }
 
