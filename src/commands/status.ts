@@ -5,10 +5,11 @@ import { readProgressFile } from '../../state/progress-file.ts';
 import { findUnreadable } from '../../state/run-file.ts';
 import { listUnproved, readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
-import { StorageError } from '../model/errors.ts';
+import { ConfigError, StorageError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type {
   PublishedElsewhere,
+  PublishedFault,
   StatusReport,
   StreamStatusRow,
   UnsettledAttempt,
@@ -64,7 +65,7 @@ export async function readStatus(
   const unreadable = findUnreadable(settings.stateDir);
   // With nothing published and no records, this would look like a first start.
   if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
-  const known = opened === undefined ? await withHeld(settings, read) : await read(opened);
+  const known = opened === undefined ? await readOrAdvise(settings, read, faults) : await read(opened);
   const held = known ?? nothingHeld;
   const told = { unsettled, unpublished: listUnpublished(runs) };
   return {
@@ -84,6 +85,21 @@ export async function readStatus(
     ...(faults.length > 0 && { faults }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
   };
+}
+
+/** Reads what readers have. Where that fails for a fault that was found, what helps against it is known. */
+async function readOrAdvise<T>(
+  settings: OfflineSettings,
+  read: (database: Database) => Promise<T>,
+  faults: readonly PublishedFault[],
+): Promise<T | undefined> {
+  try {
+    return await withHeld(settings, read);
+  } catch (thrown) {
+    const fault = faults.find(({ path }) => path === settings.readersFile);
+    if (thrown instanceof ConfigError && fault !== undefined) thrown.hint = fault.fix;
+    throw thrown;
+  }
 }
 
 /** What the run file says of destinations: a server may be far away, or stopped. */

@@ -25,8 +25,8 @@ export interface PublishedFile {
   readonly hasViews: boolean;
   /** Whether it is as it was left; a quick look, so that damage of a large file goes unnoticed. */
   isAsLeft(): Promise<boolean>;
-  /** Whether the next sync notices damage by itself and publishes the file again. */
-  willSyncNotice(): Promise<boolean>;
+  /** Whether the next sync replaces the file by itself: it may not notice damage, and refuses a file that is not ours. */
+  willSyncReplace(): Promise<boolean>;
 }
 
 /** What changed in a published file since; empty if there is none. */
@@ -34,7 +34,7 @@ export async function findFileFaults(file: PublishedFile): Promise<readonly Publ
   const { path } = file;
   if (!existsSync(path) || (await file.isAsLeft())) return [];
   const detail = `${path} is not as it was published: it is damaged, or another program has written into it`;
-  return [{ path, detail, fix: adviseOn(file, true) }];
+  return [{ path, detail, fix: await adviseOn(file) }];
 }
 
 /**
@@ -54,16 +54,17 @@ export async function tryFile(file: PublishedFile): Promise<void> {
     if (!(error instanceof DamagedFileError)) throw error;
     throw new StorageError(`${path} is damaged: readers cannot read all of it`, {
       code: 'state_damaged',
-      hint: adviseOn(file, await file.willSyncNotice()),
+      hint: await adviseOn(file),
       context: { path },
       cause: error,
     });
   }
 }
 
-function adviseOn({ path, stateDir, whole }: PublishedFile, isNoticed: boolean): string {
+/** What puts a published file that is damaged, or that was replaced, right again. */
+export async function adviseOn({ path, stateDir, whole, ...file }: PublishedFile): Promise<string> {
   if (!existsSync(workFile(stateDir)))
     return `There is no state to publish it from: put a backup of ${path} in its place. Without one, move ${whole} away: the next sync reads everything from the API.`;
-  const first = isNoticed ? 'Run' : `Move ${path} away and run`;
+  const first = (await file.willSyncReplace()) ? 'Run' : `Move ${path} away and run`;
   return `${first} \`sluice sync\`: it publishes the file again from the state folder; fresh streams cost no request.`;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderStatus, summarizeStatus } from '../../src/render/render-status.ts';
 import { readStatus } from '../../src/commands/status.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { changeFile, damageBlocksOf } from '../support/damage-file.ts';
 import { runCheck } from '../support/run-check.ts';
@@ -75,7 +76,7 @@ describe.each(Object.entries(destinations))('%s that readers open', (_, { destin
     expect(published).toMatchObject({ status: 'failed' });
     expect(items.find(({ name }) => name === 'disk')).toMatchObject({ status: 'ok' });
     await expect(status(flow)).rejects.toMatchObject({
-      hint: expect.stringContaining('If Sluice wrote it, run `sluice sync`') as string,
+      hint: expect.stringContaining('Run `sluice sync`: it publishes') as string,
     });
     expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
     expect(await check(flow)).toMatchObject({ ok: true, published: undefined });
@@ -153,6 +154,24 @@ describe('a published file', () => {
     renameSync(flow.duckdbPath, `${flow.duckdbPath}.old`);
     expect(await flow.sync()).toMatchObject({ exitCode: 0 });
     expect(existsSync(flow.duckdbPath)).toBe(true);
+  });
+
+  it('that is a file of another program is moved away first: status and verify say so, and it helps', async () => {
+    const flow = await createFlow({ duckdb: './warehouse.duckdb' });
+    const other = `${flow.duckdbPath}.new`;
+    writeFileSync(other, 'hello\n');
+    renameSync(other, flow.duckdbPath);
+    const advice = /^Move \S+warehouse\.duckdb away and run `sluice sync`: it publishes the file again/;
+    await expect(status(flow)).rejects.toMatchObject({ hint: expect.stringMatching(advice) as string });
+    expect(await check(flow)).toMatchObject({ ok: false, exitCode: 2 });
+    const { items } = await verifyState(flow.settings(), { clock: flow.clock });
+    const fixes = items.filter(({ status }) => status === 'failed').map(({ fix }) => fix);
+    expect(fixes).toHaveLength(2);
+    for (const fix of fixes) expect(fix).toMatch(advice);
+    await expect(flow.sync()).rejects.toMatchObject({ exitCode: 2, code: 'publish_refused' });
+    renameSync(flow.duckdbPath, `${flow.duckdbPath}.old`);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await check(flow)).toMatchObject({ ok: true, published: undefined });
   });
 
   it('that is cut short is reported, and published again', async () => {

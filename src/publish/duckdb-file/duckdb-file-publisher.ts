@@ -21,7 +21,14 @@ import { lookInto } from '../../warehouse/look-into.ts';
 import { openForReading, openOwnPublished } from '../../warehouse/query-published.ts';
 import { assertWritable } from '../assert-writable.ts';
 import { readFileLineage } from '../lineage.ts';
-import { findFileFaults, type PublishedFile, REPUBLISH_FIX, SYNC_FIX, tryFile } from '../published-file.ts';
+import {
+  adviseOn,
+  findFileFaults,
+  type PublishedFile,
+  REPUBLISH_FIX,
+  SYNC_FIX,
+  tryFile,
+} from '../published-file.ts';
 import type {
   CarriedState,
   ClosedCommit,
@@ -75,8 +82,8 @@ export class DuckdbFilePublisher implements ClosedPublisher {
       path,
     });
     if (!existsSync(path) || this.#isLeft()) return;
-    const meta = statSync(path).size > 0 ? await lookInto(path, readMeta) : undefined;
-    if (meta?.has('schema_version') === true) {
+    const meta = await readMetaOf(path);
+    if (meta !== undefined && isOwn(meta)) {
       assertIdentity(meta, this.#settings, path);
       return;
     }
@@ -145,7 +152,9 @@ export class DuckdbFilePublisher implements ClosedPublisher {
       kit.add(
         'failed',
         `${path} is not the file that was published last`,
-        `If you did not put it there, ${REPUBLISH_FIX}`,
+        (await this.#isReplaceable())
+          ? `If you did not put it there, ${REPUBLISH_FIX}`
+          : await adviseOn(this.#file()),
       );
     const facts = await kit.read({
       path,
@@ -154,7 +163,7 @@ export class DuckdbFilePublisher implements ClosedPublisher {
         await (await openOwnPublished(path)).release();
         return openForReading(path, folders);
       },
-      explain: (error) => Promise.resolve([error.message, adviseOn(error)] as const),
+      explain: async (error) => [error.message, await this.#adviseOn(error)],
     });
     return facts && { ...facts, comparedAs: 'both files' };
   }
@@ -169,6 +178,21 @@ export class DuckdbFilePublisher implements ClosedPublisher {
     return record !== undefined && existsSync(this.place) && isPublishedFile(record, this.place);
   }
 
+  /** Whether a sync may publish in its place; one that cannot be looked into now is in use. */
+  async #isReplaceable(): Promise<boolean> {
+    if (this.#isLeft()) return true;
+    try {
+      return isOwn(await readMetaOf(this.place));
+    } catch {
+      return true;
+    }
+  }
+
+  async #adviseOn({ code, hint }: SyncError): Promise<string> {
+    const isUnreadable = ['state_damaged', 'query_failed', 'publish_refused'].includes(code);
+    return isUnreadable ? adviseOn(this.#file()) : hint;
+  }
+
   #file(): PublishedFile {
     const path = this.place;
     const { stateDir } = this.#settings;
@@ -180,11 +204,13 @@ export class DuckdbFilePublisher implements ClosedPublisher {
       isAsLeft: async () => {
         const record = this.#record();
         // A different file in its place may be a restored copy: a sync finds out whose it is.
-        if (record === undefined || !this.#isLeft()) return true;
+        if (record === undefined) return true;
+        if (!this.#isLeft()) return this.#isReplaceable();
         return record.fingerprint === undefined ? isUntouched(record, path) : isAsMarked(path, record);
       },
       // It does not read large files.
-      willSyncNotice: async () => {
+      willSyncReplace: async () => {
+        if (!(await this.#isReplaceable())) return false;
         const generation = this.#record()?.generation;
         return generation === undefined || this.isDue(generation);
       },
@@ -192,16 +218,18 @@ export class DuckdbFilePublisher implements ClosedPublisher {
   }
 }
 
+/** Undefined for a file that is empty, not ours or not readable. */
+async function readMetaOf(path: string): Promise<ReadonlyMap<string, string> | undefined> {
+  return statSync(path).size > 0 ? lookInto(path, readMeta) : undefined;
+}
+
+function isOwn(meta: ReadonlyMap<string, string> | undefined): boolean {
+  return meta?.has('schema_version') === true;
+}
+
 /** The commit that a file holds now; undefined if there is none. */
 async function readGeneration(path: string): Promise<string | undefined> {
   return existsSync(path) ? (await lookInto(path, readMeta))?.get('generation') : undefined;
-}
-
-// A sync repairs the work file from the published one, not the other way round.
-function adviseOn({ code, hint }: SyncError): string {
-  return code === 'state_damaged'
-    ? 'Move it away and run `sluice sync`: it is published again from the work file, without a request for fresh streams.'
-    : hint;
 }
 
 /** Copies a published file to the place of the work file, whole or not at all. */

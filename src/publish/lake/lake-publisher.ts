@@ -133,7 +133,7 @@ export class LakePublisher implements OpenPublisher {
       whole: this.place,
       hasViews: true,
       isAsLeft,
-      willSyncNotice: async () => !(await isAsLeft()),
+      willSyncReplace: async () => !(await isAsLeft()),
     };
   }
 }
