@@ -198,6 +198,8 @@ export interface HeldFacts {
 export interface PublishedFacts extends HeldFacts {
   /** Name of the item with the result. */
   readonly comparedAs: string;
+  /** What a table of the work file, as `main.items`, is called there. */
+  readonly nameTable?: (name: string) => string;
   /** Tables that only the destination fills, and why. */
   readonly own?: { readonly tables: readonly string[]; readonly why: string };
 }

@@ -314,8 +314,9 @@ export function describeRepairs(name: string, place: number, getSite: () => Site
       if (verifies) {
         const { ok, items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
         expect(ok).toBe(false);
+        const detail = expect.stringContaining(`${lake.schema}.items differ from`) as string;
         expect(items).toContainEqual(
-          expect.objectContaining({ name: site.title, status: 'failed', fix: COMPARE_FIX }),
+          expect.objectContaining({ name: site.title, status: 'failed', detail, fix: COMPARE_FIX }),
         );
       }
       await syncWell(lake.flow);
@@ -334,7 +335,7 @@ export function describeRepairs(name: string, place: number, getSite: () => Site
       await writer.run(`${sql.replace('items', `lake.${lake.schema}.items`)}${site.withViews ?? ''}`);
       writer.close();
       const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
-      const detail = `another program changed what was published: main.items is ${found}`;
+      const detail = `another program changed what was published: ${lake.schema}.items is ${found}`;
       expect(items).toContainEqual(expect.objectContaining({ status: 'failed', detail }));
       await syncWell(lake.flow);
       await expectEqual(lake);

@@ -20,7 +20,7 @@ export interface Comparison extends CheckItem {
 /** Whether a destination holds the same commit as what it is compared with, and the same rows. */
 export function compareFiles(
   { title, place }: Pick<Publisher, 'title' | 'place'>,
-  { comparedAs, own, ...published }: PublishedFacts,
+  { comparedAs, own, nameTable = (name) => name, ...published }: PublishedFacts,
   { facts: other, ...reference }: Reference,
 ): Comparison {
   if (other.generation !== published.generation) {
@@ -42,7 +42,7 @@ export function compareFiles(
     const detail = `the same commit${as}, ${held}, equal by value${but}`;
     return { name: comparedAs, status: 'ok', detail, fix: undefined, isDifferent: false };
   }
-  const detail = `${different.join(', ')} differ from ${reference.place}: another program wrote into one of them`;
+  const detail = `${different.map(nameTable).join(', ')} differ from ${reference.place}: another program wrote into one of them`;
   const fix = `If it was ${place}, move that aside and run sluice sync: it is published again.`;
   return { name: comparedAs, status: 'failed', detail, fix, isDifferent: true };
 }

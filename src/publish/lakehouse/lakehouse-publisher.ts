@@ -24,7 +24,7 @@ import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
 import { inTurn, repeatInTurn, repeatOnConflict } from './in-turn.ts';
 import { maintainOnRequest, maintainTables } from './maintain-tables.ts';
 import type { Lakehouse, LostFiles } from './lakehouse.ts';
-import { nameInLake, toLakeSchema } from './names.ts';
+import { nameInLake, nameThere, toLakeSchema } from './names.ts';
 import { openToPublish } from './open-to-write.ts';
 import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
@@ -245,6 +245,7 @@ export class LakehousePublisher implements ClosedPublisher {
 
   async verify(kit: VerifyKit): Promise<PublishedFacts | undefined> {
     const lakehouse = this.#lakehouse;
+    const nameTable = (name: string) => nameThere(lakehouse.destination.schema, name);
     try {
       const { held } = await this.#look();
       if (held?.generation === undefined) {
@@ -253,7 +254,11 @@ export class LakehousePublisher implements ClosedPublisher {
       }
       const changed = [...held.tables].filter(([, { found }]) => found !== 'as published');
       for (const [name, { found }] of changed)
-        kit.add('failed', `another program changed what was published: ${name} is ${found}`, REPUBLISH_FIX);
+        kit.add(
+          'failed',
+          `another program changed what was published: ${nameTable(name)} is ${found}`,
+          REPUBLISH_FIX,
+        );
       if (changed.length > 0) return undefined;
     } catch (thrown) {
       const { message, hint } = lakehouse.describeFailure(thrown);
@@ -268,7 +273,7 @@ export class LakehousePublisher implements ClosedPublisher {
         return Promise.resolve([message, hint] as const);
       },
     });
-    return facts && { ...facts, comparedAs: this.title };
+    return facts && { ...facts, comparedAs: this.title, nameTable };
   }
 
   /** Reads what the lakehouse holds of ours. */

@@ -47,3 +47,9 @@ export function splitName(name: string): readonly [stored: StoredSchema, table: 
   const at = name.indexOf('.');
   return [name.slice(0, at) === 'main' ? 'main' : '_sluice', name.slice(at + 1)];
 }
+
+/** What people call a table of the lakehouse that has this name in the work file: `analytics.items`. */
+export function nameThere(schema: string, name: string): string {
+  const [stored, table] = splitName(name);
+  return `${toLakeSchema(schema, stored)}.${table}`;
+}

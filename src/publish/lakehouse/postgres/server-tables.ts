@@ -3,7 +3,7 @@ import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { compareVersions, LEADING } from '../compare-versions.ts';
 import type { Found, Inspection, Recorded, StoredColumn } from '../lakehouse.ts';
-import { LAKE, locateInLake, nameInLake, OWN_TABLES, splitName, toLakeSchema } from '../names.ts';
+import { LAKE, locateInLake, nameInLake, nameThere, OWN_TABLES, toLakeSchema } from '../names.ts';
 import { describeType } from './postgres-types.ts';
 
 /** A table as the server lists it. */
@@ -62,7 +62,7 @@ export async function readServerTables(
   schema: string,
   names: Iterable<string>,
 ): Promise<ReadonlyMap<string, ServerTable>> {
-  const wanted = new Map([...names].map((name) => [nameOnServer(schema, name), name]));
+  const wanted = new Map([...names].map((name) => [nameThere(schema, name), name]));
   // The server counts what was written to a table, with what our transaction writes; there is no quicker trace of others.
   const written = ['inserted', 'updated', 'deleted'].map(
     (what) => `pg_stat_get_tuples_${what}(c.oid) + pg_stat_get_xact_tuples_${what}(c.oid)`,
@@ -86,11 +86,6 @@ export async function readServerTables(
     tables.set(ours, { version: String(version), columns: new Map(Object.entries(parsed)) });
   }
   return tables;
-}
-
-function nameOnServer(schema: string, name: string): string {
-  const [stored, table] = splitName(name);
-  return `${toLakeSchema(schema, stored)}.${table}`;
 }
 
 /** Compares the tables with those that Sluice left. Columns, indexes and the like that others add may stay. */
