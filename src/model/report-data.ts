@@ -161,6 +161,8 @@ export interface Paging {
 
 /** How every report begins; other files are not overwritten. */
 export const REPORT_START = '<!doctype html>\n<!-- Made by sluice report. -->\n';
+/** The same of a data dictionary: each command replaces its own pages only. */
+export const DICTIONARY_START = '<!doctype html>\n<!-- Made by sluice docs. -->\n';
 
 /** The summary of a report, for `--json`. */
 export interface ReportSummary {

@@ -1,5 +1,5 @@
 import type { DictionaryData, RenderedDictionary } from '../model/dictionary.ts';
-import { REPORT_START } from '../model/report-data.ts';
+import { DICTIONARY_START } from '../model/report-data.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { drawDictionaryTable } from './dictionary-section.ts';
 import { drawDocument } from './document.ts';
@@ -39,7 +39,7 @@ export function renderDictionary(data: DictionaryData): RenderedDictionary {
         </p>
       </footer>`,
   });
-  return { html: REPORT_START + page.text, summary: summarizeDictionary(data), data };
+  return { html: DICTIONARY_START + page.text, summary: summarizeDictionary(data), data };
 }
 
 function drawHeader({ accounts, madeAt }: DictionaryData, tables: readonly JoinedTable[]): Markup {

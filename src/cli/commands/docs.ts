@@ -1,5 +1,6 @@
 import { judgeAccounts } from '../../accounts/judge-accounts.ts';
 import type { RenderedDictionary } from '../../model/dictionary.ts';
+import { DICTIONARY_START } from '../../model/report-data.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
@@ -36,7 +37,11 @@ export const docsCommand = defineCommand({
     context.chooseStop('quit');
     const chosen = await chooseAccounts(context, globals, values.accounts);
     const { findTarget, writeReportFile } = await import('../steps/report-file.ts');
-    const target = await findTarget(context.cwd, output, DEFAULT_OUTPUT);
+    const target = await findTarget(context.cwd, output, {
+      start: DICTIONARY_START,
+      command: 'sluice docs',
+      example: DEFAULT_OUTPUT,
+    });
     const { engine, signal } = context;
     let made: RenderedDictionary;
     if (chosen === undefined) made = await engine.makeDictionary(await loadOfflineSettings(context, globals));

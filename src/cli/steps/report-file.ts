@@ -11,21 +11,28 @@ export interface ReportTarget {
   readonly absolute: string;
 }
 
-/**
- * Checks that a page may be written there: a new file in a folder that exists, or an earlier page.
- *
- * @param example what it is called by default
- */
-export async function findTarget(cwd: string, path: string, example = 'report.html'): Promise<ReportTarget> {
+/** The pages of a command. */
+export interface PageKind {
+  /** How each of them begins. */
+  readonly start: string;
+  readonly command: string;
+  /** What it is called by default. */
+  readonly example: string;
+}
+
+const reportPages: PageKind = { start: REPORT_START, command: 'sluice report', example: 'report.html' };
+
+/** Checks that a page may be written there: a new file in a folder that exists, or an earlier page of its kind. */
+export async function findTarget(cwd: string, path: string, kind = reportPages): Promise<ReportTarget> {
   const absolute = resolve(cwd, path);
   const found = await stat(absolute).catch(() => undefined);
   if (found?.isDirectory() === true || /[/\\]$/.test(path)) {
-    throw refuse(path, `${path} is a folder`, `Name a file, e.g. --output ${example}.`);
+    throw refuse(path, `${path} is a folder`, `Name a file, e.g. --output ${kind.example}.`);
   }
-  if (found !== undefined && !(await isReport(absolute))) {
+  if (found !== undefined && !(await isPage(absolute, kind.start))) {
     throw refuse(
       path,
-      `${path} exists and is not a page that Sluice wrote; it was not touched`,
+      `${path} exists and is not a page that \`${kind.command}\` wrote; it was not touched`,
       'Name another file with --output, or move the existing one away.',
     );
   }
@@ -40,14 +47,14 @@ function refuse(path: string, message: string, hint: string): ConfigError {
   return new ConfigError(message, { code: 'usage_invalid', hint, context: { path } });
 }
 
-async function isReport(file: string): Promise<boolean> {
+async function isPage(file: string, expected: string): Promise<boolean> {
   const handle = await open(file, 'r').catch(() => undefined);
   if (handle === undefined) return false;
   try {
-    const start = Buffer.alloc(REPORT_START.length);
+    const start = Buffer.alloc(expected.length);
     const { bytesRead } = await handle.read(start, 0, start.length, 0);
     // An empty file is what mktemp and the like leave.
-    return bytesRead === 0 || start.toString('latin1') === REPORT_START;
+    return bytesRead === 0 || start.toString('latin1') === expected;
   } finally {
     await handle.close();
   }

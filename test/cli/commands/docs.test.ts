@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { findTarget } from '../../../src/cli/steps/report-file.ts';
+import { REPORT_START } from '../../../src/model/report-data.ts';
 import { renderDictionary } from '../../../src/report/render-dictionary.ts';
 import { makeDictionary, makeTable } from '../../report/make-dictionary.ts';
 import { run } from '../support/capture.ts';
@@ -46,6 +48,19 @@ describe('docs', () => {
       path: join(cwd, 'x.html'),
       accounts: [{ dictionary: { tables: [{ table: 'prompts_analytics', rows: 12_400 }] } }],
     });
+  });
+
+  it('replaces its own page, and leaves that of a report alone as a report leaves it alone', async () => {
+    const cwd = makeCwd();
+    const page = join(cwd, 'page.html');
+    writeFileSync(page, `${REPORT_START}report`);
+    const { exitCode, stderr } = await run(['docs', '--output', page], { engine, cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('is not a page that `sluice docs` wrote; it was not touched');
+    expect(readFileSync(page, 'utf8')).toBe(`${REPORT_START}report`);
+    await run(['docs'], { engine, cwd });
+    expect((await run(['docs'], { engine, cwd })).exitCode).toBe(0);
+    await expect(findTarget(cwd, 'docs.html')).rejects.toThrow('`sluice report` wrote');
   });
 
   it('leaves a file of somebody else alone', async () => {

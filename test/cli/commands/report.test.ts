@@ -71,7 +71,9 @@ describe('report', () => {
     writeFileSync(config, 'source: mine\n');
     const { exitCode, stderr, calls } = await run(['report', '--output', 'sluice.yaml'], { engine, cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('sluice.yaml exists and is not a page that Sluice wrote; it was not touched');
+    expect(stderr).toContain(
+      'sluice.yaml exists and is not a page that `sluice report` wrote; it was not touched',
+    );
     expect(stderr).toContain('Name another file with --output');
     expect(readFileSync(config, 'utf8')).toBe('source: mine\n');
     expect(calls.map(({ name }) => name)).not.toContain('makeReport');
