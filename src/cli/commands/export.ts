@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { TableExport } from '../../model/reports.ts';
 import { formatCountOf } from '../../text/format-count.ts';
@@ -38,35 +38,50 @@ export const exportCommand = defineAccountCommand({
     if (values.iceberg === undefined)
       throw usageError('export needs a place', 'Add --iceberg and a folder or a bucket: --iceberg ./export.');
     const settings = await loadOfflineSettings(context, globals);
-    const place = findPlace(values.iceberg, context.cwd);
+    const { place, isNew } = findPlace(values.iceberg, context.cwd);
     const streams = readStreamNames(argument);
-    const report = await context.engine.exportTables(settings, { streams, place });
+    const report = await context.engine.exportTables(settings, { streams, place }).catch((error: unknown) => {
+      if (isNew) removeIfEmpty(place);
+      throw error;
+    });
     return { exitCode: 0, summary: summarize(report), result: report, text: render(report) };
   },
 });
 
-function findPlace(text: string, cwd: string): string {
+/** Where an export goes. */
+interface Place {
+  readonly place: string;
+  /** Whether the folder was made for it. */
+  readonly isNew: boolean;
+}
+
+function findPlace(text: string, cwd: string): Place {
   const place = text.trim().replace(/\/+$/, '');
-  if (/^s3:\/\/[^/?#]+(?:\/[^?#]*)?$/i.test(place)) return place;
+  if (/^s3:\/\/[^/?#]+(?:\/[^?#]*)?$/i.test(place)) return { place, isNew: false };
   if (/^[a-z][a-z0-9+.-]*:/i.test(place) || text.trim() === '')
     throw usageError(
       `${JSON.stringify(text)} is not a place for an export`,
       'Write a folder, or s3://bucket/prefix; destination.s3 says how to reach other stores than that of AWS.',
     );
   const folder = resolve(cwd, place);
-  makeFolder(folder);
-  return folder;
+  return { place: folder, isNew: makeFolder(folder) };
 }
 
 /** Creates the folder, but not its parents: a misspelt path must not become a tree of folders. */
-function makeFolder(folder: string): void {
+function makeFolder(folder: string): boolean {
   const found = statSync(folder, { throwIfNoEntry: false });
-  if (found?.isDirectory() === true) return;
+  if (found?.isDirectory() === true) return false;
   if (found !== undefined)
     throw usageError(`${folder} is a file`, 'Name a folder with --iceberg. Nothing was written.');
   if (statSync(dirname(folder), { throwIfNoEntry: false })?.isDirectory() !== true)
     throw usageError(`${dirname(folder)} does not exist`, 'Create it first, or name another folder.');
   mkdirSync(folder);
+  return true;
+}
+
+/** An export that failed may have left files that explain it. */
+function removeIfEmpty(folder: string): void {
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
 function summarize({ place, tables }: TableExport): string {

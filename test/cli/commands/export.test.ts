@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -38,4 +38,22 @@ it('refuses a file in the place of a folder', async () => {
   const { exitCode, stderr } = await run(['export', '--iceberg', file], {});
   expect(exitCode).toBe(2);
   expect(stderr).toContain('is a file');
+});
+
+it('leaves no folder that it made behind where there is nothing to export', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-export-'));
+  const fail = () => Promise.reject(new Error('nothing is published'));
+  const place = join(folder, 'new');
+  expect((await run(['export', '--iceberg', place], { engine: { exportTables: fail } })).exitCode).toBe(1);
+  expect(existsSync(place)).toBe(false);
+  mkdirSync(place);
+  await run(['export', '--iceberg', place], { engine: { exportTables: fail } });
+  expect(existsSync(place)).toBe(true);
+  const inPart = (_: unknown, { place: made }: { readonly place: string }) => {
+    writeFileSync(join(made, 'part'), '');
+    return fail();
+  };
+  const other = join(folder, 'other');
+  await run(['export', '--iceberg', other], { engine: { exportTables: inPart } });
+  expect(existsSync(join(other, 'part'))).toBe(true);
 });
