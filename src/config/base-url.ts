@@ -38,7 +38,12 @@ export function findBaseUrlWarnings(url: URL, connector: Connector): readonly st
 /** What is wrong with a base URL, as `must ...`; undefined if it is valid. */
 export function findBaseUrlFlaw(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return 'must be a complete URL that starts with https://';
+  if (url === undefined) {
+    const withoutPort = text.replace(/^([a-z]+:\/\/[^/?#]+):[^/?#:@\]]*(?=[/?#]|$)/i, '$1');
+    return URL.canParse(withoutPort)
+      ? 'must have a port from 1 to 65535 after the colon'
+      : 'must be a complete URL that starts with https://';
+  }
   if (url.username !== '' || url.password !== '')
     return 'must not contain a user name or password; the key goes into source.apiKey';
   if (/[?#]/.test(text))

@@ -164,8 +164,8 @@ function findExtraProblems(
   if (stream.path !== undefined) return [];
   const nearest = findNearestName(name, builtIn);
   const question =
-    nearest === undefined ? `built-in streams are ${builtIn.join(', ')}` : `did you mean "${nearest}"?`;
-  return [{ path: ['streams', name], message: `unknown stream; ${question} A custom stream needs a path` }];
+    nearest === undefined ? `built-in streams are ${builtIn.join(', ')}.` : `did you mean "${nearest}"?`;
+  return [{ path: ['streams', name], message: `unknown stream; ${question} A custom stream needs a path.` }];
 }
 
 function findStreamProblems(name: string, stream: StreamConfig, connector: Connector): readonly Problem[] {

@@ -5,7 +5,7 @@ import { quoteServerText } from '../text/redact.ts';
 const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 
 /** Where a message says it happened: `prompts_analytics, offset 300`. */
-export function describeRequest(request: ApiRequest): string {
+export function describeRequest(request: Pick<ApiRequest, 'stream' | 'offset'>): string {
   return request.offset === undefined ? request.stream : `${request.stream}, offset ${request.offset}`;
 }
 

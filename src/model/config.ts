@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { destinationSchema, filePath } from './destination.ts';
-import { duration } from './duration.ts';
+import { duration, makeDuration } from './duration.ts';
 import { fleetSchema } from './fleet.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
 import { decimalsModes, type ForcedType } from './schema.ts';
 
 // `lookback` below a day would miss rows restated on the watermark's own day.
-const lookback = duration.refine((ms) => ms >= 86_400_000, 'must be at least 1d');
+const lookback = makeDuration('must be a duration of at least 1d, such as 3d').refine(
+  (ms) => ms >= 86_400_000,
+  'must be at least 1d',
+);
 
 const param = z.union([z.string(), z.number(), z.boolean()]);
 const params = z.record(

@@ -86,7 +86,7 @@ export class DocumentReading {
       throw invalid(
         answer,
         'the endpoint is paginated',
-        `Add "paginated: true" to streams.${this.#stream.name} in the config.`,
+        `Set "paginated: true" for streams.${this.#stream.name} in the config.`,
       );
     }
     const place = this.#locate(answer);

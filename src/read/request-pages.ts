@@ -1,5 +1,7 @@
 import { NetworkError, ResponseError } from '../model/errors.ts';
 import type { Page } from '../model/page.ts';
+import { describeRequest } from '../http/describe-request.ts';
+import { withoutPlace } from '../text/name-once.ts';
 import type { Coverage } from './coverage.ts';
 import { FIRST_SEGMENT, type Segment } from './segments.ts';
 
@@ -124,7 +126,9 @@ function isServerFailure(error: unknown): error is NetworkError {
 }
 
 function blamePage({ start }: Segment, error: NetworkError): ResponseError {
-  return new ResponseError(`the page at offset ${start} fails while others work: ${error.message}`, {
+  const { stream = '' } = error.context;
+  const why = withoutPlace(error.message, describeRequest({ stream, offset: start }));
+  return new ResponseError(`the page at offset ${start} fails while others work: ${why}`, {
     code: 'page_unreadable',
     hint: 'The table is unchanged and the other pages are kept for 24 h. Report this offset to the provider of the API.',
     context: { ...error.context, offset: start },

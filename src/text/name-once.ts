@@ -17,6 +17,11 @@ export function describeEnd(subject: string, verb: string, message: string): str
   return beginsWithName(message, subject) ? `${verb}: ${message}` : `${subject} ${verb}: ${message}`;
 }
 
+/** The message without its first words, where they only say what was said already: `items, offset 300`. */
+export function withoutPlace(message: string, place: string): string {
+  return message.startsWith(`${place}: `) ? message.slice(place.length + 2) : message;
+}
+
 function beginsWithName(message: string, name: string): boolean {
   return message.startsWith(name) && !/^\w/.test(message.slice(name.length));
 }

@@ -208,7 +208,7 @@ describe('loadConfig: validation', () => {
     ['streams: [a]', 'sluice.yaml:7:1 streams: must be a map of settings, not a list'],
     [
       'defaults: { lookback: 3 }',
-      'sluice.yaml:7:13 defaults.lookback: must be a duration such as 30m, 1h or 3d',
+      'sluice.yaml:7:13 defaults.lookback: must be a duration of at least 1d, such as 3d',
     ],
     ['defaults: { lookback: 2h }', 'sluice.yaml:7:13 defaults.lookback: must be at least 1d'],
     ['stateDir: "  "', 'sluice.yaml:7:1 stateDir: must name a file or folder'],

@@ -113,13 +113,15 @@ describe('streams', () => {
     'that are misspelt are recognised among new ones: %s',
     (streams) => {
       expect(problemsOf(() => resolve(configText(`streams:\n  ${streams}\n`)))).toEqual([
-        'sluice.yaml:8:3 streams.prompt_analytics: unknown stream; did you mean "prompts_analytics"? A custom stream needs a path',
+        'sluice.yaml:8:3 streams.prompt_analytics: unknown stream; did you mean "prompts_analytics"? A custom stream needs a path.',
       ]);
     },
   );
 
   it('far from any built-in name get the list of those', () => {
-    expect(problemsOf(() => resolve(configText('streams: { zzz: {} }\n')))[0]).toContain(builtIn.join(', '));
+    expect(problemsOf(() => resolve(configText('streams: { zzz: {} }\n')))[0]).toContain(
+      `${builtIn.join(', ')}. A custom stream needs a path.`,
+    );
   });
 
   it('ask for pages no larger than the connector allows', () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LostLockError, PublishError } from '../../model/errors.ts';
@@ -41,7 +41,7 @@ export async function replaceFile(
     if (error instanceof PublishError || error instanceof LostLockError) throw error;
     throw new PublishError(`cannot publish ${target}: ${(error as Error).message}`, {
       code: 'publish_failed',
-      hint: 'Everything synced is committed in the state folder and the published file is unchanged. Fix the cause and run again: publishing needs no request.',
+      hint: `Everything synced is committed in the state folder${existsSync(target) ? ', and the published file is unchanged' : '; nothing is published there yet'}. Fix the cause and run again: publishing needs no request.`,
       context: { path: target },
       cause: error,
     });
