@@ -62,7 +62,9 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
       },
     );
   }
-  if (!(error instanceof BugError)) return error;
+  // Of a path in the query: to the engine that is a failure of the disk.
+  const isWrongPath = /IO Error: No files found/.test(cause);
+  if (!(error instanceof BugError) && !isWrongPath) return error;
   if (cause.includes('read-only mode'))
     return new ConfigError('query only reads, and this statement writes', {
       code: 'query_failed',
