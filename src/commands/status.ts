@@ -61,7 +61,7 @@ export async function readStatus(
   const { readersFile } = settings;
   const published = existsSync(readersFile) ? statSync(readersFile) : undefined;
   const faults = await findPublishedFaults(settings);
-  const read = (database: Database) => readHeld(database, lakeOf(readersFile), runs);
+  const read = (database: Database) => readHeld(database, settings, runs);
   const unreadable = findUnreadable(settings.stateDir);
   // With nothing published and no records, this would look like a first start.
   if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
@@ -132,7 +132,8 @@ function findQuota(run: RunUnderWay | undefined): QuotaSnapshot | undefined {
 }
 
 interface Facts {
-  readonly checkpoint: Checkpoint;
+  /** Undefined if the state of the stream was reset and its table is still there. */
+  readonly checkpoint: Checkpoint | undefined;
   readonly rows: number | undefined;
   readonly newest: NewestData | undefined;
 }
@@ -156,9 +157,11 @@ const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: []
 
 async function readHeld(
   database: Database,
-  lake: string | undefined,
+  { readersFile, streams: configured }: OfflineSettings,
   runs: readonly RunReport[],
 ): Promise<Held> {
+  const lake = lakeOf(readersFile);
+  const streams = configured.flatMap(sliceStream);
   const facts = new Map<string, Facts>();
   const checkpoints = await readCheckpoints(database);
   const newest = await readNewest(database, checkpoints, runs);
@@ -171,9 +174,32 @@ async function readHeld(
       newest: newest.get(name),
     });
   }
+  for (const stream of await listReset(database, streams, facts)) {
+    const rows = await countRows(database, stream.table, sliceIdOf(stream));
+    if (rows !== undefined) facts.set(nameOf(stream), { checkpoint: undefined, rows, newest: undefined });
+  }
   const losses = lake === undefined ? [] : await findLakeLosses(database, lake);
   const unproved = await readUnproved(database);
   return { facts, quarantined: await countQuarantined(database), losses, unproved };
+}
+
+/** Streams without a checkpoint whose last commit was a reset of their state. */
+async function listReset(
+  database: Database,
+  streams: readonly Stream[],
+  facts: ReadonlyMap<string, Facts>,
+): Promise<readonly Stream[]> {
+  const unknown = streams.filter((stream) => !facts.has(nameOf(stream)));
+  if (unknown.length === 0) return [];
+  // `mode` was added to the table later.
+  const rows = await database
+    .all(
+      `SELECT stream, slice FROM _sluice.stream_runs WHERE status = 'complete'
+         GROUP BY ALL HAVING arg_max(mode, started_at) = 'state'`,
+    )
+    .catch(() => []);
+  const reset = new Set(rows.map((row) => nameScan(String(row['stream']), String(row['slice']))));
+  return unknown.filter((stream) => reset.has(nameOf(stream)));
 }
 
 async function countQuarantined(database: Database): Promise<ReadonlyMap<string, number>> {
@@ -215,6 +241,7 @@ function describeStream(
     ...(isDamaged && { isDamaged }),
     ...(isUnproved(unproved, stream) && { isUnproved: true }),
     ...(isUnpublished && { isUnpublished }),
+    ...(!isUnpublished && checkpoint === undefined && rows !== undefined && { isReset: true }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     unsettled: unsettled.get(name),
     rows,

@@ -121,6 +121,8 @@ export interface StreamStatusRow {
   readonly isUnproved?: true | undefined;
   /** The last sync of it is committed, but not published yet: what is shown here is older, or nothing. */
   readonly isUnpublished?: true | undefined;
+  /** Its state was reset, its table is still there: the next sync reads it in full. */
+  readonly isReset?: true | undefined;
   readonly stream: string;
   /** Empty for a stream without slices. */
   readonly slice: string;

@@ -14,6 +14,7 @@ export const MOST_NAMES = 3;
 export function describeStanding(streams: Streams): readonly string[] {
   return [
     describeUnpublished(streams),
+    describeReset(streams),
     describeDue(streams),
     describeUncounted(streams),
     describeUnproved(streams),
@@ -34,6 +35,12 @@ function describeUnpublished(streams: Streams): string {
   const rows = streams.filter(({ isUnpublished }) => isUnpublished);
   if (rows.length === 0) return '';
   return `${listSome(rows)} ${verbOf(rows.length, 'is', 'are')} committed, but not published yet: the next sync publishes ${rows.length === 1 ? 'it' : 'them'}.`;
+}
+
+function describeReset(streams: Streams): string {
+  const rows = streams.filter(({ isReset }) => isReset);
+  if (rows.length === 0) return '';
+  return `The state of ${listSome(rows)} was reset: the rows are still there, and the next sync reads everything.`;
 }
 
 /** Whether the table is known to differ from the API. */

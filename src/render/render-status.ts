@@ -174,9 +174,13 @@ function describeRestore({ restoresFrom }: StatusReport): string {
 
 function describeVerdict(row: StreamStatusRow): string {
   if (row.isDamaged === true) return 'damaged';
-  const none = row.isUnpublished === true ? 'committed' : 'never';
-  const verdict = row.unsettled?.status ?? row.verdict ?? none;
+  const verdict = row.unsettled?.status ?? row.verdict ?? describeNoVerdict(row);
   return verdict === 'verified' && isDue(row) ? 'differs' : verdict;
+}
+
+function describeNoVerdict({ isUnpublished, isReset }: StreamStatusRow): string {
+  if (isUnpublished === true) return 'committed';
+  return isReset === true ? 'reset' : 'never';
 }
 
 function describeRows({ rows, counts }: StreamStatusRow): string {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { planOffline } from '../../src/commands/plan/plan.ts';
+import { resetState } from '../../src/commands/state/change-state.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { renderStatus } from '../../src/render/render-status.ts';
 import { createFlow, type Flow, streamOf } from '../support/sync-harness.ts';
@@ -49,4 +50,21 @@ it('plans from what is committed and not published yet, as the next sync does', 
   const options = { streams: [SECOND], clock: flow.clock };
   expect((await planOffline(flow.settings(), options)).streams).toMatchObject([{ action: 'skip-fresh' }]);
   expect(streamOf(await flow.sync({ streams: [SECOND] }), SECOND)).toMatchObject({ status: 'fresh' });
+});
+
+it('shows the rows of a stream whose state was reset, and that the next sync reads everything', async () => {
+  const flow = createFlow();
+  await flow.sync({ streams: [FIRST, SECOND] });
+  const confirm = () => Promise.resolve(true);
+  await resetState(flow.settings(), { streams: [FIRST], confirm, clock: flow.clock });
+  const { status, shown, lineOf } = await show(flow);
+  const held = (await flow.rows(FIRST)).length;
+  expect(status.streams.find(({ stream }) => stream === FIRST)).toMatchObject({ isReset: true, rows: held });
+  expect(lineOf(FIRST)).toMatch(/ reset /);
+  expect(shown).toContain(
+    `The state of ${FIRST} was reset: the rows are still there, and the next sync reads everything.`,
+  );
+  expect(status.streams.filter(({ isReset }) => isReset)).toHaveLength(1);
+  await flow.sync({ streams: [FIRST] });
+  expect((await show(flow)).shown).not.toContain('was reset');
 });
